@@ -20,10 +20,13 @@ import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { findWeights } from "../../src/formats/onnx/weight-places.ts";
 import { diagnoseOrt } from "../../src/formats/onnxruntime/failures.ts";
 import { parseRunResults } from "../../src/formats/polygraphy/run-results.ts";
+import { parsePowerMode, parseTegraRelease } from "../../src/formats/tegra/board.ts";
+import { gpuPowerOf, parseTegrastats } from "../../src/formats/tegra/tegrastats.ts";
 import { decodeMember, decodeTensor } from "../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { describeTensorProto } from "../../src/formats/tensor/tensor-proto.ts";
 import { createBuildLog } from "../../src/formats/trtexec/build-log.ts";
+import { parseDeviceSection } from "../../src/formats/trtexec/device.ts";
 import { diagnose } from "../../src/formats/trtexec/diagnose.ts";
 import { createTimesParser } from "../../src/formats/trtexec/export-times.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
@@ -243,6 +246,16 @@ const machine: readonly Target[] = [
 		read: lines(parseAppLine),
 	},
 	{ name: "nvidia-smi's dmon", seeds: [fixture("nvidia-smi/h200-dmon-gpm.txt").subarray(0, 3000)], read: text(readDmon) },
+	{
+		name: "tegrastats",
+		seeds: [fixture("tegra/tegrastats.json").subarray(0, 3000)],
+		read: lines((line) => [parseTegrastats(line, 0), gpuPowerOf(line)]),
+	},
+	{
+		name: "a Jetson's board",
+		seeds: [fixture("tegra/trtexec-orin.txt")],
+		read: text((all) => [parseDeviceSection(all), parseTegraRelease(all), parsePowerMode(all)]),
+	},
 	{
 		name: "nsys' kernels",
 		seeds: [fixture("nsys/encoder-fp16_cuda_gpu_kern_sum.csv")],

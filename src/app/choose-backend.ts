@@ -71,7 +71,7 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const wanted = environment.visibleDevices;
 	const read =
 		board !== null && found.state === "found"
-			? await readTegraDevice(found.trtexec, { board, wanted, processes })
+			? await readTegraDevice(found.trtexec, { board, wanted }, processes)
 			: await readDevice(processes, wanted);
 	const required = config.backend === "tensorrt" || choice.trtexec !== undefined;
 	if (found.state === "missing" && required) throw missing(found, choice);

@@ -172,6 +172,7 @@ it.skipIf(!hasLfs).for(rows)("the base of a private repository $what", async (ro
 		const { arms, golden } = readResult(out);
 		expect(arms.base?.commit).toBe(repo.base);
 		expect(golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
+		expect(calls()).toContain("http.lowSpeedTime=60");
 		expect(remote.seen.map(({ path }) => path)).toContain("/acme/engines.git/info/lfs/objects/batch");
 	} else {
 		const [code, message, fix] = row.says;

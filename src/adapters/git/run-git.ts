@@ -99,7 +99,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 async function identityOf(git: (args: readonly string[]) => Promise<ProcessRecord>, access: GitAccess | undefined): Promise<Identity> {
 	if (access === undefined) return "none";
 	const own = await git(["config", "--get-urlmatch", "http.extraheader", `${access.serverUrl}/`]);
-	return firstLine(own) === "" ? "token" : "clone";
+	return /^authorization:/im.test(own.stdout) ? "clone" : "token";
 }
 
 /** What to do where a remote denies access to whoever `identity` is. */

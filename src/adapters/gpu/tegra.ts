@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
 import { gpuWindow } from "../../core/telemetry/window.ts";
 import { isGpuDevice, parsePowerMode, parseTegraRelease, type TegraBoard } from "../../formats/tegra/board.ts";
-import { gpuRailOf, parseTegrastats } from "../../formats/tegra/tegrastats.ts";
+import { gpuPowerOf, parseTegrastats } from "../../formats/tegra/tegrastats.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import { openStream, type Smi, type Stream } from "./nvidia-smi.ts";
@@ -87,7 +87,7 @@ export function tegraTelemetry({ tool, clock, silenceMs = 5_000, firstMs = 5_000
 }
 
 function caveats(sample: TelemetrySample, line: string): string[] {
-	const rail = gpuRailOf(line);
+	const { rail = null } = gpuPowerOf(line) ?? {};
 	return [
 		"tegrastats lists neither processes nor reasons for clocks: a foreign process on the GPU, and throttling, show only in clock and load.",
 		"Memory is shared with the CPU, so its use is that of the whole board.",

@@ -120,7 +120,11 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 }
 
 /** A Jetson's GPU as trtexec reports it, right before it fails on a model that is not there. */
-export async function readTegraDevice({ program }: Trtexec, { board, wanted, processes }: TegraRequest): Promise<DeviceRead> {
+export async function readTegraDevice(
+	{ program }: Trtexec,
+	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },
+	processes: Processes,
+): Promise<DeviceRead> {
 	const record = await processes.run({
 		argv: [program, "--onnx=/nonexistent/model.onnx"],
 		timeoutMs: probeTimeoutMs,
@@ -142,13 +146,6 @@ export async function readTegraDevice({ program }: Trtexec, { board, wanted, pro
 	const gpu: Gpu = { index: 0, uuid: device.uuid ?? "GPU-tegra", ...facts, ...unknown, displayActive: null, slices: [] };
 	const choice = findGpu([gpu], wanted);
 	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
-}
-
-export interface TegraRequest {
-	board: TegraBoard;
-	/** As in CUDA_VISIBLE_DEVICES. */
-	wanted: string | undefined;
-	processes: Processes;
 }
 
 /** Driver 610 calls it `CUDA UMD version`, and prints `Deprecated` in the old place. */

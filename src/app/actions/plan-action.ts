@@ -8,13 +8,13 @@ import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { loadConfig } from "../../core/config/parse.ts";
-import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
+import { missingCommit, unknownBase } from "../arms/find-base.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { openTerminal } from "../terminal.ts";
@@ -50,24 +50,13 @@ async function plan(cwd: string, environment: Environment): Promise<MatrixJob[]>
 
 /** null where the event is no pull request: its config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
 async function runnersOfBase(event: RunEvent, { cwd, config: path, token }: { cwd: string; config: string; token: string }) {
-	if (event.kind !== "pull-request" && !(event.kind === "other" && event.name.startsWith("pull_request"))) return null;
-	const commit = event.kind === "pull-request" ? event.baseSha : "";
-	const { access } = accessOf({ token });
-	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), access);
-	const isHere = commit !== "" && (await (await openHistory(git)).bring(commit));
-	if (!isHere) throw withoutBase(commit);
-	const read = await git(["cat-file", "blob", `${commit}:./${relative(cwd, resolve(cwd, path))}`], {
-		captureBytes: inputKinds.config.maxBytes,
-	});
-	if (!succeeded(read)) return [];
-	const base = loadConfig(read.stdout, { path });
-	return base.state === "ok" ? base.config.runners : [];
-}
-
-function withoutBase(commit: string): ConfigError {
-	return new ConfigError({
-		code: "git-ref",
-		message: `The base's config cannot be read: ${commit === "" ? "the event does not name the base" : `neither this clone nor its remote has ${commit.slice(0, 7)}`}. It decides which runners a pull request may use.`,
-		details: { fix: "Check out this repository with actions/checkout before this action, in a job with `contents: read`." },
-	});
+	if (event.kind === "other" && event.name.startsWith("pull_request")) throw unknownBase("the event does not name the base");
+	if (event.kind !== "pull-request") return null;
+	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
+	const { baseSha, baseRef } = event;
+	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config names the runners`);
+	const file = `${baseSha}:./${relative(cwd, resolve(cwd, path))}`;
+	const read = await git(["cat-file", "blob", file], { captureBytes: inputKinds.config.maxBytes });
+	const base = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
+	return base?.state === "ok" ? base.config.runners : [];
 }

@@ -126,7 +126,7 @@ async function requireCommit(commit: string, what: string, history: History): Pr
 	if (!(await history.bring(commit))) throw missingCommit(commit, what);
 }
 
-function missingCommit(commit: string, what: string): ConfigError {
+export function missingCommit(commit: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
 		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
@@ -138,7 +138,7 @@ function missingCommit(commit: string, what: string): ConfigError {
 	});
 }
 
-function unknownBase(why: string): ToolError {
+export function unknownBase(why: string): ToolError {
 	const fix = "Run the job again; or name the base with the input `base`.";
 	return new ToolError({ code: "tool-output", message: `Nothing can be compared: ${why}.`, details: { fix } });
 }

@@ -19,7 +19,7 @@ export function parseTegrastats(line: string, atMs: number): TelemetrySample | n
 		atMs,
 		smClockMhz: gpu.clockMhz,
 		memoryClockMhz: memory.clockMhz,
-		powerW: powerOf(line)?.watts ?? null,
+		powerW: gpuPowerOf(line)?.watts ?? null,
 		temperatureC: temperatureOf("gpu", line) ?? temperatureOf("tj", line),
 		memoryUsedBytes: used * mebibyte,
 		kernelTime: gpu.share,
@@ -27,11 +27,6 @@ export function parseTegrastats(line: string, atMs: number): TelemetrySample | n
 		// A powered-down GPU has clocks of 0 and, on Thor, no percentage.
 		eventReasons: gpu.share === 0 || gpu.clockMhz === 0 ? idle : 0n,
 	};
-}
-
-/** Of which rail the power is; null where the board has none for its GPU. */
-export function gpuRailOf(line: string): string | null {
-	return powerOf(line)?.rail ?? null;
 }
 
 /** `63%`, `7%@114`, `12%@[1300,1300]`, `@[1000,1000,1000]`: of several clusters the fastest, as kernels may use any. */
@@ -45,7 +40,7 @@ function loadOf(field: string, line: string): { share: number | null; clockMhz: 
 }
 
 /** `2390mW/2390mW`, with a third figure from JetPack 7 on, without units on JetPack 4: the first is the present one. */
-function powerOf(line: string): { rail: string; watts: number } | null {
+export function gpuPowerOf(line: string): { rail: string; watts: number } | null {
 	for (const rail of gpuRails) {
 		const milliwatts = numberIn(new RegExp(` ${rail} (\\d{1,7})(?:mW)?/\\d{1,7}`), line);
 		if (milliwatts !== null) return { rail, watts: milliwatts / 1000 };

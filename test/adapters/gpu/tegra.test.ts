@@ -48,7 +48,7 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 	if (board === null) throw new Error("no board");
 	const found = await findTrtexec({ cwd: root, processes });
 	if (found.state === "missing") throw new Error("no trtexec");
-	const read = await readTegraDevice(found.trtexec, { board, wanted: undefined, processes });
+	const read = await readTegraDevice(found.trtexec, { board }, processes);
 	if (read.state !== "found") throw new Error(read.state);
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
 	const backend = trtexecBackend({ trtexec: found.trtexec, gpu: read.device, processes, timing });
@@ -57,7 +57,7 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 		...{ gpu: "Orin", computeCapability: "8.7", driverBranch: "36", l4t: "36.4.4", powerMode: "MAXN" },
 		...{ board: "NVIDIA Jetson AGX Orin Developer Kit", gpuClock: "up to 1301 MHz" },
 	});
-	expect(await readTegraDevice(found.trtexec, { board, wanted: "1", processes })).toEqual({ state: "none" });
+	expect(await readTegraDevice(found.trtexec, { board, wanted: "1" }, processes)).toEqual({ state: "none" });
 });
 
 it("a Jetson is known in a container by its release alone, without its power mode", async () => {

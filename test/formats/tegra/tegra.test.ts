@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { boardFingerprint, isGpuDevice, parsePowerMode, parseTegraRelease } from "../../../src/formats/tegra/board.ts";
-import { gpuRailOf, parseTegrastats } from "../../../src/formats/tegra/tegrastats.ts";
+import { gpuPowerOf, parseTegrastats } from "../../../src/formats/tegra/tegrastats.ts";
 import { parseDeviceSection } from "../../../src/formats/trtexec/device.ts";
 
 interface Printed {
@@ -18,7 +18,7 @@ const { lines }: { lines: Printed[] } = JSON.parse(readFileSync("test/fixtures/t
 
 it.each(lines)("tegrastats is read on $board", ({ line, rail, idle, expect: expected }) => {
 	expect(parseTegrastats(line, 7)).toEqual({ atMs: 7, ...expected, eventReasons: idle ? 1n : 0n });
-	expect(gpuRailOf(line)).toBe(rail);
+	expect(gpuPowerOf(line)?.rail).toBe(rail);
 });
 
 it("tegrastats reports nothing in a line that holds no figures, and never throws", () => {
