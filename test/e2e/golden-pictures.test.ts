@@ -34,7 +34,7 @@ onnxruntime: wasm
 models:
   net:
     onnx: net.onnx
-    dims: { batch: { min: 1, opt: 1, max: 1 } }
+    dims: { batch: { min: 1, opt: 2, max: 2 } }
     golden: golden/golden.json
 comparators:
   furthest:

@@ -62,7 +62,8 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 	}
 	switch (kind) {
 		case "image": {
-			const { tensor, picture } = await readPicture(path, input, preprocess as Preprocess | undefined);
+			const sample = input.sizes?.length === 4 ? oneSample(input) : input;
+			const { tensor, picture } = await readPicture(path, sample, preprocess as Preprocess | undefined);
 			return [{ suffix: "", tensors: { [input.name]: tensor }, pictures: { [input.name]: picture } }];
 		}
 		case "audio":
@@ -74,6 +75,11 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 		case "tensor":
 			return partsOf(input, [await readStored(path, input, reading.ports)]);
 	}
+}
+
+/** A file is one sample, whatever the batch that engines are built for. */
+function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
+	return typeof port.axes?.[0] === "number" || port.sizes === null ? port : { ...port, sizes: [1, ...port.sizes.slice(1)] };
 }
 
 function partsOf({ name }: InputPort, tensors: readonly Tensor[]): CasePart[] {
@@ -128,9 +134,11 @@ interface Line {
 }
 
 /** Of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
-export function lineOf({ name, sizes }: Pick<InputPort, "name" | "sizes">, path: string): Line {
+export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string): Line {
+	const longIn = (all: InputPort["sizes"]): number[] => (all ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
+	const { name, sizes } = longIn(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements) => [1, elements] };
-	const long = sizes.flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
+	const long = longIn(sizes);
 	const open = sizes.lastIndexOf(null);
 	if (long.length > 1 || sizes.length === 0) {
 		throw usage(
