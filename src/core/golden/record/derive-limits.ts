@@ -176,8 +176,13 @@ function relatedLimit(kind: string, { bound, key, basis, errors, precision, limi
 	const from = known.find((at) => at === precision) ?? known[0];
 	const error = from === undefined ? undefined : basis.rounding[from];
 	const value = from === undefined ? undefined : errors.rounding.get(from)?.get(key);
-	return error === undefined || value === undefined ? null : scaledLimit(kind, bound, { value, times: limit / error });
+	return error === undefined || value === undefined || limit > furthest * error
+		? null
+		: scaledLimit(kind, bound, { value, times: limit / error });
 }
+
+/** What a metric makes of errors so much smaller is its own rounding. */
+const furthest = 100;
 
 function shareDefault(kind: string, precision: Precision): number | undefined {
 	const { topK } = defaultTolerances[precision];

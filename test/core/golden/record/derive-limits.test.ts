@@ -122,6 +122,13 @@ const all: [string, Tensor, ComparatorSpec[]][] = [
 	["a picture", picture, [{ kind: "relative-l2" }, { kind: "psnr", dataRange: 2 }, { kind: "ssim", dataRange: 2 }, { kind: "max-abs" }]],
 ];
 
+it("deriveLimits relates no metric to errors far below the limit, where it measures its own rounding", () => {
+	const spec: ComparatorSpec = { kind: "kl", input: "logits" };
+	const of = (share: number) => derive(logits, { comparators: [{ kind: "relative-l2" }, spec] }, { fp16: share });
+	expect(toleranceAt(specOf(of(1e-8).manifest, spec).tolerance, "fp16")).toBeUndefined();
+	expect(toleranceAt(specOf(of(1e-3).manifest, spec).tolerance, "fp16")).toBeGreaterThan(0);
+});
+
 it("deriveLimits lets rows turn whose lead is within the rounding, though the emulation turned none", () => {
 	const values = [...new Float32Array(logits.data.slice().buffer)];
 	const best = Math.max(...values.slice(0, classes));
