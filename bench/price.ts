@@ -1,10 +1,14 @@
 // What a verdict costs: GPU-seconds with runs of the longest length and of the length that a pilot chooses, on recorded runs of an H200,
 // and how often short runs decide rightly; then what a pull request costs that touches none, one and all of 20 models.
 // run-windows.py wrote run-windows.json. node bench/price.ts
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { chooseRunLength, pilotMs, type RunLength } from "../src/core/compare/run-length.ts";
 import { defaultMeasure } from "../src/core/config/defaults.ts";
 import { median } from "../src/core/stats/quantile.ts";
+import type { Backend } from "../src/ports/backend.ts";
+import { runReplayed } from "./replayed-project.ts";
 import { type RecordedRun, realisedRates } from "./run-model.ts";
 
 interface WindowedRun {
@@ -71,17 +75,50 @@ for (const [index, [name, runs]] of Object.entries(recorded).entries()) {
 }
 
 const models = 20;
-/** A build of a public model takes 35 to 440 s cold; 60 s here. A verification takes 2 s an arm. */
-const [buildMs, verifyMs] = [60_000, 2000];
-const perTouched = (2 * (buildMs + verifyMs)) / 1000;
-console.log(
-	`\nA pull request to a repository of ${models} models of one workload, GPU-seconds with a build of ${buildMs / 1000} s and nothing cached for the head\n`,
-);
-row("models touched", "before", "now");
-row("---", "---", "---");
+/** One process for each, as recorded: a golden case in trtexec, and a profile of the layers. */
+const [caseMs, profileMs] = [340, 1000];
+
+/** A backend that adds up what its jobs would keep the GPU busy for. The base's engines come from the cache of their own run. */
+function metered(backend: Backend, spent: { ms: number }): Backend {
+	const spend = <Kept>(ms: number, kept: Kept): Kept => {
+		spent.ms += ms;
+		return kept;
+	};
+	const { profile } = backend;
+	return {
+		...backend,
+		build: async (job) => {
+			const record = await backend.build(job);
+			return spend(job.arm === "base" ? 0 : record.durationMs, record);
+		},
+		infer: (job) => spend(job.cases.length * caseMs, backend.infer(job)),
+		measure: (job) => spend(startMs + job.warmUpMs + job.durationMs, backend.measure(job)),
+		...(profile === undefined ? {} : { profile: (job) => spend(profileMs, profile(job)) }),
+	};
+}
+
+async function pullRequest(touched: number, measure: string): Promise<{ seconds: number; slower: number }> {
+	const folder = mkdtempSync(join(tmpdir(), "trtgate-bench-"));
+	const spent = { ms: 0 };
+	const nets = Array.from({ length: models }, (_, at) => (at < touched ? "classifier" : "encoder"));
+	const result = await runReplayed({ nets, perModel: 1, measure, folder, watch: (backend) => metered(backend, spent) });
+	rmSync(folder, { recursive: true });
+	return { seconds: spent.ms / 1000, slower: result.workloads.filter(({ verdict }) => verdict === "regressed").length };
+}
+
+console.log(`\nA pull request to a repository of ${models} models, through the gate on replayed runs; the base's engines are cached\n`);
+row("models touched", "found slower", "GPU-s, longest runs, all built and timed", "GPU-s now", "share of all touched");
+row("---", "---", "---", "---", "---");
+const all = await pullRequest(models, "");
 for (const touched of [0, 1, models]) {
-	const before = models * (perTouched + gpuSeconds(5, longest, 0));
-	const now = touched * (perTouched + gpuSeconds(5, { warmUpMs: 300, durationMs: 500 }, 2));
-	row(String(touched), before.toFixed(0), now.toFixed(0));
+	const before = await pullRequest(touched, "unchanged-models: rebuild, warm-up: 2s, duration: 3s");
+	const now = touched === models ? all : await pullRequest(touched, "");
+	row(
+		String(touched),
+		`${before.slower}, ${now.slower}${limit(now.slower === touched && before.slower === touched)}`,
+		before.seconds.toFixed(0),
+		`${now.seconds.toFixed(0)}${limit(now.seconds <= 1 + (1.2 * touched * all.seconds) / models)}`,
+		percent(now.seconds / all.seconds),
+	);
 }
 if (missed > 0) process.exitCode = 1;

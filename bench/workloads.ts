@@ -2,59 +2,18 @@
 // stays flat (ten times the workloads, at most twice the peak), and how long and large the report is.
 // node bench/workloads.ts [FOLDER]: the folder keeps the results.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { systemClock } from "../src/adapters/clock.ts";
+import { join } from "node:path";
 import { fileStore } from "../src/adapters/files/store.ts";
-import { readEnvironment } from "../src/adapters/github/env.ts";
-import { replay } from "../src/adapters/replay/backend.ts";
-import { openRecording, type Recording } from "../src/adapters/replay/recording.ts";
-import { unpackFolder } from "../src/adapters/replay/unpack.ts";
-import { silentProgress } from "../src/adapters/terminal/progress.ts";
-import { gate } from "../src/app/gate.ts";
 import type { Result } from "../src/core/schema/result.ts";
 import { writeReport } from "../src/stages/report.ts";
+import { runReplayed } from "./replayed-project.ts";
 
-const examples = resolve("examples/recorded");
 const models = 20;
 /** What nothing refers to any more is collected late where there is room. */
 const heapMiB = 80;
 const limits = { ownShare: 0.01, memoryGrowth: 2, reportMs: 3000 };
-
-/** A wider net, one that is as fast and wrong, and 14 that did not change but are built and timed all the same. */
-const netOf = (model: number): string => (model < 4 ? "classifier" : model < 6 ? "segmenter" : "encoder");
-const engineOf: Readonly<Record<string, string>> = { classifier: "fp16", segmenter: "fp32", encoder: "fp16" };
-const dimsOf: Readonly<Record<string, string>> = {
-	classifier: "dims: { batch: { min: 1, opt: 8, max: 8 } }",
-	segmenter: "golden: golden/segmenter/golden.json",
-	encoder: "dims: { batch: { min: 1, opt: 4, max: 4 }, sequence: { min: 1, opt: 64, max: 64 } }",
-};
-const shapeOf: Readonly<Record<string, string>> = { classifier: ", batch: 8", segmenter: "", encoder: ", batch: 4, sequence: 64" };
-
-function configOf(perModel: number): string {
-	const entries = Array.from({ length: models }, (_, model) => {
-		const net = netOf(model);
-		const engine = engineOf[net] ?? "";
-		const workloads = Array.from({ length: perModel }, (_, at) => `{ name: load ${at}${shapeOf[net]} }`);
-		return `  ${net}-${model}:\n    onnx: models/${net}.onnx\n    ${dimsOf[net]}\n    engines: { ${engine}: { precision: ${engine} } }\n    workloads: [${workloads.join(", ")}]\n`;
-	});
-	return `version: 1\nbackend: tensorrt\nmodels:\n${entries.join("")}measure: { pairs: [5, 8], unchanged-models: rebuild }\ncache: { engines: false, timing: false, verdicts: false }\n`;
-}
-
-/** The runs of one net again and again for each model that is a copy of it. */
-function repeated(recording: Recording, times: number): Recording {
-	return {
-		...recording,
-		engine: async (id) => {
-			const [name = "", engine = ""] = id.split("/");
-			const recorded = await recording.engine(`${name.replace(/-\d+$/, "")}/${engine}`);
-			if (recorded === null) return null;
-			const again = <Run>(runs: readonly Run[]): Run[] => Array.from({ length: times }, () => runs).flat();
-			return { base: { ...recorded.base, runs: again(recorded.base.runs) }, head: { ...recorded.head, runs: again(recorded.head.runs) } };
-		},
-	};
-}
 
 interface Cost {
 	workloads: number;
@@ -68,22 +27,10 @@ interface Cost {
 }
 
 async function costOf(perModel: number, folder: string): Promise<Cost> {
-	mkdirSync(folder, { recursive: true });
-	for (const arm of ["base", "head"]) {
-		await unpackFolder(join(examples, arm), join(folder, arm));
-		writeFileSync(join(folder, arm, "trtgate.yml"), configOf(perModel));
-	}
-	const clock = systemClock();
 	const started = performance.now();
-	const ports = { ...replay(repeated(await openRecording(examples), 2 * perModel), clock), clock };
-	const completed = await gate({
-		...{ cwd: folder, base: "base", head: "head", out: "out", inputs: { backend: "onnxruntime" }, ports },
-		environment: readEnvironment({ PATH: process.env["PATH"] }),
-		progress: silentProgress(),
-	});
+	const nets = Array.from({ length: models }, (_, at) => (at < 4 ? "classifier" : at < 6 ? "segmenter" : "encoder"));
+	const result = await runReplayed({ nets, perModel, folder, measure: "pairs: [5, 8], unchanged-models: rebuild" });
 	const ownMs = performance.now() - started;
-	if (completed.state !== "ran") throw new Error("nothing ran");
-	const { result } = completed;
 	const again = performance.now();
 	await writeReport(result, join(folder, "out"), fileStore());
 	return {

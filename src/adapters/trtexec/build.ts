@@ -75,12 +75,12 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 }
 
 /**
- * The log of a build says nothing while kernels are timed, which is nearly all of its time: 88 to 99 % of recorded builds. A verbose log
- * names each layer, which is no measure either: 5 of 8 layers were done after 20 % of the time.
+ * All that the log of a build says of its progress. In 30 recorded builds it is silent for 37 to 90 % of the time in one stretch, and names
+ * its inputs after 80 to 99 %. A verbose log names each layer, which is no measure either: 5 of 8 were done after 20 % of the time.
  */
 const phases: readonly (readonly [pattern: RegExp, phase: string, share: number])[] = [
 	[/timing cache in use/, "timing kernels", 0],
-	[/Detected \d+ inputs? and \d+ output/, "kernels are chosen", 0.95],
+	[/Detected \d+ inputs? and \d+ output/, "kernels are chosen", 0.93],
 ];
 
 function tellPhase(text: string, { onPhase }: BuildJob): void {
