@@ -33,11 +33,13 @@ function forTypes(node: unknown): unknown {
 }
 
 async function typesOf(name: string): Promise<string> {
-	const options = { bannerComment: banner, additionalProperties: false, format: true, maxItems: -1 };
+	const style = { printWidth: 140, useTabs: true };
+	const options = { bannerComment: banner, additionalProperties: false, format: true, maxItems: -1, style };
 	const body = await compile(forTypes(readSchema(name)) as never, name, options);
 	return body
 		.replace(/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
-		.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "");
+		.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "")
+		.replace(/\/\*\*\n\s*\* (.*)\n\s*\*\//g, "/** $1 */");
 }
 
 /**

@@ -4,669 +4,461 @@ export type Sha256 = string;
 export type Precision = "fp64" | "fp32" | "tf32" | "fp16" | "bf16" | "fp8" | "int8" | "int4" | "fp4";
 export type InputPreprocess = Preprocess | AudioPreprocess | BytesPreprocess | TextPreprocess;
 export type ComparatorKind =
-  | "relative-l2"
-  | "max-abs"
-  | "allclose"
-  | "cosine"
-  | "top-k"
-  | "kl"
-  | "js"
-  | "ulp"
-  | "quantile"
-  | "psnr"
-  | "ssim"
-  | "miou"
-  | "dice"
-  | "pixel-disagreement"
-  | "recall-at-k"
-  | "rank-agreement"
-  | "token-agreement"
-  | "accuracy"
-  | "custom";
+	| "relative-l2"
+	| "max-abs"
+	| "allclose"
+	| "cosine"
+	| "top-k"
+	| "kl"
+	| "js"
+	| "ulp"
+	| "quantile"
+	| "psnr"
+	| "ssim"
+	| "miou"
+	| "dice"
+	| "pixel-disagreement"
+	| "recall-at-k"
+	| "rank-agreement"
+	| "token-agreement"
+	| "accuracy"
+	| "custom";
 export type Tolerance =
-  | number
-  | {
-      [k: string]: number;
-    };
+	| number
+	| {
+			[k: string]: number;
+	  };
 export type BoxComparatorKind = "box-missing" | "box-extra" | "box-f1" | "box-iou" | "box-score" | "map";
 export type DType =
-  | "float32"
-  | "float16"
-  | "bfloat16"
-  | "float64"
-  | "int8"
-  | "uint8"
-  | "int16"
-  | "uint16"
-  | "int32"
-  | "uint32"
-  | "int64"
-  | "uint64"
-  | "bool"
-  | "float8e4m3fn"
-  | "float8e5m2"
-  | "int4"
-  | "uint4"
-  | "float4e2m1";
+	| "float32"
+	| "float16"
+	| "bfloat16"
+	| "float64"
+	| "int8"
+	| "uint8"
+	| "int16"
+	| "uint16"
+	| "int32"
+	| "uint32"
+	| "int64"
+	| "uint64"
+	| "bool"
+	| "float8e4m3fn"
+	| "float8e5m2"
+	| "int4"
+	| "uint4"
+	| "float4e2m1";
 
-/**
- * A golden set: inputs with the outputs that are right for them, who made them, and how near an engine must come.
- */
+/** A golden set: inputs with the outputs that are right for them, who made them, and how near an engine must come. */
 export interface GoldenManifest {
-  schemaVersion: 1;
-  /**
-   * name@revision; the revision grows with every change.
-   */
-  goldenId: string;
-  /**
-   * Why the last change was made.
-   */
-  reason?: string;
-  /**
-   * Who made the last change.
-   */
-  author?: string;
-  model: {
-    path: string;
-    sha256: Sha256;
-    opset?: number;
-  };
-  producer: {
-    /**
-     * onnxruntime-wasm, onnxruntime-native, onnxruntime-python, pytorch, …
-     */
-    backend: string;
-    version: string;
-    precision: Precision;
-    optimisation?: string;
-    seed?: number;
-    command?: string;
-    createdAt?: string;
-    threads?: number;
-    /**
-     * The processor or GPU.
-     */
-    device?: string;
-    os?: string;
-    /**
-     * Sizes of the symbolic dimensions.
-     */
-    dims?: {
-      [k: string]: number;
-    };
-    /**
-     * How sizes that were not given were chosen.
-     */
-    sizes?: string;
-    /**
-     * How each input was made: given, or the generator.
-     */
-    inputs?: {
-      [k: string]: string;
-    };
-    /**
-     * How files became the tensors of an input; of pictures it is with each file.
-     */
-    preprocess?: {
-      [k: string]: InputPreprocess;
-    };
-  };
-  noiseFloor?: NoiseFloor;
-  rounding?: RoundingRecord;
-  mutation?: MutationRecord;
-  sensitivity?: SensitivityRecord;
-  /**
-   * What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them.
-   *
-   * @maxItems 100
-   */
-  calibration?: CalibrationRecord[];
-  outputs: {
-    [k: string]: GoldenOutput;
-  };
-  /**
-   * Outputs that together hold the boxes of a detector, compared box by box whatever their order.
-   *
-   * @minItems 1
-   */
-  detections?: [Detections, ...Detections[]];
-  /**
-   * @minItems 1
-   */
-  cases: [GoldenCase, ...GoldenCase[]];
-  policy?: {
-    /**
-     * When the model is not the one the golden was made from. compare (default): judge the outputs all the same and say so; warn, fail: call the golden stale without judging.
-     */
-    onModelChange?: "compare" | "warn" | "fail";
-    /**
-     * How many times the base engine's own error the head's may be before it warns, even under its limit; 2 by default.
-     */
-    mostErrorGrowth?: number;
-  };
+	schemaVersion: 1;
+	/** name@revision; the revision grows with every change. */
+	goldenId: string;
+	/** Why the last change was made. */
+	reason?: string;
+	/** Who made the last change. */
+	author?: string;
+	model: {
+		path: string;
+		sha256: Sha256;
+		opset?: number;
+	};
+	producer: {
+		/** onnxruntime-wasm, onnxruntime-native, onnxruntime-python, pytorch, … */
+		backend: string;
+		version: string;
+		precision: Precision;
+		optimisation?: string;
+		seed?: number;
+		command?: string;
+		createdAt?: string;
+		threads?: number;
+		/** The processor or GPU. */
+		device?: string;
+		os?: string;
+		/** Sizes of the symbolic dimensions. */
+		dims?: {
+			[k: string]: number;
+		};
+		/** How sizes that were not given were chosen. */
+		sizes?: string;
+		/** How each input was made: given, or the generator. */
+		inputs?: {
+			[k: string]: string;
+		};
+		/** How files became the tensors of an input; of pictures it is with each file. */
+		preprocess?: {
+			[k: string]: InputPreprocess;
+		};
+	};
+	noiseFloor?: NoiseFloor;
+	rounding?: RoundingRecord;
+	mutation?: MutationRecord;
+	sensitivity?: SensitivityRecord;
+	/**
+	 * What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them.
+	 *
+	 * @maxItems 100
+	 */
+	calibration?: CalibrationRecord[];
+	outputs: {
+		[k: string]: GoldenOutput;
+	};
+	/**
+	 * Outputs that together hold the boxes of a detector, compared box by box whatever their order.
+	 *
+	 * @minItems 1
+	 */
+	detections?: [Detections, ...Detections[]];
+	/** @minItems 1 */
+	cases: [GoldenCase, ...GoldenCase[]];
+	policy?: {
+		/** When the model is not the one the golden was made from. compare (default): judge the outputs all the same and say so; warn, fail: call the golden stale without judging. */
+		onModelChange?: "compare" | "warn" | "fail";
+		/** How many times the base engine's own error the head's may be before it warns, even under its limit; 2 by default. */
+		mostErrorGrowth?: number;
+	};
 }
-/**
- * Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout.
- */
+/** Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout. */
 export interface Preprocess {
-  kind?: "image";
-  /**
-   * rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B.
-   */
-  colour?: "rgb" | "bgr" | "grey";
-  /**
-   * Bilinear with half-pixel centers and no antialiasing, edges repeated.
-   */
-  resize?: number | [number | null, number | null, ...(number | null)[]];
-  /**
-   * Height and width, cut from the middle.
-   *
-   * @minItems 2
-   * @maxItems 2
-   */
-  crop?: [number, number, ...number[]];
-  /**
-   * What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out.
-   */
-  scale?: number;
-  /**
-   * After scale, by channel in the order of colour; 0 where it is left out.
-   *
-   * @minItems 1
-   * @maxItems 3
-   */
-  mean?: [number, ...number[]];
-  /**
-   * By channel; 1 where it is left out.
-   *
-   * @minItems 1
-   * @maxItems 3
-   */
-  std?: [number, ...number[]];
-  /**
-   * How the axes of the tensor lie; n is 1.
-   */
-  layout: "nchw" | "nhwc" | "chw" | "hwc";
+	kind?: "image";
+	/** rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B. */
+	colour?: "rgb" | "bgr" | "grey";
+	/** Bilinear with half-pixel centers and no antialiasing, edges repeated. */
+	resize?: number | [number | null, number | null, ...(number | null)[]];
+	/**
+	 * Height and width, cut from the middle.
+	 *
+	 * @minItems 2
+	 * @maxItems 2
+	 */
+	crop?: [number, number, ...number[]];
+	/** What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out. */
+	scale?: number;
+	/**
+	 * After scale, by channel in the order of colour; 0 where it is left out.
+	 *
+	 * @minItems 1
+	 * @maxItems 3
+	 */
+	mean?: [number, ...number[]];
+	/**
+	 * By channel; 1 where it is left out.
+	 *
+	 * @minItems 1
+	 * @maxItems 3
+	 */
+	std?: [number, ...number[]];
+	/** How the axes of the tensor lie; n is 1. */
+	layout: "nchw" | "nhwc" | "chw" | "hwc";
 }
-/**
- * Of a WAV file, in this order: samples from -1 to 1, mean of the channels, rate, start, length, scale.
- */
+/** Of a WAV file, in this order: samples from -1 to 1, mean of the channels, rate, start, length, scale. */
 export interface AudioPreprocess {
-  kind: "audio";
-  /**
-   * Samples per second that the model takes; left out: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does.
-   */
-  rate?: number;
-  /**
-   * Seconds that are left out at the beginning; 0 where it is left out.
-   */
-  start?: number;
-  /**
-   * Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Left out: the size of the input, else all of the file.
-   */
-  length?: number;
-  /**
-   * Cases of each file, evenly spread from start to the end; 1 where it is left out.
-   */
-  windows?: number;
-  /**
-   * What samples from -1 to 1 are multiplied with; 1 where it is left out.
-   */
-  scale?: number;
+	kind: "audio";
+	/** Samples per second that the model takes; left out: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does. */
+	rate?: number;
+	/** Seconds that are left out at the beginning; 0 where it is left out. */
+	start?: number;
+	/** Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Left out: the size of the input, else all of the file. */
+	length?: number;
+	/** Cases of each file, evenly spread from start to the end; 1 where it is left out. */
+	windows?: number;
+	/** What samples from -1 to 1 are multiplied with; 1 where it is left out. */
+	scale?: number;
 }
-/**
- * Of any file: each byte is a number from 0 to 255.
- */
+/** Of any file: each byte is a number from 0 to 255. */
 export interface BytesPreprocess {
-  kind: "bytes";
-  /**
-   * Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false where it is left out.
-   */
-  strip?: boolean;
-  /**
-   * How many bytes from the beginning, padded behind them. Left out beside tail: 0; without tail: the size of the input.
-   */
-  head?: number;
-  /**
-   * How many bytes from the end, after those of head, padded before them; 0 where it is left out.
-   */
-  tail?: number;
-  /**
-   * The number where there is no byte; 0 where it is left out.
-   */
-  padding?: number;
+	kind: "bytes";
+	/** Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false where it is left out. */
+	strip?: boolean;
+	/** How many bytes from the beginning, padded behind them. Left out beside tail: 0; without tail: the size of the input. */
+	head?: number;
+	/** How many bytes from the end, after those of head, padded before them; 0 where it is left out. */
+	tail?: number;
+	/** The number where there is no byte; 0 where it is left out. */
+	padding?: number;
 }
-/**
- * Of a text file: each line that is not empty is a case, as the ids of its tokens.
- */
+/** Of a text file: each line that is not empty is a case, as the ids of its tokens. */
 export interface TextPreprocess {
-  kind: "text";
-  /**
-   * A tokenizer.json of Hugging Face, relative to this file. Left out: tokenizer.json beside the model.
-   */
-  tokenizer?: string;
-  sha256?: Sha256;
-  /**
-   * Tokens of a case: more are cut (tokens that the tokenizer puts around the text stay), fewer are padded. Left out: the size of the input, else as many as the line has.
-   */
-  length?: number;
-  /**
-   * The id of padding; left out: the tokenizer's.
-   */
-  padding?: number;
+	kind: "text";
+	/** A tokenizer.json of Hugging Face, relative to this file. Left out: tokenizer.json beside the model. */
+	tokenizer?: string;
+	sha256?: Sha256;
+	/** Tokens of a case: more are cut (tokens that the tokenizer puts around the text stay), fewer are padded. Left out: the size of the input, else as many as the line has. */
+	length?: number;
+	/** The id of padding; left out: the tokenizer's. */
+	padding?: number;
 }
-/**
- * How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs.
- */
+/** How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs. */
 export interface NoiseFloor {
-  /**
-   * What was run, e.g. "wasm, all, 2 threads".
-   *
-   * @minItems 1
-   */
-  runs: [string, ...string[]];
-  outputs: {
-    [k: string]: Spread;
-  };
+	/**
+	 * What was run, e.g. "wasm, all, 2 threads".
+	 *
+	 * @minItems 1
+	 */
+	runs: [string, ...string[]];
+	outputs: {
+		[k: string]: Spread;
+	};
 }
 export interface Spread {
-  relativeL2: number;
-  maxAbs: number;
-  /**
-   * Of an output whose parts lie on scales far apart: each part by itself.
-   *
-   * @minItems 1
-   */
-  parts?: [PartSpread, ...PartSpread[]];
+	relativeL2: number;
+	maxAbs: number;
+	/**
+	 * Of an output whose parts lie on scales far apart: each part by itself.
+	 *
+	 * @minItems 1
+	 */
+	parts?: [PartSpread, ...PartSpread[]];
 }
 export interface PartSpread {
-  slice: OutputSlice;
-  relativeL2: number;
-  maxAbs: number;
+	slice: OutputSlice;
+	relativeL2: number;
+	maxAbs: number;
 }
-/**
- * Indices along one axis: from…to, or several ranges. The axis keeps its place, so that other axes are counted as in the whole output.
- */
+/** Indices along one axis: from…to, or several ranges. The axis keeps its place, so that other axes are counted as in the whole output. */
 export interface OutputSlice {
-  /**
-   * -1: the last.
-   */
-  axis: number;
-  /**
-   * The first index; 0 where it is left out.
-   */
-  from?: number;
-  /**
-   * The index behind the last one; left out: up to the end.
-   */
-  to?: number;
-  /**
-   * In place of from and to: several such pairs, in ascending order and apart from each other.
-   *
-   * @minItems 1
-   * @maxItems 256
-   */
-  ranges?: [[number, number], ...[number, number][]];
+	/** -1: the last. */
+	axis: number;
+	/** The first index; 0 where it is left out. */
+	from?: number;
+	/** The index behind the last one; left out: up to the end. */
+	to?: number;
+	/**
+	 * In place of from and to: several such pairs, in ascending order and apart from each other.
+	 *
+	 * @minItems 1
+	 * @maxItems 256
+	 */
+	ranges?: [[number, number], ...[number, number][]];
 }
-/**
- * How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision.
- */
+/** How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision. */
 export interface RoundingRecord {
-  fp16?: RoundingAt;
-  tf32?: RoundingAt;
-  bf16?: RoundingAt;
+	fp16?: RoundingAt;
+	tf32?: RoundingAt;
+	bf16?: RoundingAt;
 }
 export interface RoundingAt {
-  /**
-   * Cases that were run; fewer than the golden has where the model is slow.
-   */
-  cases: number;
-  /**
-   * Weights and results that were rounded, outside control flow.
-   */
-  tensors: number;
-  /**
-   * Tensors with values that the precision cannot hold; those stayed as they were.
-   *
-   * @minItems 1
-   * @maxItems 100
-   */
-  beyondRange?: [string, ...string[]];
-  /**
-   * The largest difference from the golden, by output.
-   */
-  outputs: {
-    [k: string]: Spread;
-  };
+	/** Cases that were run; fewer than the golden has where the model is slow. */
+	cases: number;
+	/** Weights and results that were rounded, outside control flow. */
+	tensors: number;
+	/**
+	 * Tensors with values that the precision cannot hold; those stayed as they were.
+	 *
+	 * @minItems 1
+	 * @maxItems 100
+	 */
+	beyondRange?: [string, ...string[]];
+	/** The largest difference from the golden, by output. */
+	outputs: {
+		[k: string]: Spread;
+	};
 }
-/**
- * Of goldens recorded before `sensitivity`: what the change of one weight tensor at a time did.
- */
+/** Of goldens recorded before `sensitivity`: what the change of one weight tensor at a time did. */
 export interface MutationRecord {
-  /**
-   * Relative L2 size of each change: every value times 1 + or - this.
-   */
-  relative: number;
-  seed: number;
-  /**
-   * Float weight tensors of the model that can be changed.
-   */
-  tensors: number;
-  /**
-   * How many were changed; fewer than tensors where they were sampled for time.
-   */
-  tested: number;
-  noticed: number;
-  /**
-   * Changes that move no output by more than the noise floor.
-   */
-  belowNoise: number;
-  /**
-   * Relative L2 of the smallest change of the outputs that lies above the noise floor.
-   */
-  smallest?: number;
-  /**
-   * Tensors whose change lies below the noise floor.
-   *
-   * @maxItems 1000
-   */
-  unseen?: string[];
+	/** Relative L2 size of each change: every value times 1 + or - this. */
+	relative: number;
+	seed: number;
+	/** Float weight tensors of the model that can be changed. */
+	tensors: number;
+	/** How many were changed; fewer than tensors where they were sampled for time. */
+	tested: number;
+	noticed: number;
+	/** Changes that move no output by more than the noise floor. */
+	belowNoise: number;
+	/** Relative L2 of the smallest change of the outputs that lies above the noise floor. */
+	smallest?: number;
+	/**
+	 * Tensors whose change lies below the noise floor.
+	 *
+	 * @maxItems 1000
+	 */
+	unseen?: string[];
 }
-/**
- * What the recorder's trial found: which defects, of outputs and of weight tensors, the golden notices.
- */
+/** What the recorder's trial found: which defects, of outputs and of weight tensors, the golden notices. */
 export interface SensitivityRecord {
-  /**
-   * untested, unfinished: the recording was stopped, and the same command goes on. sampled: the time limit allowed a fair sample of the planned defects. complete: all were tried.
-   */
-  state: "untested" | "unfinished" | "sampled" | "complete";
-  seed: number;
-  /**
-   * Defects of weight tensors in the plan.
-   */
-  planned: number;
-  /**
-   * Weight tensors that can be changed.
-   */
-  tensors: number;
-  /**
-   * How many of the planned defects were tried, in the order of the plan.
-   */
-  tested: number;
-  /**
-   * Weight tensors of which no defect that was tried moves an output beyond its rounding.
-   *
-   * @maxItems 1000
-   */
-  unseen?: string[];
-  precisions: {
-    [k: string]: {
-      /**
-       * By kind of defect: how many were tried, how many of them move an output by more than three times its rounding, and how many of those a comparator fails.
-       */
-      kinds: {
-        [k: string]: {
-          tried: number;
-          moving: number;
-          noticed: number;
-        };
-      };
-      /**
-       * @maxItems 1000
-       */
-      missed: SensitivityMiss[];
-    };
-  };
+	/** untested, unfinished: the recording was stopped, and the same command goes on. sampled: the time limit allowed a fair sample of the planned defects. complete: all were tried. */
+	state: "untested" | "unfinished" | "sampled" | "complete";
+	seed: number;
+	/** Defects of weight tensors in the plan. */
+	planned: number;
+	/** Weight tensors that can be changed. */
+	tensors: number;
+	/** How many of the planned defects were tried, in the order of the plan. */
+	tested: number;
+	/**
+	 * Weight tensors of which no defect that was tried moves an output beyond its rounding.
+	 *
+	 * @maxItems 1000
+	 */
+	unseen?: string[];
+	precisions: {
+		[k: string]: {
+			/** By kind of defect: how many were tried, how many of them move an output by more than three times its rounding, and how many of those a comparator fails. */
+			kinds: {
+				[k: string]: {
+					tried: number;
+					moving: number;
+					noticed: number;
+				};
+			};
+			/** @maxItems 1000 */
+			missed: SensitivityMiss[];
+		};
+	};
 }
 export interface SensitivityMiss {
-  kind: string;
-  weight?: string;
-  output?: string;
-  /**
-   * Relative L2 of the output that moves most.
-   */
-  change?: number;
+	kind: string;
+	weight?: string;
+	output?: string;
+	/** Relative L2 of the output that moves most. */
+	change?: number;
 }
 export interface CalibrationRecord {
-  /**
-   * Model and engine of the config: detector/fp16.
-   */
-  engine: string;
-  precision: Precision;
-  backend: "tensorrt" | "onnxruntime";
-  /**
-   * Of TensorRT or ONNX Runtime.
-   */
-  version: string;
-  /**
-   * The GPU's or CPU's name.
-   */
-  device: string;
-  /**
-   * ISO 8601, UTC.
-   */
-  at: string;
-  /**
-   * @maxItems 1000
-   */
-  limits: CalibratedLimit[];
+	/** Model and engine of the config: detector/fp16. */
+	engine: string;
+	precision: Precision;
+	backend: "tensorrt" | "onnxruntime";
+	/** Of TensorRT or ONNX Runtime. */
+	version: string;
+	/** The GPU's or CPU's name. */
+	device: string;
+	/** ISO 8601, UTC. */
+	at: string;
+	/** @maxItems 1000 */
+	limits: CalibratedLimit[];
 }
 export interface CalibratedLimit {
-  output: string;
-  /**
-   * Its place among the output's comparators.
-   */
-  comparator: number;
-  kind: ComparatorKind;
-  /**
-   * The case in which the engine strayed furthest.
-   */
-  case: string;
-  /**
-   * What the comparator measured there.
-   */
-  error: number;
-  /**
-   * The limit before.
-   */
-  before: number;
-  /**
-   * The limit since.
-   */
-  limit: number;
-  why: string;
+	output: string;
+	/** Its place among the output's comparators. */
+	comparator: number;
+	kind: ComparatorKind;
+	/** The case in which the engine strayed furthest. */
+	case: string;
+	/** What the comparator measured there. */
+	error: number;
+	/** The limit before. */
+	before: number;
+	/** The limit since. */
+	limit: number;
+	why: string;
 }
 export interface GoldenOutput {
-  semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";
-  /**
-   * The axis whose slices are judged one by one; null or absent: the whole tensor.
-   */
-  batchAxis?: number | null;
-  /**
-   * @minItems 1
-   */
-  comparators?: [ComparatorSpec, ...ComparatorSpec[]];
-  /**
-   * reject (default): a golden with NaN or infinities is refused. must-match: they must stand at the same places.
-   */
-  nonFinite?: "reject" | "must-match";
+	semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";
+	/** The axis whose slices are judged one by one; null or absent: the whole tensor. */
+	batchAxis?: number | null;
+	/** @minItems 1 */
+	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
+	/** reject (default): a golden with NaN or infinities is refused. must-match: they must stand at the same places. */
+	nonFinite?: "reject" | "must-match";
 }
 export interface ComparatorSpec {
-  kind: ComparatorKind;
-  /**
-   * For custom: the command under `comparators` in trtgate.yml that runs. A manifest names commands and contains none.
-   */
-  name?: string;
-  tolerance?: Tolerance;
-  /**
-   * Of allclose: |got - expected| <= atol + rtol * |expected|. One given alone leaves the other 0; neither: by precision.
-   */
-  rtol?: number;
-  atol?: number;
-  /**
-   * Of top-k, recall-at-k and accuracy; 1 where it is left out (recall-at-k: 10).
-   */
-  k?: number;
-  /**
-   * The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou, dice and pixel-disagreement 1.
-   */
-  axis?: number;
-  /**
-   * What kl and js read.
-   */
-  input?: "logits" | "probabilities";
-  /**
-   * Of quantile: the share of elements that keep the limit; 0.99 where it is left out.
-   */
-  quantile?: number;
-  /**
-   * Of psnr and ssim: the largest less the smallest value that a pixel can have. Left out: 255 for uint8, else that of the golden output.
-   */
-  dataRange?: number;
-  /**
-   * Of ssim. gaussian (default): 11 by 11, sigma 1.5, as in the paper; uniform: 7 by 7, sample covariance.
-   */
-  window?: "gaussian" | "uniform";
-  /**
-   * Of ssim. first (default): height and width are the last two axes; last: the two before the last.
-   */
-  channels?: "first" | "last";
-  /**
-   * Of miou, dice and pixel-disagreement: a mask holds what is above it. Left out: the largest class along the axis, or the ids themselves where the output is of integers.
-   */
-  threshold?: number;
-  /**
-   * Of miou, dice, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared.
-   */
-  ignore?: number;
-  /**
-   * Of top-k: rows whose largest golden value is below it are left out, such as the background of a detector.
-   */
-  minScore?: number;
-  /**
-   * Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, quantile, ulp, cosine and psnr.
-   */
-  floor?: number;
-  slice?: OutputSlice;
-  /**
-   * Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom.
-   */
-  scope?: "per-sample" | "whole" | "set";
-  severity?: "fail" | "warn";
+	kind: ComparatorKind;
+	/** For custom: the command under `comparators` in trtgate.yml that runs. A manifest names commands and contains none. */
+	name?: string;
+	tolerance?: Tolerance;
+	/** Of allclose: |got - expected| <= atol + rtol * |expected|. One given alone leaves the other 0; neither: by precision. */
+	rtol?: number;
+	atol?: number;
+	/** Of top-k, recall-at-k and accuracy; 1 where it is left out (recall-at-k: 10). */
+	k?: number;
+	/** The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou, dice and pixel-disagreement 1. */
+	axis?: number;
+	/** What kl and js read. */
+	input?: "logits" | "probabilities";
+	/** Of quantile: the share of elements that keep the limit; 0.99 where it is left out. */
+	quantile?: number;
+	/** Of psnr and ssim: the largest less the smallest value that a pixel can have. Left out: 255 for uint8, else that of the golden output. */
+	dataRange?: number;
+	/** Of ssim. gaussian (default): 11 by 11, sigma 1.5, as in the paper; uniform: 7 by 7, sample covariance. */
+	window?: "gaussian" | "uniform";
+	/** Of ssim. first (default): height and width are the last two axes; last: the two before the last. */
+	channels?: "first" | "last";
+	/** Of miou, dice and pixel-disagreement: a mask holds what is above it. Left out: the largest class along the axis, or the ids themselves where the output is of integers. */
+	threshold?: number;
+	/** Of miou, dice, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared. */
+	ignore?: number;
+	/** Of top-k: rows whose largest golden value is below it are left out, such as the background of a detector. */
+	minScore?: number;
+	/** Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, quantile, ulp, cosine and psnr. */
+	floor?: number;
+	slice?: OutputSlice;
+	/** Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom. */
+	scope?: "per-sample" | "whole" | "set";
+	severity?: "fail" | "warn";
 }
 export interface Detections {
-  /**
-   * What reports call it.
-   */
-  name: string;
-  /**
-   * The output of [images, boxes, 4], or of [images, boxes, 6] (box, score, class) where scores is left out. The axis of images may be missing.
-   */
-  boxes: string;
-  /**
-   * The output of [images, boxes].
-   */
-  scores?: string;
-  /**
-   * The output of [images, boxes]. Left out beside scores: all boxes are of one class.
-   */
-  classes?: string;
-  /**
-   * The output that says how many boxes of each image are real. Left out: those whose score reaches scoreThreshold and whose class is not negative.
-   */
-  count?: string;
-  /**
-   * Two corners; corner and size; center and size.
-   */
-  format: "xyxy" | "xywh" | "cxcywh";
-  /**
-   * Boxes below it are not looked at; 0.05 where it is left out.
-   */
-  scoreThreshold?: number;
-  /**
-   * A box without partner whose score is this near above the threshold is neither missing nor extra: noise decides whether it is there. Left out: the largest score difference that is allowed by precision.
-   */
-  scoreBand?: number;
-  /**
-   * From this overlap on two boxes may be one; 0.5 where it is left out.
-   */
-  iou?: number;
-  /**
-   * hungarian (default): the pairing with the largest sum of overlaps. greedy: by score, each box takes the best that is free, as COCO's evaluation does.
-   */
-  matching?: "hungarian" | "greedy";
-  /**
-   * @minItems 1
-   */
-  comparators?: [BoxComparatorSpec, ...BoxComparatorSpec[]];
+	/** What reports call it. */
+	name: string;
+	/** The output of [images, boxes, 4], or of [images, boxes, 6] (box, score, class) where scores is left out. The axis of images may be missing. */
+	boxes: string;
+	/** The output of [images, boxes]. */
+	scores?: string;
+	/** The output of [images, boxes]. Left out beside scores: all boxes are of one class. */
+	classes?: string;
+	/** The output that says how many boxes of each image are real. Left out: those whose score reaches scoreThreshold and whose class is not negative. */
+	count?: string;
+	/** Two corners; corner and size; center and size. */
+	format: "xyxy" | "xywh" | "cxcywh";
+	/** Boxes below it are not looked at; 0.05 where it is left out. */
+	scoreThreshold?: number;
+	/** A box without partner whose score is this near above the threshold is neither missing nor extra: noise decides whether it is there. Left out: the largest score difference that is allowed by precision. */
+	scoreBand?: number;
+	/** From this overlap on two boxes may be one; 0.5 where it is left out. */
+	iou?: number;
+	/** hungarian (default): the pairing with the largest sum of overlaps. greedy: by score, each box takes the best that is free, as COCO's evaluation does. */
+	matching?: "hungarian" | "greedy";
+	/** @minItems 1 */
+	comparators?: [BoxComparatorSpec, ...BoxComparatorSpec[]];
 }
 export interface BoxComparatorSpec {
-  kind: BoxComparatorKind;
-  tolerance?: Tolerance;
-  /**
-   * Whether each case is judged by its images (left out), or one number over the images of all cases; of box-missing, box-extra, box-f1 and map.
-   */
-  scope?: "whole" | "set";
-  severity?: "fail" | "warn";
+	kind: BoxComparatorKind;
+	tolerance?: Tolerance;
+	/** Whether each case is judged by its images (left out), or one number over the images of all cases; of box-missing, box-extra, box-f1 and map. */
+	scope?: "whole" | "set";
+	severity?: "fail" | "warn";
 }
 export interface GoldenCase {
-  id: string;
-  tags?: string[];
-  inputs: {
-    [k: string]: TensorFile;
-  };
-  outputs: {
-    [k: string]: TensorFile;
-  };
-  /**
-   * The correct classes, labelled by people, by output: one class for each row, in order. For accuracy.
-   */
-  labels?: {
-    /**
-     * @minItems 1
-     */
-    [k: string]: [number, ...number[]];
-  };
+	id: string;
+	tags?: string[];
+	inputs: {
+		[k: string]: TensorFile;
+	};
+	outputs: {
+		[k: string]: TensorFile;
+	};
+	/** The correct classes, labelled by people, by output: one class for each row, in order. For accuracy. */
+	labels?: {
+		/** @minItems 1 */
+		[k: string]: [number, ...number[]];
+	};
 }
 export interface TensorFile {
-  /**
-   * Relative to the manifest; may not leave its folder.
-   */
-  path: string;
-  sha256: Sha256;
-  /**
-   * Where it is not plain from the name: .raw and .bin, .npy, .npz, .safetensors, .pb, .json (Polygraphy), .png, .jpg and .jpeg.
-   */
-  format?: "raw" | "npy" | "npz" | "safetensors" | "tensor-proto" | "polygraphy" | "image";
-  /**
-   * Which tensor of a .npz, .safetensors or Polygraphy file. Left out: the one of the same name as the input or output.
-   */
-  member?: string;
-  /**
-   * Of a Polygraphy file: which run of the runner; 0 where it is left out.
-   */
-  iteration?: number;
-  /**
-   * Of a Polygraphy file with the results of several runners.
-   */
-  runner?: string;
-  preprocess?: Preprocess;
-  tensorSha256?: Sha256;
-  dtype: DType;
-  /**
-   * @maxItems 16
-   */
-  shape: number[];
-  stats?: TensorStatistics;
+	/** Relative to the manifest; may not leave its folder. */
+	path: string;
+	sha256: Sha256;
+	/** Where it is not plain from the name: .raw and .bin, .npy, .npz, .safetensors, .pb, .json (Polygraphy), .png, .jpg and .jpeg. */
+	format?: "raw" | "npy" | "npz" | "safetensors" | "tensor-proto" | "polygraphy" | "image";
+	/** Which tensor of a .npz, .safetensors or Polygraphy file. Left out: the one of the same name as the input or output. */
+	member?: string;
+	/** Of a Polygraphy file: which run of the runner; 0 where it is left out. */
+	iteration?: number;
+	/** Of a Polygraphy file with the results of several runners. */
+	runner?: string;
+	preprocess?: Preprocess;
+	tensorSha256?: Sha256;
+	dtype: DType;
+	/** @maxItems 16 */
+	shape: number[];
+	stats?: TensorStatistics;
 }
-/**
- * Of the finite values; null where there is none.
- */
+/** Of the finite values; null where there is none. */
 export interface TensorStatistics {
-  min: number | null;
-  max: number | null;
-  mean: number | null;
-  std: number | null;
-  nan: number;
-  inf: number;
+	min: number | null;
+	max: number | null;
+	mean: number | null;
+	std: number | null;
+	nan: number;
+	inf: number;
 }
