@@ -2,7 +2,7 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
-import type { Facts, LargestTensor, Names, Rank, Rule } from "./failures/rule.ts";
+import { type Facts, type LargestTensor, type Names, type Rank, type Rule, rankOf } from "./failures/rule.ts";
 import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
 import type { RecordingMeta, WrittenFile } from "./recording.ts";
 import type { LogLine } from "./transcript.ts";
@@ -101,7 +101,7 @@ const order: Readonly<Record<Rank, number>> = { cause: 0, symptom: 1, fallback: 
 /** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
-	return found.toSorted((a, b) => order[a.rule.rank] - order[b.rule.rank] || lineOf(a) - lineOf(b));
+	return found.toSorted((a, b) => order[rankOf(a.rule)] - order[rankOf(b.rule)] || lineOf(a) - lineOf(b));
 }
 
 function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
@@ -122,11 +122,11 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
 	// A symptom follows its cause.
-	const before = found.rule.rank === "symptom" ? scan.errors.filter((line) => line.number < first).slice(-1) : [];
+	const before = rankOf(found.rule) === "symptom" ? scan.errors.filter((line) => line.number < first).slice(-1) : [];
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
-	return toExcerpt(lines.length > 0 || found.rule.rank === "cause" ? lines : lastLines(scan.tail));
+	return toExcerpt(lines.length > 0 || rankOf(found.rule) === "cause" ? lines : lastLines(scan.tail));
 }
 
 const titleChars = 600;
@@ -142,10 +142,12 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 	if (!first) return null;
 	const { rule, names } = first;
 	// Two rules that match the same line describe one failure.
-	const others = rest.filter((entry) => entry.rule.rank === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]));
+	const others = rest.filter(
+		(entry) => rankOf(entry.rule) === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]),
+	);
 	return {
 		code: rule.code,
-		kind: rule.kind,
+		kind: rule.kind ?? "refusal",
 		title: tidy(rule.title(names)),
 		fix: typeof rule.fix === "string" ? rule.fix : rule.fix(names),
 		excerpt: excerptOf(first, scan),
@@ -185,7 +187,7 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 		facts,
 		scan,
 	);
-	const cause = logged[0] && logged[0].rule.rank !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
+	const cause = logged[0] && rankOf(logged[0].rule) !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
 	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
 	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
 }

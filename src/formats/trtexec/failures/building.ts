@@ -17,8 +17,6 @@ const gpuMemory = {
 export const buildingRules: readonly Rule[] = [
 	{
 		code: "workspace-too-small",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(noImplementation)],
 		with: [{ level: "warning", pattern: noMemoryForTactic }],
 		title: (names) => `No kernel for layer ${names["layer"] ?? ""} fits into the workspace limit of this build.`,
@@ -26,32 +24,24 @@ export const buildingRules: readonly Rule[] = [
 	},
 	{
 		code: "no-implementation",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(noImplementation)],
 		title: (names) => `TensorRT has no kernel that can run layer ${names["layer"] ?? ""} with these build settings.`,
 		fix: "Try more workspace, another precision for this layer, builder optimization level 5 or a newer TensorRT; otherwise split the layer in the model.",
 	},
 	{
 		code: "compiler-check-failed",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/MyelinCheckException/), error(/myelin.*(?:CHECK|Assertion).*failed/i), error(/No Myelin Error exists/)],
 		title: () => "TensorRT's compiler (Myelin) failed an internal check. This is a TensorRT bug that this model triggers.",
 		fix: "Build with another TensorRT version or optimization level, or change the part of the model named in the lines below. Report the bug to NVIDIA with the model.",
 	},
 	{
 		code: "io-type-mismatch",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Requested (?:input|output) type .* does not match the inferred type/)],
 		title: () => "The build sets an input or output type that differs from the type in the strongly typed network.",
 		fix: "Remove the type from the I/O formats, or change it in the ONNX file.",
 	},
 	{
 		code: "int8-scales-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Calibration failure occurred with no scaling factors/),
 			error(/impossible to read tensor scales/),
@@ -62,8 +52,6 @@ export const buildingRules: readonly Rule[] = [
 	},
 	{
 		code: "dla-layer-unsupported",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/layer (?<layer>.+?) is not supported on DLA/),
 			error(/(?<layer>\S+) is not supported on DLA,? and falling back to GPU is not enabled/),
@@ -73,8 +61,6 @@ export const buildingRules: readonly Rule[] = [
 	},
 	{
 		code: "dla-absent",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/DLA core on a platform that doesn't have any/i),
 			error(/no DLA (?:cores?|hardware)/i),
@@ -85,8 +71,6 @@ export const buildingRules: readonly Rule[] = [
 	},
 	{
 		code: "timing-cache-miss",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/timing cache miss/i), error(/(?:not found|missing) in (?:the )?timing cache/i)],
 		title: () => "The build may only use kernels from the timing cache, and one is missing there.",
 		fix: "Create the timing cache again with this TensorRT version, GPU and model, or allow new timings.",
@@ -94,7 +78,6 @@ export const buildingRules: readonly Rule[] = [
 	{
 		code: "gpu-memory-build",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			error(/Error Code 2: OutOfMemory/),
 			error(/Requested amount of GPU memory .* could not be allocated/),
@@ -106,7 +89,6 @@ export const buildingRules: readonly Rule[] = [
 	{
 		code: "gpu-memory-build",
 		kind: "runner",
-		rank: "cause",
 		// TensorRT gives no reason here, but a build that runs out of memory leaves less than 1 % of the GPU free.
 		lines: [error(/Error Code 1: (?:Cask|Cuda Runtime)\b/)],
 		with: [buildFailed],
@@ -115,7 +97,6 @@ export const buildingRules: readonly Rule[] = [
 	},
 	{
 		code: "build-failed",
-		kind: "refusal",
 		rank: "fallback",
 		lines: [error(/Engine could not be created from network/), error(/Building engine failed/)],
 		title: () => "TensorRT failed to build the engine for an unknown reason.",
@@ -126,8 +107,6 @@ export const buildingRules: readonly Rule[] = [
 /** These engines build and run, but not in the requested precision. */
 export const int8Uncalibrated: Rule = {
 	code: "int8-uncalibrated",
-	kind: "refusal",
-	rank: "cause",
 	lines: [warning(/Calibrator is not being used\. Users must provide dynamic range/)],
 	when: (facts) => facts.flags.has("--int8") || facts.flags.has("--best") || facts.argumentCount === null,
 	title: () =>
@@ -137,8 +116,6 @@ export const int8Uncalibrated: Rule = {
 
 export const precisionIgnored: Rule = {
 	code: "precision-ignored",
-	kind: "refusal",
-	rank: "cause",
 	lines: [warning(/setting (?<precision>\w+) mode is not allowed if graph is strongly typed/)],
 	title: (names) =>
 		`trtexec ignored the requested precision${names["precision"] ? ` ${names["precision"]}` : ""}: in a strongly typed network only the ONNX file's types decide the precision.`,

@@ -68,7 +68,6 @@ export const endedFromOutside: readonly Rule[] = [
 export const crashRules: readonly Rule[] = [
 	{
 		code: "plan-crash",
-		kind: "refusal",
 		rank: "symptom",
 		when: (facts) => died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && loadsPlan(facts),
 		names: (facts) => ({ signal: facts.signal ?? "", file: facts.flags.get("--loadEngine") ?? "" }),

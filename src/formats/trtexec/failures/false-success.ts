@@ -13,8 +13,6 @@ const mebibyte = 1024 * 1024;
 
 const tensorTooBig: Rule = {
 	code: "tensor-too-big",
-	kind: "refusal",
-	rank: "cause",
 	when: ({ largestTensor, log }) =>
 		largestTensor !== null && log.device.memoryMiB !== null && largestTensor.bytes > log.device.memoryMiB * mebibyte,
 	names: ({ largestTensor, log }) => ({
@@ -31,7 +29,6 @@ const tensorTooBig: Rule = {
 const endedSilently: Rule = {
 	code: "ended-early",
 	kind: "runner",
-	rank: "cause",
 	// From 11.1 on, help ends without a last line; everything else says PASSED or FAILED.
 	when: (facts) => facts.log.ending === "none" && !facts.log.printedHelp && facts.log.version !== null && facts.exitCode === 0,
 	title: () => "trtexec exited with code 0 but without its last line: it did not finish.",

@@ -4,8 +4,6 @@ import { error, type Rule } from "./rule.ts";
 export const flagRules: readonly Rule[] = [
 	{
 		code: "precision-flag-removed",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(
 				/Unknown option: --(?<flag>fp16|bf16|int8|fp8|int4|best|calib|precisionConstraints|layerPrecisions|layerOutputTypes|weightless|restricted)\b/,
@@ -17,24 +15,18 @@ export const flagRules: readonly Rule[] = [
 	},
 	{
 		code: "flag-unknown",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Unknown option: (?<flag>\S+)/)],
 		title: (names) => `This trtexec does not accept ${names["flag"] ?? "a flag"}: it is unknown or given twice.`,
 		fix: "Check the flag's spelling and that this TensorRT version has it. Join flag and value with `=`.",
 	},
 	{
 		code: "io-format-invalid",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Invalid (?:DataType|TensorFormat) (?<value>.+)$/)],
 		title: (names) => `This trtexec does not know the input or output format "${names["value"] ?? ""}".`,
 		fix: "Use type:format up to TensorRT 10 (fp16:chw), and only the format from TensorRT 11 on (chw).",
 	},
 	{
 		code: "flag-value-invalid",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/(?<why>Negative memory pool size.*)$/),
 			error(/\[E\] (?<why>.*is ?not in \[\d+,\s*\d+\].*)$/),
@@ -46,7 +38,6 @@ export const flagRules: readonly Rule[] = [
 	},
 	{
 		code: "flag-value-invalid",
-		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/\[E\] (?<why>.+)$/)],
 		// trtexec prints its whole help before it complains about a flag, and only then.
@@ -56,8 +47,6 @@ export const flagRules: readonly Rule[] = [
 	},
 	{
 		code: "model-not-given",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Model missing or format not recognized/)],
 		title: () => "trtexec was given neither a model nor an engine.",
 		fix: "Pass --onnx=FILE or --loadEngine=FILE, joined with `=`.",
@@ -66,8 +55,6 @@ export const flagRules: readonly Rule[] = [
 
 export const noArguments: Rule = {
 	code: "no-arguments",
-	kind: "refusal",
-	rank: "cause",
 	when: (facts) => facts.log.printedHelp && facts.argumentCount === 0,
 	title: () => "trtexec was started without arguments. It printed its help, did nothing and reported success.",
 	fix: "Check the script that starts trtexec: a variable is probably empty.",

@@ -6,8 +6,6 @@ import { cudaError, error, type Facts, named, type Rule, warning } from "./rule.
 export const inferenceRules: readonly Rule[] = [
 	{
 		code: "input-name-unknown",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Cannot find input tensor with name "(?<input>[^"]*)" in the engine bindings/),
 			error(/Invalid tensor names found in --loadInputs/),
@@ -17,16 +15,12 @@ export const inferenceRules: readonly Rule[] = [
 	},
 	{
 		code: "input-file-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Cannot open file (?<file>.+?)!?$/)],
 		title: (names) => `The input file ${names["file"] ?? ""} cannot be opened.`,
 		fix: "Check the path, and that the golden's files were fetched (Git LFS).",
 	},
 	{
 		code: "input-file-size",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(
 				/Unexpected file size for input file: (?<file>.+?)\. Note: Input binding size is: (?<want>\d+) bytes but the file size is (?<got>\d+) bytes/,
@@ -39,8 +33,6 @@ export const inferenceRules: readonly Rule[] = [
 	},
 	{
 		code: "accuracy-failed",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Accuracy validation FAILED/)],
 		title: () => "trtexec's own accuracy check failed: an output differs from its reference by more than the threshold.",
 		fix: "Rely on trtgate's golden check instead: trtexec's check lets NaN pass and supports few types.",
@@ -48,7 +40,6 @@ export const inferenceRules: readonly Rule[] = [
 	{
 		code: "gpu-memory-run",
 		kind: "runner",
-		rank: "cause",
 		lines: [cudaError("out of memory"), error(/Error Code 2: OutOfMemory/)],
 		title: () => "The GPU had too little free memory to run the engine.",
 		fix: "Check with nvidia-smi what else uses memory on this GPU. Run alone, with smaller shapes, or on a larger GPU.",
@@ -63,7 +54,6 @@ export const inferenceRules: readonly Rule[] = [
 	},
 	{
 		code: "inference-failed",
-		kind: "refusal",
 		rank: "fallback",
 		lines: [error(/Error occurred during inference/), error(/Inference set up failed/)],
 		title: () => "The engine was loaded but could not be run, for an unknown reason.",
@@ -92,8 +82,6 @@ const shortDumps = (facts: Facts): { name: string; line: LogLine; got: number; w
 export const inferenceFalseSuccess: readonly Rule[] = [
 	{
 		code: "input-file-longer",
-		kind: "refusal",
-		rank: "cause",
 		when: (facts) => loaded(facts).length > 0,
 		names: (facts) => {
 			const first = loaded(facts)[0];
@@ -106,8 +94,6 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 	},
 	{
 		code: "raw-dump-truncated",
-		kind: "refusal",
-		rank: "cause",
 		when: (facts) => openDumps(facts).length > 0,
 		names: (facts) => ({ output: openDumps(facts)[0]?.name ?? "" }),
 		show: (facts) => openDumps(facts).map(({ line }) => line),
@@ -118,7 +104,6 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 	{
 		code: "raw-dump-size",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => shortDumps(facts).length > 0,
 		names: (facts) => {
 			const first = shortDumps(facts)[0];
@@ -131,8 +116,6 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 	},
 	{
 		code: "inputs-random",
-		kind: "refusal",
-		rank: "cause",
 		when: (facts) => facts.log.randomInputs.size > 0 && (facts.log.loadedInputs.size > 0 || facts.flags.has("--loadInputs")),
 		names: (facts) => ({ input: [...facts.log.randomInputs.keys()].join(", ") }),
 		show: (facts) => [...facts.log.randomInputs.values()],
@@ -141,8 +124,6 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 	},
 	{
 		code: "cuda-graph-refused",
-		kind: "refusal",
-		rank: "cause",
 		lines: [warning(/CUDA graph capture on the stream has failed/), warning(/CUDA graph capture failed/)],
 		title: () => "The engine cannot be captured as a CUDA graph. trtexec measured it without one and reported success.",
 		fix: "Set cuda-graph: false for this workload, so that both arms are measured the same way.",

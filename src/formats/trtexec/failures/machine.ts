@@ -7,7 +7,6 @@ const libraryRules: readonly Rule[] = [
 	{
 		code: "builder-resource-missing",
 		kind: "runner",
-		rank: "cause",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_builder_resource\\S*?):? `))],
 		title: (names) =>
 			`TensorRT's builder library for this GPU (${names["library"] ?? "libnvinfer_builder_resource"}) is missing, so no engine can be built here.`,
@@ -16,7 +15,6 @@ const libraryRules: readonly Rule[] = [
 	{
 		code: "lean-runtime-missing",
 		kind: "runner",
-		rank: "cause",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_(?:lean|dispatch)\\S*?):? `))],
 		title: (names) => `A version-compatible engine needs ${names["library"] ?? "libnvinfer_lean"}, which is not installed.`,
 		fix: "Install TensorRT's lean and dispatch runtimes, or build without --versionCompatible.",
@@ -24,15 +22,12 @@ const libraryRules: readonly Rule[] = [
 	{
 		code: "parser-library-missing",
 		kind: "runner",
-		rank: "cause",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvonnxparser\\S*?):? `)), error(/parser\.onnxParser != nullptr/)],
 		title: (names) => `TensorRT's ONNX parser (${names["library"] ?? "libnvonnxparser"}) is not installed or not on the library path.`,
 		fix: "Install the parser of the same TensorRT version (libnvonnxparsers), and check LD_LIBRARY_PATH.",
 	},
 	{
 		code: "plugin-library-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(new RegExp(`loadLibrary: .*${missingLibrary}(?<library>[^:\\s]+)`)),
 			error(/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/),
@@ -51,7 +46,6 @@ const libraryRules: readonly Rule[] = [
 	{
 		code: "kernel-library-invalid",
 		kind: "runner",
-		rank: "cause",
 		lines: [error(/Klib \d+ failed validation/), error(/validateCaskKLib/), error(/createCaskKernelLibrary/)],
 		title: () => "TensorRT's kernel library for this GPU is damaged or belongs to another version, so no engine can be built here.",
 		fix: "Reinstall TensorRT as one package. Do not mix libraries of two versions.",
@@ -70,7 +64,6 @@ const gpuRules: readonly Rule[] = [
 	{
 		code: "no-gpu",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			cudaError("no CUDA-capable device"),
 			error(/Cannot find any available devices/),
@@ -83,7 +76,6 @@ const gpuRules: readonly Rule[] = [
 	{
 		code: "driver-too-old",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			error(/CUDA driver version is insufficient/),
 			error(/CUDA initialization failure with error:? 35\b/),
@@ -95,7 +87,6 @@ const gpuRules: readonly Rule[] = [
 	{
 		code: "device-index-unknown",
 		kind: "runner",
-		rank: "cause",
 		lines: [info(/Cannot find device ID (?<index>\d+)/), error(/Cannot find device ID (?<index>\d+)/), cudaError("invalid device ordinal")],
 		title: (names) => `The machine has no GPU with ${names["index"] ? `index ${names["index"]}` : "the requested index"}.`,
 		fix: "List the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
@@ -103,7 +94,6 @@ const gpuRules: readonly Rule[] = [
 	{
 		code: "gpu-lost",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			cudaError(
 				"(?:.*device is lost|GPU is lost|uncorrectable ECC|.*all CUDA-capable devices are busy|system not yet initialized|unknown error|.*hardware)",
@@ -116,7 +106,6 @@ const gpuRules: readonly Rule[] = [
 	{
 		code: "gpu-fault",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			cudaError("(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)"),
 		],
@@ -141,7 +130,6 @@ export const startRules: readonly Rule[] = [
 	{
 		code: "program-not-allowed",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => facts.exitCode === 126 || /EACCES|permission denied/i.test(facts.spawnError ?? ""),
 		title: () => "There is no permission to execute the program.",
 		fix: "Check its permissions (chmod +x) and that its disk is not mounted noexec.",
@@ -149,7 +137,6 @@ export const startRules: readonly Rule[] = [
 	{
 		code: "program-missing",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => facts.spawnError !== null || (facts.exitCode === 127 && facts.log.lineCount === 0),
 		title: () => "The program could not be started because it does not exist.",
 		fix: "Install TensorRT with trtexec (the pip wheels do not contain it) and put it on the PATH, or give its full path.",
@@ -160,7 +147,6 @@ export const startRules: readonly Rule[] = [
 const shellMissing: Rule = {
 	code: "program-missing",
 	kind: "runner",
-	rank: "cause",
 	lines: [error(/^[^[]*: (?:command )?not found\s*$/)],
 	when: (facts) => facts.exitCode === 127,
 	title: () => "The shell did not find the program.",

@@ -7,16 +7,12 @@ const farthestOpset = 36;
 const fileRules: readonly Rule[] = [
 	{
 		code: "onnx-path-empty",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Could not open file\s*$/), error(/Input file cannot be found, or is not a regular file:\s*$/)],
 		title: () => "The path of the ONNX file is empty.",
 		fix: "Check the variable or expression that sets the model path: `--onnx=` got no value.",
 	},
 	{
 		code: "onnx-file-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Could not open file (?<file>\S.*)$/),
 			error(/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/),
@@ -27,23 +23,18 @@ const fileRules: readonly Rule[] = [
 	},
 	{
 		code: "onnx-too-large",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/exceed(?:s|ed)\s+maximum protobuf size/i)],
 		title: () => "The ONNX file exceeds the protobuf limit of 2 GB.",
 		fix: "Export the model with external data, which stores the weights in a separate file.",
 	},
 	{
 		code: "onnx-unreadable",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/MODEL_DESERIALIZE_FAILED/), error(/Failed to parse the ONNX model/)],
 		title: () => "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
 		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
 		code: "onnx-unreadable",
-		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/Failed to parse ONNX model from file: (?<file>[^!\s]+)/)],
 		title: (names) => `TensorRT cannot read ${names["file"] ?? "the file"} as ONNX.`,
@@ -51,8 +42,6 @@ const fileRules: readonly Rule[] = [
 	},
 	{
 		code: "external-weights-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Weights?Context\S*: Failed to open file: (?<file>.+)$/),
 			error(/Failed to read weights from external file: (?<file>.+)$/),
@@ -63,23 +52,18 @@ const fileRules: readonly Rule[] = [
 	},
 	{
 		code: "external-weights-size",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Unexpected size for the external weights/)],
 		title: () => "The size of the external weights file differs from what the ONNX file states.",
 		fix: "The graph and its data file come from different exports. Export both again and keep them together.",
 	},
 	{
 		code: "external-weights-path",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/paths? to parent \(\.\.\/\) are not allowed/), error(/[Aa]bsolute paths? .*external weights/)],
 		title: () => "The model refers to external weights outside its folder, which TensorRT does not allow.",
 		fix: "Save the model again with the external data in the ONNX file's folder.",
 	},
 	{
 		code: "initializer-refused",
-		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/), error(/initializer (?<tensor>.+) cannot be imported/)],
 		title: (names) => `TensorRT cannot import the constant ${named("tensor", names["tensor"])}.`,
@@ -90,8 +74,6 @@ const fileRules: readonly Rule[] = [
 const nodeRules: readonly Rule[] = [
 	{
 		code: "plugin-not-found",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Cannot find plugin: (?<plugin>[^,]+), version/),
 			error(/could not find plugin:? (?<plugin>\S+)/i),
@@ -103,16 +85,12 @@ const nodeRules: readonly Rule[] = [
 	},
 	{
 		code: "tensor-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Node input was not registered/), error(/tensors\(\)\.count\(inputName\)/)],
 		title: (names) => `The ONNX graph is broken: ${ofNode(names)} reads a tensor that nothing produces.`,
 		fix: "Run onnx.checker on the model, and fix the export or the graph edit that removed the tensor.",
 	},
 	{
 		code: "node-shapes-conflict",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/last dimension of input0 .* must match/),
 			error(/dimensions? (?:are )?(?:not compatible|must be equal|must match)/i),
@@ -125,8 +103,6 @@ const nodeRules: readonly Rule[] = [
 	},
 	{
 		code: "node-types-conflict",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/element type \(?\w+\)? differs from/i),
 			error(/must have (?:the )?same (?:data ?|element )?types?\b/i),
@@ -138,56 +114,42 @@ const nodeRules: readonly Rule[] = [
 	},
 	{
 		code: "conditional-shapes",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/IIfConditionalOutputLayer inputs must have the same shape/)],
 		title: (names) => `The two branches of ${ofNode(names)} produce different shapes; TensorRT requires the same shape.`,
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
 	},
 	{
 		code: "topk-limit",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/K exceeds the maximum value allowed/), error(/only supports input K as an initializer/)],
 		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840) or not a constant.`,
 		fix: "Lower K, make it a constant in the graph, or split the selection into two steps.",
 	},
 	{
 		code: "zero-point-unsupported",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/shiftIsAllZeros/), error(/non-?zero zero[- ]point/i)],
 		title: (names) => `The quantisation at ${ofNode(names)} is asymmetric: TensorRT supports only zero points of 0.`,
 		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
 	},
 	{
 		code: "scale-not-positive",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Scale coefficients? must all be positive/)],
 		title: (names) => `A quantisation scale at ${ofNode(names)} is zero, negative or not a number.`,
 		fix: "Calibrate again with inputs that exercise this tensor, or do not quantise it.",
 	},
 	{
 		code: "data-type-unsupported",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Unsupported ONNX data type: (?<type>\w+)/)],
 		title: (names) => `The model uses the element type ${names["type"] ?? ""} where TensorRT does not support it.`,
 		fix: "Cast the tensor to a supported type in the model.",
 	},
 	{
 		code: "network-without-output",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/[Nn]etwork must have at least one output/)],
 		title: () => "The ONNX graph has no output, so there is nothing to build.",
 		fix: "Check the export: name the outputs, and make sure that no optimization pass removed them.",
 	},
 	{
 		code: "operator-unsupported",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/^\s*\[8\] /),
 			error(/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/),
@@ -198,7 +160,6 @@ const nodeRules: readonly Rule[] = [
 	},
 	{
 		code: "node-refused",
-		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/While parsing node number (?<number>\d+)/), error(/INVALID_NODE|INVALID_GRAPH/)],
 		title: (names) => `TensorRT rejected ${ofNode(names)} of the model.`,
@@ -211,7 +172,6 @@ export const parsingRules: readonly Rule[] = [
 	...nodeRules,
 	{
 		code: "parse-failed",
-		kind: "refusal",
 		rank: "fallback",
 		lines: [error(/Failed to parse onnx file/i), error(/Parsing model failed/)],
 		title: () => "TensorRT could not parse the model for an unknown reason.",
@@ -221,8 +181,6 @@ export const parsingRules: readonly Rule[] = [
 
 export const unknownOpset: Rule = {
 	code: "opset-unknown",
-	kind: "refusal",
-	rank: "cause",
 	lines: [info(/Opset version:\s+(?<opset>\d+)/)],
 	when: (facts) => (facts.log.opset ?? 0) > farthestOpset,
 	title: (names) =>

@@ -17,7 +17,6 @@ export const savingRules: readonly Rule[] = [
 	{
 		code: "disk-full",
 		kind: "runner",
-		rank: "cause",
 		lines: [error(/No space left on device/), error(/ENOSPC/)],
 		title: () => "The disk is full.",
 		fix: "Free space on the runner (df -h): old engines, containers and timing caches usually fill it.",
@@ -25,7 +24,6 @@ export const savingRules: readonly Rule[] = [
 	{
 		code: "save-failed",
 		kind: "runner",
-		rank: "cause",
 		lines: [
 			error(/Saving engine to file failed/),
 			error(/Cannot write to FileStreamWriter/),
@@ -37,7 +35,6 @@ export const savingRules: readonly Rule[] = [
 	},
 	{
 		code: "engine-empty",
-		kind: "refusal",
 		rank: "symptom",
 		lines: [error(/Attempting to access an empty engine/)],
 		title: () => "The build failed and left an engine file of 0 bytes. The log gives no reason.",
@@ -49,7 +46,6 @@ export const planFacts: readonly Rule[] = [
 	{
 		code: "plan-empty",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => planBytes(facts) === 0,
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
 		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} has 0 bytes.`,
@@ -58,7 +54,6 @@ export const planFacts: readonly Rule[] = [
 	{
 		code: "plan-missing",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => facts.absent.includes(facts.flags.get("--saveEngine") ?? "\u0000"),
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
 		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} does not exist.`,
@@ -69,8 +64,6 @@ export const planFacts: readonly Rule[] = [
 export const exportFacts: readonly Rule[] = [
 	{
 		code: "times-not-written",
-		kind: "refusal",
-		rank: "cause",
 		when: (facts) =>
 			facts.flags.has("--exportTimes") &&
 			(facts.flags.has("--exportProfile") || facts.flags.has("--dumpProfile")) &&
@@ -84,7 +77,6 @@ export const exportFacts: readonly Rule[] = [
 	{
 		code: "export-missing",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => missingExports(facts).length > 0,
 		names: (facts) => ({ file: missingExports(facts).join(", ") }),
 		title: (names) => `trtexec reported success but did not write ${names["file"] ?? "an export"}.`,
@@ -93,7 +85,6 @@ export const exportFacts: readonly Rule[] = [
 	{
 		code: "export-empty",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => exportFlags.some((flag) => facts.wrote?.get(facts.flags.get(flag) ?? "\u0000")?.bytes === 0),
 		names: (facts) => ({
 			file: exportFlags.map((flag) => facts.flags.get(flag) ?? "\u0000").find((path) => facts.wrote?.get(path)?.bytes === 0) ?? "",
@@ -108,16 +99,12 @@ const planName = (facts: Facts): { file: string } => ({ file: facts.flags.get("-
 export const planRules: readonly Rule[] = [
 	{
 		code: "plan-file-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Error opening engine file: (?<file>.*)$/), error(/Could not open engine file:? (?<file>.*)$/i)],
 		title: (names) => `The engine file ${names["file"] ?? ""} does not exist or cannot be opened.`,
 		fix: "Check the path, and that the build step saved the engine.",
 	},
 	{
 		code: "plan-file-empty",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Failed to read header from the stream: read 0 out of/),
 			error(/(?:serialized|engine) (?:data|blob|file) (?:is|was) empty/i),
@@ -128,8 +115,6 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-truncated",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/)],
 		names: planName,
 		title: (names) =>
@@ -138,8 +123,6 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-other-version",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/engine plan file is not compatible with this version of TensorRT/),
 			error(/Version tag does not match/),
@@ -151,8 +134,6 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-other-gpu",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/generated on an incompatible device, expecting compute (?<want>[\d.]+) got compute (?<got>[\d.]+)/),
 			error(/generated on an incompatible device/),
@@ -163,8 +144,6 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-not-a-plan",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/[Mm]agic ?[Tt]ag does not match/), error(/magicTag(?:Read)? ?==/), error(/Failed to verify a plan tag/)],
 		names: planName,
 		title: (names) => `The ${named("file", names["file"])} is not a TensorRT plan.`,
@@ -172,15 +151,12 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-plugin-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Cannot deserialize plugin since corresponding IPluginCreator not found/)],
 		title: () => "The engine needs a plugin that was not loaded.",
 		fix: "Load the same plugin libraries that the build used.",
 	},
 	{
 		code: "plan-refused",
-		kind: "refusal",
 		rank: "fallback",
 		lines: [error(/Engine deserialization failed/), error(/Got invalid engine/)],
 		names: planName,
@@ -193,7 +169,6 @@ export const planFalseSuccess: readonly Rule[] = [
 	{
 		code: "plan-damaged",
 		kind: "runner",
-		rank: "cause",
 		when: (facts) => facts.plan !== null && facts.plan.builtSha256 !== facts.plan.sha256,
 		names: planName,
 		title: (names) =>
@@ -202,8 +177,6 @@ export const planFalseSuccess: readonly Rule[] = [
 	},
 	{
 		code: "plan-unloaded",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Engine deserialization failed/), error(/Got invalid engine/)],
 		title: () => "The engine cannot be loaded, but trtexec reported success because inference was skipped.",
 		fix: "Treat the build as failed, and read the error lines below.",

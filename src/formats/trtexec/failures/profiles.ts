@@ -37,8 +37,6 @@ const rankFix =
 export const profileRules: readonly Rule[] = [
 	{
 		code: "profile-order",
-		kind: "refusal",
-		rank: "cause",
 		lines: [outOfOrder],
 		when: (facts) => rankConflict(facts) === null,
 		title: () => "An optimization profile is out of order: every dimension needs min ≤ opt ≤ max.",
@@ -46,8 +44,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-axis-mismatch",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(
 				/Dimension mismatch for tensor (?<input>.+) and profile (?<profile>\d+)\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
@@ -59,8 +55,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-rank-mismatch",
-		kind: "refusal",
-		rank: "cause",
 		lines: [outOfOrder, ...invalidProfile],
 		when: (facts) => rankConflict(facts) !== null,
 		names: conflictNames,
@@ -69,8 +63,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-rank-mismatch",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(wrongRank),
 			error(/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/),
@@ -83,32 +75,24 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/no optimization profile has been defined/)],
 		title: () => "The model has dynamic inputs, but the build has no optimization profile.",
 		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
 	},
 	{
 		code: "profile-input-missing",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/dynamic input is missing dimensions in profile/)],
 		title: () => "An optimization profile omits a dynamic input of the model.",
 		fix: "Give sizes for every dynamic input, and check the spelling of the input names.",
 	},
 	{
 		code: "profile-shape-values",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/missing values for shape input/)],
 		title: () => "An input of the model is a shape tensor, and the profile gives no values for it.",
 		fix: "Make the shape tensor a constant in the export, or give its values in min, opt and max.",
 	},
 	{
 		code: "profile-violates-constraints",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/)],
 		title: (names) =>
 			`The model cannot run at the profile's ${(names["which"] ?? "").toLowerCase()} shape: a reshape or concatenation inside it fails.`,
@@ -116,40 +100,30 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-index",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Selected profile index (?<index>\d+) exceeds/)],
 		title: (names) => `The run selects optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
 		fix: "Build the engine with that profile, or select one that it has.",
 	},
 	{
 		code: "shape-name-unknown",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/)],
 		title: (names) => `A shape was given for ${named("input", names["input"])}, but the model has no such input.`,
 		fix: "Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
 		code: "shape-on-static-model",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Static model does not take explicit shapes/)],
 		title: () => "A shape was given for a model whose shapes are all fixed.",
 		fix: "Remove the sizes from `dims`, or export the model with a dynamic dimension.",
 	},
 	{
 		code: "shape-spec-invalid",
-		kind: "refusal",
-		rank: "cause",
 		lines: [error(/Found invalid or missing shape spec at profile index (?<index>\d+)/)],
 		title: () => "A shape of an optimization profile is missing or cannot be read.",
 		fix: "Give min, opt and max for each dynamic input of each profile.",
 	},
 	{
 		code: "shape-outside-profile",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/),
 			error(/[Rr]untime dimension does not satisfy any optimization profile/),
@@ -162,8 +136,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "shape-static-mismatch",
-		kind: "refusal",
-		rank: "cause",
 		lines: [
 			error(/Static dimension mismatch while setting input shape/),
 			error(/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/),
@@ -173,7 +145,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-invalid",
-		kind: "refusal",
 		rank: "symptom",
 		lines: invalidProfile,
 		title: () => "TensorRT rejected an optimization profile.",
@@ -181,7 +152,6 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "network-setup-failed",
-		kind: "refusal",
 		rank: "fallback",
 		lines: [error(/Network And Config setup failed/)],
 		title: () => "TensorRT rejected the build settings for an unknown reason.",
@@ -192,8 +162,6 @@ export const profileRules: readonly Rule[] = [
 /** Without a shape for a dynamic input trtexec assumes 1 and reports success. */
 export const assumedShape: Rule = {
 	code: "shape-assumed",
-	kind: "refusal",
-	rank: "cause",
 	lines: [
 		warning(/Dynamic dimensions required for input: (?<input>.+), but no shapes were provided.*overriding shape to: (?<shape>\S+)/),
 		warning(/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/),

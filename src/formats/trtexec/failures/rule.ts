@@ -23,8 +23,10 @@ export type Rank = "cause" | "symptom" | "fallback";
 
 export interface Rule {
 	code: string;
-	kind: Exclude<DiagnosisKind, "none">;
-	rank: Rank;
+	/** refusal by default. */
+	kind?: Exclude<DiagnosisKind, "none">;
+	/** cause by default. */
+	rank?: Rank;
 	/** Any of them. */
 	lines?: readonly LinePattern[];
 	/** All of them, in addition to one of `lines`. */
@@ -91,6 +93,8 @@ export interface Facts {
 	/** Number of dimensions of each input, from the ONNX file. */
 	inputRanks: ReadonlyMap<string, number> | null;
 }
+
+export const rankOf = ({ rank = "cause" }: Rule): Rank => rank;
 
 export const error = (pattern: RegExp): LinePattern => ({ level: "error", pattern });
 export const warning = (pattern: RegExp): LinePattern => ({ level: "warning", pattern });
