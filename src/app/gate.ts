@@ -134,7 +134,11 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 /** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
 function watchHistory({ config, home, outFolder, options }: Opening, { processes, ports }: Composition): HistoryWatch | null {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
-	return historyWatch({ store: openStore(config.history, { cwd: home, processes }), outFolder, files: ports.files });
+	return historyWatch({
+		store: openStore(config.history, { cwd: home, processes, access: options.access }),
+		outFolder,
+		files: ports.files,
+	});
 }
 
 /** The config that is read, relative to the current folder. */

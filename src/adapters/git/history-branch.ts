@@ -11,13 +11,14 @@ import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { isPlainRef, refuseForeignOwner } from "./refs.ts";
 import { remoteName } from "./remote.ts";
-import { firstLine, type Git, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
+import { firstLine, type Git, type GitAccess, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
 
 export interface HistoryBranchOptions {
 	/** A clone whose remote has the branch; without a remote, the repository itself has it. */
 	repository: string;
 	branch: string;
 	processes: Processes;
+	access?: GitAccess | undefined;
 	readFolder(root: string): Promise<readonly HistoryFile[]>;
 	/** How long a writer goes on where others come first, or the remote does not answer. */
 	patienceMs?: number;
@@ -69,12 +70,12 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 
 /** A repository of its own, so that no depth, filter or ref reaches the user's clone; only how to reach the remote comes from there. */
 async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch: Scratch) => Promise<Value>): Promise<Value> {
-	const { repository, branch, processes, patienceMs = defaultPatienceMs } = options;
+	const { repository, branch, processes, access, patienceMs = defaultPatienceMs } = options;
 	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
-	const own = gitIn(repository, processes);
+	const own = gitIn(repository, processes, access);
 	const folder = await mkdtemp(join(tmpdir(), "trtgate-history-"));
 	try {
-		const env = await remoteSettings(own);
+		const env = await remoteSettings(own, access);
 		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
 			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
 		const git: Git = Object.assign(run, { identity: own.identity });
@@ -86,8 +87,8 @@ async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch:
 	}
 }
 
-/** Settings of the clone that reach its remote: the address, and what actions/checkout keeps the token in. Handed on unseen by `ps`. */
-async function remoteSettings(own: Git): Promise<Record<string, string>> {
+/** Settings of the clone that reach its remote: the address, and the token, in the clone or of the workflow. Handed on unseen by `ps`. */
+async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Record<string, string>> {
 	const name = await remoteName(own);
 	const top = firstLine(await own(["rev-parse", "--absolute-git-dir"]));
 	const url = name === null ? top : firstLine(await own(["remote", "get-url", "--push", name]));
@@ -96,7 +97,9 @@ async function remoteSettings(own: Git): Promise<Record<string, string>> {
 		const at = entry.indexOf("\n");
 		return at < 0 ? [] : [[entry.slice(0, at), entry.slice(at + 1)] as const];
 	});
-	const all = [["remote.origin.url", url] as const, ...settings];
+	const token =
+		access === undefined || (await own.identity()) !== "token" ? [] : [[`http.${access.serverUrl}/.extraheader`, access.header] as const];
+	const all = [["remote.origin.url", url] as const, ...settings, ...token];
 	return Object.fromEntries([
 		["GIT_CONFIG_COUNT", String(all.length)],
 		...all.flatMap(([key, value], index) => [
@@ -182,7 +185,7 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 		message: `The history cannot use the branch ${branch}: ${why}.`,
 		details: {
 			excerpt: tail.slice(-5),
-			fix: "Give the job `permissions: contents: write`, leave `persist-credentials` of actions/checkout on, and except the branch from protection rules.",
+			fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
 		},
 	});
 }

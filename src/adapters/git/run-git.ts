@@ -22,7 +22,9 @@ export interface GitCall {
 export interface GitAccess {
 	/** https://github.com, or a server of the user's own. */
 	serverUrl: string;
-	/** Variables of git that add the token to these requests. */
+	/** The line that authenticates a request. */
+	header: string;
+	/** Variables of git that add it. */
 	env: Readonly<Record<string, string>>;
 }
 

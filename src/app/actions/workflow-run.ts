@@ -32,8 +32,8 @@ async function readPayload(path: string): Promise<unknown> {
 /** For calls of git alone. The runner masks the token itself; what git gets is derived from it. */
 export function accessOf({ token }: { token: string }): { access?: GitAccess } {
 	if (token === "") return {};
-	const { header, ...access } = gitAccess(token);
-	setSecret(header.slice(header.lastIndexOf(" ") + 1));
+	const access = gitAccess(token);
+	setSecret(access.header.slice(access.header.lastIndexOf(" ") + 1));
 	return { access };
 }
 

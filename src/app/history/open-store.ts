@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { historyFolder, readFolder } from "../../adapters/files/history-folder.ts";
 import { historyBranch } from "../../adapters/git/history-branch.ts";
+import type { GitAccess } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { ConfigError } from "../../core/errors.ts";
@@ -14,11 +15,14 @@ export interface HistoryPlace {
 }
 
 /** @throws ConfigError usage where it is not one of the two. */
-export function openStore({ folder, branch }: HistoryPlace, world: { cwd: string; processes?: Processes }): HistoryStore {
+export function openStore(
+	{ folder, branch }: HistoryPlace,
+	world: { cwd: string; processes?: Processes; access?: GitAccess | undefined },
+): HistoryStore {
 	if (folder !== undefined && branch === undefined) return historyFolder(resolve(world.cwd, folder));
 	if (branch !== undefined && folder === undefined) {
 		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
-		return historyBranch({ repository: world.cwd, branch, processes, readFolder });
+		return historyBranch({ repository: world.cwd, branch, processes, access: world.access, readFolder });
 	}
 	throw new ConfigError({
 		code: "usage",

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readFolder } from "../../../src/adapters/files/history-folder.ts";
 import { historyBranch } from "../../../src/adapters/git/history-branch.ts";
+import { gitAccess } from "../../../src/adapters/github/env.ts";
 import { compact, fileOf, readHistory } from "../../../src/core/history/files.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { buildRecord, hash } from "../../support/history-records.ts";
+import { startPrivateRemote } from "../../support/private-remote.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
 const branch = "trtgate-history";
@@ -112,4 +114,26 @@ it("a history on a branch goes on after a writer that was killed in the middle o
 	rmSync(lock);
 	await store.add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
+});
+
+it("a history on a branch of a private repository is read and written with the token, and no other", async () => {
+	const { remote, clones } = repositories(1);
+	const [clone = ""] = clones;
+	git(remote, "config", "http.receivepack", "true");
+	const server = await startPrivateRemote({ gitDir: remote, token: "ghs_right" });
+	const serverUrl = `http://127.0.0.1:${server.port}`;
+	git(clone, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
+	const storeWith = (token: string) =>
+		historyBranch({
+			repository: clone,
+			branch,
+			processes: gitProcesses(),
+			access: gitAccess(token, { GITHUB_SERVER_URL: serverUrl }),
+			readFolder,
+		});
+	await storeWith("ghs_right").add([fileOfNight(0)]);
+	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);
+	expect(await storeWith("ghs_right").read()).toHaveLength(1);
+	await expect(storeWith("ghs_wrong").read()).rejects.toMatchObject({ code: "history-denied" });
+	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
 });
