@@ -5,6 +5,7 @@ import { counted } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
 import type { Component } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
+import { groupBy } from "./group.ts";
 import type { LayerTensor } from "./layer.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 import { tensorBytes } from "./work.ts";
@@ -14,9 +15,29 @@ export interface Changed {
 	component: Component;
 	base: PartFacts;
 	head: PartFacts;
-	engines: { base: EngineModel; head: EngineModel };
+	around: Around;
 	/** The precision change that most components share: a setting of the build, not of one layer. */
 	commonPrecision: string | null;
+}
+
+/** What the rules ask of the whole engines, prepared once. */
+export interface Around {
+	baseNodes: ReadonlySet<string>;
+	/** Of the head, by tensor. */
+	readers: ReadonlyMap<string, readonly ModelLayer[]>;
+	writers: ReadonlyMap<string, ModelLayer>;
+	outputs: ReadonlySet<string>;
+}
+
+export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel }): Around {
+	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
+	const readers = [...groupBy(reads, ({ name }) => name)].map(([name, own]) => [name, own.map(({ layer }) => layer)] as const);
+	return {
+		baseNodes: new Set(base.layers.flatMap(({ nodes }) => nodes)),
+		readers: new Map(readers),
+		writers: new Map(head.layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const))),
+		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
+	};
 }
 
 /** What the rule claims; null: it does not apply. */
@@ -48,9 +69,8 @@ const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
 const half = new Set(["fp16", "bf16"]);
 
 /** Casts that the model itself has, before or in the component, and only in the head. */
-function newCasts({ component, engines }: Changed): string[] {
-	const before = new Set(engines.base.layers.flatMap(({ nodes }) => nodes));
-	return component.nodes.filter((node) => /cast/i.test(node) && !before.has(node));
+function newCasts({ component, around }: Changed): string[] {
+	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }
 
 const precision: Rule = (changed) => {
@@ -91,11 +111,10 @@ function crossing(layers: readonly ModelLayer[]): LayerTensor[] {
 }
 
 /** Who else reads a tensor: that is why it must be in memory. */
-function otherReaders(tensor: LayerTensor, { component, engines }: Changed): string[] {
-	const own = new Set(component.head.map(({ index }) => index));
-	const isOutput = engines.head.io.some(({ name, mode }) => name === tensor.name && mode !== "input");
-	const readers = engines.head.layers.filter(({ index, inputs }) => !own.has(index) && inputs.some(({ name }) => name === tensor.name));
-	return [...(isOutput ? ["the engine's outputs"] : []), ...readers.map(({ nodes, name }) => code(nodes[0] ?? name))];
+function otherReaders({ name }: LayerTensor, { component, around }: Changed): string[] {
+	const own = new Set(component.head);
+	const readers = (around.readers.get(name) ?? []).filter((layer) => !own.has(layer)).slice(0, 3);
+	return [...(around.outputs.has(name) ? ["the engine's outputs"] : []), ...readers.map((layer) => code(layer.nodes[0] ?? layer.name))];
 }
 
 function fusionEvidence(changed: Changed): string[] {
@@ -118,21 +137,20 @@ const fusion: Rule = (changed) => {
 };
 
 /** A copy that undoes one before it. */
-function roundTrips(reformats: readonly ModelLayer[], layers: readonly ModelLayer[]): number {
-	const writers = new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
+function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
 	return reformats.filter(({ inputs, outputs }) => {
 		const source = writers.get(inputs[0]?.name ?? "");
 		return source?.kind === "reformat" && source.inputs[0]?.format === outputs[0]?.format;
 	}).length;
 }
 
-const reformat: Rule = ({ base, head, engines }) => {
+const reformat: Rule = ({ base, head, around }) => {
 	const more = head.reformats.length - base.reformats.length;
 	if (more === 0) return null;
 	const formats = ({ inputs, outputs }: ModelLayer) =>
 		`${cleanName(inputs[0]?.format || "?", 50)} → ${cleanName(outputs[0]?.format || "?", 50)}`;
 	if (more < 0) return { says: `${counted(-more, "reformat")} less`, evidence: [] };
-	const trips = roundTrips(head.reformats, engines.head.layers);
+	const trips = roundTrips(head.reformats, around);
 	const tripText = trips === 0 ? "" : `, ${counted(trips, "round trip")}`;
 	return {
 		says: `${counted(more, "reformat")} more${tripText}`,

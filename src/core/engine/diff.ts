@@ -1,7 +1,7 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
-import { type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
+import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
 import { type Component, componentsOf, type Engines } from "./components.ts";
 import { factsOf, type PartFacts, timeOf } from "./facts.ts";
 import { groupBy } from "./group.ts";
@@ -58,7 +58,8 @@ function judge(engines: Engines): { groups: Judged[]; noise: Noise; isTimed: boo
 	);
 	const commonPrecision = commonChange(working);
 	const isTimed = engines.base.profiles > 0 && engines.head.profiles > 0;
-	const compared = working.map((one) => ({ ...one, engines, commonPrecision, ...sameness(one) }));
+	const around = aroundOf(engines);
+	const compared = working.map((one) => ({ ...one, around, commonPrecision, ...sameness(one) }));
 	const noise = judgeDeltas(
 		compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged })),
 	);

@@ -40,13 +40,16 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 		const differences = Array.from({ length: pairs }, (_, at) => (change.headMs[at] ?? 0) - (change.baseMs[at] ?? 0) * commonFactor);
 		const timeMs = (mean(change.baseMs) + mean(change.headMs)) / 2;
 		const ms = mean(change.headMs) - mean(change.baseMs) * commonFactor;
-		return { ...change, ms, timeMs, differences, scale: scaleOf(timeMs) };
+		return { ...change, ms, timeMs, differences, scale: 1 };
 	});
+	const typicalMs = median(rows.flatMap(({ timeMs }) => (timeMs > 0 ? [timeMs] : []))) || 1;
+	for (const row of rows) row.scale = scaleOf(row.timeMs, typicalMs);
 	const pooled = pooledSpread(rows);
-	const repeats = Math.max(1, ...rows.map(({ differences }) => differences.length));
+	const critical = remembered(tCritical);
+	const repeats = rows.reduce((most, { differences }) => Math.max(most, differences.length), 1);
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled);
-		const halfWidth = (tail: number) => (tCritical(tail, df) * sd) / Math.sqrt(repeats);
+		const halfWidth = (tail: number) => (critical(tail, df) * sd) / Math.sqrt(repeats);
 		// Many components are looked at: one without a cause in its structure must stand out among all of them.
 		const threshold = halfWidth(row.isUnchanged ? 0.05 / Math.max(1, rows.length) : 0.05);
 		return { ms: row.ms, halfWidthMs: halfWidth(0.05), isSignificant: Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) };
@@ -54,9 +57,21 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	return { deltas, commonFactor };
 }
 
-/** Longer components scatter more: by the root of their time, as sums of layers do. */
-function scaleOf(timeMs: number): number {
-	return Math.sqrt(Math.max(timeMs, 1e-3));
+/** The few pairs of arguments come again and again. */
+function remembered(of: (tail: number, df: number) => number): (tail: number, df: number) => number {
+	const known = new Map<string, number>();
+	return (tail, df) => {
+		const key = `${tail} ${df}`;
+		const value = known.get(key) ?? of(tail, df);
+		known.set(key, value);
+		return value;
+	};
+}
+
+/** Short components scatter by the root of their time, as sums do, and long ones by a share of it. */
+function scaleOf(timeMs: number, typicalMs: number): number {
+	const relative = Math.max(timeMs / typicalMs, 1e-2);
+	return Math.sqrt((relative + relative ** 2) / 2);
 }
 
 interface Row extends TimedChange {
