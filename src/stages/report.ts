@@ -1,5 +1,6 @@
 // Writes a result and every report rendered from it, and lists the files of a run.
 import { renderCsv } from "../core/report/exports/csv.ts";
+import { renderManifest } from "../core/report/exports/manifest.ts";
 import { renderSarif } from "../core/report/exports/sarif.ts";
 import { renderBencher, renderBenchmark } from "../core/report/exports/trackers.ts";
 import { renderHtml } from "../core/report/html/report.ts";
@@ -18,6 +19,7 @@ export const reportFiles = {
 	bencher: "exports/bencher.json",
 	csv: "exports/workloads.csv",
 	sarif: "exports/findings.sarif",
+	manifest: "exports/manifest.json",
 } as const;
 
 type ReportFiles = Pick<Files, "writeText" | "makeFolder">;
@@ -38,6 +40,7 @@ export async function renderReport(result: Result, outFolder: string, files: Rep
 	await files.writeText(`${outFolder}/${reportFiles.bencher}`, renderBencher(result));
 	await files.writeText(`${outFolder}/${reportFiles.csv}`, renderCsv(result));
 	await files.writeText(`${outFolder}/${reportFiles.sarif}`, renderSarif(result));
+	await files.writeText(`${outFolder}/${reportFiles.manifest}`, renderManifest(result));
 }
 
 /** Shows another result first on the page of a result that was written before. */
@@ -54,7 +57,7 @@ export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
-	{ path: "exports", what: "the figures and findings for other programs: CSV, SARIF, benchmark and Bencher JSON" },
+	{ path: "exports", what: "the figures, findings and engines for other programs: CSV, SARIF, benchmark and Bencher JSON, manifest" },
 	{ path: reportFiles.result, what: "every measurement, finding and verdict" },
 ];
 

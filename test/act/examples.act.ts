@@ -1,12 +1,12 @@
 // Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect } from "vitest";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 import { makeRepository, withoutContainer } from "./run-act.ts";
-import { change, changed, ghStub, good, localGitHub, pullPayload, resultsOf, runExample, test, wrong } from "./scenario.ts";
+import { change, changed, ghStub, good, localGitHub, pullPayload, releaseActions, resultsOf, runExample, test, wrong } from "./scenario.ts";
 
 describe("pull-request.yml", () => {
 	test("measures a change of the own repository and comments on it", async () => {
@@ -46,6 +46,29 @@ test.each(["container.yml", "jetson.yml"])(
 		expect(github.state.violations).toEqual([]);
 	},
 );
+
+describe("what `trtgate init` writes", () => {
+	test("comments on a newcomer's first pull request, which has no base yet", async () => {
+		const begin = (folder: string): void => void writeFileSync(join(folder, "README.md"), "Models.\n");
+		const start = (folder: string): void => {
+			writeProject(folder, { "model.onnx": "fixture:model.onnx" });
+			const init = spawnSync(process.execPath, [resolve("dist/cli.js"), "init", "model.onnx", "--quiet"], {
+				cwd: folder,
+				encoding: "utf8",
+			});
+			expect(init.stdout, init.stderr).toMatch(/Left to do:\n {2}1\. [\s\S]*open a pull request/);
+		};
+		const repository = makeRepository([begin, start], change);
+		const name = ".github/workflows/trtgate.yml";
+		const text = readFileSync(join(repository.folder, name), "utf8").replace(/trtgate@v\S+/, `trtgate@${"0".repeat(40)}`);
+		const { run, github } = await runExample("pull-request.yml", {
+			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
+		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/)]);
+		expect(github.state.violations).toEqual([]);
+	});
+});
 
 describe("the pair for forks", () => {
 	test("measures without rights, then comments without the code", async () => {
@@ -134,20 +157,31 @@ describe("nightly.yml", () => {
 });
 
 describe("release.yml", () => {
-	test("makes the release of a tag whose engines pass", async () => {
-		const gh = ghStub();
+	test("makes the release of a tag whose engines pass, with a manifest, its attestation, and engines on request", async () => {
+		const [gh, github] = [ghStub(), releaseActions()];
 		const { run } = await runExample("release.yml", {
-			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs },
-			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
+			...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
+			payload: { ref: "refs/tags/v2", inputs: { engines: "true" } },
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
-		expect(gh.calls()).toEqual([expect.stringMatching(/^release create v2 --repo acme\/engines --verify-tag/)]);
+		expect(gh.calls()).toEqual([
+			expect.stringMatching(
+				/^release create v2 --repo acme\/engines --verify-tag .* files\/engines.tar.gz files\/manifest.json files\/result.json$/,
+			),
+		]);
+		const { type, predicate, subjects } = github.attested();
+		expect(predicate).toMatchObject({
+			predicateType: type,
+			outcome: "pass",
+			engines: [{ goldenCases: [{ state: "match" }, { state: "match" }] }],
+		});
+		expect(subjects).toEqual(expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]));
 	});
 
 	test("makes none where they fail", async () => {
 		const gh = ghStub();
 		const { run } = await runExample("release.yml", {
-			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([good, wrong]) },
+			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([good, wrong]), ...releaseActions() },
 			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
 		});
 		expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
@@ -159,12 +193,18 @@ describe("release.yml", () => {
 		const twoWorkloads = (folder: string): void =>
 			void quickProject(folder, { "trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]") });
 		const { run } = await runExample("release.yml", {
-			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([twoWorkloads, good]) },
+			...{
+				event: "push",
+				ref: "refs/tags/v2",
+				programs: gh.programs,
+				repository: makeRepository([twoWorkloads, good]),
+				...releaseActions(),
+			},
 			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
 		expect(gh.calls()).toEqual([]);
-		expect(run.log).toContain("v2 was not released: the outcome of its gate is 'warn'");
+		expect(run.log).toMatch(/v2 was not released: the outcome of its gate is 'warn', not 'pass' \(1 .*checks pass\)/);
 		expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
 	});
 });
@@ -214,21 +254,26 @@ describe.each([
 describe("the reusable workflow", () => {
 	test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
 		const gate = readFileSync(".github/workflows/gate.yml", "utf8");
-		const call = [
-			`# The checkout that gate.yml pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
-			...["name: call", "on: pull_request", "jobs:", "  gate:", "    uses: ./.github/workflows/gate.yml"],
-			...["    permissions:", "      contents: read", "      pull-requests: write", "      checks: write"],
+		const after = [
 			...["  after:", "    needs: gate", "    runs-on: ubuntu-latest", "    steps:", '      - run: echo "outcome is $OUTCOME"'],
 			...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
-		];
+		].join("\n");
+		const edit = (text: string): string =>
+			text
+				.replace(
+					/uses: trtgate\/trtgate\/(\S+)@.*/,
+					`uses: ./$1 # the checkout that it pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
+				)
+				.replace("# only: resnet50/*", "only: small, large")
+				.replace("# backend: tensorrt", "backend: onnxruntime")
+				.concat(after);
 		const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
 		const runners =
 			"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
 		const models = twoModels(["small", "large"]);
 		const repository = makeRepository([(folder) => [write(folder), models(folder, runners)], changed], change);
-		const { run, github } = await runExample("matrix.yml", {
-			...{ event: "pull_request", payload: pullPayload(repository), repository },
-			edit: () => call.join("\n"),
+		const { run, github } = await runExample("reusable.yml", {
+			...{ event: "pull_request", payload: pullPayload(repository), repository, edit },
 		});
 		expect(
 			run.jobs.map(({ result }) => result),

@@ -75,8 +75,10 @@ function checkoutFolder(action: string): string {
 	return folder;
 }
 
-function checkoutOf(text: string): string {
-	return /actions\/checkout@[0-9a-f]{40}/.exec(text)?.[0] ?? "actions/checkout@v0";
+const checkoutOf = (text: string): string => pinOf(text, "actions/checkout");
+
+function pinOf(text: string, action: string): string {
+	return new RegExp(`${action}@[0-9a-f]{40}`).exec(text)?.[0] ?? `${action}@v0`;
 }
 
 export interface ActOptions {
@@ -89,6 +91,8 @@ export interface ActOptions {
 	env: Readonly<Record<string, string>>;
 	/** Programs in front of the PATH, by name: shell scripts. */
 	programs?: Readonly<Record<string, string>>;
+	/** Folders of further actions, by name. */
+	actions?: Readonly<Record<string, string>>;
 	/** In place of our own PATH behind those. */
 	path?: string;
 }
@@ -114,6 +118,7 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		...labels.flatMap((label) => ["--platform", `${label}=-self-hosted`]),
 		...["--local-repository", `trtgate/trtgate@${placeholder}=${action}`],
 		...["--local-repository", `${checkoutOf(workflow.text)}=${checkoutFolder(action)}`],
+		...Object.entries(options.actions ?? {}).flatMap(([name, folder]) => ["--local-repository", `${pinOf(workflow.text, name)}=${folder}`]),
 	];
 	const node = dirname(process.execPath);
 	const child = spawn(options.act, argv, {

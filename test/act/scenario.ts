@@ -1,6 +1,6 @@
 // One workflow to copy in one situation: a small repository, an event, and a local GitHub.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickProject, temporaryFolder } from "../support/project.ts";
@@ -31,6 +31,7 @@ interface Scenario {
 	github?: LocalGitHub;
 	repository?: Repository;
 	programs?: Record<string, string>;
+	actions?: Record<string, string>;
 	edit?(text: string): string;
 	ref?: string;
 	isFork?: boolean;
@@ -50,7 +51,7 @@ export async function runExample(name: string, scenario: Scenario): Promise<{ ru
 		...(runId === undefined ? {} : { runId }),
 	});
 	const workflow = { name, text: edit(readExample(name)) };
-	const { programs = {}, path } = scenario;
+	const { programs = {}, actions = {}, path } = scenario;
 	const run = await runAct({
 		act: found.path,
 		repository,
@@ -58,6 +59,7 @@ export async function runExample(name: string, scenario: Scenario): Promise<{ ru
 		event,
 		env,
 		programs,
+		actions,
 		...(path === undefined ? {} : { path }),
 	});
 	expect(run.log).not.toMatch(/\[github-permission\]/);
@@ -104,5 +106,44 @@ export function ghStub(): { programs: Record<string, string>; calls(): string[] 
 	return {
 		programs: { gh: `echo "$@" >> ${log}` },
 		calls: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
+	};
+}
+
+/** Stand-ins for what needs GitHub itself: artifacts come from the local one, and an attestation is written down. */
+export function releaseActions(): {
+	actions: Record<string, string>;
+	attested(): { type: string; predicate: unknown; subjects: string[] };
+} {
+	const [download, attest] = [temporaryFolder(), temporaryFolder()];
+	const log = join(attest, "attested.json");
+	const write = (folder: string, inputs: string, main: string): void => {
+		writeFileSync(join(folder, "action.yml"), `name: stand-in\ninputs: ${inputs}\nruns: { using: node24, main: main.mjs }\n`);
+		writeFileSync(join(folder, "main.mjs"), main);
+	};
+	const toolkit = resolve("node_modules/@actions/artifact/lib/artifact.js");
+	write(
+		download,
+		"{ pattern: {}, path: {} }",
+		`import { DefaultArtifactClient } from ${JSON.stringify(toolkit)};
+const client = new DefaultArtifactClient();
+const { artifacts } = await client.listArtifacts();
+const ends = process.env.INPUT_PATTERN.replace("*", "");
+for (const { id, name } of artifacts.filter(({ name }) => name.endsWith(ends)))
+	await client.downloadArtifact(id, { path: process.env.INPUT_PATH + "/" + name });
+`,
+	);
+	write(
+		attest,
+		"{ subject-path: {}, predicate-type: {}, predicate-path: {} }",
+		`import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+const input = (name) => process.env["INPUT_" + name.toUpperCase()];
+const subjects = input("subject-path").trim().split("\\n").flatMap((pattern) => globSync(pattern.trim())).filter((path) => statSync(path).isFile());
+const predicate = JSON.parse(readFileSync(input("predicate-path"), "utf8"));
+writeFileSync(${JSON.stringify(log)}, JSON.stringify({ type: input("predicate-type"), predicate, subjects }));
+`,
+	);
+	return {
+		actions: { "actions/download-artifact": download, "actions/attest": attest },
+		attested: () => JSON.parse(readFileSync(log, "utf8")),
 	};
 }

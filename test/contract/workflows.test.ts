@@ -8,7 +8,7 @@ import { starterWorkflow } from "../../src/core/config/init.ts";
 import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
 
 const examples = readWorkflows("workflows-examples");
-const starter = readWorkflow("trtgate init", starterWorkflow({}));
+const starter = readWorkflow("trtgate init", starterWorkflow({ commit: "0".repeat(40) }));
 const committed = [...examples, ...readWorkflows(".github/workflows")];
 const workflows = [...committed, starter];
 
@@ -67,7 +67,7 @@ describe.each(workflows)("$path", (workflow) => {
 });
 
 function checkStep(step: Step, { name, text }: { name: string; text: string }): void {
-	if (!/^(trtgate\/trtgate|\.\/\.trtgate)/.test(step.uses ?? "")) return;
+	if (!/^(trtgate\/trtgate|\.\/\.(git\/)?trtgate)/.test(step.uses ?? "")) return;
 	const surface = surfaceOf(step.uses ?? "");
 	expect(surface, `${step.uses} in ${name}`).toBeDefined();
 	for (const key of Object.keys(step.with ?? {})) expect(Object.keys(surface?.inputs ?? {}), `${step.uses} in ${name}`).toContain(key);
@@ -87,6 +87,23 @@ it("the examples keep strangers off machines of one's own, or give them no right
 			expect(guarded || rights.length === 0, `${name} of ${workflow.path}`).toBe(true);
 		}
 	}
+});
+
+it("the reusable workflow changes no file of the caller's checkout: it runs no command, and its action lies in .git", () => {
+	const gate = readWorkflow("gate.yml", readFileSync(".github/workflows/gate.yml", "utf8"));
+	for (const [name, { steps = [] }] of jobsOf(gate)) {
+		expect(
+			steps.filter(({ run }) => run !== undefined),
+			name,
+		).toEqual([]);
+		const paths = steps.flatMap((step) => (step.uses?.startsWith("actions/checkout@") ? [step.with?.["path"]] : []));
+		if (paths.length > 1) expect(paths, name).toEqual([undefined, ".git/trtgate"]);
+	}
+});
+
+it("the examples have jobs of different names, so that each can be a required check of its own", () => {
+	const names = examples.flatMap((workflow) => jobsOf(workflow).map(([id, job]) => job.name ?? id));
+	expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
 it("the examples are all in the README, and nothing else is", () => {

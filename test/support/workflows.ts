@@ -12,6 +12,7 @@ export interface Step {
 }
 
 export interface Job {
+	name?: string;
 	uses?: string;
 	with?: Record<string, unknown>;
 	steps?: Step[];
@@ -48,7 +49,7 @@ export type Surface = (typeof surfaces)[number];
 
 /** `trtgate/trtgate/plan@…`, or `./.trtgate/plan` of this very commit, to the surface of plan/action.yml. */
 export function surfaceOf(uses: string): Surface | undefined {
-	const name = uses.replace(/@.*$/, "").replace(/^\.\/\.trtgate/, "trtgate/trtgate");
+	const name = uses.replace(/@.*$/, "").replace(/^\.\/\.(git\/)?trtgate/, "trtgate/trtgate");
 	return surfaces.find((surface) => surface.uses === name);
 }
 

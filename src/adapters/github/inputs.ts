@@ -34,6 +34,8 @@ export function readInputs(): ActionInputs {
 export interface PlanInputs {
 	config: string;
 	runners: string;
+	/** Patterns, as the user wrote them; empty: all engines. */
+	only: string;
 	name: string;
 	artifact: string;
 	token: string;
@@ -43,6 +45,7 @@ export function readPlanInputs(): PlanInputs {
 	return {
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
+		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
 		token: getInput("token"),

@@ -2,6 +2,7 @@
 
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
+import { headline } from "../../core/report/highlights.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { log } from "./log.ts";
 
@@ -35,6 +36,7 @@ export function setOutputs(result: Result, resultPath: string): void {
 	const count = (status: string): number => result.gates.filter((gate) => gate.status === status).length;
 	setOutput("outcome", result.outcome);
 	setOutput("failure-kind", result.failureKind ?? "");
+	setOutput("headline", headline(result));
 	setOutput("result", resultPath);
 	setOutput("passed", count("pass"));
 	setOutput("warned", count("warn"));

@@ -123,6 +123,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		// Names the base where the user names none.
 		...(event === undefined ? {} : { event }),
 		...accessOf(job.publishing),
+		isFresh: job.publishing.cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>
 			stopOnSignals((reason) => {

@@ -8,6 +8,7 @@ import { readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { loadConfig } from "../../core/config/parse.ts";
+import { parsePatterns } from "../../core/config/select.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
@@ -43,6 +44,7 @@ async function plan(cwd: string, environment: Environment): Promise<MatrixJob[]>
 	return planMatrix({
 		config,
 		labels,
+		only: parsePatterns(inputs.only),
 		name: inputs.name,
 		artifactOf: (job) => artifactName(inputs.artifact, { config: config.path, job }),
 	});

@@ -3,11 +3,16 @@ import { access } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { starterConfig, starterWorkflow } from "../../core/config/init.ts";
+import { readInputText } from "../../adapters/process/input-file.ts";
+import { pinCommand, starterConfig, starterWorkflow } from "../../core/config/init.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
+import { isCommit } from "../../formats/github/names.ts";
+import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
+import { version } from "../version.ts";
 import { parseArguments } from "./arguments.ts";
 import { chooseInitSizes } from "./init-sizes.ts";
 import { parseDims, parseShapes } from "./sizes.ts";
@@ -29,9 +34,10 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	const name = basename(path).replace(/\.onnx$/i, "");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const { comments, ...known } = await chooseInitSizes(model, given, { ...terminal, quiet: args.flag("quiet") });
+	const commit = await releasedCommit();
 	const written = {
 		[configName]: starterConfig(model.onnx, { name, onnxPath, known, comments }),
-		[workflowName]: starterWorkflow({}),
+		[workflowName]: starterWorkflow({ version, commit }),
 	};
 	const files = fileStore();
 	for (const name of Object.keys(written)) await files.makeFolder(dirname(join(terminal.cwd, name)));
@@ -39,10 +45,29 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		await files.writeText(join(terminal.cwd, name), text);
 		terminal.echo(`wrote ${name}\n`);
 	}
-	terminal.echo(
-		`Next: \`trtgate golden record --model ${quoteName(name, "")} --inputs FOLDER\` records what the engines must compute, from real inputs;\n\`trtgate run --dry-run\` shows the plan, \`trtgate run --base REF\` the difference from a git ref.\n`,
-	);
+	const steps = stepsLeft(commit, quoteName(name, ""));
+	terminal.echo(`Left to do:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
 	return exitCodes.ok;
+}
+
+function stepsLeft(commit: string | undefined, model: string): string[] {
+	return [
+		`Check the sizes in ${configName}; \`trtgate run --dry-run\` shows the plan.`,
+		`Record what the engines must compute, from real inputs: \`trtgate golden record --model ${model} --inputs FOLDER\`.`,
+		...(commit === undefined ? [`Pin trtgate in ${workflowName} by its commit: ${pinCommand(version)}`] : []),
+		`For TensorRT, put the labels of a runner with a GPU into ${workflowName}; GitHub's own has none, and ONNX Runtime runs there.`,
+		"Commit the files and open a pull request: it gets a comment. There is no base yet; later pull requests are compared.",
+	];
+}
+
+/** Of the release that this package was packed for; unknown in a checkout. */
+async function releasedCommit(): Promise<string | undefined> {
+	try {
+		const { gitHead } = JSON.parse(await readInputText(join(distFolder(), "..", "package.json"), inputKinds.argument));
+		return isCommit(gitHead) ? gitHead : undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 async function refuseToOverwrite(path: string, name: string): Promise<void> {

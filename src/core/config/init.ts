@@ -116,17 +116,26 @@ export function withStarterGolden(config: string, golden: string): string | null
 export interface WorkflowOptions {
 	/** Path of the config; trtgate.yml is the action's default. */
 	configPath?: string;
+	/** Of the release that writes it; where it is not known, its version is named. */
+	commit?: string | undefined;
+	version?: string;
 	/** Labels of the runner; GitHub's own has no GPU, and the gate falls back to ONNX Runtime there. */
 	runsOn?: readonly string[];
+}
+
+/** Names the commit of a release. */
+export function pinCommand(version: string): string {
+	return `git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v${version}^{}'`;
 }
 
 /** By its commit: a tag can be moved. */
 const checkout = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1";
 
-/** Least rights: it reads the repository and writes nothing back. */
+/** Least rights: it reads the repository, and comments on the pull request. */
 export function starterWorkflow(options: WorkflowOptions): string {
 	const labels = options.runsOn ?? ["ubuntu-latest"];
 	const runsOn = labels.length === 1 ? (labels[0] ?? "") : `[${labels.join(", ")}]`;
+	const { version = "0.1.0", commit } = options;
 	const lines = [
 		"# Compares the engines of a pull request with those of the branch that it goes into. More to copy: workflows-examples.",
 		"name: trtgate",
@@ -139,25 +148,23 @@ export function starterWorkflow(options: WorkflowOptions): string {
 		"  cancel-in-progress: true",
 		"jobs:",
 		"  gate:",
-		"    name: gate",
+		"    name: engine gate",
 		"    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu]; read docs/security.md first.",
 		`    runs-on: ${runsOn}`,
 		"    timeout-minutes: 60",
 		"    permissions:",
 		"      contents: read",
+		"      pull-requests: write # the comment",
+		"      checks: write # the check run",
 		"    steps:",
 		`      - uses: ${checkout}`,
 		"        with:",
 		"          # The base is a commit of the history.",
 		"          fetch-depth: 0",
 		"          persist-credentials: false",
-		"      # Put the full commit of the release that you read in place of the zeros.",
-		`      - uses: trtgate/trtgate@${"0".repeat(40)} # v0.1.0`,
-		"        with:",
-		"          # auto, with `pull-requests: write` under permissions, keeps a comment on the pull request.",
-		"          comment: never",
-		'          check-run: "false"',
-		...(options.configPath === undefined ? [] : [`          config: ${JSON.stringify(options.configPath)}`]),
+		...(commit === undefined ? [`      # Put the commit here that this names: ${pinCommand(version)}`] : []),
+		`      - uses: trtgate/trtgate@${commit === undefined ? `v${version}` : `${commit} # v${version}`}`,
+		...(options.configPath === undefined ? [] : ["        with:", `          config: ${JSON.stringify(options.configPath)}`]),
 	];
 	return `${lines.join("\n")}\n`;
 }

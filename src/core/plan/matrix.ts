@@ -1,6 +1,6 @@
 // The job matrix: which part of the config each job measures, and on which kind of runner.
-import type { Config, RunnerConfig } from "../config/config.ts";
-import { exactPattern, formatPatterns, keepSelected, selectModels } from "../config/select.ts";
+import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
+import { exactPattern, formatPatterns, keepSelected, selectModels, unknownSelection } from "../config/select.ts";
 import { ConfigError } from "../errors.ts";
 
 /** The one job where the config names no runners. */
@@ -30,6 +30,8 @@ export interface MatrixInput {
 	config: Pick<Config, "models" | "runners" | "path">;
 	/** Labels of the one runner where the config names none. */
 	labels: RunnerConfig["labels"];
+	/** Patterns of the engines to plan; all where there are none. */
+	only?: readonly string[];
 	/** Tells several plans of one workflow apart; empty where there is one. */
 	name: string;
 	/** The artifact that a job of this name leaves. */
@@ -42,6 +44,8 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 	const alone: RunnerConfig = { name: "", labels: input.labels, engines: [], split: "none", pointer: "" };
 	const runners = config.runners.length === 0 ? [alone] : config.runners;
 	const errors = runners.flatMap((runner) => unknownEngines(runner, config));
+	const selected = selectModels(config.models, input.only ?? []);
+	if (selected.state !== "ok") throw unknownSelection(selected.problems, config.path);
 	if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${config.path} has ${errors.length} errors`);
 	const taken = new Set<string>();
 	const jobs = runners.flatMap((runner) => jobsOf(runner, { input, taken }));
@@ -81,8 +85,8 @@ interface Naming {
 }
 
 function jobsOf(runner: RunnerConfig, naming: Naming): MatrixJob[] {
-	const { config, name } = naming.input;
-	return sharesOf(runner, config).map(({ label, patterns }) => {
+	const { config, name, only = [] } = naming.input;
+	return sharesOf(runner, config, only).map(({ label, patterns }) => {
 		const wanted = [name, runner.name, label].filter((part) => part !== "").join(" · ") || aloneName;
 		return {
 			...nameOfItsOwn(wanted, naming),
@@ -104,17 +108,18 @@ function nameOfItsOwn(wanted: string, { input, taken }: Naming): { name: string;
 	}
 }
 
-function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"]): Share[] {
-	const mine = keepSelected(models, runner.engines);
+function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"], only: readonly string[]): Share[] {
+	const mine = keepSelected(keepSelected(models, runner.engines), only);
+	const patternsOf = (model: ModelConfig): string[] => {
+		const whole = models.find((other) => other.name === model.name)?.engines.length === model.engines.length;
+		return whole ? [exactPattern(model.name)] : model.engines.map((engine) => exactPattern(model.name, engine.name));
+	};
 	switch (runner.split) {
 		case "none":
-			return [{ label: "", patterns: runner.engines }];
+			if (only.length === 0) return [{ label: "", patterns: runner.engines }];
+			return mine.length === 0 ? [] : [{ label: "", patterns: mine.flatMap(patternsOf) }];
 		case "model":
-			return mine.map((model) => {
-				const whole = models.find((other) => other.name === model.name)?.engines.length === model.engines.length;
-				const patterns = whole ? [exactPattern(model.name)] : model.engines.map((engine) => exactPattern(model.name, engine.name));
-				return { label: model.name, patterns };
-			});
+			return mine.map((model) => ({ label: model.name, patterns: patternsOf(model) }));
 		case "engine":
 			return mine.flatMap((model) =>
 				model.engines.map((engine) => ({ label: `${model.name}/${engine.name}`, patterns: [exactPattern(model.name, engine.name)] })),

@@ -76,7 +76,7 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 			return { kind: "schedule", ref: branchOrTag(run.ref), sha };
 		case "workflow_dispatch":
 		case "repository_dispatch":
-			return { kind: "dispatch", ref: branchOrTag(run.ref), sha };
+			return tagOf(run) ?? { kind: "dispatch", ref: branchOrTag(run.ref), sha };
 		case "merge_group":
 			return parseMergeGroup(root.fields("merge_group")) ?? other;
 		case "workflow_run":
@@ -84,6 +84,12 @@ export function parseRunEvent(name: string, payload: unknown, run: RunFacts): Ru
 		default:
 			return other;
 	}
+}
+
+/** A run that was started by hand on a tag is for its release. */
+function tagOf({ ref, sha }: RunFacts): RunEvent | null {
+	const tag = shortName(ref, "tags");
+	return tag === null || !isCommit(sha) ? null : { kind: "tag", tag, sha };
 }
 
 function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null {

@@ -81,12 +81,16 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	);
 });
 
-it("starterWorkflow is short, reads the repository and nothing more", () => {
-	const text = starterWorkflow({});
+it("starterWorkflow is short, comments on the pull request, and is pinned by the commit where it is known", () => {
+	const text = starterWorkflow({ version: "1.2.3" });
+	expect(text).toContain("git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v1.2.3^{}'\n      - uses: trtgate/trtgate@v1.2.3\n");
+	const commit = "a".repeat(40);
+	expect(starterWorkflow({ commit, version: "1.2.3" })).toContain(`trtgate/trtgate@${commit} # v1.2.3\n`);
+	expect(starterWorkflow({ commit })).not.toContain("ls-remote");
 	expect(text.split("\n").length).toBeLessThanOrEqual(40);
 	const workflow = parse(text);
 	expect(workflow.permissions).toEqual({});
-	expect(workflow.jobs.gate.permissions).toEqual({ contents: "read" });
+	expect(workflow.jobs.gate.permissions).toEqual({ contents: "read", "pull-requests": "write", checks: "write" });
 	expect(workflow.jobs.gate.steps.map((step: { uses: string }) => step.uses.split("@")[0])).toEqual([
 		"actions/checkout",
 		"trtgate/trtgate",

@@ -134,7 +134,7 @@ const cases: Case[] = [
 		name: "workflow_dispatch",
 		payload: workflowDispatch("refs/tags/v2"),
 		run: { sha: head, ref: "refs/tags/v2" },
-		event: { kind: "dispatch", ref: "v2", sha: head },
+		event: { kind: "tag", tag: "v2", sha: head },
 	},
 	{
 		what: "the merge queue",

@@ -1,0 +1,64 @@
+// What was judged and how, for a release: the engines by their hashes, what they were built from and on, and the outcome.
+
+import type { BuildRecord, Result } from "../../schema/result.ts";
+import { caseVerdicts } from "../golden-format.ts";
+import { engineKey } from "../index-gates.ts";
+
+/** Of the attestation whose predicate the manifest is. */
+export const predicateType = "https://github.com/trtgate/trtgate/manifest/v1";
+
+export function renderManifest(result: Result): string {
+	const { outcome, tool, startedAt, backend, environment, config, arms, gates } = result;
+	const { caveat, ...machine } = backend;
+	const notPassing = gates
+		.filter(({ status }) => status !== "pass")
+		.map(({ gate, status, model, engine }) => ({ gate, status, model, engine }));
+	const manifest = {
+		predicateType,
+		outcome,
+		gates: { total: gates.length, notPassing },
+		trtgate: tool.version,
+		startedAt,
+		commit: arms.head.commit,
+		comparedWith: arms.base?.commit ?? arms.base?.label ?? null,
+		config: { path: config.path, sha256: config.sha256 },
+		backend: { ...machine, ...(caveat === undefined ? {} : { caveat }) },
+		environment,
+		engines: result.builds.filter(({ arm, state }) => arm === "head" && state === "built").map((build) => engineOf(build, result)),
+	};
+	return `${JSON.stringify(manifest, null, "\t")}\n`;
+}
+
+function engineOf(build: BuildRecord, result: Result) {
+	const {
+		model,
+		engine,
+		part,
+		precision,
+		engineSha256,
+		engineBytes,
+		enginePath,
+		modelSha256,
+		recipe,
+		durationMs,
+		fromCache = false,
+	} = build;
+	const verdicts = result.golden.filter((verdict) => engineKey(verdict) === engineKey(build));
+	return {
+		...{
+			model,
+			engine,
+			part,
+			precision,
+			engineSha256,
+			engineBytes,
+			file: enginePath?.replace(/^.*\/engines\//, ""),
+			onnxSha256: modelSha256,
+			recipe,
+			durationMs,
+			fromCache,
+		},
+		goldens: [...new Set(verdicts.flatMap(({ golden }) => golden ?? []))],
+		goldenCases: caseVerdicts(verdicts).map((verdict) => ({ case: verdict.case, state: verdict.state })),
+	};
+}
