@@ -109,8 +109,8 @@ def float_values(model):
     }
 
 
-def round_nodes(model, keeps):
-    """Casts the output of every node that gives float32 to fp16 and back, but for what fp16 would make infinite, or by Div instead of Sub, 0."""
+def round_nodes(model):
+    """Casts the output of every node that gives float32 to fp16 and back, but for what fp16 would make infinite or 0: logarithms are taken of it."""
     known = float_values(model)
     for graph in list(graphs(model.graph)):
         nodes = []
@@ -126,7 +126,7 @@ def round_nodes(model, keeps):
                 nodes += [
                     helper.make_node("Cast", [full], [half], to=TensorProto.FLOAT16),
                     helper.make_node("Cast", [half], [near], to=TensorProto.FLOAT),
-                    helper.make_node(keeps, [near, near], [one]),
+                    helper.make_node("Div", [near, near], [one]),
                     helper.make_node("IsNaN", [one], [beyond]),
                     helper.make_node("Where", [beyond, full, near], [name]),
                 ]
@@ -140,18 +140,11 @@ def copy(model):
     return other
 
 
-def at_fp16(model, keeps="Sub"):
+def at_fp16(model):
     rounded = copy(model)
     change_floats(rounded, fp16)
-    round_nodes(rounded, keeps)
+    round_nodes(rounded)
     return rounded
-
-
-def answers_at_fp16(model, cases):
-    """Where a logarithm of 0 spreads, a right engine computes it in fp32."""
-    found = answers(at_fp16(model), cases, "disabled")
-    finite = all(np.all(np.isfinite(value)) for outputs in found.values() for value in outputs.values() if value.dtype.kind == "f")
-    return found if finite else answers(at_fp16(model, "Div"), cases, "disabled")
 
 
 def is_weight(tensor):
@@ -314,7 +307,7 @@ class Trial:
         weights = copy(model)
         change_floats(weights, fp16)
         half = self.add("fp16 weights", "right", "fp16", answers(weights, self.cases, "disabled"), wanted, None)
-        half = largest(half, self.add("fp16 weights and layers", "right", "fp16", answers_at_fp16(model, self.cases), wanted, None))
+        half = largest(half, self.add("fp16 weights and layers", "right", "fp16", answers(at_fp16(model), self.cases, "disabled"), wanted, None))
         return wanted, {"fp32": rounding, "fp16": half}
 
     def defects(self, model, wanted, rounding):
@@ -326,8 +319,8 @@ class Trial:
         for name, wrong in defective(model, has_effect):
             self.add(name, "defect", "fp32", answers(wrong, self.cases, "basic"), wanted, rounding["fp32"])
             heads[name] = wrong
-            self.add(name, "defect", "fp16", answers_at_fp16(wrong, self.cases), wanted, rounding["fp16"])
-        right16 = answers_at_fp16(model, self.cases)
+            self.add(name, "defect", "fp16", answers(at_fp16(wrong), self.cases, "disabled"), wanted, rounding["fp16"])
+        right16 = answers(at_fp16(model), self.cases, "disabled")
         for precision, right in (("fp32", wanted), ("fp16", right16)):
             for name, wrong in defective_outputs(right, self.class_axes):
                 self.add(name, "defect", precision, wrong, wanted, rounding[precision])

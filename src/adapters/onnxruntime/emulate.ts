@@ -28,17 +28,19 @@ export async function runEmulation(job: EmulationJob, run: Run): Promise<Emulati
 	if (bytes > maxModelBytes) return absent("is larger than 1 GiB");
 	if (opset < oldestRoundedOpset) return absent(`uses operator set ${opset}, which lacks what rounding takes`);
 	const folded = foldModel(await readInput(model.path, inputKinds.model), model.path);
-	const plan = planRounding(folded.onnx, { precision, guarded: false });
+	// What fp16 makes 0 or infinite says how an engine without care errs, not how far a right one strays.
+	const guarded = precision === "fp16";
+	const plan = planRounding(folded.onnx, { precision, guarded });
 	if (plan === null) return absent("computes nothing in fp32 that could be rounded");
 	const folder = join(job.scratchFolder, `rounded-${precision}`);
 	try {
 		await makeFolders(folder);
 		await copyExternal(model, folder);
 		const first = await runPlan({ job, folder, folded, plan, run });
-		if (first.state !== "done" || first.beyondRange.length === 0) return first;
+		if (first.state !== "done" || first.beyondRange.length === 0 || guarded) return first;
 		// Infinities spread: in a second run whatever is beyond the range stays as it is, and only that counts.
-		const guarded = planRounding(folded.onnx, { precision, guarded: true });
-		return guarded === null ? first : await runPlan({ job, folder, folded, plan: guarded, run });
+		const second = planRounding(folded.onnx, { precision, guarded: true });
+		return second === null ? first : await runPlan({ job, folder, folded, plan: second, run });
 	} catch (error) {
 		return { state: "failed", failure: asFailure(error) };
 	} finally {
