@@ -31,6 +31,8 @@ interface Count {
 export interface ZooResult {
 	model: string;
 	product: string;
+	/** The build that did the steps of `run`, where it was another one. */
+	gateProduct?: string;
 	steps: Record<string, Step>;
 	/** Right answers that the golden refuses. */
 	falseAlarms?: string[];
