@@ -161,9 +161,15 @@ async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measur
 function pairJob(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring): PairJob {
 	const { timed, input, length, ledger } = measuring;
 	const { outFolder } = input;
-	const turns = { limits: turnLimits(input.measure), tolerance: minimalEffectOf(timed, input) / 4 };
+	const turns = { limits: { ...turnLimits(input.measure), ...floorOf(ledger) }, tolerance: minimalEffectOf(timed, input) / 4 };
 	const common = { ...commonOf(timed, input), ...length };
 	return { ...at, order: ledger.runs.length, timed, outFolder, common, ...(takesTurns(measuring) ? { turns } : {}) };
+}
+
+function floorOf({ taken }: Ledger): { floorMs?: Record<Arm, number> } {
+	const fastest = (arm: Arm): number =>
+		Math.min(...taken.filter(({ run }) => run.arm === arm).map(({ run }) => run.minMs ?? Number.POSITIVE_INFINITY));
+	return taken.length === 0 ? {} : { floorMs: { base: fastest("base"), head: fastest("head") } };
 }
 
 /** On a CPU the processes of a pair take turns; a GPU under a lease has no other programs whose bursts both runs must share. */

@@ -1,9 +1,8 @@
 // Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
-import type { turnLimits } from "../core/compare/turns.ts";
 import { folderName } from "../core/config/identity.ts";
 import type { Arm, PerfRun } from "../core/schema/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
-import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
+import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../ports/backend.ts";
 import type { Clock, Telemetry, ToolFailure } from "../ports/world.ts";
 import { observe, type WatchedRun } from "./watch.ts";
 import type { TimedWorkload } from "./workloads.ts";
@@ -19,7 +18,7 @@ export interface PairJob {
 	/** What both arms' runs have in common. */
 	common: Pick<MeasureJob, "inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs">;
 	/** Absent: one run after the other. */
-	turns?: { limits: ReturnType<typeof turnLimits>; tolerance: number };
+	turns?: Pick<MeasurePairJob, "limits" | "tolerance">;
 }
 
 export type TakenRun = WatchedRun & { samples: Float64Array };

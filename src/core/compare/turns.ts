@@ -7,6 +7,8 @@ export interface TurnLimits {
 	/** Of each arm's turns together: the least, and the most where the fastest iterations do not repeat. */
 	leastMs: number;
 	mostMs: number;
+	/** Each arm's fastest iteration in the pairs before; absent: there are none. */
+	floorMs?: Readonly<Record<Arm, number>>;
 }
 
 /** What a program beside this one does to one arm in so short a time it also does to the other; an iteration that takes longer is a turn. */
@@ -17,12 +19,15 @@ const leastRounds = 10;
 /** With WebAssembly the code is compiled for good after some tens of inferences; further precision comes from more pairs. */
 const byDefault: Omit<TurnLimits, "mostMs"> = { warmUpMs: 100, leastMs: 300 };
 /** A busy machine lengthens a pair by this much at most. */
-const mostLengthening = { factor: 5, byMs: 2000 };
+const mostLengthening = { factor: 8, byMs: 2000 };
 
 export function turnLimits({ warmUpMs, durationMs, adaptsLength }: MeasureConfig): TurnLimits {
 	const { leastMs, ...warmUp } = adaptsLength ? byDefault : { warmUpMs, leastMs: durationMs };
 	return { ...warmUp, leastMs, mostMs: Math.min(leastMs * mostLengthening.factor, leastMs + mostLengthening.byMs) };
 }
+
+/** A program on the other half of the core slows every iteration by half or more; processes of one engine differ by far less among themselves. */
+const slowedBy = 1.1;
 
 /** An arm's turns so far. */
 export interface Turns {
@@ -33,7 +38,7 @@ export interface Turns {
 
 /**
  * Whether a pair has been timed for long enough: where both halves of its rounds give the same fastest iteration, in either arm for
- * itself, each arm has run undisturbed more than once. The arms' ratio has no say, so when to stop cannot favour a verdict.
+ * itself, each arm has run undisturbed more than once, unless its earlier pairs were far faster. The arms' ratio has no say, so when to stop cannot favour a verdict.
  *
  * @param tolerance how far the halves may differ, as a share.
  */
@@ -41,7 +46,12 @@ export function isTimedEnough(turns: Readonly<Record<Arm, Turns>>, limits: TurnL
 	const arms = [turns.base, turns.head];
 	if (arms.some(({ fastestMs }) => fastestMs.length < leastRounds)) return false;
 	if (arms.some(({ timedMs }) => timedMs < limits.leastMs)) return false;
-	return arms.every(({ timedMs, fastestMs }) => timedMs >= limits.mostMs || repeats(fastestMs, tolerance));
+	const { floorMs, mostMs } = limits;
+	return (["base", "head"] as const).every((arm) => {
+		const { timedMs, fastestMs } = turns[arm];
+		const isSlowed = floorMs !== undefined && Math.min(...fastestMs) > slowedBy * floorMs[arm];
+		return timedMs >= mostMs || (!isSlowed && repeats(fastestMs, tolerance));
+	});
 }
 
 function repeats(fastestMs: readonly number[], tolerance: number): boolean {

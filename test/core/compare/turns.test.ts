@@ -21,20 +21,29 @@ it.each([
 	expect(isTimedEnough({ base: head, head: base }, limits, 0.02)).toBe(enough);
 });
 
+it.each([
+	["as fast as before, or nearly", 0.95, true],
+	["far slower than before in one arm", 0.6, false],
+])("a pair that repeats is over only where it is not slower: %s", (_, base, enough) => {
+	const floored = { ...limits, floorMs: { base, head: 1 } };
+	expect(isTimedEnough({ base: turns(steady), head: turns(steady) }, floored, 0.02)).toBe(enough);
+	expect(isTimedEnough({ base: turns(steady, 1000), head: turns(steady, 1000) }, floored, 0.02)).toBe(true);
+});
+
 describe("turnLimits", () => {
 	const { measure } = buildConfig();
 	it.each([
 		[
 			"the config's own length is the least",
 			{ warmUpMs: 50, durationMs: 200, adaptsLength: false },
-			{ warmUpMs: 50, leastMs: 200, mostMs: 1000 },
+			{ warmUpMs: 50, leastMs: 200, mostMs: 1600 },
 		],
 		[
 			"a long one grows by two seconds",
 			{ warmUpMs: 0, durationMs: 3000, adaptsLength: false },
 			{ warmUpMs: 0, leastMs: 3000, mostMs: 5000 },
 		],
-		["without one, short", { warmUpMs: 2000, durationMs: 3000, adaptsLength: true }, { warmUpMs: 100, leastMs: 300, mostMs: 1500 }],
+		["without one, short", { warmUpMs: 2000, durationMs: 3000, adaptsLength: true }, { warmUpMs: 100, leastMs: 300, mostMs: 2300 }],
 	])("turnLimits %s", (_, given, expected) => {
 		expect(turnLimits({ ...measure, ...given })).toEqual(expected);
 	});
