@@ -114,3 +114,8 @@ export class ConfigError extends GateError<ConfigCode> {}
 export class ToolError extends GateError<ToolCode> {}
 export class PlatformError extends GateError<PlatformCode> {}
 export class BugError extends GateError<BugCode> {}
+
+/** The command, its options or the files that they name are at fault. */
+export function usageError(message: string, fix: string): ConfigError {
+	return new ConfigError({ code: "usage", message, details: { fix } });
+}

@@ -1,6 +1,6 @@
 // The one file that reads the action's inputs.
 import { getInput } from "@actions/core";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 
 /** Inputs of action.yml as the user wrote them; absent where empty. */
 export interface ActionInputs {
@@ -98,11 +98,10 @@ function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "c
 function readDays(text: string): number {
 	const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
 	if (days >= 1 && days <= maxRetentionDays) return days;
-	throw new ConfigError({
-		code: "usage",
-		message: `input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${maxRetentionDays}.`,
-		details: { fix: "Correct it under `with:`, or leave it out." },
-	});
+	throw usageError(
+		`input retention-days is ${JSON.stringify(text.slice(0, 60))}; expected a number of days from 1 to ${maxRetentionDays}.`,
+		"Correct it under `with:`, or leave it out.",
+	);
 }
 
 /** Inputs of report/action.yml. */
@@ -184,9 +183,8 @@ function oneOf<Value extends string>(name: string, values: readonly [Value, ...V
 	const given = getInput(name).toLowerCase();
 	const found = given === "" ? values[0] : values.find((value) => value === given);
 	if (found !== undefined) return found;
-	throw new ConfigError({
-		code: "usage",
-		message: `input ${name} is ${JSON.stringify(given.slice(0, 60))}; expected one of ${values.join(", ")}.`,
-		details: { fix: `Write ${values[0]}, or leave it out.` },
-	});
+	throw usageError(
+		`input ${name} is ${JSON.stringify(given.slice(0, 60))}; expected one of ${values.join(", ")}.`,
+		`Write ${values[0]}, or leave it out.`,
+	);
 }

@@ -9,7 +9,7 @@ import { type ReportInputs, readReportInputs } from "../../adapters/github/input
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
@@ -124,11 +124,10 @@ function conclude(result: Result, inputs: ReportInputs, subject: Subject): numbe
 }
 
 function notInAWorkflow(): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: "This action runs in a workflow of GitHub Actions only.",
-		details: { fix: "On your machine, `trtgate report --merge DIR…` merges results." },
-	});
+	return usageError(
+		"This action runs in a workflow of GitHub Actions only.",
+		"On your machine, `trtgate report --merge DIR…` merges results.",
+	);
 }
 
 function noParts(prefix: string): ConfigError {

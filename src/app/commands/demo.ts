@@ -7,7 +7,7 @@ import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording } from "../../adapters/replay/recording.ts";
 import { unpackFolder } from "../../adapters/replay/unpack.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
-import { BugError, ConfigError } from "../../core/errors.ts";
+import { BugError, usageError } from "../../core/errors.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
@@ -50,11 +50,7 @@ function exitOf({ outcome }: Result): number {
 async function examplesAt(name: "recorded" | "quickstart"): Promise<string> {
 	const examples = join(distFolder(), "..", "examples", name);
 	await access(examples).catch(() => {
-		throw new ConfigError({
-			code: "usage",
-			message: `The demo's models are not at ${examples}.`,
-			details: { fix: "Use a complete clone or package of trtgate." },
-		});
+		throw usageError(`The demo's models are not at ${examples}.`, "Use a complete clone or package of trtgate.");
 	});
 	return examples;
 }

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainEngine } from "../../core/engine/alone.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineText, type TitledDiff } from "../../core/report/engine-report.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
@@ -30,11 +30,10 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 		return exitCodes.ok;
 	}
 	if (format === "markdown" || format === "html") {
-		throw new ConfigError({
-			code: "usage",
-			message: `One engine alone is shown as text or JSON, not as ${format}.`,
-			details: { fix: "Leave --format out, or compare it with another by `trtgate diff`." },
-		});
+		throw usageError(
+			`One engine alone is shown as text or JSON, not as ${format}.`,
+			"Leave --format out, or compare it with another by `trtgate diff`.",
+		);
 	}
 	for (const found of await findEngines(path, terminal.cwd, "head")) {
 		const alone = explainEngine(await readEngine(found), args.text("gpu") ?? null);

@@ -1,7 +1,7 @@
 // `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
 import type { ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
 import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
@@ -42,9 +42,5 @@ function checkedSizes(model: OnnxModel, given: ShapeSource): Pick<PreflightConte
 
 function checkedVersion(version: string | undefined): string | undefined {
 	if (version === undefined || /^[0-9]+(\.[0-9]+){0,3}$/.test(version)) return version;
-	throw new ConfigError({
-		code: "usage",
-		message: `--tensorrt takes a version; got ${JSON.stringify(version)}.`,
-		details: { fix: "Give major and minor, as in --tensorrt 10.6." },
-	});
+	throw usageError(`--tensorrt takes a version; got ${JSON.stringify(version)}.`, "Give major and minor, as in --tensorrt 10.6.");
 }

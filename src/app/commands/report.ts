@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
@@ -29,11 +29,7 @@ export async function report(argv: readonly string[], terminal: Terminal): Promi
 async function again(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
 	for (const option of ["plan", "out"] as const) {
 		if (!args.isGiven(option)) continue;
-		throw new ConfigError({
-			code: "usage",
-			message: `--${option} goes with --merge only.`,
-			details: { fix: "Add --merge, or leave it out." },
-		});
+		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
 	}
 	const folder = args.positionals[0] ?? ".";
 	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, inputKinds.result);

@@ -1,5 +1,5 @@
 // Reads sizes from options: `--dims batch=4,height=224` and `--shape x=1,3,48,192`.
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 
 const mostDigits = 10;
 const largest = 2_147_483_647;
@@ -12,7 +12,7 @@ export function parseDims(texts: readonly string[]): Record<string, number> {
 			const at = text.lastIndexOf("=");
 			const size = parseSize(text.slice(at + 1));
 			if (at > 0 && size !== null) return [text.slice(0, at), size];
-			throw usage(`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`, "Write --dims batch=4, or --dims batch=4,height=224.");
+			throw usageError(`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`, "Write --dims batch=4, or --dims batch=4,height=224.");
 		});
 	return Object.fromEntries(entries);
 }
@@ -24,18 +24,14 @@ export function parseShapes(texts: readonly string[]): Record<string, { shape: n
 		const listed = text.slice(at + 1);
 		const sizes = listed === "" ? [] : listed.split(/[,x]/).map(parseSize);
 		if (at > 0 && sizes.every((size) => size !== null)) return [text.slice(0, at), { shape: sizes }];
-		throw usage(`--shape takes INPUT=SIZE,SIZE,…; got ${JSON.stringify(text)}.`, "Write --shape x=1,3,48,192, once for each input.");
+		throw usageError(`--shape takes INPUT=SIZE,SIZE,…; got ${JSON.stringify(text)}.`, "Write --shape x=1,3,48,192, once for each input.");
 	});
 	const twice = entries.find(([name], index) => entries.findIndex(([other]) => other === name) < index);
 	if (twice === undefined) return Object.fromEntries(entries);
-	throw usage(`--shape gives input ${JSON.stringify(twice[0])} two shapes.`, "Give each input once.");
+	throw usageError(`--shape gives input ${JSON.stringify(twice[0])} two shapes.`, "Give each input once.");
 }
 
 function parseSize(text: string): number | null {
 	const size = Number(text);
 	return /^\d+$/.test(text) && text.length <= mostDigits && size <= largest ? size : null;
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

@@ -1,7 +1,7 @@
 // Opens a job of the action in golden/: its inputs, its run, and whether it may change goldens.
 import { readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
@@ -23,7 +23,7 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 	const { environment } = opened;
 	const [inputs, run, event] = [readGoldenInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	if (run === null || event === undefined)
-		throw usage("This action runs in a workflow of GitHub Actions only.", "On your machine, `trtgate golden record` records goldens.");
+		throw usageError("This action runs in a workflow of GitHub Actions only.", "On your machine, `trtgate golden record` records goldens.");
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
 	const terminal: Terminal = { ...opened, cwd: environment.workspace ?? opened.cwd };
@@ -47,13 +47,9 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 
 /** @throws ConfigError usage. */
 export function checkInputs({ reason, branch, base }: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
-	if (reason.trim() === "") throw usage("Input reason is empty.", "Explain why the expected outputs change.");
+	if (reason.trim() === "") throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
 	const names = { branch, ...(base === "" ? {} : { base }) };
 	for (const [input, name] of Object.entries(names))
 		if (!isRefName(name))
-			throw usage(`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`, "Correct it under `with:`.");
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
+			throw usageError(`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`, "Correct it under `with:`.");
 }

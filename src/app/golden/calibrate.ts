@@ -2,7 +2,7 @@
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { defaultMultiple } from "../../core/golden/calibrate/propose-limits.ts";
 import { renderCalibration } from "../../core/golden/calibrate/render.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -59,7 +59,8 @@ interface Change {
 async function changeOf(args: Arguments, { cwd }: Terminal): Promise<Change> {
 	const processes = createProcesses({ env: childEnvironment() });
 	const author = await findAuthor(args.text("author"), cwd, processes).finally(() => processes.killAll());
-	if (author === undefined) throw usage("--write changes goldens, and who changes them is not known.", 'Name the author: --author "…".');
+	if (author === undefined)
+		throw usageError("--write changes goldens, and who changes them is not known.", 'Name the author: --author "…".');
 	return { author, reason: args.text("reason") ?? "Limits calibrated on engines." };
 }
 
@@ -99,7 +100,7 @@ function hasFailedBuild({ builds }: Result): boolean {
 function multipleOf(text: string): number {
 	const multiple = Number(text);
 	if (multiple >= 1 && multiple <= 1000) return multiple;
-	throw usage(`--multiple is ${JSON.stringify(text)}; expected a number from 1 to 1000.`, `Leave it out for ${defaultMultiple}.`);
+	throw usageError(`--multiple is ${JSON.stringify(text)}; expected a number from 1 to 1000.`, `Leave it out for ${defaultMultiple}.`);
 }
 
 function givenLimits(texts: readonly string[]): Map<string, number> {
@@ -108,14 +109,10 @@ function givenLimits(texts: readonly string[]): Map<string, number> {
 			const cut = text.lastIndexOf("=");
 			const limit = Number(text.slice(cut + 1));
 			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
-			throw usage(
+			throw usageError(
 				`--limit is ${JSON.stringify(text)}; expected OUTPUT=VALUE with a value above 0.`,
 				"Write for example --limit logits=2e-2.",
 			);
 		}),
 	);
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

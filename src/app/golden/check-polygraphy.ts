@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { Measure } from "../../core/golden/polygraphy/compare-elements.ts";
 import {
 	type ByOutput,
@@ -42,11 +42,10 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 }
 
 function alone(golden: string): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: `${golden} holds the results of only one runner, so there is nothing to compare.`,
-		details: { fix: "Add --outputs with the candidate's results." },
-	});
+	return usageError(
+		`${golden} holds the results of only one runner, so there is nothing to compare.`,
+		"Add --outputs with the candidate's results.",
+	);
 }
 
 const kind = { ...inputKinds.tensor, what: "a file of run results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
@@ -141,9 +140,8 @@ const infinite = /^([+-]?)inf(inity)?$/i;
 
 function parseNumber(argument: string, name: string): number {
 	if (decimal.test(argument) || infinite.test(argument)) return Number(argument.replace(infinite, "$1Infinity"));
-	throw new ConfigError({
-		code: "usage",
-		message: `--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`,
-		details: { fix: "Give the options as `polygraphy run` takes them." },
-	});
+	throw usageError(
+		`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`,
+		"Give the options as `polygraphy run` takes them.",
+	);
 }

@@ -9,7 +9,7 @@ import { customCommands } from "../../adapters/process/custom-command.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { folderName } from "../../core/config/identity.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { judgeCase, judgeUnanswered } from "../../core/golden/compare/judge.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { unfinishedNote } from "../../core/golden/record/defects/describe.ts";
@@ -127,15 +127,14 @@ async function findOutput(names: readonly string[], id: string, where: { folder:
 async function outputFolder(path: string): Promise<string> {
 	const facts = await stat(path).catch(() => null);
 	if (facts?.isDirectory() === true) return path;
-	throw usage(`--outputs: ${path} is not a folder.`, "Name the folder with a folder for each case.");
+	throw usageError(`--outputs: ${path} is not a folder.`, "Name the folder with a folder for each case.");
 }
 
 function precisionOf(text: string): Precision {
 	const known = Object.keys(defaultGates.relativeL2);
 	if (known.includes(text)) return text as Precision;
-	throw usage(`--precision takes ${known.join(", ")}; got ${JSON.stringify(text)}.`, "Name the precision that the engine computed in.");
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
+	throw usageError(
+		`--precision takes ${known.join(", ")}; got ${JSON.stringify(text)}.`,
+		"Name the precision that the engine computed in.",
+	);
 }

@@ -10,7 +10,7 @@ import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { TensorPacker } from "../../core/golden/manifest/draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { Reference } from "../../ports/reference.ts";
@@ -72,9 +72,5 @@ const npyPacker: TensorPacker = {
 function flavourOf(text: string | undefined): "auto" | "wasm" | "native" {
 	if (text === undefined || text === "auto") return "auto";
 	if (text === "wasm" || text === "native") return text;
-	throw new ConfigError({
-		code: "usage",
-		message: `--onnxruntime takes auto, wasm or native; got ${JSON.stringify(text)}.`,
-		details: { fix: "Leave it out, or write one of the three." },
-	});
+	throw usageError(`--onnxruntime takes auto, wasm or native; got ${JSON.stringify(text)}.`, "Leave it out, or write one of the three.");
 }

@@ -1,5 +1,5 @@
 // Makes the inputs that no file of a case gives: switches, lengths, masks and states, and those that --generator names.
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { positionsBeside } from "../../core/golden/record/generators/defaults.ts";
 import { generateInput } from "../../core/golden/record/generators/generate.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
@@ -34,7 +34,7 @@ export function fillInputs(
 		if (tensors[name] !== undefined) continue;
 		const recipe = recipes.get(name);
 		if (!recipe || recipe.role === "data") {
-			throw usage(
+			throw usageError(
 				`--inputs: ${path} gives no values for input ${quoteName(name)}.`,
 				`Give a folder for each case with a file for each input, or values with --generator ${quoteName(name, "")}=const:1.`,
 			);
@@ -65,8 +65,4 @@ function sizesByName(inputs: readonly InputPort[], tensors: Readonly<Record<stri
 /** An axis that nothing binds is one long: a batch of one. */
 function shapeOf({ axes, sizes }: InputPort, bound: ReadonlyMap<string, number>): number[] {
 	return (axes ?? []).map((axis, at) => (typeof axis === "string" ? bound.get(axis) : undefined) ?? sizes?.[at] ?? 1);
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

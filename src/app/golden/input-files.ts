@@ -1,7 +1,7 @@
 // Reads the files that hold an input's values: tensors, pictures, sound, bytes and text, by ending or as --preprocess says.
 import { readTokenizer, type TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { isFloating } from "../../core/golden/tensor/tensor.ts";
@@ -55,7 +55,7 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 	const preprocess = preprocessOf(input.name, reading);
 	const kind = fileKind(path, preprocess);
 	if (preprocess !== undefined && kind !== "tensor" && kind !== kindOf(preprocess)) {
-		throw usage(
+		throw usageError(
 			`--preprocess describes ${kindOf(preprocess)} for input ${quoteName(input.name)}, and ${path} is ${kind}.`,
 			"Give files of this kind.",
 		);
@@ -71,7 +71,7 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 		case "bytes":
 			return partsOf(input, [await readBytes(path, input, { preprocess: preprocess as BytesPreprocess, reading })]);
 		case "text":
-			throw usage(`${path} is text, which gives whole cases.`, "Name the text file itself with --inputs, not a folder for each case.");
+			throw usageError(`${path} is text, which gives whole cases.`, "Name the text file itself with --inputs, not a folder for each case.");
 		case "tensor":
 			return partsOf(input, [await readStored(path, input, reading.ports)]);
 	}
@@ -97,7 +97,7 @@ interface How<T> {
 
 async function readSound(path: string, input: InputPort, { preprocess, reading }: How<AudioPreprocess | undefined>): Promise<Tensor[]> {
 	if (!isFloating(input.dtype))
-		throw usage(`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is sound.`, "Give tensors (.npy).");
+		throw usageError(`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is sound.`, "Give tensors (.npy).");
 	const line = lineOf(input, path);
 	const sound = readWav(await readInput(path, inputKinds.sound), path);
 	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
@@ -117,7 +117,7 @@ async function readBytes(path: string, input: InputPort, { preprocess, reading }
 	const fits =
 		dtype === "uint8" ? padding >= 0 && padding <= 255 : ["int16", "uint16", "int32", "uint32", "int64", "float32"].includes(dtype);
 	if (!fits)
-		throw usage(
+		throw usageError(
 			`Input ${quoteName(name)} is ${dtype}, which cannot hold bytes with padding ${padding}.`,
 			"Give tensors (.npy), or another padding.",
 		);
@@ -141,7 +141,7 @@ export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: 
 	const long = longIn(sizes);
 	const open = sizes.lastIndexOf(null);
 	if (long.length > 1 || sizes.length === 0) {
-		throw usage(
+		throw usageError(
 			`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take ${path}: it has to have one long axis.`,
 			"Bind the batch to 1 with --dims, or give tensors (.npy).",
 		);
@@ -152,7 +152,10 @@ export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: 
 		shapeOf(elements) {
 			const size = sizes[at] ?? null;
 			if (size !== null && size !== elements) {
-				throw usage(`Input ${quoteName(name)} takes ${size} values, and --preprocess makes ${elements} of ${path}.`, `Make it ${size}.`);
+				throw usageError(
+					`Input ${quoteName(name)} takes ${size} values, and --preprocess makes ${elements} of ${path}.`,
+					`Make it ${size}.`,
+				);
 			}
 			return sizes.map((_, axis) => (axis === at ? elements : 1));
 		},
@@ -164,8 +167,4 @@ export async function tokenizerAt(path: string, reading: FileReading): Promise<T
 	const known = reading.tokenizers.get(path) ?? (await readTokenizer(path));
 	reading.tokenizers.set(path, known);
 	return known;
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

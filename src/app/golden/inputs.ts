@@ -1,5 +1,5 @@
 // Generates the inputs of the cases to record, by the types and shapes of the model.
-import { ConfigError } from "../../core/errors.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
 import { type DefaultGenerator, defaultGenerators, positionsBeside } from "../../core/golden/record/generators/defaults.ts";
 import { canEncode } from "../../core/golden/record/generators/encode.ts";
 import { type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
@@ -36,7 +36,7 @@ export function inputPorts(model: OnnxModel, known: Readonly<Record<string, read
 	return feeds(model.graph).map((feed) => {
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		if (dtype === null) {
-			throw usage(
+			throw usageError(
 				`Input ${quoteName(feed.name)} is ${feed.kind === "tensor" ? feed.dtype : `a ${feed.kind}`}, which goldens do not support.`,
 				"Export the model with tensors of plain numbers.",
 			);
@@ -102,7 +102,7 @@ export function inputsToGenerate(ports: readonly InputPort[], recipes: ReadonlyM
 	return sized.map((port) => {
 		const { name, dtype, shape } = port;
 		if (!canEncode(dtype)) {
-			throw usage(`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`, "Give real ones with --inputs.");
+			throw usageError(`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`, "Give real ones with --inputs.");
 		}
 		return { name, dtype, shape, specs: recipes.get(name)?.specs ?? [], positions: positionsBeside(name, sized) };
 	});
@@ -115,7 +115,7 @@ function valuesUnknown(inputs: readonly { name: string; dtype: DType; shape: rea
 	const examples = inputs.map(
 		({ name, shape }) => `--generator ${quoteName(name, "")}=${elementCount(shape) === 1 ? "const:1" : "tokens:0..99"}`,
 	);
-	return usage(
+	return usageError(
 		`Nothing in the model says which values ${inputs.length === 1 ? "input" : "the inputs"} ${named.join(", ")} ${inputs.length === 1 ? "takes" : "take"}.`,
 		`Give real ones with --inputs, or the values that you serve, as in ${examples.join(" ")}.`,
 	);
@@ -134,7 +134,7 @@ function withRange(spec: GeneratorSpec, port: InputPort, values: InputValues | u
 	if (!wants) return spec;
 	if (values?.kind === "range") return { ...spec, range: [Math.ceil(values.low), Math.floor(values.high)] };
 	if (spec.kind === "boundary") return spec;
-	throw usage(
+	throw usageError(
 		`The number of tokens for input ${quoteName(port.name)} is unknown.`,
 		`Give the range: --generator ${quoteName(port.name, "")}=tokens:0..30521`,
 	);
@@ -144,9 +144,9 @@ function parseGenerators(texts: readonly string[], ports: readonly InputPort[]):
 	const specs = new Map<string, readonly GeneratorSpec[]>();
 	for (const text of texts) {
 		const parsed = parseGenerator(text);
-		if (parsed.state === "wrong") throw usage(`--generator: ${parsed.problem}.`, parsed.fix);
+		if (parsed.state === "wrong") throw usageError(`--generator: ${parsed.problem}.`, parsed.fix);
 		if (!ports.some(({ name }) => name === parsed.input)) {
-			throw usage(
+			throw usageError(
 				`--generator: the model has no input ${quoteName(parsed.input)}.`,
 				`Its inputs are ${ports.map(({ name }) => quoteName(name)).join(", ")}.`,
 			);
@@ -154,8 +154,4 @@ function parseGenerators(texts: readonly string[], ports: readonly InputPort[]):
 		specs.set(parsed.input, parsed.specs);
 	}
 	return specs;
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

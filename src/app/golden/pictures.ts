@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { preprocessFile } from "../../adapters/files/image-reader.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -33,7 +33,7 @@ export async function readPicture(
 	const shape = imageShape(own, preprocess);
 	const misfit = sizes !== null && (sizes.length !== shape.length || sizes.some((size, axis) => size !== null && size !== shape[axis]));
 	if (misfit) {
-		throw usage(
+		throw usageError(
 			`Input ${quoteName(name)} takes ${formatSizes(sizes)}, and ${path} becomes [${shape.join(", ")}].`,
 			"Correct layout, resize or crop in --preprocess.",
 		);
@@ -52,7 +52,7 @@ function fittingPreprocess({ name, dtype, sizes }: PictureInput, own: { height: 
 	const channels = channelsFirst ? axes[0] : axes[2];
 	if (axes.length !== 3 || !isChannels(channels)) {
 		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how pictures become tensors.";
-		throw usage(`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take a picture directly.`, fix);
+		throw usageError(`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take a picture directly.`, fix);
 	}
 	const [height, width] = channelsFirst ? axes.slice(1) : axes;
 	const layout = `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"];
@@ -67,8 +67,4 @@ function isChannels(size: number | null | undefined): boolean {
 /** `[1, 3, ?, ?]`. */
 export function formatSizes(sizes: readonly (number | null)[] | null): string {
 	return sizes === null ? "that the model does not state" : `[${sizes.map((size) => size ?? "?").join(", ")}]`;
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, describeJsonFault } from "../../core/found.ts";
 import { toProblem } from "../../core/golden/manifest/schema-errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -56,7 +56,7 @@ function parse(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (cause) {
-		throw usage(`--preprocess: ${path} is not JSON: ${describeJsonFault(cause)}.`, "Correct the file.");
+		throw usageError(`--preprocess: ${path} is not JSON: ${describeJsonFault(cause)}.`, "Correct the file.");
 	}
 }
 
@@ -76,12 +76,8 @@ function checked(value: unknown, path: string, pointer: string): InputPreprocess
 
 function wrong(path: string, pointer: string, { expected, got, fix }: { expected: string; got: string; fix?: string }): ConfigError {
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
-	return usage(
+	return usageError(
 		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
 		fix ?? `docs/goldens.md has the keys: ${kinds.join(", ")}.`,
 	);
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

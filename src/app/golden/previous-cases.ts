@@ -1,7 +1,7 @@
 // Reuses the inputs of the existing golden, so that recording it again changes only its outputs.
 import { join } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import { findInputMisfit } from "../../core/golden/manifest/validate-against-model.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -49,7 +49,7 @@ const otherwise = "Give real ones with --inputs, or have new ones made with --ca
 /** @throws ConfigError usage where the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
 export async function previousCases({ old, folder, model, given }: ReuseRequest, ports: StoredPorts): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
-	if (misfit !== null) throw usage(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
+	if (misfit !== null) throw usageError(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
 	for (const golden of old.cases) checkGiven(golden, model, { given, fix: storedSizes });
 	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
@@ -87,11 +87,14 @@ export function checkGiven(
 		const odd = (input.dims ?? []).findIndex((dim, axis) => (sizeOf(dim, given.dims) ?? stored[axis]) !== stored[axis]);
 		if (odd >= 0) {
 			const [dim, has] = [String(input.dims?.[odd]), stored[odd] ?? "no such axis"];
-			throw usage(`--dims asks for ${quoteName(dim, "")}=${given.dims[dim]}, and the stored ${where} has ${has}.`, fix);
+			throw usageError(`--dims asks for ${quoteName(dim, "")}=${given.dims[dim]}, and the stored ${where} has ${has}.`, fix);
 		}
 		const shape = shapeGivenFor(input.name, given.inputs);
 		if (shape === undefined || shape.join() === stored.join()) continue;
-		throw usage(`--shape asks for ${quoteName(input.name, "")}=${shape.join(",")}, and the stored ${where} has ${stored.join(",")}.`, fix);
+		throw usageError(
+			`--shape asks for ${quoteName(input.name, "")}=${shape.join(",")}, and the stored ${where} has ${stored.join(",")}.`,
+			fix,
+		);
 	}
 }
 
@@ -115,20 +118,12 @@ async function previousPicture({ path, sha256, preprocess, tensorSha256 }: Tenso
 	return { bytes: await readInput(join(folder, path), inputKinds.picture), sha256, ending, preprocess, tensorSha256 };
 }
 
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
-}
-
 /** @throws ConfigError usage where the model has no such output. */
 export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]): GoldenManifest["outputs"] {
 	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
 	if (unknown !== undefined) {
 		const known = Object.keys(outputs).map((name) => quoteName(name));
-		throw new ConfigError({
-			code: "usage",
-			message: `--non-finite: there is no output ${quoteName(unknown)}.`,
-			details: { fix: `The outputs are ${known.join(", ")}.` },
-		});
+		throw usageError(`--non-finite: there is no output ${quoteName(unknown)}.`, `The outputs are ${known.join(", ")}.`);
 	}
 	const entries = Object.entries(outputs).map(([name, output]): [string, GoldenOutput] => [
 		name,

@@ -7,7 +7,7 @@ import type { GoldenInputs } from "../../adapters/github/inputs.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -45,12 +45,12 @@ export function chooseTargets({ models, path }: Config, names: string): GoldenTa
 		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => namedModel(models, name));
 	const targets = chosen.map((model) => targetOf(model));
 	if (targets.length === 0)
-		throw usage(`No model of ${path} has a golden.`, "Give a model a `golden:`, the path that its golden.json is to have.");
+		throw usageError(`No model of ${path} has a golden.`, "Give a model a `golden:`, the path that its golden.json is to have.");
 	for (const [index, target] of targets.entries()) {
 		const twin = targets.slice(0, index).find((other) => other.path === target.path);
 		if (twin !== undefined) {
 			const both = `${quoteName(twin.model.name)} and ${quoteName(target.model.name)}`;
-			throw usage(`Models ${both} share the golden ${target.path}.`, "Name the one that it is recorded from with the input `model`.");
+			throw usageError(`Models ${both} share the golden ${target.path}.`, "Name the one that it is recorded from with the input `model`.");
 		}
 	}
 	return targets;
@@ -68,15 +68,15 @@ function namedModel(models: readonly ModelConfig[], name: string): ModelConfig {
 		models.map((candidate) => candidate.name),
 	);
 	const fix = meant === undefined ? "Name a model of the config." : `Did you mean ${quoteName(meant)}?`;
-	throw usage(`The config has no model ${quoteName(name)}.`, fix);
+	throw usageError(`The config has no model ${quoteName(name)}.`, fix);
 }
 
 function targetOf(model: ModelConfig): GoldenTarget {
 	const path = goldenOf(model);
 	if (path !== undefined && basename(path) !== "golden.json")
-		throw usage(`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`, "Rename it.");
+		throw usageError(`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`, "Rename it.");
 	if (path !== undefined) return { model, path };
-	throw usage(`Model ${quoteName(model.name)} has no golden.`, "Give it a `golden:`, the path that its golden.json is to have.");
+	throw usageError(`Model ${quoteName(model.name)} has no golden.`, "Give it a `golden:`, the path that its golden.json is to have.");
 }
 
 export interface Recording {
@@ -135,8 +135,4 @@ export function reviewTarget({ target: { model, path }, manifest, home, before }
 	const goldens = new Map(specs.map((spec) => [spec.id, set]));
 	const engines = { baseEngines: specs, headEngines: specs, goldens, baseFolder: before };
 	return reviewGoldens(engines, { files: fileStore(), tensors: fileTensorReader() });
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

@@ -6,7 +6,7 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { starterGolden } from "../../core/config/init.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { defaultTolerances } from "../../core/golden/compare/tolerances.ts";
 import { defaultLeastShares, type LeastShares } from "../../core/golden/record/defects/share.ts";
 import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
@@ -72,11 +72,11 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const { cwd } = terminal;
 	const configured: Configured = byConfig ? await readModelConfig(args, cwd) : { home: cwd };
 	const out = args.text("out") ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
-	if (out === undefined) throw usage("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	if (out === undefined) throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const folder = resolve(args.text("out") !== undefined ? cwd : configured.home, out);
 	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
-		throw usage("--preprocess applies to files among --inputs, and there are no --inputs.", "Name the files with --inputs.");
+		throw usageError("--preprocess applies to files among --inputs, and there are no --inputs.", "Name the files with --inputs.");
 	return {
 		cwd,
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
@@ -126,7 +126,7 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	if (model === undefined) {
 		const names = config.models.map((candidate) => candidate.name);
 		const meant = didYouMean(name, names);
-		throw usage(
+		throw usageError(
 			`${path} has no model ${quoteName(name)}.`,
 			meant === undefined
 				? `Its models are ${names.map((argument) => quoteName(argument)).join(", ")}.`
@@ -152,7 +152,7 @@ function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least:
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= of.least && value <= of.most) return value;
-	throw usage(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
+	throw usageError(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
 }
 
 /** `fp16=0.9`, several with commas. */
@@ -162,7 +162,7 @@ function parseShares(texts: readonly string[]): LeastShares {
 		.map((text): [string, number] => {
 			const [, precision = "", share = ""] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
 			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1) return [precision, Number(share)];
-			throw usage(
+			throw usageError(
 				`--notice takes PRECISION=SHARE, the share from 0 to 1; got ${JSON.stringify(text)}.`,
 				"Write it as in --notice fp16=0.9.",
 			);
@@ -177,11 +177,7 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
 	const unit = unitsMs[match?.[2] ?? ""];
 	if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-	throw usage(`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`, `Write it as in --${name} 2m.`);
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
+	throw usageError(`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`, `Write it as in --${name} 2m.`);
 }
 
 /** The author: from the option, else from git; undefined where neither names one. */

@@ -1,7 +1,7 @@
 // Reads the cases to record from files: a case a folder, a case a file (or several), or the test data sets beside an ONNX model.
 import { readdir, stat } from "node:fs/promises";
 import { basename, extname, join, relative, resolve } from "node:path";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
@@ -45,7 +45,7 @@ export async function readCases(
 	for (const path of paths) await readPath(resolve(from.cwd, path), reading);
 	const seen = new Set<string>();
 	for (const { id } of reading.cases) {
-		if (seen.has(id)) throw usage(`Two cases are called ${quoteName(id)}.`, "Rename one of the files or folders.");
+		if (seen.has(id)) throw usageError(`Two cases are called ${quoteName(id)}.`, "Rename one of the files or folders.");
 		seen.add(id);
 	}
 	const found = { cases: reading.cases, how: describeFilled(inputs, from.recipes, reading.how), notes: [...reading.notes] };
@@ -55,7 +55,7 @@ export async function readCases(
 async function readPath(path: string, reading: Reading): Promise<void> {
 	const { inputs } = reading;
 	const facts = await stat(path).catch(() => null);
-	if (facts === null) throw usage(`--inputs: there is nothing at ${path}.`, "Check the path.");
+	if (facts === null) throw usageError(`--inputs: there is nothing at ${path}.`, "Check the path.");
 	if (!facts.isDirectory()) return readSingle(path, relative(reading.cwd, path), reading);
 	const entries = (await readdir(path, { withFileTypes: true })).filter((entry) => !entry.name.startsWith("."));
 	const named = (directories: boolean): string[] =>
@@ -74,7 +74,7 @@ async function readPath(path: string, reading: Reading): Promise<void> {
 	const files = filesToRead(named(false), reading);
 	for (const file of files) await readSingle(join(path, file), patternOf(path, file, reading), reading);
 	if (reading.cases.length > 0) return;
-	throw usage(
+	throw usageError(
 		`--inputs: ${path} contains no inputs.`,
 		`Give files that end in ${[...storedEndings, ...pictureEndings, "wav", "txt"].map((ending) => `.${ending}`).join(", ")}, or a folder of them for each case.`,
 	);
@@ -126,7 +126,7 @@ async function readSingle(path: string, pattern: string, reading: Reading): Prom
 	}
 	const target = kind === "text" ? null : targetOf(reading);
 	if (target === null && kind !== "text") {
-		throw usage(
+		throw usageError(
 			`--inputs: ${path} is one file, and the model has ${inputs.length} inputs.`,
 			"Give a folder for each case, with one file for each input, named as the input is; or give the others by --generator.",
 		);
@@ -143,7 +143,7 @@ async function readCase(folder: string, id: string, reading: Reading): Promise<v
 		const path = await findInput(folder, fileNamesOf(names, index, "in"), reading);
 		if (path !== null) await readPart(path, input, { tensors, pictures, reading });
 		else if (dataInputs([input], reading.recipes).length > 0)
-			throw usage(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
+			throw usageError(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
 	}
 	addCase({ id, path: folder, part: { suffix: "", tensors, pictures } }, reading, null);
 }
@@ -157,7 +157,10 @@ interface Gathering {
 async function readPart(path: string, input: InputPort, { tensors, pictures, reading }: Gathering): Promise<void> {
 	const [part, ...others] = await readParts(path, input, reading);
 	if (others.length > 0)
-		throw usage(`${path} gives ${others.length + 1} cases, and lies in the folder of one.`, 'Remove "windows", or give the file alone.');
+		throw usageError(
+			`${path} gives ${others.length + 1} cases, and lies in the folder of one.`,
+			'Remove "windows", or give the file alone.',
+		);
 	Object.assign(tensors, part?.tensors);
 	Object.assign(pictures, part?.pictures);
 }
@@ -200,14 +203,13 @@ async function dataSets(path: string, folders: readonly string[]): Promise<TestD
 async function readDataSet(path: string, set: TestDataSet, reading: Reading): Promise<void> {
 	const { inputs } = reading;
 	if (set.inputs.length !== inputs.length) {
-		throw usage(`--inputs: ${set.id} has ${set.inputs.length} inputs, and the model ${inputs.length}.`, "Give the sets of this model.");
+		throw usageError(
+			`--inputs: ${set.id} has ${set.inputs.length} inputs, and the model ${inputs.length}.`,
+			"Give the sets of this model.",
+		);
 	}
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const [index, input] of inputs.entries())
 		tensors[input.name] = await readStored(join(path, set.inputs[index] ?? ""), input, reading.ports);
 	addCase({ id: set.id, path, part: { suffix: "", tensors, pictures: {} } }, reading, null);
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import { fitTokens, type TokenRow } from "../../core/golden/record/tokens.ts";
 import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
@@ -44,14 +44,17 @@ export async function readTextCases(path: string, inputs: readonly InputPort[], 
 	const rows = rowsOf(inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
 	if (ids === undefined) {
-		throw usage(
+		throw usageError(
 			`--inputs: ${path} is text, and no input of the model is named like token ids.`,
 			"Give tensors (.npy), in a folder for each case.",
 		);
 	}
 	const preprocess = preprocessOf(ids.name, reading);
 	if (preprocess !== undefined && preprocess.kind !== "text")
-		throw usage(`--preprocess does not describe text, and ${path} is text.`, 'Write { "kind": "text", "tokenizer": "tokenizer.json" }.');
+		throw usageError(
+			`--preprocess does not describe text, and ${path} is text.`,
+			'Write { "kind": "text", "tokenizer": "tokenizer.json" }.',
+		);
 	const lines = linesOf(await readInput(path, inputKinds.text), path);
 	const from = await findTokenizer(preprocess, reading);
 	const tokenizer = await tokenizerAt(from, reading);
@@ -121,15 +124,11 @@ async function findTokenizer(preprocess: TextPreprocess | undefined, { preproces
 	if (preprocess?.tokenizer !== undefined) return resolve(preprocessing?.folder ?? "", preprocess.tokenizer);
 	const beside = join(modelFolder, "tokenizer.json");
 	if ((await stat(beside).catch(() => null))?.isFile() !== true) {
-		throw usage(
+		throw usageError(
 			`There is no tokenizer for text among --inputs: ${quoteName(beside, "")} is not there.`,
 			'Name one with --preprocess FILE.json: { "kind": "text", "tokenizer": "tokenizer.json", "length": 128 }.',
 		);
 	}
 	notes.add("Text goes through the tokenizer.json beside the model.");
 	return beside;
-}
-
-function usage(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
 }

@@ -6,7 +6,7 @@ import { historyBranch } from "../../adapters/git/history-branch.ts";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { usageError } from "../../core/errors.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 
 export interface HistoryPlace {
@@ -24,11 +24,10 @@ export function openStore(
 		const processes = world.processes ?? createProcesses({ env: childEnvironment() });
 		return historyBranch({ repository: world.cwd, branch, processes, access: world.access, readFolder });
 	}
-	throw new ConfigError({
-		code: "usage",
-		message: folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",
-		details: { fix: "Give --folder DIR, or --branch trtgate-history." },
-	});
+	throw usageError(
+		folder === undefined ? "Name the history." : "A history is in a folder or on a branch, not both.",
+		"Give --folder DIR, or --branch trtgate-history.",
+	);
 }
 
 export function sha256(text: string): string {

@@ -1,7 +1,7 @@
 // `trtgate trend`: writes the page of a history, and its picture for a README.
 import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { findAlarms } from "../../core/history/alarms.ts";
 import { readHistory } from "../../core/history/files.ts";
 import { readSeries } from "../../core/history/series.ts";
@@ -18,8 +18,7 @@ import { openStore } from "./open-store.ts";
 export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, trendTable, { positionals: [], more: true });
 	const [folder, ...others] = args.positionals;
-	if (others.length > 0)
-		throw new ConfigError({ code: "usage", message: "A history is in one folder.", details: { fix: "Name one folder." } });
+	if (others.length > 0) throw usageError("A history is in one folder.", "Name one folder.");
 	const store = openStore({ folder, branch: args.text("branch") }, terminal);
 	const { tables, skipped } = readHistory(await store.read());
 	if (tables.length === 0) {

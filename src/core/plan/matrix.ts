@@ -1,7 +1,7 @@
 // The job matrix: which part of the config each job measures, and on which kind of runner.
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
 import { exactPattern, formatPatterns, keepSelected, selectModels, unknownSelection } from "../config/select.ts";
-import { ConfigError } from "../errors.ts";
+import { ConfigError, usageError } from "../errors.ts";
 
 /** The one job where the config names no runners. */
 const aloneName = "all";
@@ -181,11 +181,10 @@ function listOf(value: unknown): readonly unknown[] | null {
 }
 
 function notAMatrix(): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: `The expected parts are no plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
-		details: { fix: "Pass on the output `matrix` of the plan as it is." },
-	});
+	return usageError(
+		`The expected parts are no plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
+		"Pass on the output `matrix` of the plan as it is.",
+	);
 }
 
 /** The labels of an input: JSON as `runs-on` takes it, or labels separated by commas. @throws ConfigError usage. */
