@@ -2,6 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
+import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
 import { createWarningCounter } from "../../formats/onnxruntime/warnings.ts";
@@ -28,7 +29,7 @@ export async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): P
 		return await build(job, context, started);
 	} catch (error) {
 		return {
-			...describeJob(job),
+			...describeBuild(job),
 			durationMs: performance.now() - started,
 			warnings: [],
 			log: job.logPath,
@@ -42,7 +43,7 @@ async function build(job: BuildJob, context: OnnxRuntimeContext, started: number
 	const warnings = createWarningCounter();
 	const saveTo = join(job.engineFolder, optimisedName);
 	const result = await tryLoad(job, { context, saveTo, onLine: warnings.add });
-	const record = { ...describeJob(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
+	const record = { ...describeBuild(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
 	if (result.state === "refused") return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
 	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
 	const { saved, version } = result.reply;
@@ -62,18 +63,6 @@ function tryLoad(
 	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
 	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: context.threads, saveTo } as const;
 	return runWorker<"build">(task, context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
-}
-
-function describeJob(job: BuildJob): Pick<BuildRecord, "model" | "engine" | "arm" | "precision" | "modelSha256" | "modelBytes"> {
-	const { spec, arm, model } = job;
-	return {
-		model: spec.model.name,
-		engine: spec.engine.name,
-		arm,
-		precision: spec.engine.precision,
-		modelSha256: model.sha256,
-		modelBytes: model.onnx.bytes,
-	};
 }
 
 /** A fault of the machine is marked as one: such a build is no verdict on the model. */

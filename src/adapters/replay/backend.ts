@@ -1,6 +1,7 @@
 // Replays a recorded comparison: the n-th run of an arm gives its n-th recorded run.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type {
@@ -72,16 +73,9 @@ function notRecorded(what: string): ToolFailure {
 }
 
 async function build(job: BuildJob, state: Replay): Promise<BuildRecord> {
-	const { spec, arm, model, logPath } = job;
+	const { spec, arm, logPath } = job;
 	const recorded = await armOf(spec.id, arm, state);
-	const described = {
-		model: spec.model.name,
-		engine: spec.engine.name,
-		arm,
-		precision: spec.engine.precision,
-		modelSha256: model.sha256,
-		modelBytes: model.onnx.bytes,
-	};
+	const described = describeBuild(job);
 	if (recorded === null) {
 		const { message, details } = notRecorded(`engine ${spec.id}`);
 		const failure = { code: "tool-output", title: message, fix: details.fix ?? "", excerpt: [], kind: "refusal" as const };

@@ -2,6 +2,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { EngineLayers } from "../../core/engine/layer.ts";
+import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
@@ -146,17 +147,7 @@ function keyOf(reason: Unbuildable): string {
 }
 
 function describeJob(job: BuildJob) {
-	const { spec, arm, model } = job;
-	return {
-		model: spec.model.name,
-		engine: spec.engine.name,
-		arm,
-		precision: spec.engine.precision,
-		modelSha256: model.sha256,
-		modelBytes: model.onnx.bytes,
-		warnings: [] as BuildRecord["warnings"],
-		log: job.logPath,
-	};
+	return { ...describeBuild(job), warnings: [] as BuildRecord["warnings"], log: job.logPath };
 }
 
 /** Strips this machine's folders. */

@@ -65,6 +65,12 @@ export type PlannedStep = Step & {
 	isKnown: boolean;
 };
 
+/** What the record of a build says of its job. */
+export function describeBuild({ spec, arm, model }: { spec: EngineSpec; arm: Arm; model: { sha256: string; onnx: { bytes: number } } }) {
+	const { name, precision } = spec.engine;
+	return { model: spec.model.name, engine: name, arm, precision, modelSha256: model.sha256, modelBytes: model.onnx.bytes };
+}
+
 export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
 	return config.models.flatMap((model) =>
 		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine, dims: engine.dims })),

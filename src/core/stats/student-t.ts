@@ -1,17 +1,10 @@
-// Student's t distribution: its distribution function and quantiles.
+// Student's t distribution: its quantiles.
 import { logGamma, regularisedBeta } from "./beta.ts";
 
 /** P(T > t) for t ≥ 0, exact relative to its size however far out. */
 function upperTail(t: number, df: number): number {
 	const square = t * t;
 	return 0.5 * regularisedBeta(df / 2, 0.5, { x: df / (df + square), y: square / (df + square) });
-}
-
-/** P(T ≤ t) with df degrees of freedom; NaN for NaN. */
-export function tCdf(t: number, df: number): number {
-	if (Number.isNaN(t) || !(df > 0)) return Number.NaN;
-	if (!Number.isFinite(t)) return t > 0 ? 1 : 0;
-	return t > 0 ? 1 - upperTail(t, df) : upperTail(-t, df);
 }
 
 const maxSteps = 200;

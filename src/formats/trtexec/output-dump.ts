@@ -12,47 +12,17 @@ export interface DumpedTensor {
 }
 
 const bitsOf: Readonly<Record<string, number>> = {
-	fp32: 32,
-	fp16: 16,
-	bf16: 16,
-	int8: 8,
-	int32: 32,
-	bool: 8,
-	uint8: 8,
-	fp8: 8,
-	int64: 64,
-	int4: 4,
-	fp4: 4,
-	e8m0: 8,
+	...{ fp32: 32, fp16: 16, bf16: 16, fp8: 8, fp4: 4, e8m0: 8, int64: 64, int32: 32, int8: 8, int4: 4, uint8: 8, bool: 8 },
 	// TensorRT 8.6 uses type names.
-	Float: 32,
-	Half: 16,
-	Int32: 32,
-	Int8: 8,
-	UInt8: 8,
-	Bool: 8,
-	Float8: 8,
+	...{ Float: 32, Half: 16, Float8: 8, Int32: 32, Int8: 8, UInt8: 8, Bool: 8 },
 };
 
 const dtypeOf: Readonly<Record<string, DType>> = {
-	fp32: "float32",
-	fp16: "float16",
-	bf16: "bfloat16",
-	int8: "int8",
-	int32: "int32",
-	int64: "int64",
-	uint8: "uint8",
-	bool: "bool",
-	Float: "float32",
-	Half: "float16",
-	Int32: "int32",
-	Int8: "int8",
-	UInt8: "uint8",
-	Bool: "bool",
+	...{ fp32: "float32", fp16: "float16", bf16: "bfloat16", int64: "int64", int32: "int32", int8: "int8", uint8: "uint8", bool: "bool" },
+	...{ Float: "float32", Half: "float16", Int32: "int32", Int8: "int8", UInt8: "uint8", Bool: "bool" },
 };
 
 const line = /Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
-const fileName = /^(.*)\.(input|output)\.((?:-?\d+\.)*)(\w+)\.raw$/s;
 
 function dimsOf(text: string): number[] {
 	return text
@@ -65,14 +35,6 @@ function dimsOf(text: string): number[] {
 export function parseDumpLine(text: string): DumpedTensor | null {
 	const [, io, name, dtypeText, dims, path] = line.exec(text) ?? [];
 	if (io === undefined || name === undefined || dtypeText === undefined || path === undefined) return null;
-	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
-}
-
-/** Parses a dump file's name; `name` is the sanitised one. Null for any other file. */
-export function parseDumpFileName(path: string): DumpedTensor | null {
-	const base = path.slice(path.lastIndexOf("/") + 1);
-	const [, name, io, dims, dtypeText] = fileName.exec(base) ?? [];
-	if (name === undefined || dtypeText === undefined || !Object.hasOwn(bitsOf, dtypeText)) return null;
 	return { name, io: io === "input" ? "input" : "output", dtypeText, dims: dimsOf(dims ?? ""), path };
 }
 

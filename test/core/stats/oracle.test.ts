@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { logGamma, regularisedBeta } from "../../../src/core/stats/beta.ts";
 import { sampleMean } from "../../../src/core/stats/mean.ts";
 import { harrellDavis, median, quantile } from "../../../src/core/stats/quantile.ts";
-import { tCdf, tCritical, tQuantile } from "../../../src/core/stats/student-t.ts";
+import { tCritical, tQuantile } from "../../../src/core/stats/student-t.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
 type Row = readonly number[];
@@ -12,7 +12,6 @@ type Row = readonly number[];
 interface Oracle {
 	logGamma: readonly Row[];
 	regularisedBeta: readonly Row[];
-	tCdf: readonly Row[];
 	tQuantile: readonly Row[];
 	samples: Readonly<Record<string, { values: number[]; mean: number; quantiles: Row[]; harrellDavis: Row[] }>>;
 	large: { n: number; golden: number; harrellDavis: Row[] };
@@ -34,20 +33,13 @@ test("the incomplete beta function agrees with scipy up to parameters of 100 000
 	for (const [a = 0, b = 0, x = 0, expected = 0] of oracle.regularisedBeta) expectClose(regularisedBeta(a, b, { x, y: 1 - x }), expected);
 });
 
-test("the t distribution agrees with scipy far into its tails", () => {
-	for (const [t = 0, df = 0, expected = 0] of oracle.tCdf) expectClose(tCdf(t, df), expected);
-});
-
 test("t quantiles agree with scipy down to a p of 1e-12", () => {
 	for (const [p = 0, df = 0, expected = 0] of oracle.tQuantile) expectClose(tQuantile(p, df), expected);
 });
 
 test("t functions answer at their edges without inventing numbers", () => {
 	expect([tQuantile(0, 5), tQuantile(1, 5), tQuantile(0.5, 5)]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0]);
-	expect([tQuantile(-0.1, 5), tQuantile(Number.NaN, 5), tQuantile(0.3, 0), tCdf(Number.NaN, 5), tCdf(1, 0)]).toEqual(
-		Array(5).fill(Number.NaN),
-	);
-	expect([tCdf(Number.POSITIVE_INFINITY, 3), tCdf(Number.NEGATIVE_INFINITY, 3)]).toEqual([1, 0]);
+	expect([tQuantile(-0.1, 5), tQuantile(Number.NaN, 5), tQuantile(0.3, 0)]).toEqual(Array(3).fill(Number.NaN));
 	expect(tCritical(1, 4)).toBe(0);
 	expectClose(tQuantile(1e-100, 1), -1 / (Math.PI * 1e-100));
 	expectClose(tQuantile(1e-300, 1e7), -37.0471, 1e-4);

@@ -88,11 +88,6 @@ export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readon
 	});
 }
 
-/** @throws ConfigError golden-uninformative for the first finding of findUninformative. */
-export function assertSensitive(manifest: GoldenManifest, cases: readonly TensorSet[]): void {
-	refuseInsensitive(manifest, findInsensitive(manifest, cases));
-}
-
 function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMap<string, Tensor>): Insensitive[] {
 	return [...outputs].flatMap(([name, tensor]) => {
 		const { elements, nonFinite } = makePair(tensor, tensor).difference();

@@ -1,7 +1,7 @@
 // Goldens that could not fail are found out.
 import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
-import { assertSensitive, findInsensitive } from "../../../../src/core/golden/record/sensitivity.ts";
+import { findInsensitive, refuseInsensitive } from "../../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { GoldenManifest, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { float32, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
@@ -71,14 +71,19 @@ it.each<{ what: string; cases: Outputs[]; specs?: Record<string, GoldenOutput>; 
 	expect(kindsOf(cases, specs)).toEqual(kinds);
 });
 
-it("assertInformative lets pass what can fail", () => {
-	expect(() => assertSensitive(manifestFor([{ y: varied }]), [{ y: varied }])).not.toThrow();
+function refuse(cases: Parameters<typeof manifestFor>[0]): void {
+	const manifest = manifestFor(cases);
+	refuseInsensitive(manifest, findInsensitive(manifest, cases));
+}
+
+it("refuseInsensitive lets pass what can fail", () => {
+	expect(() => refuse([{ y: varied }])).not.toThrow();
 });
 
-it("assertInformative names the golden, the output and what to do", () => {
+it("refuseInsensitive names the golden, the output and what to do", () => {
 	const cases = [{ y: dead }, { y: dead }];
 	try {
-		assertSensitive(manifestFor(cases), cases);
+		refuse(cases);
 		expect.unreachable();
 	} catch (error) {
 		expect(error).toBeInstanceOf(ConfigError);
@@ -87,7 +92,7 @@ it("assertInformative names the golden, the output and what to do", () => {
 	}
 });
 
-it("assertInformative names each output that holds NaN once, with how many cases are like it", () => {
+it("refuseInsensitive names each output that holds NaN once, with how many cases are like it", () => {
 	const cases = [
 		{ y: nan, z: nan },
 		{ y: nan, z: varied },
@@ -101,8 +106,6 @@ it("assertInformative names each output that holds NaN once, with how many cases
 	expect(found[0]?.fix).toContain("`--non-finite y` when recording");
 });
 
-it("assertInformative names the case of a NaN", () => {
-	expect(() => assertSensitive(manifestFor([{ y: varied }, { y: nan }]), [{ y: varied }, { y: nan }])).toThrow(
-		'output "y" of case "case 1" holds NaN or infinite values (1)',
-	);
+it("refuseInsensitive names the case of a NaN", () => {
+	expect(() => refuse([{ y: varied }, { y: nan }])).toThrow('output "y" of case "case 1" holds NaN or infinite values (1)');
 });
