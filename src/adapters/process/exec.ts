@@ -15,6 +15,8 @@ export interface ExecOptions {
 	captureBytes?: number;
 }
 
+const graceMs = 2_000;
+
 interface Ending {
 	state: ProcessState;
 	exitCode: number | null;
@@ -32,7 +34,9 @@ export async function execCommand(options: ExecOptions): Promise<ProcessRecord> 
 		},
 		stderr: err.push,
 	};
-	const ending = await Promise.race([run(options, listeners), stopped(options)]);
+	const over = new AbortController();
+	const ending = await Promise.race([run(options, listeners), stopped(options, over.signal)]);
+	over.abort();
 	for (const cutter of [out, err]) cutter.end();
 	const wallMs = performance.now() - started;
 	return { ...ending, signal: null, wallMs, tail: tail.lines(), stdout: output.text(), logPath: null, argv: options.argv };
@@ -70,12 +74,13 @@ function isProgram(path: string): boolean {
 	}
 }
 
-function stopped({ signal, timeoutMs }: ExecOptions): Promise<Ending> {
+function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise<Ending> {
 	const ended = (state: ProcessState): Ending => ({ state, exitCode: null, problem: "it was left to itself" });
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
-		const onAbort = (): void => resolve(ended("aborted"));
-		if (signal.aborted) onAbort();
-		else signal.addEventListener("abort", onAbort, { once: true });
+		const abort = (): void => resolve(ended("aborted"));
+		if (signal.aborted) abort();
+		// Most are about to end, and what they write is then removed with the rest.
+		else signal.addEventListener("abort", () => setTimeout(abort, graceMs).unref(), { once: true, signal: over });
 	});
 }
