@@ -12,13 +12,14 @@ import type { Plan } from "../core/plan/plan.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { Files, Progress } from "../ports/world.ts";
-import { reportFiles, writeReport } from "../stages/report.ts";
+import type { Progress } from "../ports/world.ts";
+import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
 import { openStore } from "./history/open-store.ts";
+import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
@@ -85,13 +86,6 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 		process.off("exit", endAll);
 		await lock.release();
 	}
-}
-
-/** Results are not committed by accident; a folder of the user's is left as it is. */
-export async function makeOutFolder(outFolder: string, files: Pick<Files, "makeFolder" | "writeText">): Promise<void> {
-	const isNew = !(await exists(outFolder));
-	await files.makeFolder(outFolder);
-	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
 interface Opening {
@@ -230,23 +224,4 @@ async function baseConfigOf(folder: string, head: Config, options: GateOptions):
 function refusalOf(error: unknown): ConfigError {
 	if (error instanceof ConfigError) return error;
 	throw error;
-}
-
-/** An old result must not be taken for this run's; only files that trtgate wrote are removed. */
-export async function removeEarlierResult(outFolder: string): Promise<void> {
-	if (!(await exists(join(outFolder, reportFiles.result)))) return;
-	const ours = [
-		...Object.values(reportFiles),
-		"raw",
-		"logs",
-		"engines",
-		"cache",
-		"history",
-		"layers",
-		"nsys",
-		"ncu",
-		"scratch",
-		"worktrees",
-	];
-	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
 }

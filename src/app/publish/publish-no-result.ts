@@ -11,7 +11,7 @@ import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { reportError } from "../actions/workflow-run.ts";
 import { explainError } from "../exit.ts";
-import { removeEarlierResult } from "../gate.ts";
+import { removeEarlierResult } from "../out-folder.ts";
 import { version } from "../version.ts";
 import { githubPublisher, type PublishContext, publishRun } from "./publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
