@@ -35,7 +35,7 @@ for (const count of [5000, 100_000]) {
 		const [base, head] = [chain(count, () => ({})), chain(count, change)];
 		const tookMs = Array.from({ length: count > 5000 ? 1 : runs }, () => {
 			const before = process.cpuUsage();
-			diffEngines({ base, head }, { gpu: null, measuredMs: null });
+			diffEngines({ base, head }, { gpu: null, enginesMs: null });
 			const { user, system } = process.cpuUsage(before);
 			return (user + system) / 1000;
 		});

@@ -38,7 +38,7 @@ export async function* timeLayers(timing: LayerTiming, input: ExplainInput, port
 	}
 	const { base, head } = { base: modelOf("base", timing, seen), head: modelOf("head", timing, seen) };
 	if (base === null || head === null) return;
-	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, measuredMs: measuredMs(timing) });
+	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, enginesMs: enginesMs(timing) });
 	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation } };
 }
 
@@ -55,9 +55,9 @@ function profileMs(profile: LayerProfile | undefined): number {
 	return warmUpMs + (profile?.layers ?? []).reduce((sum, { sumMs }) => sum + sumMs, 0);
 }
 
-function measuredMs({ row }: LayerTiming): number | null {
+function enginesMs({ row }: LayerTiming): { base: number; head: number } | null {
 	const { base, head } = row?.latency ?? {};
-	return base === undefined || head === undefined ? null : head - base;
+	return base === undefined || head === undefined ? null : { base, head };
 }
 
 function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): EngineModel | null {

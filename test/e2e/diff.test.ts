@@ -20,9 +20,9 @@ function engineFolders(comparison: string): string {
 it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", async () => {
 	const cwd = engineFolders("slower-head");
 	const diff = (...options: string[]) => runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
-	const text = await diff("--change", "0.00113");
+	const text = await diff("--engine-ms", "0.0279,0.02903");
 	expect(text).toMatchObject({ exit: 0, stderr: "" });
-	expect(text.stdout).toContain("+0.89 ± 0.28 µs: block1 + block1.relu – other weights: 4,608 → 18,432 values");
+	expect(text.stdout).toContain("+0.89 ± 0.34 µs: block1 + block1.relu – other weights: 4,608 → 18,432 values");
 	expect(text.stdout).toContain("of +1.13 µs of the timed runs");
 	const markdown = (await diff("--format", "markdown")).stdout;
 	expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);

@@ -30,7 +30,11 @@ export function recordedArm(comparison: string, arm: "base" | "head"): RecordedE
 	return { info: parseLayerInfo(text["layers.json"]), profiles: [parseProfile(text["profile.json"])] };
 }
 
-export function diffOf(base: RecordedEngine, head: RecordedEngine, around: { gpu?: string; measuredMs?: number } = {}): EngineDiff {
+export function diffOf(
+	base: RecordedEngine,
+	head: RecordedEngine,
+	around: { gpu?: string; enginesMs?: { base: number; head: number } } = {},
+): EngineDiff {
 	const models = { base: engineModel({ ...base, graph: null }), head: engineModel({ ...head, graph: null }) };
-	return diffEngines(models, { gpu: around.gpu ?? null, measuredMs: around.measuredMs ?? null });
+	return diffEngines(models, { gpu: around.gpu ?? null, enginesMs: around.enginesMs ?? null });
 }

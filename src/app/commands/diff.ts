@@ -13,8 +13,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const args = parseArguments(argv, diffTable);
 	const [basePath = "", headPath = ""] = args.positionals;
 	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
-	const change = args.text("change");
-	if (change !== undefined && !Number.isFinite(Number(change))) throw misused("--change", "a number of milliseconds", change);
+	const enginesMs = timesOf(args.text("engine-ms"));
 	// Of two results, their heads are compared; one result has both arms itself.
 	const baseArm = basePath === headPath ? "base" : "head";
 	const pairs = pairEngines(
@@ -25,12 +24,18 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const diffs: TitledDiff[] = [];
 	for (const { base, head } of pairs) {
 		const engines = { base: await readEngine(base), head: await readEngine(head) };
-		const measuredMs = change === undefined ? null : Number(change);
 		const title = `${basePath} → ${headPath}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
-		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, measuredMs }) });
+		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs }) });
 	}
 	terminal.out(render(diffs));
 	return exitCodes.ok;
+}
+
+function timesOf(text: string | undefined): { base: number; head: number } | null {
+	if (text === undefined) return null;
+	const [base = Number.NaN, head = Number.NaN] = text.split(",").map(Number);
+	if (!(base > 0) || !(head > 0)) throw misused("--engine-ms", "two times such as 0.569,0.606", text);
+	return { base, head };
 }
 
 export type Render = (diffs: readonly TitledDiff[]) => string;

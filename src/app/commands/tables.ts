@@ -182,10 +182,10 @@ export const diffTable = {
 	options: {
 		format: engineFormat,
 		gpu: gpuName,
-		change: {
-			value: "MS",
-			does: "Measured change of the whole engine, in milliseconds, to be explained.",
-			otherwise: "that of the layers' sum",
+		"engine-ms": {
+			value: "BASE,HEAD",
+			does: "What one inference of each whole engine takes, in milliseconds: the change to be explained.",
+			otherwise: "the sums of the layers, which the profiler makes longer",
 		},
 	},
 	example: "trtgate diff main/ pull-request/ --format markdown",

@@ -18,7 +18,7 @@ export function explainEngine(engine: EngineModel, gpu: string | null): EngineAl
 	const nothing: EngineModel = { detail: engine.detail, io: [], layers: [], profiles: 0 };
 	const groups = componentsOf({ base: nothing, head: engine }).map((component) => ({
 		label: groupLabel(component),
-		part: partOf([factsOf(component.head, engine.profiles)], component.head, gpu),
+		part: partOf([factsOf(component.head, engine.profiles, 0)], component.head, gpu),
 	}));
 	const size = ({ part }: { part: EnginePart }): number => part.meanMs ?? (part.bytes ?? 0) / 1e12;
 	return {

@@ -14,8 +14,8 @@ import { criticalWarnings } from "./warnings.ts";
 export interface Surroundings {
 	/** As the driver names it. */
 	gpu: string | null;
-	/** The change of the timed runs, milliseconds. */
-	measuredMs: number | null;
+	/** What one inference of each whole engine takes in timed runs, milliseconds. */
+	enginesMs: { base: number; head: number } | null;
 }
 
 interface Judged extends Changed {
@@ -31,7 +31,8 @@ const maxMembers = 2000;
 const enoughProfiles = 3;
 
 export function diffEngines(engines: Engines, around: Surroundings): EngineDiff {
-	const { groups, noise, isTimed } = judge(engines);
+	const overheadMs = profilerOverhead(engines, around.enginesMs);
+	const { groups, noise, isTimed } = judge(engines, overheadMs);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
 	return {
@@ -42,16 +43,31 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 		rows: rows.slice(0, maxRows),
 		hidden: Math.max(0, rows.length - maxRows),
 		unchanged: unchangedOf(groups, isTimed),
-		account: isTimed ? accountOf(groups, noise, { ...around, engines }) : null,
+		account: isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null,
 		warnings: criticalWarnings(engines, rows),
 	};
 }
 
-function judge(engines: Engines): { groups: Judged[]; noise: Noise; isTimed: boolean } {
+/**
+ * The profiler waits for each layer: their sum is longer than the engine's own time, by about the same for every layer.
+ * At most what the shortest layers take.
+ */
+function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]): number {
+	if (enginesMs === null) return 0;
+	const perLayer = (["base", "head"] as const).map((arm) => {
+		const times = engines[arm].layers.map(({ timesMs }) => meanOf(timesMs)).filter((ms) => ms > 0);
+		const shortest = times.sort((a, b) => a - b)[Math.floor(times.length / 10)] ?? 0;
+		const totalMs = times.reduce((added, ms) => added + ms, 0);
+		return Math.min(shortest, Math.max(0, (totalMs - enginesMs[arm]) / Math.max(1, times.length)));
+	});
+	return meanOf(perLayer);
+}
+
+function judge(engines: Engines, overheadMs: number): { groups: Judged[]; noise: Noise; isTimed: boolean } {
 	const found = componentsOf(engines).map((component) => ({
 		component,
-		base: factsOf(component.base, engines.base.profiles),
-		head: factsOf(component.head, engines.head.profiles),
+		base: factsOf(component.base, engines.base.profiles, overheadMs),
+		head: factsOf(component.head, engines.head.profiles, overheadMs),
 	}));
 	const working = found.filter((one) =>
 		[one.base, one.head].some((part) => part.kernels.length + part.reformats.length > 0 || timeOf(part) > 0),
@@ -185,23 +201,32 @@ function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["u
 	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
 }
 
-function accountOf(
-	groups: readonly Judged[],
-	noise: Noise,
-	{ measuredMs, engines }: Surroundings & { engines: Engines },
-): EngineDiff["account"] {
+const overheadError = 0.15;
+const layerCount = ({ kernels, reformats }: PartFacts): number => kernels.length + reformats.length;
+
+interface Accounted extends Surroundings {
+	engines: Engines;
+	overheadMs: number;
+}
+
+function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines, overheadMs }: Accounted): EngineDiff["account"] {
 	const attributed = groups.filter(({ delta }) => delta.isSignificant);
 	const rest = groups.filter(({ delta }) => !delta.isSignificant);
-	const measured = measuredMs ?? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base));
+	const measured = enginesMs === null ? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base)) : enginesMs.head - enginesMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
 	return {
 		measuredMs: measured,
-		from: measuredMs === null ? "profiles" : "runs",
+		from: enginesMs === null ? "profiles" : "runs",
 		attributedMs,
-		halfWidthMs: rootSum(attributed),
+		// The overhead is known to some percent, and counts where layers were added or removed.
+		halfWidthMs: Math.hypot(
+			rootSum(attributed),
+			sum(attributed, (one) => layerCount(one.head) - layerCount(one.base)) * overheadMs * overheadError,
+		),
 		restMs: measured - attributedMs,
 		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),
 		profiles: Math.min(engines.base.profiles, engines.head.profiles),
 		commonFactor: noise.commonFactor,
+		overheadMs,
 	};
 }

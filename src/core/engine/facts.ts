@@ -31,7 +31,8 @@ const known = (values: readonly (number | null)[]): number | null =>
 
 const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string => layers.map(factOf).sort().join("\n");
 
-export function factsOf(layers: readonly ModelLayer[], profiles: number): PartFacts {
+/** `overheadMs`: what the profiler adds to each layer. */
+export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
 	const working = layers.filter(({ kind }) => kind !== "noop" && kind !== "shape");
 	const kernels = working.filter(({ kind }) => kind !== "reformat");
 	const bySize = [...kernels].sort((a, b) => (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
@@ -52,7 +53,9 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number): PartFa
 		structure: joined(working, (layer) => (layer.type === null ? layer.kind : layerFacts(layer))),
 		tactics: joined(kernels, kernelName),
 		layouts: joined(kernels, ({ inputs, outputs }) => [...inputs, ...outputs].map(({ format }) => format).join(",")),
-		timesMs: Array.from({ length: profiles }, (_, at) => layers.reduce((sum, { timesMs }) => sum + (timesMs[at] ?? 0), 0)),
+		timesMs: Array.from({ length: profiles }, (_, at) =>
+			layers.reduce((sum, { timesMs }) => sum + Math.max(0, (timesMs[at] ?? 0) - overheadMs), 0),
+		),
 	};
 }
 

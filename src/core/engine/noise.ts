@@ -50,8 +50,8 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled);
 		const halfWidth = (tail: number) => (critical(tail, df) * sd) / Math.sqrt(repeats);
-		// Many components are looked at: one without a cause in its structure must stand out among all of them.
-		const threshold = halfWidth(row.isUnchanged ? 0.05 / Math.max(1, rows.length) : 0.05);
+		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
+		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
 		return { ms: row.ms, halfWidthMs: halfWidth(0.05), isSignificant: Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) };
 	});
 	return { deltas, commonFactor };

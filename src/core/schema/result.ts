@@ -644,6 +644,8 @@ export interface EngineAccount {
 	profiles: number;
 	/** By which all unchanged layers differ, such as by another clock; 1: by nothing. */
 	commonFactor: number;
+	/** What the profiler adds to every layer, by the timed runs; subtracted from all times here. 0: unknown. */
+	overheadMs: number;
 }
 export interface WorkloadKernels {
 	base: ArmKernels | null;

@@ -34,7 +34,7 @@ describe("diffEngines", () => {
 	it("diffEngines explains the slower head by block1 and stem, and adds up", () => {
 		const diff = diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
 			gpu: "NVIDIA H200",
-			measuredMs: 0.00113,
+			enginesMs: { base: 0.0279, head: 0.02903 },
 		});
 		expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual(["block1 + block1.relu", "stem + stem.relu"]);
 		expect(says(diff.rows[0])).toContain("other weights: 4,608 → 18,432 values");

@@ -86,7 +86,7 @@ function chain(count: number, over: (at: number) => object = () => ({})): string
 }
 
 const modelOf = (text: string) => engineModel({ info: parseLayerInfo(text), profiles: [], graph: null });
-const compare = (base: string, head: string) => diffEngines({ base: modelOf(base), head: modelOf(head) }, { gpu: null, measuredMs: null });
+const compare = (base: string, head: string) => diffEngines({ base: modelOf(base), head: modelOf(head) }, { gpu: null, enginesMs: null });
 
 describe("large and hostile engines", () => {
 	it("fold one cause in 96 blocks into one row", () => {
@@ -129,7 +129,7 @@ describe("large and hostile engines", () => {
 			share: 0,
 		}));
 		const timed = engineModel({ info: null, profiles: [{ iterations: 1, layers: times }], graph: null });
-		const diff = diffEngines({ base: timed, head: timed }, { gpu: null, measuredMs: null });
+		const diff = diffEngines({ base: timed, head: timed }, { gpu: null, enginesMs: null });
 		expect(Number.isFinite(diff.account?.restMs)).toBe(true);
 	});
 

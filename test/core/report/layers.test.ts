@@ -11,15 +11,15 @@ import { buildBuild, buildResult, buildSlowWorkload, buildWorkload } from "../..
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 
 const explained = (comparison: string, measuredMs: number) =>
-	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { measuredMs });
+	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { enginesMs: { base: 0.0279, head: 0.0279 + measuredMs } });
 
 it("explanationSentences states the cause, how much of the change it explains, and what did not change", () => {
 	expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
-		"Why: +0.89 ± 0.28 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
-		"+0.55 ± 0.43 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
-		"+0.20 ± 0.19 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
-		"Explains +1.65 ± 0.54 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.19 µs a group of nodes.",
-		"Unchanged: 7 of 10 groups of nodes; together −0.45 ± 0.56 µs.",
+		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
+		"+0.55 ± 0.47 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
+		"+0.20 ± 0.16 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
+		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.13 µs a group of nodes.",
+		"Unchanged: 7 of 10 groups of nodes; together −0.33 ± 0.54 µs.",
 	]);
 });
 
@@ -27,7 +27,7 @@ it("explanationSentences claims nothing below the noise", () => {
 	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
 		"Why: No difference in structure; the same kernels.",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
-		"Unchanged: 17 of 17 groups of nodes; together −0.40 ± 0.82 µs.",
+		"Unchanged: 17 of 17 groups of nodes; together −0.20 ± 0.75 µs.",
 	]);
 });
 
@@ -101,7 +101,7 @@ describe("reports with layers", () => {
 		const text = renderMarkdown(
 			buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })] }),
 		);
-		expect(text).toContain("Why: +0.89 ± 0.28 µs: <code>");
+		expect(text).toContain("Why: +0.89 ± 0.34 µs: <code>");
 		expect(text).toContain("other weights: 4,608 → 18,432 values");
 		expect(text).not.toContain("<img");
 	});
