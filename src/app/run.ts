@@ -4,9 +4,10 @@ import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { calibrationDue } from "../core/golden/calibrate/due.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
+import { changedRecipesNote } from "../core/plan/changed-recipes.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
-import { counted } from "../core/text/labels.ts";
+import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { build } from "../stages/build.ts";
@@ -170,15 +171,10 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		if (built.engine) engines.push(built.engine);
 		stopIfInterrupted(ports);
 	}
+	facts.notes.push(...changedRecipesNote(input.config, input.baseConfig));
 	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
 	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;
-}
-
-const maxNamed = 5;
-
-function listNames(names: readonly string[]): string {
-	return `${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ""}`;
 }
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {

@@ -1,4 +1,5 @@
 // The time left of a run, in its progress; and what its steps took, kept for the estimates of later runs.
+import { dirname } from "node:path";
 import { type BackendKind, type Known, modelKey, stepKey } from "../core/plan/estimate.ts";
 import { createForecast, type Forecast, type Took } from "../core/plan/forecast.ts";
 import { estimateSteps } from "../core/plan/make-plan.ts";
@@ -22,8 +23,9 @@ export async function learnedPlan({ plan, models }: Prepared, input: GateInput, 
 	return { ...plan, ...estimateSteps(plan.steps, { config: input.config, arms: plan.arms, backend, known }) };
 }
 
+/** A project is known by the folder in which its output lies. */
 async function timesKey({ outFolder }: GateInput, { backend }: Ports): Promise<string> {
-	return JSON.stringify([outFolder, await backend.facts(), await backend.fingerprint()]);
+	return JSON.stringify([dirname(outFolder), await backend.facts(), await backend.fingerprint()]);
 }
 
 /** The same ports; what their progress reports shows how much time is left. */

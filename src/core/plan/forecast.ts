@@ -35,8 +35,8 @@ interface Line extends Omit<Took, "ms"> {
 	tookMs?: number;
 }
 
-/** The profile of one engine's layers: 0.8 to 3 s as recorded. */
-const profileMs = 2000;
+/** Of an engine's layers: 3 s where nothing changed, and 16 s of interleaved profiles where it became slower. */
+const explainMs = 8000;
 
 /** Below this share of an item, its own pace says less than the estimate. */
 const tellingShare = 0.15;
@@ -44,7 +44,7 @@ const tellingShare = 0.15;
 const overdueShare = 0.05;
 
 export function createForecast(plan: Pick<Plan, "steps">, backend: BackendKind): Forecast {
-	let lines = [...linesOf(plan.steps), ...(backend === "tensorrt" ? profilesOf(plan.steps) : [])];
+	let lines = [...linesOf(plan.steps), ...(backend === "tensorrt" ? explainedOf(plan.steps) : [])];
 	let [at, kind, isOpen, startedMs] = [-1, "", false, 0];
 	/** By the item's own pace. */
 	let paceMs: number | null = null;
@@ -58,8 +58,7 @@ export function createForecast(plan: Pick<Plan, "steps">, backend: BackendKind):
 		stage(name, items, nowMs) {
 			close(nowMs);
 			kind = name;
-			if (name === "explain")
-				lines = [...lines.filter((line) => line.kind !== name), ...Array.from({ length: items }, () => profileOf(""))];
+			if (items === 0) lines = lines.filter((line) => line.kind !== name);
 			const first = ahead(() => true);
 			if (first > at) at = first - 1;
 		},
@@ -134,13 +133,8 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 	return [...lines.values()];
 }
 
-/** One of each engine that is timed; which are explained is not known before. */
-function profilesOf(steps: readonly PlannedStep[]): Line[] {
-	const timed = steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : []));
-	const builds = steps.filter((step) => step.kind === "build" && timed.includes(step.engineId));
-	return builds.map(({ kind: _, ...step }) => profileOf("engineId" in step ? step.engineId : ""));
-}
-
-function profileOf(engineId: string): Line {
-	return { kind: "explain", engineId, label: "", likelyMs: profileMs, isKnown: false, group: "explain" };
+/** One of each engine that is timed; which became slower is not known before. */
+function explainedOf(steps: readonly PlannedStep[]): Line[] {
+	const timed = new Set(steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : [])));
+	return [...timed].map((engineId) => ({ kind: "explain", engineId, label: "", likelyMs: explainMs, isKnown: false, group: "explain" }));
 }

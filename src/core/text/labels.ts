@@ -143,3 +143,10 @@ export function interfaceText({ side, base, head }: InterfaceRow): string {
 function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
 	return `${name} ${dtype} ${shape}`;
 }
+
+const maxNamed = 5;
+
+/** The first names, and how many more there are. */
+export function listNames(names: readonly string[]): string {
+	return `${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ""}`;
+}

@@ -44,6 +44,13 @@ it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
 	expect(length.durationMs / expected.durationMs).toBeLessThan(1.05);
 });
 
+it("chooseRunLength takes the grid of trtexec's times for no swing", () => {
+	const gridMs = 2 ** -13;
+	const onGrid = pilotOf({ medianMs: 0.0391, noise: 0.004 }).map((sample) => Math.round(sample / gridMs) * gridMs);
+	expect(chooseRunLength([onGrid], limits).durationMs).toBe(500);
+	expect(chooseRunLength([onGrid], { ...limits, minimalEffect: 0.005 }).durationMs).toBe(500);
+});
+
 it("chooseRunLength counts the iterations of all streams", () => {
 	expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(400, -1);
 });

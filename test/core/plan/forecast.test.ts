@@ -82,12 +82,10 @@ function play(models: Readonly<Record<string, Model>>, known?: Known, shared: re
 			pass(pair, `measure ${name}`);
 		}
 	}
-	forecast.stage("explain", 2 * changed.length, now);
+	forecast.stage("explain", changed.length, now);
 	for (const [name] of changed) {
-		for (const arm of ["base", "head"]) {
-			forecast.item(`layers of ${name}/fp16/default (${arm})`, now);
-			pass(2, "explain");
-		}
+		forecast.item(`layers of ${name}/fp16/default`, now);
+		pass(6, "explain");
 	}
 	forecast.done(now);
 	expect(forecast.leftMs(now)).toBe(0);
