@@ -7,7 +7,7 @@ import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { trtexecBackend } from "../../src/adapters/trtexec/backend.ts";
-import { verdictLines } from "../../src/app/golden/render-check.ts";
+import { checkLine, headOf } from "../../src/app/golden/render-check.ts";
 import { judgeGolden } from "../../src/core/gates/goldens.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";
@@ -296,7 +296,7 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 	it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
 		const verdicts = judged.get(recorded)?.verdicts ?? [];
 		const named = verdicts.map((verdict) => ({ ...verdict, case: basename(verdict.case) }));
-		expect(`\n${named.flatMap(verdictLines).join("\n")}`).toBe(recorded.says);
+		expect(`\n${named.flatMap((verdict) => [headOf(verdict), ...verdict.checks.map(checkLine)]).join("\n")}`).toBe(recorded.says);
 	});
 
 	it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {

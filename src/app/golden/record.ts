@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, relative } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { withStarterGolden } from "../../core/config/init.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
@@ -125,13 +125,10 @@ function checkChange({ old, options, author }: Pick<Recording, "old" | "options"
 	if (old === null) return;
 	const missing = options.reason === undefined ? "--reason" : author === undefined ? "--author" : null;
 	if (missing === null) return;
-	throw new ConfigError({
-		code: "usage",
-		message: `${join(options.out, "golden.json")} holds ${old.goldenId} already; changing it needs ${missing}.`,
-		details: {
-			fix: missing === "--reason" ? 'Give the reason: --reason "…".' : 'Name the author: --author "…", or set git\'s user.name.',
-		},
-	});
+	throw usageError(
+		`${join(options.out, "golden.json")} holds ${old.goldenId} already; changing it needs ${missing}.`,
+		missing === "--reason" ? 'Give the reason: --reason "…".' : 'Name the author: --author "…", or set git\'s user.name.',
+	);
 }
 
 interface Assembling {

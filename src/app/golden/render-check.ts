@@ -34,11 +34,6 @@ function isNotable({ state, message, checks }: GoldenVerdict): boolean {
 	return state !== "match" || message !== undefined || checks.some(({ pass }) => !pass);
 }
 
-/** All checks of one verdict, a line each. */
-export function verdictLines(verdict: GoldenVerdict): string[] {
-	return [headOf(verdict), ...verdict.checks.map(checkLine)];
-}
-
 /** Passing checks next to a failure are only counted. */
 function notableLines(verdict: GoldenVerdict): string[] {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
@@ -53,14 +48,15 @@ function failingLines(check: GoldenCheck): string[] {
 	return [checkLine(check), `        at [${check.worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`];
 }
 
-function headOf(verdict: GoldenVerdict): string {
+/** The line of a verdict, without its checks. */
+export function headOf(verdict: GoldenVerdict): string {
 	const mark = verdict.state === "match" ? "✓" : "✗";
 	const message = verdict.message === undefined ? "" : `: ${showText(verdict.message)}`;
 	const extent = verdict.scope === undefined ? "" : `, ${counted(verdict.cases ?? 0, "case")} together`;
 	return `${mark} ${quoteName(verdict.case, "")}${extent}${message}`;
 }
 
-function checkLine(check: GoldenCheck): string {
+export function checkLine(check: GoldenCheck): string {
 	const { pass, severity, output, metric, slice, got, detail, sample } = check;
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const where = sample === undefined ? "" : `, sample ${sample}`;

@@ -215,11 +215,8 @@ function isLabels(value: unknown): value is string[] {
 }
 
 function notLabels(text: string): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: `The input runners is ${JSON.stringify(text.slice(0, 80))}; expected labels as runs-on takes them.`,
-		details: {
-			fix: 'Write labels with commas between (self-hosted, gpu), or JSON: ["self-hosted","gpu"], {"group":"gpu","labels":["l4"]}.',
-		},
-	});
+	return usageError(
+		`The input runners is ${JSON.stringify(text.slice(0, 80))}; expected labels as runs-on takes them.`,
+		'Write labels with commas between (self-hosted, gpu), or JSON: ["self-hosted","gpu"], {"group":"gpu","labels":["l4"]}.',
+	);
 }
