@@ -71,7 +71,8 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 	const judged = judge(figure === "fastest" ? "minMs" : "medianMs", { minimalEffect, share });
 	const { looks = defaultLooks, alpha = defaultAlpha } = shared;
 	// A GPU under a lease is not busy with other work.
-	const busy = figure === "fastest" ? hopeless(judged, { looks, alpha: alpha * share }) : null;
+	const busy =
+		figure === "fastest" ? hopeless(judged, { pairs: pairsOf(counted.base, counted.head, "minMs"), looks, alpha: alpha * share }) : null;
 	const latency = busy === null ? judged : { ...judged, reason: busy };
 	const figures = (arm: Arm) => kept[arm].map((run) => figureMs(run, figure) ?? Number.NaN);
 	return {

@@ -5,7 +5,7 @@ import type { Pair } from "./noise.ts";
 /** A disturbed pair is slower than the median pair by this many standard deviations, these estimated by the median deviation. */
 const maxSds = 3;
 /** From the median of the absolute deviations to the standard deviation of normal noise. */
-const perMedianDeviation = 1.482602218505602;
+export const perMedianDeviation = 1.482602218505602;
 /** … and by this much at least: what is below is no disturbance, whatever the others' spread. */
 const minExcess = 0.005;
 /** With fewer pairs, a disturbed pair cannot be identified. */
