@@ -114,7 +114,10 @@ function crossing(layers: readonly ModelLayer[]): LayerTensor[] {
 function otherReaders({ name }: LayerTensor, { component, around }: Changed): string[] {
 	const own = new Set(component.head);
 	const readers = (around.readers.get(name) ?? []).filter((layer) => !own.has(layer)).slice(0, 3);
-	return [...(around.outputs.has(name) ? ["the engine's outputs"] : []), ...readers.map((layer) => code(layer.nodes[0] ?? layer.name))];
+	return [
+		...(around.outputs.has(name) ? ["the engine's outputs"] : []),
+		...readers.map((layer) => code(layer.nodes[0] ?? layer.servedLayer ?? layer.name)),
+	];
 }
 
 function fusionEvidence(changed: Changed): string[] {
