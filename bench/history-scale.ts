@@ -24,7 +24,7 @@ function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: nu
 			ns: Math.round(600_000 * (1 + 0.01 * random.normal())),
 		});
 		if (random.uniform() < 0.1) models[index] = version + 1;
-		const plan = createHash("sha256").update(`${run} ${index}`).digest("hex").slice(0, 16);
+		const plan = createHash("sha256").update(`${run} ${index}`).digest("hex").slice(0, 12);
 		const head = {
 			...content(version),
 			plan,
@@ -36,7 +36,7 @@ function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: nu
 		return {
 			series: `net-${index}/fp16/b1`,
 			kind: "engine" as const,
-			ratio: { ppm, lowPpm: ppm - half, highPpm: ppm + half, pairs: 8, sdPpm: 1200 + Math.round(300 * random.uniform()) },
+			ratio: { ppm, halfPpm: half, pairs: 8, sdPpm: 1200 + Math.round(300 * random.uniform()) },
 			base: content(0),
 			head,
 			errors: { "out relative-l2": Number((1e-3 * (1 + 0.01 * random.normal())).toPrecision(4)) },

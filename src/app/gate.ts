@@ -9,6 +9,7 @@ import type { Config, Occasion } from "../core/config/config.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import type { HistoryRow } from "../core/schema/history.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -17,7 +18,7 @@ import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
+import { type HistoryWatch, historyWatch, isKept, pinRows } from "./history/history-watch.ts";
 import { openStore } from "./history/open-store.ts";
 import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
@@ -116,7 +117,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		}
 		const watching = watchHistory(opening, composition);
 		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
-		const result = watching === null ? ran : await watching.keep(ran);
+		const result = watching === null ? ran : await watching.keep(ran, await measurePins(ran, opening, watching));
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
 	} finally {
@@ -140,6 +141,38 @@ export async function chooseConfig({ cwd, config, head = "." }: Pick<GateOptions
 	const named = config ?? join(head, "trtgate.yml");
 	const isChosen = config !== undefined || (await exists(resolve(cwd, named)));
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
+}
+
+/** So many times the pairs of a night: the error of a link stays in the chain. */
+const linkTimes = 3;
+
+/**
+ * With a pin as the base: the old pin against the new one where it moved, so that levels chain, and the pin against itself on one
+ * workload, whose alarms are false by construction. Each is a run of its own in the same job.
+ */
+async function measurePins(ran: Result, { options, config, outFolder }: Opening, watching: HistoryWatch): Promise<HistoryRow[]> {
+	const pin = ran.arms.base?.commit;
+	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
+	const measure = async (kind: "link" | "control", base: string, adapt: (config: Config) => Config): Promise<HistoryRow[]> => {
+		const quiet = (own: Config): Config => adapt({ ...own, history: undefined, profile: { nsys: "never", ncu: "never" } });
+		const done = await gate({ ...options, base, head: pin, out: join(outFolder, kind), adapt: quiet });
+		return done.state === "ran" ? pinRows(done.result, kind) : [];
+	};
+	const old = await watching.oldPin(ran).catch(() => null);
+	const links =
+		old === null
+			? []
+			: await measure("link", old, (own) => ({ ...own, measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] } }));
+	const itself = { unchangedModels: "verify", identicalEngines: "measure" } as const;
+	return [...links, ...(await measure("control", pin, (own) => ({ ...oneWorkload(own), measure: { ...own.measure, ...itself } })))];
+}
+
+function oneWorkload(config: Config): Config {
+	const [model] = config.models.filter(({ engines }) => engines.some(({ workloads }) => workloads.length > 0));
+	const engine = model?.engines.find(({ workloads }) => workloads.length > 0);
+	return model === undefined || engine === undefined
+		? config
+		: { ...config, models: [{ ...model, engines: [{ ...engine, workloads: engine.workloads.slice(0, 1) }] }] };
 }
 
 async function readConfig(options: GateOptions): Promise<ReadConfig> {

@@ -15,7 +15,7 @@ const slower = (night: number): Partial<HistoryRecord> => {
 		buildRow({
 			series,
 			ratio: buildRatio(ppm + (night % 3) * 100),
-			fresh: buildRatio(ppm, { lowPpm: ppm - 500, highPpm: ppm + 500 }),
+			fresh: buildRatio(ppm, { halfPpm: 500 }),
 			head: buildFacts(isLate ? { structure: short("other") } : {}),
 		});
 	return { reference: { label: "release 3.2" }, rows: [row("det/fp16/b1", isLate ? 13_000 : 0), row("</script><b>/fp16/b1", 0)] };

@@ -109,8 +109,7 @@ export function simulateNights(plan: Plan): Nights {
 			const half = Math.round(halfWidth * error * 1e6);
 			return {
 				ppm,
-				lowPpm: ppm - half,
-				highPpm: ppm + half,
+				halfPpm: half,
 				pairs: count,
 				sdPpm: Math.round(pairSd * noise * 1e6 * (0.7 + 0.6 * random.uniform())),
 			};

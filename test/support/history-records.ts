@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../src/core/schema/history.ts";
 
 export const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
-export const short = (text: string): string => hash(text).slice(0, 16);
+export const short = (text: string): string => hash(text).slice(0, 12);
 
 export function buildRatio(ppm: number, overrides: Partial<LogRatio> = {}): LogRatio {
-	return { ppm, lowPpm: ppm - 1200, highPpm: ppm + 1200, pairs: 8, sdPpm: 1200, ...overrides };
+	return { ppm, halfPpm: 1200, pairs: 8, sdPpm: 1200, ...overrides };
 }
 
 export function buildFacts(overrides: Partial<EngineFacts> = {}): EngineFacts {

@@ -33,6 +33,8 @@ export function chooseBase(event: RunEvent | undefined, baseline: Config["baseli
 			return { how: "ref", ref: baseline.ref ?? "" };
 		case "tag":
 			return event?.kind === "tag" ? { how: "previous-tag", tag: event.tag } : { how: "last-release" };
+		case "pin":
+			return { how: "last-release" };
 		case "base-ref":
 			return event === undefined ? { how: "none", why: noBaseGiven } : chooseByEvent(event);
 	}

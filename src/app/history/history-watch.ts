@@ -6,11 +6,12 @@ import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/error-record.ts";
 import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
 import { fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
-import { recordsOf } from "../../core/history/from-result.ts";
+import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
-import { readSeries } from "../../core/history/series.ts";
+import { kindOf, readSeries } from "../../core/history/series.ts";
 import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
+import type { HistoryRow } from "../../core/schema/history.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -34,8 +35,10 @@ export function isKept({ history }: Pick<Config, "history">, event: RunEvent | u
 export interface HistoryWatch {
 	/** Ids of the workloads that stand out, which need fresh pairs. */
 	suspects(result: Result): Promise<readonly string[]>;
-	/** Adds the record, and the gates of what the history shows with it. */
-	keep(result: Result): Promise<Result>;
+	/** Commit of the pin that earlier runs on such a machine were measured against, where it is not this run's. */
+	oldPin(result: Result): Promise<string | null>;
+	/** Adds the record with these rows beside its own, and the gates of what the history shows with it. */
+	keep(result: Result, rows?: readonly HistoryRow[]): Promise<Result>;
 }
 
 export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch {
@@ -55,8 +58,15 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 				// The same fault makes the run an error when its record is to be kept.
 				() => [],
 			),
-		async keep(result) {
-			const added = filesOf(result);
+		async oldPin(result) {
+			const [record] = recordsOf(result, identityOf(), sha256);
+			const { tables } = readHistory(await known());
+			if (record === undefined || tables.length === 0) return null;
+			const last = readSeries(tables).runs.findLast((run) => kindOf(run) === kindOf(record) && run.pinCommit !== undefined);
+			return last?.pinCommit === record.reference?.commit ? null : (last?.pinCommit ?? null);
+		},
+		async keep(result, rows = []) {
+			const added = filesOf(result, rows);
 			if (added.length === 0)
 				return { ...result, notes: [...result.notes, "Nothing was timed, so the history has no record of this run."] };
 			try {
@@ -85,14 +95,22 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 
 const maxSkipped = 5;
 
-function filesOf(result: Result): HistoryFile[] {
+function identityOf(): RunIdentity {
 	const run = readWorkflowRun();
-	const identity = {
-		run: run === null ? "local" : `${run.runId}-${run.runAttempt}`,
-		...(run === null ? {} : { url: runUrl(run) }),
-		machine: { host: hostname() },
-	};
-	return recordsOf(result, identity, sha256).map((record) => fileOf(record, sha256));
+	const machine = { host: hostname() };
+	return run === null ? { run: "local", machine } : { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
+}
+
+function filesOf(result: Result, rows: readonly HistoryRow[] = []): HistoryFile[] {
+	const records = recordsOf(result, identityOf(), sha256);
+	return records.map((record) => fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256));
+}
+
+/** Of a run that measured two pins, or one against itself. */
+export function pinRows(result: Result, kind: "link" | "control"): HistoryRow[] {
+	return recordsOf(result, identityOf(), sha256).flatMap(({ rows }) =>
+		rows.flatMap(({ series, ratio, base, head }) => (ratio === undefined ? [] : [{ series, kind, ratio, base, head }])),
+	);
 }
 
 function concludeAgain(result: Result): Result {

@@ -201,10 +201,10 @@ export interface Config {
 	/** Empty where one job measures all. */
 	runners: readonly RunnerConfig[];
 	preflight: { tensorrt?: string; strict: boolean };
-	baseline: { from: "base-ref" | "tag" | "pinned"; ref?: string };
+	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
-	history?: { branch?: string; folder?: string; when: "nightly" | "always" };
+	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	/** Absent: none. */

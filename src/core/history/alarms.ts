@@ -103,10 +103,10 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 	const at = (place: number): number => points[place]?.run ?? 0;
 	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const, now: levelNow(of) ?? shift.size };
 	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
-	const structure = firstChange(shift, (left, right) => isOther(points[left]?.structure, points[right]?.structure));
-	const content = firstChange(shift, (left, right) => isOther(points[left]?.content, points[right]?.content));
+	const structure = firstChange(shift, (left, right) => isOther(points[left]?.made.structure, points[right]?.made.structure));
+	const content = firstChange(shift, (left, right) => isOther(points[left]?.made.content, points[right]?.made.content));
 	const method = firstChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);
-	if (isOther(before.content, after.content) || isOther(before.structure, after.structure)) {
+	if (isOther(before.made.content, after.made.content) || isOther(before.made.structure, after.made.structure)) {
 		const place = structure ?? content ?? shift.from;
 		const what =
 			structure === null
@@ -153,19 +153,19 @@ function pinMove(chain: Chain, at: number, runs: readonly Run[]): string | null 
 /** Medians of the pin's own time, by pin and machine. */
 function medianTimes({ points }: Chain, runs: readonly Run[]): Map<string, number> {
 	const byHost = groupBy(
-		points.filter(({ baseNs }) => baseNs !== undefined),
+		points.filter(({ baseNs }) => !Number.isNaN(baseNs)),
 		(point) => hostKey(point, runs),
 	);
-	return new Map([...byHost].map(([key, own]) => [key, median(own.map(({ baseNs }) => baseNs ?? 0))]));
+	return new Map([...byHost].map(([key, own]) => [key, median(own.map(({ baseNs }) => baseNs))]));
 }
 
-function hostKey({ pin, run }: Point, runs: readonly Run[]): string {
-	return `${pin}\n${runs[run]?.host ?? ""}`;
+function hostKey({ made, run }: Point, runs: readonly Run[]): string {
+	return `${made.pin}\n${runs[run]?.host ?? ""}`;
 }
 
 function pinDeviation(point: Point, medians: ReadonlyMap<string, number>, runs: readonly Run[]): number | null {
 	const usual = medians.get(hostKey(point, runs));
-	return usual === undefined || point.baseNs === undefined ? null : Math.log(point.baseNs / usual);
+	return usual === undefined || Number.isNaN(point.baseNs) ? null : Math.log(point.baseNs / usual);
 }
 
 /** Pairs that scatter so much more than usual were disturbed. */
@@ -189,11 +189,11 @@ function nightFigures(chains: readonly Chain[], runs: readonly Run[]): Record<"m
 	const add = (to: Map<number, number[]>, run: number, value: number): void => void to.set(run, [...(to.get(run) ?? []), value]);
 	for (const chain of chains.filter(({ metric }) => metric === "latency" || metric === "control")) {
 		const medians = medianTimes(chain, runs);
-		const usual = median(chain.points.flatMap(({ pairSd }) => pairSd ?? []));
+		const usual = median(chain.points.map(({ pairSd }) => pairSd).filter((sd) => !Number.isNaN(sd)));
 		for (const point of chain.points) {
 			const move = pinDeviation(point, medians, runs);
 			if (move !== null) add(moves, point.run, move);
-			if (point.pairSd !== undefined && usual > 0) add(scatters, point.run, point.pairSd / usual);
+			if (!Number.isNaN(point.pairSd) && usual > 0) add(scatters, point.run, point.pairSd / usual);
 		}
 	}
 	return { moves, scatters };

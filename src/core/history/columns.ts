@@ -10,8 +10,8 @@ export interface Table {
 	columns: ReadonlyMap<string, readonly (Cell | undefined)[]>;
 }
 
-/** c: all the same. n: whole numbers, each less the one before; null where there is none. d: distinct values; x: place in d + 1, 0 for none. */
-type Packed = { c: Cell } | { n: (number | null)[] } | { d: Cell[]; x: number[] };
+/** c: all the same. n: whole numbers, each less the one before; o: less the first; null where there is none. d: distinct values; x: place in d + 1, 0 for none. */
+type Packed = { c: Cell } | { n: (number | null)[] } | { o: (number | null)[] } | { d: Cell[]; x: number[] };
 
 export interface PackedTable {
 	schemaVersion: 1;
@@ -67,18 +67,21 @@ export function packTable({ names, columns }: Table): PackedTable {
 }
 
 function packColumn(column: readonly (Cell | undefined)[]): Packed {
-	const [first] = column;
-	if (first !== undefined && column.every((cell) => cell === first)) return { c: first };
+	const [same] = column;
+	if (same !== undefined && column.every((cell) => cell === same)) return { c: same };
 	if (!column.every((cell) => cell === undefined || Number.isSafeInteger(cell))) return packWords(column);
-	let last = 0;
-	return {
-		n: column.map((cell) => {
-			if (typeof cell !== "number") return null;
-			const difference = cell - last;
-			last = cell;
-			return difference;
-		}),
-	};
+	let last: number | null = null;
+	const n = column.map((cell) => {
+		if (typeof cell !== "number") return null;
+		const difference = cell - (last ?? 0);
+		last = cell;
+		return difference;
+	});
+	const first = column.findIndex((cell) => cell !== undefined);
+	const from = column[first];
+	const o = column.map((cell, at) => (typeof cell !== "number" ? null : at === first || typeof from !== "number" ? cell : cell - from));
+	// What grows is shorter by its steps, what scatters by its distance from one value.
+	return JSON.stringify(o).length < JSON.stringify(n).length ? { o } : { n };
 }
 
 function packWords(column: readonly (Cell | undefined)[]): Packed {
@@ -112,21 +115,23 @@ function isCell(value: unknown): value is Cell {
 
 function unpackColumn(packed: unknown, length: number): (Cell | undefined)[] | null {
 	if (typeof packed !== "object" || packed === null) return null;
-	const { c, n, d, x } = packed as { c?: unknown; n?: unknown; d?: unknown; x?: unknown };
+	const { c, n, o, d, x } = packed as Partial<Record<"c" | "n" | "o" | "d" | "x", unknown>>;
 	if (isCell(c)) return new Array<Cell>(length).fill(c);
-	if (Array.isArray(n) && n.length === length) return unpackNumbers(n);
+	if (Array.isArray(n) && n.length === length) return unpackNumbers(n, true);
+	if (Array.isArray(o) && o.length === length) return unpackNumbers(o, false);
 	if (!Array.isArray(d) || !Array.isArray(x) || x.length !== length || !d.every(isCell)) return null;
 	return x.map((place: unknown) => (typeof place === "number" && place > 0 ? d[place - 1] : undefined));
 }
 
-function unpackNumbers(differences: readonly unknown[]): (Cell | undefined)[] | null {
+function unpackNumbers(differences: readonly unknown[], isFromLast: boolean): (Cell | undefined)[] | null {
 	const cells: (Cell | undefined)[] = [];
-	let last = 0;
+	let from: number | null = null;
 	for (const difference of differences) {
 		if (difference === null) cells.push(undefined);
 		else if (typeof difference === "number") {
-			last += difference;
-			cells.push(last);
+			const cell: number = difference + (from ?? 0);
+			if (isFromLast || from === null) from = cell;
+			cells.push(cell);
 		} else return null;
 	}
 	return cells;

@@ -14,7 +14,7 @@ export interface RunIdentity {
 export type HashText = (text: string) => string;
 
 const wordChars = 300;
-const hashDigits = 16;
+const hashDigits = 12;
 
 /** Only what was measured gets a record: a run that ended before its first build has none. */
 export function recordsOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord[] {
@@ -100,9 +100,8 @@ function ratioOf({ latency, noise }: WorkloadResult): LogRatio | null {
 /** Of what was timed only: engines that are one and the same were not. */
 export function logRatioOf({ estimate, interval, pairs, setAside = 0 }: Comparison): LogRatio | null {
 	if (estimate === null || interval === null || pairs === 0) return null;
-	const [ppm, lowPpm, highPpm] = [estimate, ...interval].map((change) => millionths(Math.log1p(change)));
-	if (ppm === undefined || lowPpm === undefined || highPpm === undefined) return null;
-	return { ppm, lowPpm, highPpm, pairs: pairs - setAside };
+	const half = (Math.log1p(interval[1]) - Math.log1p(interval[0])) / 2;
+	return { ppm: millionths(Math.log1p(estimate)), halfPpm: millionths(half), pairs: pairs - setAside };
 }
 
 function millionths(value: number): number {

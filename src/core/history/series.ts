@@ -11,9 +11,19 @@ export interface Run {
 	commit?: string;
 	url?: string;
 	reference?: string;
+	/** Commit of the pin. */
+	pinCommit?: string;
 	host?: string;
 	machine: Readonly<Record<string, string>>;
 	method: Readonly<Record<string, string>>;
+}
+
+/** What an engine was made from, and the pin that it was measured against. */
+export interface Made {
+	content: string;
+	pin: string;
+	structure?: string;
+	accepted?: string;
 }
 
 export interface Point {
@@ -25,18 +35,14 @@ export interface Point {
 	error: number;
 	/** Of the chain: standard error of the links up to here. */
 	linkError: number;
-	/** Of one pair. */
-	pairSd?: number;
+	/** Of one pair; NaN where it is not known, as are the times. */
+	pairSd: number;
+	/** Times of the pin and of the engine, for reading. */
+	baseNs: number;
+	headNs: number;
 	/** Measured again on fresh pairs, chained in the same way. */
-	fresh?: { level: number; low: number; high: number };
-	/** Of the pin and of the engine, for reading. */
-	baseNs?: number;
-	headNs?: number;
-	/** What the engine was made from; equal where nothing of it changed. */
-	content: string;
-	structure?: string;
-	pin: string;
-	accepted?: string;
+	fresh?: { level: number; half: number };
+	made: Made;
 }
 
 export type Metric = "latency" | "control" | "memory" | "size" | "error";
@@ -103,7 +109,7 @@ export function readSeries(tables: readonly Table[]): Series {
 	const columns = new Columns(tables);
 	const paths = columns.paths();
 	const runs = readRuns(columns, paths);
-	const kinds = kindsOf(runs);
+	const kinds = runs.map(kindOf);
 	const rows = new Map<string, { series: string; kind: string; row: string; errors: string[] }>();
 	for (const path of paths) {
 		const [first, series = "", kind = "", count = "", key, name] = path.split(step);
@@ -118,13 +124,17 @@ export function readSeries(tables: readonly Table[]): Series {
 	const chains = [...rows.values()].flatMap(({ series, kind, row, errors }) => {
 		if (kind === "link") return [];
 		const own = links.filter((link) => link.series === series).flatMap((link) => readLinks(link.row, reader));
-		const timed = chainsOf({ series, metric: kind === "control" ? "control" : "latency" }, timedPoints(row, reader), {
+		const made = readMade(row, reader);
+		const timed = chainsOf({ series, metric: kind === "control" ? "control" : "latency" }, timedPoints(row, made, reader), {
 			reader,
 			links: own,
 		});
 		if (kind === "control") return timed;
 		const plain = ([metric, path, name]: readonly [Metric, string, string?]) =>
-			chainsOf({ series, metric, ...(name === undefined ? {} : { name }) }, plainPoints(row, path, reader), { reader, links: [] });
+			chainsOf({ series, metric, ...(name === undefined ? {} : { name }) }, plainPoints(`${row}${step}${path}`, made, reader), {
+				reader,
+				links: [],
+			});
 		const figures = [["memory", `head${step}memoryBytes`] as const, ["size", `head${step}bytes`] as const];
 		return [...timed, ...[...figures, ...errors.map((name) => ["error", `errors${step}${name}`, name] as const)].flatMap(plain)];
 	});
@@ -144,7 +154,12 @@ function readRuns(columns: Columns, paths: ReadonlySet<string>): Run[] {
 			.filter((path) => path.startsWith(`${group}${step}`))
 			.map((path) => [path.slice(group.length + 1), columns.get(path)] as const);
 	const [machine, method] = [words("machine"), words("method")];
-	const texts = { commit: columns.get("commit"), url: columns.get("url"), reference: columns.get(`reference${step}label`) };
+	const texts = {
+		commit: columns.get("commit"),
+		url: columns.get("url"),
+		reference: columns.get(`reference${step}label`),
+		pinCommit: columns.get(`reference${step}commit`),
+	};
 	const label = columns.get("label");
 	return columns.get("at").map((at, index) => {
 		const pick = (of: typeof machine) =>
@@ -164,18 +179,14 @@ function readRuns(columns: Columns, paths: ReadonlySet<string>): Run[] {
 	});
 }
 
-function kindsOf(runs: readonly Run[]): string[] {
-	return runs.map(({ machine }) =>
-		Object.entries(machine)
-			.filter(([key]) => !sameKind.has(key))
-			.sort(([left], [right]) => (left < right ? -1 : 1))
-			.map((pair) => pair.join("="))
-			.join("\n"),
-	);
+/** The fingerprint of a machine: only ratios of one fingerprint make a chain. */
+export function kindOf({ machine }: Pick<Run, "machine">): string {
+	return Object.entries(machine)
+		.filter(([key]) => !sameKind.has(key))
+		.sort(([left], [right]) => (left < right ? -1 : 1))
+		.map((pair) => pair.join("="))
+		.join("\n");
 }
-
-/** A point that is not chained yet, and the fields of its row. */
-type RawPoint = Omit<Point, "linkError">;
 
 function numberAt(column: Column, at: number): number | undefined {
 	const cell = column[at];
@@ -186,66 +197,72 @@ function fieldsOf(row: string, names: readonly string[], { columns }: Reader): R
 	return Object.fromEntries(names.map((name) => [name, columns.get(`${row}${step}${name.replaceAll("/", step)}`)]));
 }
 
-const contentFields = ["head/model", "head/recipe", "head/structure", "base/model", "base/recipe", "accepted"];
-const timedFields = [
-	"ratio/ppm",
-	"ratio/lowPpm",
-	"ratio/highPpm",
-	"ratio/pairs",
-	"ratio/sdPpm",
-	"fresh/ppm",
-	"fresh/lowPpm",
-	"fresh/highPpm",
-	"base/ns",
-	"head/ns",
-];
+const timedFields = ["ratio/ppm", "ratio/halfPpm", "ratio/pairs", "ratio/sdPpm", "fresh/ppm", "fresh/halfPpm", "base/ns", "head/ns"];
 
 /** An interval at 99 % over several looks reaches about this many standard errors. */
 const intervalErrors = 3.3;
 
-function timedPoints(row: string, reader: Reader): RawPoint[] {
-	const fields = fieldsOf(row, [...timedFields, ...contentFields], reader);
-	return reader.runs.flatMap((_, run) => {
-		const figure = (name: string) => numberAt(fields[name] ?? [], run);
-		const share = (name: string) => (figure(name) ?? Number.NaN) / million;
-		const level = share("ratio/ppm");
-		if (Number.isNaN(level)) return [];
-		const sd = share("ratio/sdPpm");
-		const half = (share("ratio/highPpm") - share("ratio/lowPpm")) / 2;
-		const error = Number.isNaN(sd) ? half / intervalErrors : sd / Math.sqrt(Math.max(1, figure("ratio/pairs") ?? 1));
-		const fresh = { level: share("fresh/ppm"), low: share("fresh/lowPpm"), high: share("fresh/highPpm") };
-		const known = { pairSd: sd, baseNs: figure("base/ns") ?? Number.NaN, headNs: figure("head/ns") ?? Number.NaN };
-		return {
-			...{ run, level, error },
-			...(Number.isNaN(fresh.level) ? {} : { fresh }),
-			...Object.fromEntries(Object.entries(known).filter(([, value]) => !Number.isNaN(value))),
-			...contentAt(fields, run),
-		};
-	});
+function timedPoints(row: string, made: readonly Made[], reader: Reader): Point[] {
+	const fields = fieldsOf(row, timedFields, reader);
+	const [ppm, half, pairs, sd, freshPpm, freshHalf, baseNs, headNs] = timedFields.map((name) => fields[name] ?? []);
+	const points: Point[] = [];
+	for (const [run, own] of made.entries()) {
+		const figure = (column: Column = []): number => numberAt(column, run) ?? Number.NaN;
+		const level = figure(ppm) / million;
+		if (Number.isNaN(level)) continue;
+		const pairSd = figure(sd) / million;
+		const error = Number.isNaN(pairSd) ? figure(half) / million / intervalErrors : pairSd / Math.sqrt(Math.max(1, figure(pairs)));
+		const fresh = figure(freshPpm) / million;
+		const point: Point = { run, level, error, linkError: 0, pairSd, baseNs: figure(baseNs), headNs: figure(headNs), made: own };
+		if (!Number.isNaN(fresh)) point.fresh = { level: fresh, half: figure(freshHalf) / million };
+		points.push(point);
+	}
+	return points;
 }
 
-function contentAt(fields: Record<string, Column>, run: number): Pick<RawPoint, "content" | "structure" | "pin" | "accepted"> {
-	const text = (name: string) => fields[name]?.[run];
-	const [structure, accepted] = [text("head/structure"), text("accepted")];
-	return {
-		content: `${text("head/model")} ${text("head/recipe")}`,
-		...(structure === undefined ? {} : { structure: String(structure) }),
-		pin: `${text("base/model")} ${text("base/recipe")}`,
-		...(accepted === undefined ? {} : { accepted: String(accepted) }),
-	};
+/** What the engine of each run was made from; one object for neighbours that are the same. */
+function readMade(row: string, reader: Reader): Made[] {
+	const fields = fieldsOf(row, ["head/model", "head/recipe", "head/structure", "base/model", "base/recipe", "accepted"], reader);
+	const columns = Object.values(fields);
+	let last: readonly (Cell | undefined)[] = [];
+	let made: Made = { content: "", pin: "" };
+	return reader.runs.map((_, run) => {
+		const cells = columns.map((column) => column[run]);
+		if (last.length > 0 && cells.every((cell, index) => cell === last[index])) return made;
+		last = cells;
+		const [model, recipe, structure, pinModel, pinRecipe, accepted] = cells;
+		made = {
+			content: `${model} ${recipe}`,
+			pin: `${pinModel} ${pinRecipe}`,
+			...(structure === undefined ? {} : { structure: String(structure) }),
+			...(accepted === undefined ? {} : { accepted: String(accepted) }),
+		};
+		return made;
+	});
 }
 
 /** Smaller errors are rounding. */
 const leastValue = 1e-12;
 
-function plainPoints(row: string, path: string, reader: Reader): RawPoint[] {
-	const fields = fieldsOf(row, contentFields, reader);
-	const column = reader.columns.get(`${row}${step}${path}`);
-	return reader.runs.flatMap((_, run) => {
+/** A figure that stays the same tells nothing new after so many points; its changes and the points around them always do. */
+const plentyPoints = 100;
+
+function plainPoints(path: string, made: readonly Made[], reader: Reader): Point[] {
+	const column = reader.columns.get(path);
+	const points: Point[] = [];
+	for (const [run, own] of made.entries()) {
 		const value = numberAt(column, run);
-		if (value === undefined || value < 0) return [];
-		return { run, level: Math.log(Math.max(value, leastValue)), error: 0, ...contentAt(fields, run) };
-	});
+		if (value === undefined || value < 0) continue;
+		const isSame =
+			points.length > plentyPoints &&
+			own.accepted === undefined &&
+			[1, 2, 3, 4].every((back) => column[run - back] === value && reader.kinds[run - back] === reader.kinds[run]) &&
+			column[run + 1] === value;
+		if (isSame && run < reader.runs.length - plentyPoints) continue;
+		const level = Math.log(Math.max(value, leastValue));
+		points.push({ run, level, error: 0, linkError: 0, pairSd: Number.NaN, baseNs: Number.NaN, headNs: Number.NaN, made: own });
+	}
+	return points;
 }
 
 interface Link {
@@ -258,17 +275,15 @@ interface Link {
 
 /** Both pins measured in one job: how much longer the new one takes. */
 function readLinks(row: string, reader: Reader): Link[] {
-	const heads = fieldsOf(row, contentFields, reader);
-	return timedPoints(row, reader).map(({ run, level, error, pin }) => ({
-		...{ level, error, from: pin },
+	return timedPoints(row, readMade(row, reader), reader).map(({ run, level, error, made }) => ({
+		...{ level, error, from: made.pin, to: made.content },
 		kind: reader.kinds[run] ?? "",
-		to: `${heads["head/model"]?.[run]} ${heads["head/recipe"]?.[run]}`,
 	}));
 }
 
 function chainsOf(
 	of: Pick<Chain, "series" | "metric" | "name">,
-	points: readonly RawPoint[],
+	points: readonly Point[],
 	{ reader, links }: { reader: Reader; links: readonly Link[] },
 ): Chain[] {
 	const open = new Map<string, OpenChain>();
@@ -277,9 +292,9 @@ function chainsOf(
 	for (const point of points) {
 		const kind = reader.kinds[point.run] ?? "";
 		const chain = open.get(kind);
-		const link = chain === undefined ? null : isChained(of.metric) ? linkTo(chain, point.pin, { kind, links }) : noLink;
+		const link = chain === undefined ? null : isChained(of.metric) ? linkTo(chain, point.made.pin, { kind, links }) : noLink;
 		if (chain === undefined || link === null) {
-			const begun = begin(point.pin, chain === undefined ? differences(last, reader.runs[point.run]) : ["pin"]);
+			const begun = begin(point.made.pin, chain === undefined ? differences(last, reader.runs[point.run]) : ["pin"]);
 			extend(begun, point, noLink);
 			open.set(kind, begun);
 			all.push(begun);
@@ -327,17 +342,15 @@ function linkTo(
 	return { level, error: Math.sqrt(own.reduce((sum, { error }) => sum + error ** 2, 0)) / own.length };
 }
 
-function extend(chain: OpenChain, point: RawPoint, link: Pick<Link, "level" | "error">): void {
-	if (chain.pin !== point.pin && chain.points.length > 0 && link !== noLink) chain.joints.push(chain.points.length);
-	chain.pin = point.pin;
+function extend(chain: OpenChain, point: Point, link: Pick<Link, "level" | "error">): void {
+	if (chain.pin !== point.made.pin && chain.points.length > 0 && link !== noLink) chain.joints.push(chain.points.length);
+	chain.pin = point.made.pin;
 	chain.level += link.level;
 	chain.linkVariance += link.error ** 2;
-	const { fresh, level } = point;
-	const chained =
-		fresh === undefined
-			? {}
-			: { fresh: { level: fresh.level + chain.level, low: fresh.low + chain.level, high: fresh.high + chain.level } };
-	chain.points.push({ ...point, ...chained, level: level + chain.level, linkError: Math.sqrt(chain.linkVariance) });
+	point.level += chain.level;
+	point.linkError = Math.sqrt(chain.linkVariance);
+	if (point.fresh !== undefined) point.fresh.level += chain.level;
+	chain.points.push(point);
 }
 
 function differences(left: Run | undefined, right: Run | undefined): string[] {

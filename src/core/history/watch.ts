@@ -155,7 +155,7 @@ interface Judged {
 
 function judge(step: Step): Judged | null {
 	const { at, point, state, noise } = step;
-	if (point.accepted !== undefined) return accept(step);
+	if (point.made.accepted !== undefined) return accept(step);
 	if (state.open !== null) return follow(step, state.open);
 	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
 	const clipped = Math.min(clip, Math.max(-clip, z));
@@ -186,10 +186,9 @@ function decide({ at, point, state, noise, points }: Step, direction: Shift["dir
 	const { rule } = state;
 	const sign = direction === "up" ? 1 : -1;
 	if (rule.confirms && point.fresh === undefined) return null;
-	const plain = { level: point.level, low: point.level - 2 * noise.sd, high: point.level + 2 * noise.sd };
-	const { level, low, high } = point.fresh ?? plain;
+	const { level, half } = point.fresh ?? { level: point.level, half: 2 * noise.sd };
 	const margin = Math.max(rule.minSize, 3 * Math.hypot(noise.between, noise.error), 2 * point.linkError);
-	const nearest = sign > 0 ? low - noise.level : noise.level - high;
+	const nearest = sign * (level - noise.level) - half;
 	if (nearest <= margin) {
 		if (point.fresh !== undefined) reset(state);
 		return null;
@@ -199,7 +198,7 @@ function decide({ at, point, state, noise, points }: Step, direction: Shift["dir
 	// A night that already had half of it may have been too uncertain to decide.
 	while (from > 0 && ((points[from - 1]?.level ?? noise.level) - noise.level) / size > 0.5) from -= 1;
 	reset(state);
-	return { direction, from, raised: at, size, low: low - noise.level, high: high - noise.level };
+	return { direction, from, raised: at, size, low: size - half, high: size + half };
 }
 
 function reset(state: State): void {

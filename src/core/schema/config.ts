@@ -119,7 +119,8 @@ export interface ConfigFile {
 	runners?: [RunnerFile, ...RunnerFile[]];
 	preflight?: PreflightFile;
 	baseline?: {
-		from?: "base-ref" | "tag" | "pinned";
+		/** pin: the last release, kept as the reference of the history; where it moves, old and new are measured together. */
+		from?: "base-ref" | "tag" | "pinned" | "pin";
 		/** The git ref that `pinned` means. */
 		ref?: string;
 	};

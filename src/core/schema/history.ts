@@ -47,13 +47,13 @@ export interface HistoryRow {
 /** ln(head ÷ base), in millionths. */
 export interface LogRatio {
 	ppm: number;
-	lowPpm: number;
-	highPpm: number;
+	/** Half width of the interval, which is symmetric in logarithms. */
+	halfPpm: number;
 	pairs: number;
 	/** Standard deviation of one pair. */
 	sdPpm?: number;
 }
-/** Hashes are the first 16 hexadecimal digits of a SHA-256. */
+/** Hashes are the first 12 hexadecimal digits of a SHA-256. */
 export interface EngineFacts {
 	model?: ShortHash;
 	recipe?: ShortHash;

@@ -23,9 +23,7 @@ function nights(
 		const { ppm = 0, ...row } = change(night);
 		const level = Math.round(ppm + 300 * random.normal());
 		return buildRecord(night, {
-			rows: [
-				buildRow({ ratio: buildRatio(level, { sdPpm: 800 }), fresh: buildRatio(ppm, { lowPpm: ppm - 500, highPpm: ppm + 500 }), ...row }),
-			],
+			rows: [buildRow({ ratio: buildRatio(level, { sdPpm: 800 }), fresh: buildRatio(ppm, { halfPpm: 500 }), ...row })],
 			...record(night),
 		});
 	});
@@ -75,7 +73,7 @@ it("alarms of a history say their size, start, cause and commits, with a command
 });
 
 it("alarms of a history stay silent where fresh pairs do not confirm a step", () => {
-	const quiet = { fresh: buildRatio(0, { lowPpm: -500, highPpm: 500 }) };
+	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
 	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
 });
 

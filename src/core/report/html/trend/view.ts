@@ -57,7 +57,7 @@ function viewOf(own: readonly WatchedChain[], shifts: readonly ShiftOf[]): ViewS
 		...{ series, metric, name, shifts: mine, level },
 		chains: own.map(viewChain),
 		surprise: level === null || reference === undefined ? 0 : Math.abs(level) / reference.sd,
-		...(ns === undefined ? {} : { ns }),
+		...(ns === undefined || Number.isNaN(ns) ? {} : { ns }),
 	};
 }
 
@@ -75,7 +75,7 @@ function viewChain({ chain, watched }: WatchedChain): ViewChain {
 		runs: thin.map(({ run }) => run),
 		levels: thin.map(({ level }) => level - base),
 		joints: chain.joints.map((place) => points[place]?.run ?? 0),
-		accepted: points.flatMap(({ accepted, run }) => (accepted === undefined ? [] : [run])),
+		accepted: points.flatMap(({ made, run }) => (made.accepted === undefined ? [] : [run])),
 		sd: reference?.sd ?? 0,
 	};
 }
