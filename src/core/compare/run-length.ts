@@ -57,8 +57,8 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 }
 
 /**
- * Means of the middle half of consecutive windows; an iteration longer than a window is one of its own. trtexec's times lie on a grid, two
- * seconds after its start one of 0.12 µs, so the medians of a net of 39 µs would jump by 0.3 %.
+ * Means of the middle half of consecutive windows; an iteration longer than a window is one of its own. trtexec's times lie on a grid, eight
+ * seconds after its start one of 1 µs, so the medians of a net of 39 µs would jump by 2.5 %.
  */
 function windowMeans(samplesMs: Float64Array): number[] {
 	const windows: number[][] = [[]];
