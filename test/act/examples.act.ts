@@ -1,6 +1,6 @@
 // Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect } from "vitest";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
@@ -47,6 +47,26 @@ test.each(["container.yml", "jetson.yml"])(
 	},
 );
 
+describe("a repository that begins as docs/start.md says", () => {
+	test("has a night and a release of its first commit, which have nothing to compare with", async () => {
+		const repository = makeRepository([good]);
+		spawnSync("git", ["tag", "--delete", "v1"], { cwd: repository.folder });
+		const payload = { ref: "refs/heads/main" };
+		const night = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });
+		expect(resultsOf(night.run), night.run.log).toEqual({ gate: ["success"] });
+		expect(night.run.summaries.join("\n")).toContain("Nothing to compare with");
+		expect(night.github.state.issues).toEqual([]);
+		spawnSync("git", ["tag", "v1.0.0"], { cwd: repository.folder });
+		const gh = ghStub();
+		const { run } = await runExample("release.yml", {
+			...{ event: "push", ref: "refs/tags/v1.0.0", programs: gh.programs, repository, ...releaseActions() },
+			payload: { ref: "refs/tags/v1.0.0", before: "0".repeat(40) },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+		expect(gh.calls()).toEqual([expect.stringMatching(/^release create v1.0.0 .* files\/manifest.json files\/result.json$/)]);
+	});
+});
+
 describe("what `trtgate init` writes", () => {
 	test("comments on a newcomer's first pull request, which has no base yet", async () => {
 		const begin = (folder: string): void => void writeFileSync(join(folder, "README.md"), "Models.\n");
@@ -56,6 +76,7 @@ describe("what `trtgate init` writes", () => {
 				cwd: folder,
 				encoding: "utf8",
 			});
+			appendFileSync(join(folder, "trtgate.yml"), "measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n");
 			expect(init.stdout, init.stderr).toMatch(/Left to do:\n {2}1\. [\s\S]*open a pull request/);
 		};
 		const repository = makeRepository([begin, start], change);

@@ -9,7 +9,6 @@ export const predicateType = "https://github.com/trtgate/trtgate/manifest/v1";
 
 export function renderManifest(result: Result): string {
 	const { outcome, tool, startedAt, backend, environment, config, arms, gates } = result;
-	const { caveat, ...machine } = backend;
 	const notPassing = gates
 		.filter(({ status }) => status !== "pass")
 		.map(({ gate, status, model, engine }) => ({ gate, status, model, engine }));
@@ -22,7 +21,7 @@ export function renderManifest(result: Result): string {
 		commit: arms.head.commit,
 		comparedWith: arms.base?.commit ?? arms.base?.label ?? null,
 		config: { path: config.path, sha256: config.sha256 },
-		backend: { ...machine, ...(caveat === undefined ? {} : { caveat }) },
+		backend,
 		environment,
 		engines: result.builds.filter(({ arm, state }) => arm === "head" && state === "built").map((build) => engineOf(build, result)),
 	};
