@@ -144,7 +144,10 @@ const addresses = [
 ] as const;
 
 describe.concurrent("a platform that fails", () => {
-	const faultless = { exitCode: 1, outcome: "fail", "failure-kind": "", passed: "0", warned: "0", failed: "1", inconclusive: "0" };
+	const faultless = {
+		...{ exitCode: 1, outcome: "fail", "failure-kind": "", passed: "0", warned: "0", failed: "1", inconclusive: "0" },
+		headline: "1 latency gate fails · the only check does not pass",
+	};
 
 	it("a platform that fails by nothing at all is what the rows below are held against", async ({ expect, onTestFinished }) => {
 		const play = await openReportPlay(onTestFinished);
