@@ -66,7 +66,7 @@ try {
 			const { minimalEffect } = workload.latency;
 			const judged = judgePairs(
 				pairs.map(({ base, head }) => ({ base, head: 1.1 * head })),
-				{ minimalEffect, looks: [5, 8], share: 0.2 },
+				{ minimalEffect, looks: [5, 8, 12], share: 0.2 },
 			);
 			same += 1;
 			if (workload.verdict === "regressed" || workload.verdict === "improved") falseAlarms += 1;
