@@ -3,6 +3,7 @@ import type { EngineDiff, EngineRow } from "../../schema/result.ts";
 import { accountSentence, changeText, headlineOf, quoted, repeatText, unchangedSentence, unitOf, workTexts } from "../engine-format.ts";
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
+import { changeMap } from "./engine-map.ts";
 import { type Column, html, moreText, type Piece, phrase, sortableTable } from "./markup.ts";
 
 const mostRows = 200;
@@ -18,6 +19,7 @@ export function enginePart(diff: EngineDiff, label: string): Piece {
 		diff.rows.length === 0
 			? null
 			: sortableTable(`groups of nodes that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
+		changeMap(diff.rows, unit),
 		moreText(diff.rows.length + diff.hidden - mostRows, "rows"),
 		html`<p class="legend">${unchangedSentence(diff, unit)}</p>
 `,
