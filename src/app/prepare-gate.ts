@@ -1,5 +1,6 @@
 // Reads the models and goldens of both arms and makes the plan. A fault of one model or golden is a value; it stops nothing else.
 import type { ConfigError } from "../core/errors.ts";
+import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import type { ErrorRecord } from "../core/schema/result.ts";
@@ -8,7 +9,7 @@ import { compareInterfaces } from "../stages/interfaces.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
 import type { PreparedModel } from "../stages/prepared.ts";
-import type { GateInput, Prepared } from "./run-context.ts";
+import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
 /** Prepares the models and makes the plan: all that a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
@@ -72,4 +73,16 @@ export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 		model.state === "broken" && model.arm === "base" ? [[JSON.stringify(model.error), model.error] as const] : [],
 	);
 	return [...new Map(errors).values()];
+}
+
+/** Of which it is unknown what they notice, once for each model. */
+export function untestedGoldens({ config }: GateInput, { goldens }: Prepared): Facts["untested"] {
+	const found = new Map(
+		engineSpecs(config).flatMap(({ id, model }): [string, string][] => {
+			const manifest = goldens.get(id)?.manifest;
+			const message = manifest === undefined ? null : unfinishedNote(manifest);
+			return message === null ? [] : [[model.name, message]];
+		}),
+	);
+	return [...found].map(([model, message]) => ({ model, message }));
 }

@@ -3,7 +3,6 @@ import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { calibrationDue } from "../core/golden/calibrate/due.ts";
-import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { changedRecipesNote } from "../core/plan/changed-recipes.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
@@ -24,7 +23,7 @@ import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
-import { errorsOfBase, prepareGate, stopIfNothingIsLeft } from "./prepare-gate.ts";
+import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode } from "./run-context.ts";
 import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
 
@@ -70,18 +69,6 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 		await gpuLease.release();
 	}
 	stopIfInterrupted(ports);
-}
-
-/** Once for each model. */
-function untestedGoldens({ config }: GateInput, { goldens }: RunContext["prepared"]): Facts["untested"] {
-	const found = new Map(
-		engineSpecs(config).flatMap(({ id, model }): [string, string][] => {
-			const manifest = goldens.get(id)?.manifest;
-			const message = manifest === undefined ? null : unfinishedNote(manifest);
-			return message === null ? [] : [[model.name, message]];
-		}),
-	);
-	return [...found].map(([model, message]) => ({ model, message }));
 }
 
 /** The stages that need the machine for themselves. */
