@@ -36,6 +36,13 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 	return { config: loaded.config, text, home: dirname(path) };
 }
 
+/** The config that is read, relative to the current folder. */
+export function chooseConfig({ cwd, config, head = "." }: { cwd: string; config?: string; head?: string }): string {
+	const named = config ?? join(head, "trtgate.yml");
+	const isChosen = config !== undefined || existsSync(resolve(cwd, named));
+	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
+}
+
 /** @throws ConfigError where the file leads out of the workspace or cannot be read; its content goes into the result. */
 export async function loadConfigAt(
 	path: string,

@@ -1,7 +1,7 @@
 // One gate from its options to its result on disk: the same for the command line, the demo and the action.
 import { createHash } from "node:crypto";
-import { access, rm } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { rm } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/lock.ts";
 import type { GitAccess } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
@@ -17,7 +17,7 @@ import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
+import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept, pinRows } from "./history/history-watch.ts";
 import { openStore } from "./history/open-store.ts";
 import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
@@ -136,13 +136,6 @@ function watchHistory({ config, home, outFolder, options }: Opening, { processes
 	});
 }
 
-/** The config that is read, relative to the current folder. */
-export async function chooseConfig({ cwd, config, head = "." }: Pick<GateOptions, "cwd" | "config" | "head">): Promise<string> {
-	const named = config ?? join(head, "trtgate.yml");
-	const isChosen = config !== undefined || (await exists(resolve(cwd, named)));
-	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));
-}
-
 /** So many times the pairs of a night: the error of a link stays in the chain. */
 const linkTimes = 3;
 
@@ -179,7 +172,7 @@ async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const { cwd, inputs, workspace } = options;
 	const read = await readConfigFile({
 		cwd,
-		path: await chooseConfig(options),
+		path: chooseConfig(options),
 		inputs,
 		...occasionOf(options),
 		...(workspace === undefined ? {} : { workspace }),
@@ -200,13 +193,6 @@ function selected(config: Config, { only = "" }: GateOptions): Config {
 	const models = selectModels(config.models, patterns);
 	if (models.state === "ok") return { ...config, models: models.models };
 	throw unknownSelection(models.problems, config.path);
-}
-
-function exists(path: string): Promise<boolean> {
-	return access(path).then(
-		() => true,
-		() => false,
-	);
 }
 
 async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInput> {

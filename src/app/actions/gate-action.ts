@@ -15,8 +15,9 @@ import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts
 import type { RunEvent } from "../../formats/github/event.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
+import { chooseConfig } from "../config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
-import { chooseConfig, gate } from "../gate.ts";
+import { gate } from "../gate.ts";
 import { type LiveStatus, unwatched } from "../publish/live-status.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
@@ -74,7 +75,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const cwd = environment.workspace ?? terminal.cwd;
-	const shared = { terminal, cwd, configPath: await chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
+	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
 	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
