@@ -83,7 +83,9 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 		changeMs === null || groups === 0 ? "" : `; together ${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name}`;
 	const factor = account?.commonFactor ?? 1;
 	const clock =
-		factor === 1 ? "" : ` All of them are ${formatPercent(factor - 1, { sign: true })}: another clock or machine, not the change.`;
+		factor === 1
+			? ""
+			: ` They all differ by about ${formatPercent(factor - 1, { sign: true })} under the profiler, which is not counted as the change.`;
 	return `Unchanged: ${groups} of ${counted(of, "group")} of nodes${time}.${clock}`;
 }
 
