@@ -2,7 +2,7 @@
 import { didYouMean } from "../core/config/did-you-mean.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { CommandTable } from "./commands/arguments.ts";
-import { calibrateTable } from "./commands/calibrate-table.ts";
+import * as golden from "./commands/golden-tables.ts";
 import { renderHelp, usageOf } from "./commands/help.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
@@ -20,10 +20,10 @@ const commands: readonly Entry[] = [
 	{ table: tables.demoTable, load: async () => (await import("./commands/demo.ts")).demo },
 	{ table: tables.runTable, load: async () => (await import("./commands/run.ts")).run },
 	{ table: tables.preflightTable, load: async () => (await import("./commands/preflight.ts")).preflight },
-	{ table: tables.recordTable, load: async () => (await import("./golden/record.ts")).recordGolden },
-	{ table: tables.checkTable, load: async () => (await import("./golden/check.ts")).checkGolden },
-	{ table: calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },
-	{ table: tables.inspectTable, load: async () => (await import("./golden/inspect.ts")).inspectGolden },
+	{ table: golden.recordTable, load: async () => (await import("./golden/record.ts")).recordGolden },
+	{ table: golden.checkTable, load: async () => (await import("./golden/check.ts")).checkGolden },
+	{ table: golden.calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },
+	{ table: golden.inspectTable, load: async () => (await import("./golden/inspect.ts")).inspectGolden },
 	{ table: tables.diagnoseTable, load: async () => (await import("./commands/diagnose.ts")).diagnose },
 	{ table: tables.diffTable, load: async () => (await import("./commands/diff.ts")).diff },
 	{ table: tables.explainTable, load: async () => (await import("./commands/explain.ts")).explain },

@@ -8,7 +8,7 @@ import { renderCalibration } from "../../core/golden/calibrate/render.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
-import { calibrateTable } from "../commands/calibrate-table.ts";
+import { calibrateTable } from "../commands/golden-tables.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";

@@ -20,7 +20,7 @@ import { formatValue } from "../../core/text/units.ts";
 import { maxPolygraphyBytes } from "../../formats/polygraphy/polygraphy.ts";
 import { parseRunResults } from "../../formats/polygraphy/run-results.ts";
 import { parseArguments } from "../commands/arguments.ts";
-import { polygraphyTable } from "../commands/tables.ts";
+import { polygraphyTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 

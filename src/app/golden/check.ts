@@ -23,7 +23,7 @@ import type { CustomCommands } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "../../stages/run-comparator-commands.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
-import { checkTable } from "../commands/tables.ts";
+import { checkTable } from "../commands/golden-tables.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";

@@ -12,7 +12,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { type InspectedLimit, type InspectedOutput, type InspectedTensor, type Inspection, inspect } from "../../stages/inspect.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
-import { inspectTable } from "../commands/tables.ts";
+import { inspectTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -13,8 +13,8 @@ import type { GivenShapes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
+import { recordTable } from "../commands/golden-tables.ts";
 import { parseDims, parseShapes } from "../commands/sizes.ts";
-import { recordTable } from "../commands/tables.ts";
 import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
 

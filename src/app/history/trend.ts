@@ -16,7 +16,7 @@ import { version } from "../version.ts";
 import { openStore } from "./open-store.ts";
 
 export async function trend(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const args = parseArguments(argv, trendTable, { positionals: [], more: true });
+	const args = parseArguments(argv, trendTable, { more: true });
 	const [folder, ...others] = args.positionals;
 	if (others.length > 0) throw usageError("A history is in one folder.", "Name one folder.");
 	const store = openStore({ folder, branch: args.text("branch") }, terminal);

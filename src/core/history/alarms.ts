@@ -1,6 +1,7 @@
 // From the shifts of all chains to alarms: series that step together are one, each has a start and one of four causes.
 import { median } from "../stats/quantile.ts";
-import type { Chain, Point, Run, Series } from "./series.ts";
+import type { Point, Run } from "./points.ts";
+import type { Chain, Series } from "./series.ts";
 import { type Shift, type Watched, watch } from "./watch.ts";
 
 export type Cause = "change" | "host" | "method" | "noise";

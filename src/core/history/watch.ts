@@ -1,6 +1,7 @@
 // Watches one chain: finds creep by a clipped CUSUM and steps by single points, and lets fresh pairs decide.
 import { median } from "../stats/quantile.ts";
-import type { Chain, Metric, Point, Run } from "./series.ts";
+import type { Point, Run } from "./points.ts";
+import type { Chain, Metric } from "./series.ts";
 
 /** A change of level that was decided. */
 export interface Shift {

@@ -1,6 +1,7 @@
 // What the trend page shows of each series: its points thinned out, its reference, what changed, and how surprising its newest level is.
 import { type Findings, levelNow, type ShiftOf, type WatchedChain } from "../../../history/alarms.ts";
-import type { Metric, Point, Series } from "../../../history/series.ts";
+import type { Point } from "../../../history/points.ts";
+import type { Metric, Series } from "../../../history/series.ts";
 
 /** A chain, ready to draw: levels are less the reference that they are judged by. */
 export interface ViewChain {

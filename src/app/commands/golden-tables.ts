@@ -1,0 +1,127 @@
+// All options of the commands for goldens.
+import { defaultGates } from "../../core/config/defaults.ts";
+import { defaultMultiple } from "../../core/golden/calibrate/propose-limits.ts";
+import type { CommandTable } from "./arguments.ts";
+import { json, onnxruntime, shape } from "./tables.ts";
+
+export const recordTable = {
+	name: "golden record",
+	positionals: ["MODEL.onnx"],
+	usage: "MODEL.onnx --out DIR | --model NAME",
+	does: "records the outputs of ONNX Runtime in fp32 as a golden",
+	options: {
+		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's or golden/NAME; else required" },
+		model: { value: "NAME", does: "Use the model, sizes and folder of this model in the config." },
+		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
+		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },
+		generator: { value: "INPUT=KIND", does: "Generator for an input's values.", otherwise: "chosen for each input", again: true },
+		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
+		dims: {
+			value: "NAME=SIZE",
+			does: "Sizes of symbolic dimensions, separated by commas.",
+			otherwise: "the config's `opt`, else tried out",
+			again: true,
+		},
+		shape: { ...shape, otherwise: "the config's, else tried out" },
+		preprocess: {
+			value: "FILE",
+			does: "How to convert pictures, sound, bytes and text in --inputs to tensors.",
+			otherwise: "derived from the input's layout and size",
+		},
+		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },
+		seed: { value: "N", does: "Seed for generators and for the order of defects.", default: "1" },
+		reason: { value: "TEXT", does: "Why the golden changes; required to change an existing one." },
+		author: {
+			value: "NAME",
+			does: "Who changes the golden; required to change an existing one.",
+			otherwise: "git's user.name and user.email",
+		},
+		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
+		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, if installed, for the noise floor" },
+		notice: {
+			value: "PRECISION=SHARE",
+			does: "Smallest share of the tested defects that the golden must notice, separated by commas.",
+			otherwise: "fp32=1,fp16=0.95",
+			again: true,
+		},
+		"time-limit": { value: "TIME", does: "Time limit of the recording; the same command goes on where it stopped.", default: "60s" },
+		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
+	},
+	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",
+} as const satisfies CommandTable;
+
+export const polygraphyTable = {
+	name: "golden check --polygraphy",
+	positionals: [],
+	usage: "GOLDEN.json [--outputs CANDIDATE.json]",
+	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's default comparator",
+	options: {
+		polygraphy: { value: "FILE", does: "Reference results, or results of several runners.", required: true },
+		outputs: { value: "FILE", does: "The candidate's results.", otherwise: "the other runners in the same file" },
+		rtol: { value: "[OUTPUT:]N", does: "Relative tolerance.", otherwise: "1e-5", several: true },
+		atol: { value: "[OUTPUT:]N", does: "Absolute tolerance.", otherwise: "1e-5", several: true },
+		"infinities-compare-equal": { does: "Treat infinities of the same sign as equal." },
+		strict: { does: "Also fail if trtgate warns." },
+		json,
+	},
+	example: "trtgate golden check --polygraphy golden.json --outputs candidate.json --rtol 1e-3 logits:1e-2",
+} as const satisfies CommandTable;
+
+export const checkTable = {
+	name: "golden check",
+	positionals: ["GOLDEN.json"],
+	usage: "GOLDEN.json --outputs DIR",
+	does: "compares stored outputs with a golden",
+	options: {
+		outputs: { value: "DIR", does: "Folder with one folder per case, each with one file per output.", required: true },
+		precision: { value: Object.keys(defaultGates.relativeL2).join("|"), does: "Apply the limits of this precision.", default: "fp32" },
+		config: {
+			value: "FILE",
+			does: "Config file that defines the golden's custom `comparators`.",
+			otherwise: "none; custom comparators do not run",
+		},
+		json,
+	},
+	example: "trtgate golden check golden/resnet50/golden.json --outputs my-outputs --precision fp16",
+	also: [polygraphyTable],
+} as const satisfies CommandTable;
+
+export const inspectTable = {
+	name: "golden inspect",
+	positionals: ["GOLDEN.json"],
+	does: "explains a golden and proposes limits from its outputs",
+	options: { json },
+	example: "trtgate golden inspect golden/resnet50/golden.json",
+} as const satisfies CommandTable;
+
+export const calibrateTable = {
+	name: "golden calibrate",
+	positionals: [],
+	does: "shows how far each engine strays from its golden, and proposes limits from it",
+	options: {
+		config: { value: "FILE", does: "Config file.", otherwise: "trtgate.yml in the current folder" },
+		only: {
+			value: "MODEL[/ENGINE]",
+			does: "Calibrate only these models or engines, separated by commas; * matches anything.",
+			otherwise: "all",
+			again: true,
+		},
+		multiple: { value: "N", does: "A proposed limit is this many times the engine's own error.", default: String(defaultMultiple) },
+		limit: {
+			value: "OUTPUT=VALUE",
+			does: "Set this limit of relative L2 instead, also where the engine's error looks wrong.",
+			otherwise: "proposed",
+			again: true,
+		},
+		write: { does: "Write the limits and their evidence into the goldens." },
+		reason: { value: "TEXT", does: "Why the goldens change.", otherwise: "says that limits were calibrated" },
+		author: { value: "NAME", does: "Who changes the goldens.", otherwise: "git's user.name and user.email" },
+		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
+		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
+		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
+		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+		out: { value: "DIR", does: "Folder for engines, logs and the result.", default: "trtgate-calibration" },
+		json,
+	},
+	example: "trtgate golden calibrate --only resnet50/fp16 --write",
+} as const satisfies CommandTable;
