@@ -1,40 +1,12 @@
 // Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
 
-import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { kernelOfInterest } from "../core/explain/kernels.ts";
-import type { ProfiledArm } from "../core/explain/layers.ts";
-import type { Result, VerdictKind, WorkloadKernels, WorkloadResult } from "../core/schema/result.ts";
+import type { VerdictKind, WorkloadKernels } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Backend, BuiltEngine, TraceJob } from "../ports/backend.ts";
-import type { Interrupt, Progress } from "../ports/world.ts";
-import { type LayerTiming, timeLayers } from "./time-layers.ts";
+import type { BuiltEngine, TraceJob } from "../ports/backend.ts";
+import { type Explained, type ExplainInput, type ExplainPorts, type LayerTiming, timeLayers } from "./time-layers.ts";
 import type { TimedWorkload } from "./workloads.ts";
-
-export interface ExplainInput {
-	workloads: readonly TimedWorkload[];
-	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency">>)[];
-	/** As the driver names it. */
-	gpu?: string;
-	profile: Config["profile"];
-	outFolder: string;
-	timeoutMs: number;
-}
-
-/** What one profile found, and what it could not find. */
-export interface Explained {
-	/** Paths relative to the output folder. */
-	files: Result["files"];
-	note?: string;
-	/** Layers or kernels of one workload and arm. */
-	seen?: ProfiledArm;
-}
-
-export interface ExplainPorts {
-	backend: Pick<Backend, "profile" | "trace">;
-	progress: Progress;
-	interrupt: Interrupt;
-}
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const { rows, skipped } = chooseRows(input);

@@ -1,12 +1,40 @@
 // Times the layers of a workload's engines, several times in turn where a change is to be explained, and explains it.
+
+import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
 import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
-import type { Arm } from "../core/schema/result.ts";
-import type { BuiltEngine } from "../ports/backend.ts";
-import type { Explained, ExplainInput, ExplainPorts } from "./explain.ts";
+import type { ProfiledArm } from "../core/explain/layers.ts";
+import type { Arm, Result, WorkloadResult } from "../core/schema/result.ts";
+import type { Backend, BuiltEngine } from "../ports/backend.ts";
+import type { Interrupt, Progress } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
+
+export interface ExplainInput {
+	workloads: readonly TimedWorkload[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency">>)[];
+	/** As the driver names it. */
+	gpu?: string;
+	profile: Config["profile"];
+	outFolder: string;
+	timeoutMs: number;
+}
+
+/** What one profile found, and what it could not find. */
+export interface Explained {
+	/** Paths relative to the output folder. */
+	files: Result["files"];
+	note?: string;
+	/** Layers or kernels of one workload and arm. */
+	seen?: ProfiledArm;
+}
+
+export interface ExplainPorts {
+	backend: Pick<Backend, "profile" | "trace">;
+	progress: Progress;
+	interrupt: Interrupt;
+}
 
 export interface LayerTiming {
 	timed: TimedWorkload;
