@@ -1,1 +1,1 @@
-import{S as e}from"./core-golden-compare-checks.js";function t(t){return`[${t.map(t=>typeof t==`string`?e(t,``):t??`?`).join(`, `)}]`}function n(e){let t=new Set(e.initializers.map(e=>e.name));return e.inputs.filter(e=>!t.has(e.name))}export{t as n,n as t};
+import{t as e}from"./core-onnx-quote.js";function t(t){return`[${t.map(t=>typeof t==`string`?e(t,``):t??`?`).join(`, `)}]`}function n(e){let t=new Set(e.initializers.map(e=>e.name));return e.inputs.filter(e=>!t.has(e.name))}export{t as n,n as t};

@@ -1,0 +1,1 @@
+export{t as diff}from"./app-commands-diff.js";
