@@ -18,13 +18,12 @@ export async function measurePair(job: MeasurePairJob, context: OnnxRuntimeConte
 		return measureRun(limited, context, players[arm].talk).finally(players[arm].leave);
 	};
 	const [base, head, ended] = await Promise.all([run("base"), run("head"), takeTurns(job, players)]);
-	if (ended === "base") return { base, head: withoutPartner(head, base) };
-	return { base: ended === null ? base : withoutPartner(base, head), head };
+	return { base: ended === "head" ? besides(head, base) : base, head: ended === "base" ? besides(base, head) : head };
 }
 
-/** Was ended early through no fault of its own. */
-function withoutPartner({ wallMs }: MeasureResult, broken: MeasureResult): MeasureResult {
-	return broken.state === "ok" ? broken : { ...broken, reason: "the other run of its pair was unusable", wallMs };
+/** What a run is worth whose partner ended first: nothing, unless the partner was through. */
+function besides(partner: MeasureResult, own: MeasureResult): MeasureResult {
+	return partner.state === "ok" ? own : { ...partner, reason: "the other run of its pair was unusable", wallMs: own.wallMs };
 }
 
 /** Resolves to the arm whose process ended before its time, or null. */

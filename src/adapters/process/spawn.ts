@@ -158,7 +158,8 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 	// A child may stop reading its input early.
 	input?.on("error", () => {});
 	if (text !== undefined) input?.end(text);
-	if (talk === undefined || input === null || output === null) return;
+	// A child that could not start for want of file descriptors has no streams at all, not even null.
+	if (talk === undefined || !input || !output) return;
 	output.on("error", () => {});
 	talk({ input, output });
 }
