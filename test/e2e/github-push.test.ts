@@ -42,6 +42,22 @@ it("a push to main is compared with what main was, warns of what got slower, and
 	expectTidy(play, second);
 });
 
+it("engines of earlier runs are taken over, but not with `cache: false`", async () => {
+	const play = await openPlay();
+	const kept: Changes = [speedOnly[0] as Changes[number], [/^cache:.*$/m, "cache: { engines: true, timing: false }"]];
+	const before = play.commit(armFiles("slower-head", "base", kept), { ref: main });
+	const after = play.commit(armFiles("slower-head", "head", kept), { onto: before, ref: main });
+	const job = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" }, payload: push(main, before, after) } as const;
+	const builtAnew = async (cache: string): Promise<boolean[]> => {
+		const { result, run } = await play.run({ ...job, inputs: { cache } });
+		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+		return result().builds.map(({ fromCache }) => fromCache !== true);
+	};
+	expect(await builtAnew("auto")).toEqual([true, true]);
+	expect(await builtAnew("false")).toEqual([true, true]);
+	expect(await builtAnew("auto")).toEqual([false, false]);
+});
+
 it("a push to main that makes the repository has nothing to compare with, reports it, and passes", async () => {
 	const play = await openPlay();
 	const only = play.commit(armFiles("same-model", "head"), { ref: main });
