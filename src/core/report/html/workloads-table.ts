@@ -43,18 +43,7 @@ function forestTitle(rows: readonly WorkloadRow[]): string {
 function comparedColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 	const scale = forestScale(rows.map((row) => row.workload));
 	return [
-		{
-			title: armTitle("base", rows),
-			numeric: true,
-			cell: ({ texts }) => texts.base,
-			sortBy: ({ row }) => shownMs(row.workload, "base") ?? null,
-		},
-		{
-			title: armTitle("head", rows),
-			numeric: true,
-			cell: ({ texts }) => texts.head,
-			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
-		},
+		// The change before the times: on a phone the table is cut on the right.
 		{
 			title: "change",
 			numeric: true,
@@ -66,6 +55,18 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 			axis: forestAxis(scale),
 			cell: ({ row }) => drawForest(row, scale),
 			sortBy: ({ row }) => row.workload.latency.interval?.[1] ?? null,
+		},
+		{
+			title: armTitle("base", rows),
+			numeric: true,
+			cell: ({ texts }) => texts.base,
+			sortBy: ({ row }) => shownMs(row.workload, "base") ?? null,
+		},
+		{
+			title: armTitle("head", rows),
+			numeric: true,
+			cell: ({ texts }) => texts.head,
+			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
 		},
 	];
 }
