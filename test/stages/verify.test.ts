@@ -25,12 +25,13 @@ function withComparators(set: GoldenSet, comparators: Asked["comparators"]): Gol
 }
 
 async function verifyAll({ cases, batch, answer = echo, progress = silent, reader = countingReader(), comparators }: Asked) {
-	const engines = [streamedEngine("base"), streamedEngine("head")];
-	const id = engines[0]!.spec.id;
+	const built = [streamedEngine("base"), streamedEngine("head")];
+	const id = built[0]!.spec.id;
+	const engines = cases === 0 ? [] : built;
 	const backend = inferBackend(answer);
 	const input = {
 		engines,
-		goldens: new Map([[id, withComparators(streamedSet(cases), comparators)]]),
+		goldens: new Map([[id, withComparators(streamedSet(Math.max(1, cases)), comparators)]]),
 		modelSha256: new Map([["net", modelSha256]]),
 		outFolder: "/out",
 		threads: 1,
@@ -92,6 +93,14 @@ it("verify reports which case of all is at hand, with the arm", async () => {
 		"case 1,500 of 1,500 (head)",
 	]);
 	expect(items[1]).toContain("cases 1,001 to 1,500 of 1,500");
+});
+
+it("verify reports a match only of cases that ran", async () => {
+	const endings: string[] = [];
+	const progress: Progress = { ...silent, done: (text) => endings.push(text) };
+	await verifyAll({ cases: 2, batch: 2, progress });
+	await verifyAll({ cases: 0, batch: 2, progress });
+	expect(endings).toEqual(["golden cases match", "no golden case to run"]);
 });
 
 it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {
