@@ -56,7 +56,7 @@ for (let seed = first; seed <= last; seed += 1) {
 	add("trtgate", { found, of: creep.length + step.length, falseAlarms: score.falseAlarms });
 	for (const [name, rule] of Object.entries(peers)) add(`${name}, stored ms`, scorePeer(rule, nights));
 	process.stdout.write(
-		`seed ${seed}: delays ${JSON.stringify(score.delays)}, cause right ${score.right} of ${score.labelled}, machines blamed on a change ${score.blamed}, level error ${(score.levelError * 100).toFixed(2)} %\n`,
+		`seed ${seed}: delays ${JSON.stringify(score.delays)}, cause right ${score.right} of ${score.explained}, machines blamed on a change ${score.blamed}, level error ${(score.levelError * 100).toFixed(2)} %\n`,
 	);
 }
 process.stdout.write(`\nrule | found in time | false alarms in ${seriesYears.toFixed(0)} series-years\n---|---|---\n`);

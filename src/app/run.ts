@@ -93,7 +93,7 @@ async function runOnMachine(run: RunContext): Promise<void> {
 	if (facts.backend.kind === "tensorrt") await explainWorkloads(timing.workloads, run);
 }
 
-/** What stands out in the history is measured on fresh pairs, so that no single bad night wakes anybody. */
+/** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */
 async function measureAgain(timing: MeasureInput, run: RunContext): Promise<void> {
 	const { input, facts, ports } = run;
 	const now = { nowMs: ports.clock.now(), childMs: ports.childMs() };

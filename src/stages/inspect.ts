@@ -81,7 +81,7 @@ export interface Inspection {
 	noiseFloor: NoiseFloor | null;
 	/** Of goldens recorded before `sensitivity`. */
 	mutation: MutationRecord | null;
-	/** With the defects of the outputs, which are tried anew. */
+	/** With the defects of the outputs, which are tried again. */
 	sensitivity: SensitivityRecord;
 	findings: Weakness[];
 }

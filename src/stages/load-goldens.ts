@@ -41,7 +41,7 @@ export interface Goldens {
 
 interface GoldenInput {
 	models: readonly PreparedModel[];
-	/** Engines whose interface is not the base's: the verdict tells which outputs are missing. */
+	/** Engines whose interface is not the base's: the verdict names the missing outputs. */
 	changed: ReadonlySet<string>;
 	headFolder: string;
 }

@@ -52,7 +52,7 @@ interface Profiled {
 const budgetMs = 10_000;
 const mostProfiles = 5;
 
-/** Both arms in turn, the first one changing, so that a drift of the machine meets both alike. */
+/** Both arms in turn, with alternating order, so that drift of the machine affects both equally. */
 export async function* timeLayers(timing: LayerTiming, input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const seen = new Map<Arm, Profiled>();
 	let repeats = 1;

@@ -102,13 +102,13 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 		);
 	const message = git(place.origin, "show", "-s", "--format=%B", commit);
 	expect(message).toMatch(
-		/^Record the golden of net anew\n\nThe head was retrained\.\n\nnet: \S+@\S+\n\nReason given by octocat\. Models of [0-9a-f]{40}\./,
+		/^Record the golden of net again\n\nThe head was retrained\.\n\nnet: \S+@\S+\n\nReason given by octocat\. Models of [0-9a-f]{40}\./,
 	);
 	expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
 	expect(state.pulls).toMatchObject([{ headRef: "trtgate/goldens", baseRef: "main", isDraft: true }]);
 	expect(state.issues).toMatchObject([
 		{
-			title: "Record the golden of net anew",
+			title: "Record the golden of net again",
 			body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/),
 		},
 	]);

@@ -165,7 +165,7 @@ describe("what earlier runs left", () => {
 	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("what earlier runs left spares the builds of both arms, is built anew where it is damaged, and never makes a build that fails look built", async () => {
+	it("what earlier runs left spares the builds of both arms, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
 		const replay: Replay = { comparison: "slower-head" };
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: true, timing: true }");

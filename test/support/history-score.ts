@@ -1,5 +1,5 @@
 // Compares what the history finds in simulated nights with what is true of them.
-import { causesOfNights, findAlarms } from "../../src/core/history/alarms.ts";
+import { findAlarms } from "../../src/core/history/alarms.ts";
 import { type Event, type Nights, seriesOf } from "./history-nights.ts";
 
 export interface Score {
@@ -7,10 +7,10 @@ export interface Score {
 	delays: Record<"creep" | "step" | "golden", (number | null)[]>;
 	falseAlarms: number;
 	seriesYears: number;
-	/** Nights with a label, and those whose cause was found. */
-	labelled: number;
+	/** Alarms that an event explains, and those that name its cause. */
+	explained: number;
 	right: number;
-	/** Nights of a host or a neighbour that were called a change. */
+	/** Alarms that nothing explains and that blame a change. */
 	blamed: number;
 	/** Largest error of a chained level. */
 	levelError: number;
@@ -25,7 +25,7 @@ export function scoreNights(nights: Nights): Score {
 		delays: { creep: [], step: [], golden: [] },
 		falseAlarms: 0,
 		seriesYears: 0,
-		labelled: 0,
+		explained: 0,
 		right: 0,
 		blamed: 0,
 		levelError: 0,
@@ -48,24 +48,17 @@ export function scoreNights(nights: Nights): Score {
 			score.delays[event.kind].push(own.length === 0 ? null : Math.min(...own.map(({ raised }) => raised)) - event.night);
 		}
 	}
-	const causes = causesOfNights(series, found);
-	for (const event of nights.events) {
-		score.labelled += 1;
-		const near = event.kind === "creep" || event.kind === "golden" ? [...Array(16).keys()] : [0];
-		const got = near.map((offset) => causes.get(event.night + offset));
-		if (got.includes(causeOf[event.kind])) score.right += 1;
-		if ((event.kind === "host" || event.kind === "neighbour") && got[0] === "change") score.blamed += 1;
-	}
-	// Every quiet night has a label too.
-	const touched = new Set(
-		nights.events.flatMap(({ night, kind }) =>
-			kind === "creep" || kind === "golden" ? [...Array(26).keys()].map((offset) => night + offset) : [night, night + 1, night + 2],
-		),
-	);
-	for (const night of nights.records.keys()) {
-		if (touched.has(night)) continue;
-		score.labelled += 1;
-		if (!causes.has(night)) score.right += 1;
+	for (const { cause, shifts: own } of found.alarms) {
+		const [first] = own;
+		const raised = first?.chain.points[first.shift.raised]?.run ?? 0;
+		const event = real
+			.filter((one) => explained(one, first?.chain.series ?? "", raised))
+			.sort((left, right) => right.night - left.night)[0];
+		if (event === undefined) score.blamed += cause === "change" ? 1 : 0;
+		else {
+			score.explained += 1;
+			score.right += cause === causeOf[event.kind] ? 1 : 0;
+		}
 	}
 	for (const chain of series.chains.filter(({ metric }) => metric === "latency")) {
 		const index = Number(/\d+/.exec(chain.series)?.[0]);

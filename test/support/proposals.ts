@@ -1,4 +1,4 @@
-// A repository with one golden on main, and proposals that record it anew.
+// A repository with one golden on main, and proposals that record it again.
 import type { Repository } from "../../src/ports/code-host.ts";
 import type { Proposal, ProposedFile } from "../../src/stages/propose/proposal.ts";
 import { propose } from "../../src/stages/propose.ts";
@@ -31,7 +31,7 @@ export function proposedFile(path: string, text: string, agreesWith?: (earlier: 
 	return agreesWith === undefined ? file : { ...file, agreesWith: (earlier) => agreesWith(new TextDecoder().decode(earlier)) };
 }
 
-/** The golden anew: other outputs in a folder of their own. */
+/** The golden recorded again: other outputs in a folder of their own. */
 export function proposalOn(commit: string, more: Partial<Proposal> & { says?: string } = {}): Proposal {
 	const { says = "new", ...rest } = more;
 	return {

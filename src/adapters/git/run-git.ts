@@ -104,7 +104,7 @@ async function identityOf(git: (args: readonly string[]) => Promise<ProcessRecor
 	return /^authorization:/im.test(own.stdout) ? "clone" : "token";
 }
 
-/** What to do where a remote denies access to whoever `identity` is. */
+/** What to do where a remote denies access to `identity`. */
 export function fixOfDenied(fault: "denied" | "refused" | "keyless", identity: Identity): string {
 	const right = "Give the job `contents: read` under `permissions:`";
 	if (fault === "keyless") return "Leave `persist-credentials` of actions/checkout on, so that git may use its SSH key.";

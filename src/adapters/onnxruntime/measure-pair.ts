@@ -1,6 +1,6 @@
 // Times both arms of a pair in two processes that live at once and take turns, so that whatever slows the machine slows both.
 // The processes are fresh for each pair, and not threads of one host with a shared compiled module: where the system puts a process's
-// memory and code is part of a run's luck, which only new processes draw anew, and a peak of memory is known by process only.
+// memory and code affects all of its iterations, so only fresh processes sample it; and peak memory is known per process only.
 import { firstArms } from "../../core/compare/schedule.ts";
 import { isTimedEnough, type Turns, turnMs } from "../../core/compare/turns.ts";
 import type { Arm } from "../../core/schema/result.ts";

@@ -202,7 +202,7 @@ function waitForEnd(child: ChildProcess, options: ProcessOptions): Promise<Endin
 		const stop = (cause: "timeout" | "abort"): void => {
 			if (gone || ending.cause !== "exit" || child.pid === undefined) return;
 			ending.cause = cause;
-			// Whoever ends it waits for its end.
+			// The caller that ends it also waits for it to exit.
 			child.ref();
 			const { pid } = child;
 			signalGroup(pid, "SIGTERM");

@@ -67,7 +67,7 @@ interface StageNow {
 	detail: string;
 	etaMs?: number | undefined;
 	startedMs: number;
-	/** When the item at hand began. */
+	/** When the current item began. */
 	itemMs: number;
 }
 

@@ -27,7 +27,7 @@ export interface Keeping {
 	files: Files;
 }
 
-/** Pull requests never write: their numbers are of code that nobody accepted. */
+/** Pull requests never write: their numbers are of code that is not merged. */
 export function isKept({ history }: Pick<Config, "history">, event: RunEvent | undefined): boolean {
 	if (history === undefined || event?.kind === "pull-request" || event?.kind === "workflow-run") return false;
 	return history.when === "always" || event?.kind === "schedule" || event?.kind === "dispatch";

@@ -9,7 +9,7 @@ import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
 
 export interface JudgeOptions {
-	/** The smallest relevant change, as a fraction: 0.02 is 2 %. For slower and faster alike, symmetric in logarithms. */
+	/** The smallest relevant change, as a fraction: 0.02 is 2 %. The same for slower and faster: symmetric in logarithms. */
 	minimalEffect: number;
 	/** Numbers of pairs after which a verdict may be computed, ascending. */
 	looks?: readonly number[];

@@ -24,7 +24,7 @@ interface Walk {
 	place(offset: number): Position;
 	positions: Map<string, EntryPosition>;
 	anchors: Map<string, ParsedNode>;
-	/** Nodes with an anchor around the one at hand. */
+	/** Nodes with an anchor around the current one. */
 	open: Set<ParsedNode>;
 	valuesLeft: number;
 	problems: TreeProblem[];

@@ -1,11 +1,13 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
+
+import { groupBy } from "../group.ts";
 import type { EngineCause } from "../schema/result.ts";
-import { cleanName, shorten } from "../text/escape.ts";
+import { cleanName, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
 import type { Component } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
-import { groupBy } from "./group.ts";
+import { producersOf } from "./fingerprint.ts";
 import type { LayerTensor } from "./layer.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 import { tensorBytes } from "./work.ts";
@@ -35,7 +37,7 @@ export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel 
 	return {
 		baseNodes: new Set(base.layers.flatMap(({ nodes }) => nodes)),
 		readers: new Map(readers),
-		writers: new Map(head.layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const))),
+		writers: producersOf(head.layers),
 		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
 	};
 }
@@ -43,7 +45,7 @@ export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel 
 /** What the rule claims; null: it does not apply. */
 type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
 
-const code = (name: string): string => `\`${cleanName(name, 60).replaceAll("`", "'")}\``;
+const code = (name: string): string => quoted(name, 60);
 
 export function precisionChange({ base, head }: Pick<Changed, "base" | "head">): string | null {
 	const [from, to] = [base.precisions[0], head.precisions[0]];

@@ -1,6 +1,7 @@
 // Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
+
+import { groupBy } from "../group.ts";
 import { unnumbered } from "./fingerprint.ts";
-import { groupBy } from "./group.ts";
 import { layerLabel, type Match, matchStructures } from "./match.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 

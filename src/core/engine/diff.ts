@@ -1,10 +1,11 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
+
+import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
 import { type Component, componentsOf, type Engines } from "./components.ts";
 import { factsOf, type PartFacts, timeOf } from "./facts.ts";
-import { groupBy } from "./group.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, mappedShare, meanOf } from "./model.ts";
 import { type Delta, judgeDeltas, type Noise } from "./noise.ts";
@@ -117,7 +118,7 @@ interface RowContext {
 	gpu: string | null;
 }
 
-/** Groups that changed alike share a row; the largest change comes first, either way. */
+/** Groups that changed in the same way share a row; the largest change comes first, either way. */
 function foldRows(changed: readonly Judged[], all: readonly Judged[], context: RowContext): EngineRow[] {
 	const before = groupBy(all, formerShape);
 	const causes = new Map(changed.map((one) => [one, causesOf(one)]));

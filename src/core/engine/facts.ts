@@ -1,5 +1,6 @@
 // What one engine does in a component: its kernels, precisions, shapes, bytes and operations.
-import { kernelName, layerFacts } from "./fingerprint.ts";
+import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
+import { takesTime } from "./layer.ts";
 import { type ModelLayer, meanOf } from "./model.ts";
 import { bytesMoved, operationsOf } from "./work.ts";
 
@@ -33,7 +34,7 @@ const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => st
 
 /** `overheadMs`: what the profiler adds to each layer. */
 export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
-	const working = layers.filter(({ kind }) => kind !== "noop" && kind !== "shape");
+	const working = layers.filter(takesTime);
 	const kernels = working.filter(({ kind }) => kind !== "reformat");
 	const bySize = [...kernels].sort((a, b) => (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
 	return {
@@ -52,7 +53,7 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 		),
 		structure: joined(working, (layer) => (layer.type === null ? layer.kind : layerFacts(layer))),
 		tactics: joined(kernels, kernelName),
-		layouts: joined(kernels, ({ inputs, outputs }) => [...inputs, ...outputs].map(({ format }) => format).join(",")),
+		layouts: joined(kernels, layoutsOf),
 		timesMs: Array.from({ length: profiles }, (_, at) =>
 			layers.reduce((sum, { timesMs }) => sum + Math.max(0, (timesMs[at] ?? 0) - overheadMs), 0),
 		),

@@ -1,10 +1,10 @@
 // What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
 import type { EngineFingerprint } from "../schema/result.ts";
 import { hashText } from "./hash.ts";
-import type { EngineLayer, EngineLayers, LayerTensor } from "./layer.ts";
+import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 
 export function engineFingerprint({ layers, detail }: EngineLayers): EngineFingerprint {
-	const counted = layers.filter(({ kind }) => kind !== "shape" && kind !== "noop");
+	const counted = layers.filter(takesTime);
 	if (detail === "names") return { structure: digest(counted.map(({ name }) => unnumbered(name))), tactics: digest([]) };
 	const producers = producersOf(layers);
 	let marks = new Map(layers.map((layer) => [layer, hashText(layerFacts(layer))]));
@@ -15,7 +15,7 @@ export function engineFingerprint({ layers, detail }: EngineLayers): EngineFinge
 	}
 	return {
 		structure: digest(counted.map((layer) => marks.get(layer) ?? "")),
-		tactics: digest(counted.map((layer) => `${marks.get(layer)} ${kernelName(layer)} ${formats(layer)}`)),
+		tactics: digest(counted.map((layer) => `${marks.get(layer)} ${kernelName(layer)} ${layoutsOf(layer)}`)),
 	};
 }
 
@@ -24,7 +24,7 @@ function digest(parts: readonly string[]): string {
 }
 
 /** Which layer wrote each tensor last; a tensor that no layer writes is an input or a constant. */
-export function producersOf(layers: readonly EngineLayer[]): Map<string, EngineLayer> {
+export function producersOf<Layer extends EngineLayer>(layers: readonly Layer[]): Map<string, Layer> {
 	return new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
 }
 
@@ -51,7 +51,8 @@ export function layerFacts(layer: EngineLayer): string {
 	return [type, precision, weights?.elements ?? "", work, shapes(inputs), shapes(outputs), onnxNodes.length].join("|");
 }
 
-function formats({ inputs, outputs }: EngineLayer): string {
+/** The memory layouts that it reads and writes. */
+export function layoutsOf({ inputs, outputs }: EngineLayer): string {
 	return [...inputs, ...outputs].map(({ format }) => format).join(",");
 }
 

@@ -45,6 +45,11 @@ export interface EngineLayer {
 	parameters: Readonly<Record<string, string | number | readonly number[]>>;
 }
 
+/** It works on data, not on sizes alone. */
+export function takesTime({ kind }: EngineLayer): boolean {
+	return kind !== "noop" && kind !== "shape";
+}
+
 /** It only changes layout or type; a copy that was optimised away counts. */
 export function isReformat({ kind, servedLayer }: EngineLayer): boolean {
 	return kind === "reformat" || servedLayer !== null;

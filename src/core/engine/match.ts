@@ -1,4 +1,5 @@
 // Finds layers of two engines that do the same although their names differ: by what they compute and what surrounds them.
+import { groupBy } from "../group.ts";
 import { unnumbered } from "./fingerprint.ts";
 import { hashText } from "./hash.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
@@ -19,12 +20,13 @@ export function operationClass({ type, parameters, name, region }: ModelLayer): 
 	return region !== null && name.startsWith("__myl_") ? unnumbered(name) : (type ?? unnumbered(name).replace(/\d+/g, "#"));
 }
 
+const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) => dims.join("x")).join(",");
+
 /** Layers of one label can stand for each other; names, precision and layout do not count. */
 export function layerLabel(layer: ModelLayer): string {
-	const { outputs, weights, parameters } = layer;
+	const { weights, parameters } = layer;
 	const { Kernel: kernel, Stride: stride, Groups: groups, WindowSize: window } = parameters;
-	const dims = outputs.map((tensor) => tensor.dims.join("x")).join(",");
-	return hashText(JSON.stringify([operationClass(layer), dims, weights?.elements ?? 0, kernel, stride, groups, window]));
+	return hashText(JSON.stringify([operationClass(layer), outputDims(layer), weights?.elements ?? 0, kernel, stride, groups, window]));
 }
 
 const rounds = 6;
@@ -75,16 +77,7 @@ export function matchStructures(
 
 /** Layers of one label, as many in the base as in the head, in the order in which they run. */
 function equalGroups(sides: Record<"base" | "head", Side>, left: Record<"base" | "head", ReadonlySet<number>>, round: number) {
-	const group = (arm: "base" | "head"): Map<string, number[]> => {
-		const groups = new Map<string, number[]>();
-		for (const at of left[arm]) {
-			const key = sides[arm].labels[round]?.[at] ?? "";
-			const own = groups.get(key);
-			if (own === undefined) groups.set(key, [at]);
-			else own.push(at);
-		}
-		return groups;
-	};
+	const group = (arm: "base" | "head") => groupBy(left[arm], (at) => sides[arm].labels[round]?.[at] ?? "");
 	const heads = group("head");
 	return [...group("base")].flatMap(([key, base]): [number[], number[]][] => {
 		const head = heads.get(key);
@@ -126,7 +119,10 @@ function bestOf(candidates: readonly number[], head: number, sides: { base: Side
 /** Below 0.5: another operation. */
 function similarity(base: ModelLayer | undefined, head: ModelLayer | undefined): number {
 	if (base === undefined || head === undefined || operationClass(base) !== operationClass(head)) return 0;
-	const dims = (layer: ModelLayer) => layer.outputs.map((tensor) => tensor.dims.join("x")).join(",");
-	const same = [dims(base) === dims(head), base.weights?.elements === head.weights?.elements, base.nodes.length === head.nodes.length];
+	const same = [
+		outputDims(base) === outputDims(head),
+		base.weights?.elements === head.weights?.elements,
+		base.nodes.length === head.nodes.length,
+	];
 	return 0.5 + 0.1 * same.filter(Boolean).length;
 }

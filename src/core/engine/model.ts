@@ -1,6 +1,7 @@
 // An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it works for.
+
+import { groupBy, numberRepeats } from "../group.ts";
 import type { OnnxGraph } from "../onnx/model.ts";
-import { groupBy } from "./group.ts";
 import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";
 
 export interface ModelLayer extends EngineLayer {
@@ -29,7 +30,7 @@ export interface EngineFiles {
 export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel {
 	const timed = timesByLayer(profiles);
 	const known = (info?.layers ?? []).filter(({ name }) => !/ \[profile [1-9]\d*\]$/.test(name.slice(-20)) || timed.has(`0 ${name}`));
-	const layers = keyed(known, ({ name }) => name).map(([key, layer]) => ({ ...layer, timesMs: take(timed, key) }));
+	const layers = numberRepeats(known, ({ name }) => name).map(([key, layer]) => ({ ...layer, timesMs: take(timed, key) }));
 	const timedOnly = [...timed].map(([key, timesMs]) => ({ ...nameOnly(key.slice(key.indexOf(" ") + 1)), timesMs }));
 	const regions = foreignNodes(graph);
 	const resolved = [...layers, ...timedOnly].map((layer, index) => ({ ...layer, index, nodes: nodesOf(layer, regions), owner: null }));
@@ -37,21 +38,10 @@ export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel
 	return { detail, io: info?.io ?? [], profiles: profiles.length, layers: attach(resolved) };
 }
 
-/** Names may repeat; their order distinguishes them. */
-function keyed<Entry>(entries: readonly Entry[], nameOf: (entry: Entry) => string): [key: string, entry: Entry][] {
-	const seen = new Map<string, number>();
-	return entries.map((entry) => {
-		const name = nameOf(entry);
-		const before = seen.get(name) ?? 0;
-		seen.set(name, before + 1);
-		return [`${before} ${name}`, entry];
-	});
-}
-
 function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {
 	const times = new Map<string, number[]>();
 	for (const [at, { layers }] of profiles.entries()) {
-		for (const [key, { averageMs }] of keyed(layers, ({ name }) => name)) {
+		for (const [key, { averageMs }] of numberRepeats(layers, ({ name }) => name)) {
 			const own = times.get(key) ?? Array.from({ length: profiles.length }, () => 0);
 			own[at] = Number.isFinite(averageMs) ? Math.max(0, averageMs) : 0;
 			times.set(key, own);

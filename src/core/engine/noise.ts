@@ -1,6 +1,7 @@
 // How much of a component's change may be noise: from repeated profiles, and from the components that did not change.
 import { median } from "../stats/quantile.ts";
 import { tCritical } from "../stats/student-t.ts";
+import { meanOf } from "./model.ts";
 
 export interface TimedChange {
 	/** Means of single profiles, milliseconds: the n-th of both arms ran one after the other. */
@@ -30,16 +31,13 @@ const fewUnchanged = 4;
 /** Spread of a layer's mean between profiles where nothing else is known. */
 const assumedShare = 0.03;
 
-const mean = (values: readonly number[]): number =>
-	values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-
 export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	const commonFactor = factorOf(changes.filter(({ isUnchanged }) => isUnchanged));
 	const rows = changes.map((change) => {
 		const pairs = Math.min(change.baseMs.length, change.headMs.length);
 		const differences = Array.from({ length: pairs }, (_, at) => (change.headMs[at] ?? 0) - (change.baseMs[at] ?? 0) * commonFactor);
-		const timeMs = (mean(change.baseMs) + mean(change.headMs)) / 2;
-		const ms = mean(change.headMs) - mean(change.baseMs) * commonFactor;
+		const timeMs = (meanOf(change.baseMs) + meanOf(change.headMs)) / 2;
+		const ms = meanOf(change.headMs) - meanOf(change.baseMs) * commonFactor;
 		return { ...change, ms, timeMs, differences, scale: 1 };
 	});
 	const typicalMs = median(rows.flatMap(({ timeMs }) => (timeMs > 0 ? [timeMs] : []))) || 1;
@@ -100,7 +98,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	const robust = (values: readonly number[]) =>
 		Math.sqrt(
 			0.5 * (1.4826 * median(values.map(Math.abs))) ** 2 +
-				0.5 * mean(values.map((one) => Math.min(one * one, (6 * median(values.map(Math.abs))) ** 2))),
+				0.5 * meanOf(values.map((one) => Math.min(one * one, (6 * median(values.map(Math.abs))) ** 2))),
 		);
 	const known = [between, within].filter((values) => values.length >= fewUnchanged);
 	if (known.length === 0) return null;
@@ -118,7 +116,9 @@ function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: 
 
 /** Enough components, nearly all of them to the same side, by about the same factor. */
 function factorOf(unchanged: readonly TimedChange[]): number {
-	const ratios = unchanged.flatMap(({ baseMs, headMs }) => (mean(baseMs) > 1e-3 && mean(headMs) > 0 ? [mean(headMs) / mean(baseMs)] : []));
+	const ratios = unchanged.flatMap(({ baseMs, headMs }) =>
+		meanOf(baseMs) > 1e-3 && meanOf(headMs) > 0 ? [meanOf(headMs) / meanOf(baseMs)] : [],
+	);
 	if (ratios.length < 8) return 1;
 	const middle = median(ratios);
 	const spread = 1.4826 * median(ratios.map((ratio) => Math.abs(ratio - middle)));

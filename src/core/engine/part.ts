@@ -3,6 +3,7 @@ import type { EnginePart } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { type PartFacts, timeOf } from "./facts.ts";
 import { rooflineOf } from "./gpus.ts";
+import { takesTime } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
 
 /** Of all groups together. */
@@ -13,7 +14,7 @@ export function partOf(facts: readonly PartFacts[], layers: readonly ModelLayer[
 	const meanMs = facts.every(({ timesMs }) => timesMs.length === 0) ? null : total(timeOf);
 	const precision = facts.find(({ precisions }) => precisions.length > 0)?.precisions[0];
 	const roofline = meanMs === null ? null : rooflineOf({ bytes, operations, precision: precision ?? null, timeMs: meanMs }, gpu);
-	const working = layers.filter(({ kind }) => kind !== "noop" && kind !== "shape");
+	const working = layers.filter(takesTime);
 	return {
 		kernels: total(({ kernels }) => kernels.length) ?? 0,
 		reformats: total(({ reformats }) => reformats.length) ?? 0,

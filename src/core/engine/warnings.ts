@@ -1,8 +1,9 @@
 // What a reader of a build must know: fusions that the change broke, islands of fp32, quantisation that came to nothing.
+
+import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
-import { cleanName } from "../text/escape.ts";
+import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { groupBy } from "./group.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 const wide = new Set(["fp32", "tf32"]);
@@ -11,7 +12,7 @@ const narrow = new Set(["int8", "fp8", "int4", "fp4"]);
 const mostNamed = 3;
 
 function named(labels: readonly string[]): string {
-	const shown = labels.slice(0, mostNamed).map((label) => `\`${cleanName(label, 60).replaceAll("`", "'")}\``);
+	const shown = labels.slice(0, mostNamed).map((label) => quoted(label, 60));
 	return `${shown.join(", ")}${labels.length > mostNamed ? ` and ${labels.length - mostNamed} more` : ""}`;
 }
 

@@ -1,5 +1,5 @@
 // The bytes that a layer moves and the operations that it computes, from the shapes and formats that its engine states.
-import type { EngineLayer, LayerTensor } from "./layer.ts";
+import { type EngineLayer, type LayerTensor, takesTime } from "./layer.ts";
 
 const bitsOf: Readonly<Record<string, number>> = {
 	fp32: 32,
@@ -47,7 +47,7 @@ export function weightBytes({ weights }: Pick<EngineLayer, "weights">): number {
 
 /** Every input read once, every output written once; null where a shape is open. */
 export function bytesMoved(layer: EngineLayer): number | null {
-	if (layer.kind === "noop" || layer.kind === "shape") return 0;
+	if (!takesTime(layer)) return 0;
 	const sizes = [...layer.inputs, ...layer.outputs].map(tensorBytes);
 	if (sizes.length === 0 || sizes.includes(null)) return null;
 	return sizes.reduce<number>((sum, size) => sum + (size ?? 0), weightBytes(layer));

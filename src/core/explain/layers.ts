@@ -2,6 +2,7 @@
 
 import { engineFingerprint, unnumbered } from "../engine/fingerprint.ts";
 import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
+import { numberRepeats } from "../group.ts";
 import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 
@@ -55,16 +56,6 @@ export function movedMost(changes: readonly LayerChange[], most: number): LayerC
 		.filter(({ changeMs }) => changeMs !== 0)
 		.sort((a, b) => Math.abs(b.changeMs) - Math.abs(a.changeMs))
 		.slice(0, most);
-}
-
-export function numberRepeats<Entry>(entries: readonly Entry[], nameOf: (entry: Entry) => string): [key: string, entry: Entry][] {
-	const seen = new Map<string, number>();
-	return entries.map((entry) => {
-		const name = nameOf(entry);
-		const before = seen.get(name) ?? 0;
-		seen.set(name, before + 1);
-		return [`${before} ${name}`, entry];
-	});
 }
 
 const maxLayers = 2000;

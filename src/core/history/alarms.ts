@@ -1,4 +1,5 @@
 // From the shifts of all chains to alarms: series that step together are one, each has a start and one of four causes.
+import { groupBy } from "../group.ts";
 import { median } from "../stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
 import type { Chain, Series } from "./series.ts";
@@ -70,7 +71,7 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	const byStart = groupBy(shifts, ({ start }) => start);
 	const alarms = [...byStart].map(([start, own]) => {
 		const sorted = [...own].sort((left, right) => surprise(right.shift) - surprise(left.shift));
-		// A method touches every engine, also those that nobody changed.
+		// A method touches every engine, also unchanged ones.
 		const first = sorted.find(({ cause }) => cause === "method") ?? sorted.find(({ cause }) => cause === "change") ?? sorted[0];
 		return {
 			...{ start, shifts: sorted },
@@ -167,47 +168,6 @@ function hostKey({ made, run }: Point, runs: readonly Run[]): string {
 function pinDeviation(point: Point, medians: ReadonlyMap<string, number>, runs: readonly Run[]): number | null {
 	const usual = medians.get(hostKey(point, runs));
 	return usual === undefined || Number.isNaN(point.baseNs) ? null : Math.log(point.baseNs / usual);
-}
-
-/** Pairs that scatter so much more than usual were disturbed. */
-const disturbedTimes = 2.5;
-
-/** What each night was about where it was not quiet: of its alarm, else of the pin's own times, the method and the pairs. */
-export function causesOfNights({ runs, chains }: Series, { alarms, gains }: Pick<Findings, "alarms" | "gains">): Map<number, Cause> {
-	const causes = new Map<number, Cause>();
-	const { moves, scatters } = nightFigures(chains, runs);
-	for (const [run, values] of scatters) if (median(values) > disturbedTimes) causes.set(run, "noise");
-	for (const [run, { method }] of runs.entries())
-		if (run > 0 && changedWords(runs[run - 1]?.method, method).length > 0) causes.set(run, "method");
-	for (const [run, values] of moves) if (Math.abs(median(values)) > minPinMove) causes.set(run, "host");
-	for (const { start, cause } of [...gains, ...alarms]) causes.set(start, cause);
-	return causes;
-}
-
-/** Of each night, over all that was timed: how far the pins moved, and how much more than usual their pairs scattered. */
-function nightFigures(chains: readonly Chain[], runs: readonly Run[]): Record<"moves" | "scatters", Map<number, number[]>> {
-	const [moves, scatters] = [new Map<number, number[]>(), new Map<number, number[]>()];
-	const add = (to: Map<number, number[]>, run: number, value: number): void => void to.set(run, [...(to.get(run) ?? []), value]);
-	for (const chain of chains.filter(({ metric }) => metric === "latency" || metric === "control")) {
-		const medians = medianTimes(chain, runs);
-		const usual = median(chain.points.map(({ pairSd }) => pairSd).filter((sd) => !Number.isNaN(sd)));
-		for (const point of chain.points) {
-			const move = pinDeviation(point, medians, runs);
-			if (move !== null) add(moves, point.run, move);
-			if (!Number.isNaN(point.pairSd) && usual > 0) add(scatters, point.run, point.pairSd / usual);
-		}
-	}
-	return { moves, scatters };
-}
-
-function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-	const groups = new Map<Key, Item[]>();
-	for (const item of items) {
-		const group = groups.get(keyOf(item));
-		if (group === undefined) groups.set(keyOf(item), [item]);
-		else group.push(item);
-	}
-	return groups;
 }
 
 /** Chains whose newest point stood out and was not measured again yet: only fresh pairs decide. */

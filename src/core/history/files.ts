@@ -119,7 +119,7 @@ function compactMonth(
 	runs: readonly (NamedRecord & { path: string })[],
 ): { file: HistoryFile; remove: string[] } | null {
 	const earlier = text === undefined ? null : readPackedTable(parse(text));
-	// A month that cannot be read is somebody's: nothing is written over it.
+	// A month that cannot be read may hold records of others: it is never overwritten.
 	if (text !== undefined && earlier === null) return null;
 	const kept = (earlier?.names ?? []).map((name, at) => ({ name, record: recordAt(earlier as Table, at) }));
 	const names = new Set(kept.map(({ name }) => name));

@@ -112,13 +112,12 @@ function factsOf(workload: WorkloadResult, build: BuildRecord | undefined, { arm
 	const recipe = build?.recipe === undefined ? undefined : Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
 	const ms = shownMs(workload, arm);
 	const [power, perSecond] = [workload.gpu?.[arm]?.powerW, workload[arm]?.throughputPerSecond];
-	const layers = workload.layers?.[arm];
+	const fingerprint = workload.layers?.[arm]?.fingerprint;
 	const text: Partial<Record<keyof EngineFacts, string | undefined>> = {
 		model: build?.modelSha256,
 		recipe: recipe === undefined ? undefined : hash(JSON.stringify(recipe)),
 		plan: build?.engineSha256,
-		// With too many layers only the slowest are kept, and which these are changes from run to run.
-		structure: layers == null || layers.layers.length < layers.count ? undefined : hash(structureText(layers.layers)),
+		structure: fingerprint === undefined ? undefined : hash(`${fingerprint.structure} ${fingerprint.tactics}`),
 	};
 	const numbers: Partial<Record<keyof EngineFacts, number | null | undefined>> = {
 		ns: ms === undefined ? undefined : ms * 1e6,
@@ -131,15 +130,6 @@ function factsOf(workload: WorkloadResult, build: BuildRecord | undefined, { arm
 		...Object.entries(text).flatMap(([key, value]) => (value === undefined ? [] : [[key, value.slice(0, hashDigits)]])),
 		...Object.entries(numbers).flatMap(([key, value]) => (value == null ? [] : [[key, Math.round(value)]])),
 	]);
-}
-
-/** What an engine is made of, apart from its weights. */
-export function structureText(
-	layers: readonly { name: string; type?: string | null; precision?: string | null; tactic?: string | null }[],
-): string {
-	return layers
-		.map(({ name, type, precision, tactic }) => JSON.stringify([name, type ?? null, precision ?? null, tactic ?? null]))
-		.join("\n");
 }
 
 /** The worst of all cases, by output and metric. A similarity is kept as its distance from 1, so that smaller is better. */

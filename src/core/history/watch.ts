@@ -24,7 +24,7 @@ export interface Watched {
 	references: readonly { from: number; level: number; sd: number }[];
 }
 
-/** Newer points may be of a change that nobody noticed yet. */
+/** Newer points may already include an unnoticed change. */
 const embargoDays = 7;
 /** Points until a chain is watched, and how many its reference is made of. */
 const fewest = 10;
@@ -236,7 +236,7 @@ function accept({ at, state, points }: Step): null {
 	return null;
 }
 
-/** These levels are the reference until the points after them tell it better; the noise stays meanwhile. */
+/** These levels are the reference until later points give a better one; the noise is kept until then. */
 function settle(state: State, at: number, levels: readonly number[]): void {
 	const { noise } = state;
 	if (noise !== null) state.noise = { ...noise, level: median(levels), error: noise.sd / Math.sqrt(levels.length) };

@@ -18,7 +18,7 @@ export interface Took {
 export interface Forecast {
 	stage(kind: string, items: number, nowMs: number): void;
 	item(label: string, nowMs: number): void;
-	/** How much of the item at hand is done, 0 to 1. */
+	/** How much of the current item is done, 0 to 1. */
 	share(share: number, nowMs: number): void;
 	done(nowMs: number): void;
 	leftMs(nowMs: number): number;

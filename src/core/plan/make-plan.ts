@@ -22,7 +22,7 @@ export interface PlanInput {
 	isScheduled?: boolean;
 	/** The backend in use where it is known; else the config's, and TensorRT for `auto`, as the slower. */
 	backend?: BackendKind;
-	/** Of earlier runs and of the models at hand. */
+	/** Of earlier runs and of these models. */
 	known?: Known;
 }
 

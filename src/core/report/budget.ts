@@ -45,7 +45,7 @@ const steps: readonly Step[] = [
 ];
 
 export interface Budget {
-	/** UTF-16 units and UTF-8 bytes alike may not be more. */
+	/** A limit on both UTF-16 units and UTF-8 bytes. */
 	limit: number;
 }
 

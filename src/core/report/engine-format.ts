@@ -1,15 +1,11 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
 import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
-import { cleanName } from "../text/escape.ts";
+import { cleanName, quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
 import { type LayerUnit, layerUnit } from "./layer-format.ts";
 
 export const mostRows = 5;
-
-export function quoted(name: string, maxChars = 90): string {
-	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
-}
 
 /** All figures of a comparison in one unit. */
 export function unitOf({ rows, account }: EngineDiff): LayerUnit {

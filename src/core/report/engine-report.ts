@@ -2,7 +2,7 @@
 
 import type { EngineAlone } from "../engine/alone.ts";
 import type { EngineDiff, EngineRow, EngineSummary } from "../schema/result.ts";
-import { jsonText } from "../text/escape.ts";
+import { jsonText, quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 import {
@@ -11,7 +11,6 @@ import {
 	headlineOf,
 	mostRows,
 	partTexts,
-	quoted,
 	repeatText,
 	rowSentence,
 	unchangedSentence,

@@ -51,7 +51,7 @@ export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "golde
 		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
 	if (calibrated) return shorten(inertText(`Calibrate ${what}`), maxTitleChars);
 	const isFirst = goldens.every(({ before }) => before === null);
-	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} anew`), maxTitleChars);
+	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} again`), maxTitleChars);
 }
 
 export function goldenCommitMessage(pull: GoldenPull): string {

@@ -41,7 +41,7 @@ export function wrapText(text: string, columns: number): string[] {
 	return line === "" ? lines : [...lines, line];
 }
 
-/** Cuts the middle out, because names of one list tend to begin and end alike. */
+/** Cuts the middle out, because names of one list tend to share their beginning and end. */
 export function fitText(text: string, columns: number): string {
 	if (textWidth(text) <= columns) return text;
 	const end = firstThatFit([...text].reverse(), Math.floor((columns - 1) / 2))

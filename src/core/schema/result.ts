@@ -580,16 +580,16 @@ export interface EngineSummary {
 		[k: string]: number;
 	};
 }
-/** ONNX nodes whose layers changed; blocks that changed alike share a row. */
+/** ONNX nodes whose layers changed; blocks that changed in the same way share a row. */
 export interface EngineRow {
 	label: string;
 	/**
-	 * The groups of nodes that changed alike.
+	 * The groups of nodes that changed in the same way.
 	 *
 	 * @maxItems 2000
 	 */
 	members: string[];
-	/** Groups of the base that were alike before. */
+	/** Groups of the base that had the same shape before. */
 	of: number;
 	base: EnginePart | null;
 	head: EnginePart | null;

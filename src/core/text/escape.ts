@@ -30,6 +30,11 @@ export function cleanName(text: string, maxChars = 80): string {
 	return clean === "" ? "(no name)" : shorten(clean, maxChars);
 }
 
+/** A name between backticks, which Markdown and the terminal both show as code. */
+export function quoted(name: string, maxChars = 90): string {
+	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
+}
+
 const htmlEntities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /** For text and quoted attributes of HTML. */

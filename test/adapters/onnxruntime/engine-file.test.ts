@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 const external = (location: string, path: string | null) => ({ location, path, neededBytes: 4, problem: null });
 
-it("placeModel does not change when the model is written anew", async () => {
+it("placeModel does not change when the model is written again", async () => {
 	const engine = await placeModel(modelAt(join(folder, "m.onnx")), engines);
 	writeFileSync(join(folder, "m.onnx"), "another");
 	expect(readFileSync(engine.path, "utf8")).toBe("model");

@@ -45,7 +45,7 @@ function work(progress: Progress): void {
 	progress.done("2 of 2 engines built");
 }
 
-it("terminalProgress draws one line anew and leaves the stage's summary", () => {
+it("terminalProgress draws one line again and leaves the stage's summary", () => {
 	const out = stream(100);
 	work(terminalProgress(out, { color: false, clock: manualTime().clock }));
 	const drawn = out.text.split("\r\u001b[2K");

@@ -1,4 +1,4 @@
-// The inputs of a golden that is there, taken again to record it anew.
+// The inputs of a golden that is there, reused to record it again.
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

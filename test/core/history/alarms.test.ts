@@ -39,7 +39,7 @@ it("alarms of a history find creep, steps and a golden that strays, put each dow
 	expect(Math.max(...score.delays.creep.map((delay) => delay ?? 99))).toBeLessThanOrEqual(15);
 	expect(Math.max(...score.delays.step.map((delay) => delay ?? 99))).toBeLessThanOrEqual(2);
 	expect(score).toMatchObject({ falseAlarms: 0, blamed: 0 });
-	expect(score.right / score.labelled).toBeGreaterThanOrEqual(0.95);
+	expect(score.right / score.explained).toBeGreaterThanOrEqual(0.95);
 	expect(score.levelError).toBeLessThanOrEqual(0.002);
 });
 

@@ -27,16 +27,15 @@ it("the record of a result gives the same record by whatever way the result come
 	expect(sources[0]).not.toBe(sources[2]);
 });
 
-it("the record of a result has a structure only where all layers are known", () => {
-	const layer = { name: "conv", type: "kgen", precision: "fp16", tactic: "t", meanMs: 1, share: 1 };
-	const withLayers = (count: number, tactic: string) => {
-		const arm = { iterations: 10, count, totalMs: 1, layers: [{ ...layer, tactic }] };
+it("the record of a result has the structure and the kernels of an engine only where its layers are known in detail", () => {
+	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
+		const arm = { iterations: 10, count: 0, totalMs: 1, layers: [], ...(fingerprint === undefined ? {} : { fingerprint }) };
 		const workload = buildWorkload({ layers: { base: arm, head: arm } });
 		return recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.structure;
 	};
-	expect(withLayers(2, "t")).toBeUndefined();
-	expect(withLayers(1, "t")).toMatch(/^[0-9a-f]{12}$/);
-	expect(withLayers(1, "t")).not.toBe(withLayers(1, "u"));
+	expect(structureOf()).toBeUndefined();
+	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
+	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(structureOf({ structure: "s", tactics: "u" }));
 });
 
 it("the record of a result counts the joules of one inference", () => {

@@ -55,9 +55,9 @@ function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
 const first: RecordedGolden = { ...golden, before: null, change: null };
 
 it.each<[string, readonly RecordedGolden[]]>([
-	["Record the golden of net anew", [golden]],
+	["Record the golden of net again", [golden]],
 	["Record the golden of net", [first]],
-	["Record 2 goldens anew", [golden, { ...first, model: "other" }]],
+	["Record 2 goldens again", [golden, { ...first, model: "other" }]],
 	["Record 2 goldens", [first, { ...first, model: "other" }]],
 ])("the title is %j", (title, goldens) => {
 	expect(goldenPullTitle({ goldens })).toBe(title);

@@ -8,7 +8,7 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Linux: VmHWM, which starts anew with the program; ru_maxrss would count the parent that we were forked from.
+ * Linux: VmHWM, which is reset when a program starts; ru_maxrss would count the parent that we were forked from.
  * Elsewhere ru_maxrss, which Node gives in kilobytes.
  */
 export function peakMemoryBytes(): number | null {

@@ -15,7 +15,7 @@ import type { CommandAnswer } from "./custom.ts";
 export interface CaseRef {
 	manifest: GoldenManifest;
 	caseId: string;
-	/** The case of that id, where it is at hand: a set may have thousands. */
+	/** The case of that id, where it is loaded: a set may have thousands. */
 	golden?: GoldenCase;
 	model: string;
 	engine: string;

@@ -60,7 +60,7 @@ interface Flip {
 	wanted: readonly number[];
 	found: readonly number[];
 	flat(index: number): number;
-	/** Of one element over another, by their flat indices; null: of the values that are at hand. */
+	/** Of one element over another, by their flat indices; null: of the values given. */
 	leadOf: ((flat: number, over: number) => number) | null;
 }
 

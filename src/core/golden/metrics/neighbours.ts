@@ -1,4 +1,4 @@
-// Whether embeddings have the same nearest neighbours among each other, and rank all others alike.
+// Whether embeddings have the same nearest neighbours among each other, and rank all others in the same order.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount } from "../tensor/tensor.ts";

@@ -43,7 +43,7 @@ export function makePool(
 	return { rows, tensors, axes: batch?.axes ?? new Map() };
 }
 
-/** Rows of golden cases, as many as are alike in all other sizes; null where they do not match. */
+/** Rows of golden cases, as many as match in all other sizes; null where they do not match. */
 export function poolOf(
 	subject: ProbeSubject,
 	batch: Batch | null,
@@ -103,7 +103,7 @@ function isAlike(subject: ProbeSubject, batch: Batch, { first, other }: { first:
 	});
 }
 
-/** A batch of rows by their place in the pool, which begins anew where it ends. */
+/** A batch of rows by their place in the pool, which wraps around at the end. */
 export function composeBatch(pool: Pool, rows: readonly number[]): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	const places = rows.map((row) => row % pool.rows);
@@ -123,7 +123,7 @@ function isSameRow(pool: Pool, left: number, right: number): boolean {
 	});
 }
 
-/** A row that is not the one at `row`; null where all are alike. Searched from `from` on. */
+/** A row that is not the one at `row`; null where all are equal. Searched from `from` on. */
 export function otherRow(pool: Pool, row: number, from: number): number | null {
 	for (let step = 0; step < pool.rows; step += 1) {
 		const candidate = (from + step) % pool.rows;

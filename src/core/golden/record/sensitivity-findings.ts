@@ -12,7 +12,7 @@ import type { Weakness } from "./weaknesses.ts";
 
 export interface TrialFacts {
 	record: SensitivityRecord;
-	/** null: the model is not at hand. */
+	/** null: the model is not available. */
 	graph: OnnxGraph | null;
 	reference: RunOutputs;
 	least: LeastShares;

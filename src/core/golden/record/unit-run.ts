@@ -6,7 +6,7 @@ import type { LabelledRun, RunOutputs } from "./noise-floor.ts";
 import { guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts } from "./scales.ts";
 
-/** Native ONNX Runtime and WebAssembly differ by this in the scores of a YOLOv8 (root mean square), from 1e-6 to 0.1 alike. */
+/** Native ONNX Runtime and WebAssembly differ by this in the scores of a YOLOv8 (root mean square), whether they are 1e-6 or 0.1. */
 const unit = 2 ** -24;
 /** Values that stay below it are no scores: their scale is another than 1. */
 const minPeak = 0.01;

@@ -69,7 +69,7 @@ export function watchSet(ref: SetRef): SetWatch | null {
 	};
 }
 
-/** The verdict on cases that are all at hand; null as of watchSet. */
+/** The verdict on cases that are all loaded; null as of watchSet. */
 export function judgeSet(ref: SetRef, cases: readonly { golden: GoldenCase; sides: SetSides | null }[]): GoldenVerdict | null {
 	const watch = watchSet(ref);
 	for (const { golden, sides } of cases) watch?.see(golden, sides);

@@ -17,7 +17,7 @@ export interface PreflightContext {
 	tensorrt?: string;
 	/** What the engine is to be built in. */
 	precision?: Precision;
-	/** Sizes of symbolic dimensions; absent where no configuration is at hand. */
+	/** Sizes of symbolic dimensions; absent where there is no configuration. */
 	dims?: Readonly<Record<string, DimRange>>;
 	/** Inputs whose whole shape the configuration gives. */
 	shapedInputs?: readonly string[];

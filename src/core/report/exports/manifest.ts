@@ -29,34 +29,13 @@ export function renderManifest(result: Result): string {
 }
 
 function engineOf(build: BuildRecord, result: Result) {
-	const {
-		model,
-		engine,
-		part,
-		precision,
-		engineSha256,
-		engineBytes,
-		enginePath,
-		modelSha256,
-		recipe,
-		durationMs,
-		fromCache = false,
-	} = build;
+	const { model, engine, part, precision, engineSha256, engineBytes, recipe, durationMs } = build;
 	const verdicts = result.golden.filter((verdict) => engineKey(verdict) === engineKey(build));
 	return {
-		...{
-			model,
-			engine,
-			part,
-			precision,
-			engineSha256,
-			engineBytes,
-			file: enginePath?.replace(/^.*\/engines\//, ""),
-			onnxSha256: modelSha256,
-			recipe,
-			durationMs,
-			fromCache,
-		},
+		...{ model, engine, part, precision, engineSha256, engineBytes },
+		file: build.enginePath?.replace(/^.*\/engines\//, ""),
+		onnxSha256: build.modelSha256,
+		...{ recipe, durationMs, fromCache: build.fromCache ?? false },
 		goldens: [...new Set(verdicts.flatMap(({ golden }) => golden ?? []))],
 		goldenCases: caseVerdicts(verdicts).map((verdict) => ({ case: verdict.case, state: verdict.state })),
 	};

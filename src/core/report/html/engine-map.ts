@@ -1,4 +1,4 @@
-// A map of what changed: each area is the size of a change, slower and faster alike, so that what is gone is seen as well.
+// A map of what changed: each area is the size of a change, slower or faster, so that removed layers are seen as well.
 import type { EngineRow } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { changeText } from "../engine-format.ts";

@@ -1,6 +1,7 @@
 // Why an engine changed: the sentence, the table, and pictures of the same rows.
 import type { EngineDiff, EngineRow } from "../../schema/result.ts";
-import { accountSentence, changeText, headlineOf, quoted, repeatText, unchangedSentence, unitOf, workTexts } from "../engine-format.ts";
+import { quoted } from "../../text/escape.ts";
+import { accountSentence, changeText, headlineOf, repeatText, unchangedSentence, unitOf, workTexts } from "../engine-format.ts";
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { changeMap } from "./engine-map.ts";

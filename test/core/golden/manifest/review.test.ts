@@ -101,8 +101,8 @@ it("reviewGolden reports the reason only if it belongs to this change, and its a
 			"No author is named.",
 		],
 	});
-	const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained anew.", author: "Ann" }));
-	expect(said).toMatchObject({ reason: "Trained anew.", author: "Ann", weakened: [], notes: ["It was recorded from another model."] });
+	const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained again.", author: "Ann" }));
+	expect(said).toMatchObject({ reason: "Trained again.", author: "Ann", weakened: [], notes: ["It was recorded from another model."] });
 });
 
 it("reviewGolden puts what moved furthest first and keeps the list short", () => {

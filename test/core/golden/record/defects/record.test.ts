@@ -169,7 +169,7 @@ describe("the record of the trial", () => {
 		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
 	});
 
-	it("the record of the trial tries the outputs anew without counting twice", () => {
+	it("the record of the trial tries the outputs again without counting twice", () => {
 		const found = tryOutputDefects(trialOf(cases, limits(2, 2)));
 		const once = withOutputDefects(record, found);
 		expect(withOutputDefects(once, found)).toEqual(once);
