@@ -1,6 +1,6 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
 import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
-import { cleanName, quoted } from "../text/escape.ts";
+import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
 import { type LayerUnit, layerUnit } from "./layer-format.ts";
