@@ -4,7 +4,7 @@ import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
 import { type Constants, constantNamed, constantsIn } from "../constants.ts";
 import type { FindingCode } from "../finding-codes.ts";
-import type { InspectedModel, OnnxInitializer, OnnxNode } from "../model.ts";
+import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
 import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
@@ -57,25 +57,27 @@ export interface Subject {
 /** A rule returns its findings about the subject; it never throws. */
 export type Rule = (subject: Subject) => Finding[];
 
+type Facts = Omit<Subject, "model" | "context" | "tensorrt">;
+
+/** A model is inspected for each of its engines, and described: what its file alone says is found once. */
+const factsByModel = new WeakMap<OnnxModel, Facts>();
+
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
-	const scopes = scopesOf(model.onnx);
+	const facts = factsByModel.get(model.onnx) ?? factsOf(model.onnx);
+	factsByModel.set(model.onnx, facts);
+	return { model, context, tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null, ...facts };
+}
+
+function factsOf(model: OnnxModel): Facts {
+	const scopes = scopesOf(model);
 	const constants = constantsIn(scopes);
 	const [graph] = scopes;
-	const nothing: StaticShapes = { shapes: new Map(), values: new Map(), faults: [], stopped: [] };
-	const types = inferTypes(model.onnx, scopes, constants);
-	return {
-		model,
-		context,
-		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
-		scopes,
-		constants,
-		types,
-		read: readNames(scopes),
-		static:
-			graph === undefined
-				? nothing
-				: inferShapes(model.onnx, graph, { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() }),
-	};
+	const types = inferTypes(model, scopes, constants);
+	const shaped =
+		graph === undefined
+			? { shapes: new Map(), values: new Map(), faults: [], stopped: [] }
+			: inferShapes(model, graph, { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() });
+	return { scopes, constants, types, read: readNames(scopes), static: shaped };
 }
 
 interface FindingInit {
