@@ -82,7 +82,7 @@ export interface CodeHost {
 	deleteComment(id: number): Promise<ApiResult<object>>;
 	/** Minimises a comment as outdated. */
 	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
-	/** Our check run of this name and external id on a commit. */
+	/** Our check run of this name and external id on a commit, or one that an earlier attempt of its run left open. */
 	findCheckRun(wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">): Promise<ApiResult<{ found: HostedCheckRun | null }>>;
 	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
 	/** Annotations are added to those that are there. */

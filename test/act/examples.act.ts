@@ -25,6 +25,20 @@ describe("pull-request.yml", () => {
 		expect(github.state.comments[0]?.body).toContain("❌");
 	});
 
+	test("says on the pull request that the gate's job ended without a result", async () => {
+		const repository = makeRepository([good, changed], change);
+		const edit = (text: string): string => text.replace("      - id: gate\n", "      - run: exit 1\n$&");
+		const { run, github } = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: pullPayload(repository),
+			repository,
+			edit,
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"], lost: ["failure"] });
+		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("left no result")]);
+		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
+	});
+
 	test("gives a fork's code no machine", async () => {
 		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
@@ -81,7 +95,7 @@ describe("what `trtgate init` writes", () => {
 		};
 		const repository = makeRepository([begin, start], change);
 		const name = ".github/workflows/trtgate.yml";
-		const text = readFileSync(join(repository.folder, name), "utf8").replace(/trtgate@v\S+/, `trtgate@${"0".repeat(40)}`);
+		const text = readFileSync(join(repository.folder, name), "utf8").replace(/(trtgate(?:\/report)?)@v\S+/g, `$1@${"0".repeat(40)}`);
 		const { run, github } = await runExample("pull-request.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
 		});
@@ -320,7 +334,7 @@ describe("the composite action", () => {
 			"        env:",
 			"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
 		];
-		const edit = (text: string): string => text.replace(/^ {6}- uses: trtgate\/trtgate@(.*)$/m, steps.join("\n"));
+		const edit = (text: string): string => text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)$/m, steps.join("\n"));
 		const { run, github } = await runExample("pull-request.yml", {
 			event: "pull_request",
 			payload: pullPayload(repository),
@@ -345,7 +359,7 @@ describe("the cache", () => {
 		const { run, github } = await runExample("pull-request.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository },
 			path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
-			edit: (text) => text.replace(/^ {6}- uses: trtgate\/trtgate@.*$/m, "$&\n        with:\n          cache: true"),
+			edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*$/m, "$&\n        with:\n          cache: true"),
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual(["engines", "timing"]);

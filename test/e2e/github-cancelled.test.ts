@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { pullRequest } from "../support/event-payloads.ts";
-import { armFiles, artifactFiles, expectTidy, openPlay, type Play, type Played } from "../support/github-play.ts";
+import { armFiles, artifactFiles, expectTidy, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
 import type { AtEnd } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 import { until } from "../support/until.ts";
@@ -25,27 +25,36 @@ function livingIn(folder: string): { pid: number; words: string }[] {
 interface Cancelled {
 	signals: readonly NodeJS.Signals[];
 	fault: ReplayFault;
+	/** The runner itself is gone: nothing runs after main. */
+	isLost?: boolean;
 }
 
+const earlierComment = `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${"c".repeat(40)} -->\n## An earlier commit\n`;
+
 /** The pull request's job is cancelled while trtexec does not answer. */
-async function cancel({ signals, fault }: Cancelled, atEnd: AtEnd): Promise<{ play: Play; played: Played }> {
+async function cancel(
+	{ signals, fault, isLost = false }: Cancelled,
+	atEnd: AtEnd,
+): Promise<{ play: Play; played: Played; job: PlayedJob }> {
 	const play = await openPlay(atEnd);
 	const base = play.commit(armFiles("wrong-head", "base"), { ref: "refs/heads/main" });
 	const head = play.commit(armFiles("wrong-head", "head"), { onto: base });
 	const merge = play.merge({ number: 7, base, head });
+	if (isLost) play.github.addComment({ issue: 7, body: earlierComment, author: "github-actions[bot]" });
+	const job: PlayedJob = {
+		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge", runId: 4711 },
+		replay: { comparison: "wrong-head", faults: [fault] },
+	};
+	const isShown = (): boolean =>
+		play.github.state.checkRuns.some(({ status }) => status === "in_progress") &&
+		(!isLost || play.github.state.comments.some(({ body }) => body.includes("is being measured")));
 	const hangs = join(play.root, "runner", "replay-bin", "state", "hangs");
 	const played = await play.run({
-		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
-		replay: { comparison: "wrong-head", faults: [fault] },
+		...job,
 		env: { RUNNER_TRACKING_ID: "github_1" },
-		more: { onStart: (pid) => void until(() => existsSync(hangs) && isShown(play)).then(() => sendAll(pid, signals)) },
+		more: { onStart: (pid) => void until(() => existsSync(hangs) && isShown()).then(() => sendAll(pid, signals)), post: !isLost },
 	});
-	return { play, played };
-}
-
-/** The check run is in progress, from the start on. */
-function isShown({ github }: Play): boolean {
-	return github.state.checkRuns.some(({ status }) => status === "in_progress");
+	return { play, played, job };
 }
 
 /** The runner waits seven seconds between them; the program hears them one by one all the same. */
@@ -95,5 +104,25 @@ describe.concurrent("a cancelled job", () => {
 		expect(comments.map(({ body }) => body)).toEqual(isKilled ? [expect.stringContaining("killed before it could write a result")] : []);
 		expect(readdirSync(played.out).filter((name) => name.endsWith(".lock"))).toEqual([]);
 		expectTidy(play, played);
+	});
+
+	it("a lost runner's check run and comment end with the next job of the run, which has no result to report", async ({
+		expect,
+		onTestFinished,
+	}) => {
+		const lost: Cancelled = { signals: ["SIGKILL"], fault: { step: "build", do: "hang" }, isLost: true };
+		const { play, job } = await cancel(lost, onTestFinished);
+		for (const { pid } of livingIn(play.root)) process.kill(pid, "SIGKILL");
+		const { checkRuns, comments } = play.github.state;
+		expect(checkRuns).toMatchObject([{ status: "in_progress" }]);
+		expect(comments.map(({ body }) => body)).toEqual([expect.stringContaining("is being measured")]);
+		const { run } = await play.run({ ...job, action: "report" });
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		expect(checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
+		const [{ body } = { body: "" }, ...more] = comments;
+		expect(more).toEqual([]);
+		expect(body).not.toMatch(/being measured|An earlier commit/);
+		expect(body).toMatch(/run:4711 [\s\S]*left no result/);
+		expect(play.github.state.violations).toEqual([]);
 	});
 });

@@ -212,7 +212,7 @@ it("report/ in the run that measured updates its comment in the next run, and fi
 it("report/ in the run that measured reports that no part arrived", async () => {
 	const place = await openPlace();
 	const run = await reportSameRun(place, {});
-	expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
+	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
 	expect(run.annotations[0]?.message).toContain("no artifact trtgate");
 });
 

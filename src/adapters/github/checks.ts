@@ -20,7 +20,8 @@ export function checkCalls(calls: Calls): CheckCalls {
 				parse: parseCheckRuns,
 			});
 			if (answer.state === "failed") return answer;
-			return { state: "done", found: answer.value.find((run) => run.externalId === externalId) ?? null };
+			const attempts = answer.value.filter((run) => runOf(run.externalId) === runOf(externalId));
+			return { state: "done", found: attempts.find((run) => run.externalId === externalId) ?? attempts.find((run) => run.isOpen) ?? null };
 		},
 		createCheckRun: (draft) => createCheckRun(calls, draft),
 		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
@@ -34,13 +35,18 @@ export function checkCalls(calls: Calls): CheckCalls {
 	};
 }
 
+/** Attempts of one run follow each other: an earlier one that is still open has died. */
+function runOf(externalId: string): string {
+	return externalId.slice(0, externalId.lastIndexOf("/"));
+}
+
 type Found = ApiResult<{ found: HostedCheckRun }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
 	const { send, place } = calls;
 	const answer = await send({
 		route: "POST /repos/{owner}/{repo}/check-runs",
-		parameters: { ...place, head_sha: draft.sha, external_id: draft.externalId, ...parametersOf(draft, 0) },
+		parameters: { ...place, head_sha: draft.sha, ...parametersOf(draft, 0) },
 		permission,
 		parse: parseCheckRun,
 	});
@@ -66,9 +72,10 @@ async function sendBatches(
 	}
 }
 
-function parametersOf({ name, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft, from: number) {
+function parametersOf({ name, externalId, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft, from: number) {
 	return {
 		name,
+		external_id: externalId,
 		...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
 		...(detailsUrl === undefined ? {} : { details_url: detailsUrl }),
 		output: {

@@ -9,7 +9,8 @@ import { type ReportInputs, readReportInputs } from "../../adapters/github/input
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
-import { ConfigError, usageError } from "../../core/errors.ts";
+import { recordError } from "../../core/error-record.ts";
+import { type ConfigError, ToolError, usageError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
@@ -23,7 +24,7 @@ import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
-import { reportNoResult } from "../publish/publish-no-result.ts";
+import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
@@ -61,7 +62,9 @@ async function report(): Promise<number> {
 		temp: environment.temp ?? tmpdir(),
 		log,
 	});
-	if (parts.length === 0 && expected === undefined) throw noParts(inputs.artifact);
+	const outFolder = join(environment.workspace ?? terminal.cwd, inputs.out);
+	const reporting = { inputs, run, subject, outFolder };
+	if (parts.length === 0 && expected === undefined) return reportNoParts(reporting);
 	const headCommits = await commitsOfChange(parts, subject);
 	const result = mergeResults(parts, {
 		...(expected === undefined ? {} : { expected }),
@@ -69,12 +72,11 @@ async function report(): Promise<number> {
 		version,
 		files: [...reportList],
 	});
-	const outFolder = join(environment.workspace ?? terminal.cwd, inputs.out);
 	const files = fileStore();
 	await files.makeFolder(outFolder);
 	await writeReport(result, outFolder, files);
 	log(renderTerminal(result, { color: false, columns: 120 }));
-	await show(result, { inputs, run, subject, outFolder });
+	await show(result, reporting);
 	return conclude(result, inputs, subject);
 }
 
@@ -88,23 +90,37 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject): P
 	return confirmed;
 }
 
-async function show(result: Result, { inputs, run, subject, outFolder }: Reporting): Promise<void> {
+async function show(result: Result, reporting: Reporting): Promise<void> {
+	const { inputs, run, subject, outFolder } = reporting;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
-	const context = {
-		// Of two reports the one of the later measurement is the newer.
-		run: { ...run, runId: subject.run.id, runAttempt: subject.run.attempt },
-		event: eventOf(subject),
-		// A name that the next report does not mistake for a part.
-		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
-		outFolder,
-	};
+	const context = contextOf(reporting);
 	// The comment is found again by the config's path, which a result could forge.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
 	const shown = await publishRun(named, context, githubPublisher(run, inputs, readEnvironment().temp));
 	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null) notice(`No comment: ${subject.why}.`, { title: "trtgate" });
 	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
+}
+
+function contextOf({ inputs, run, subject, outFolder }: Reporting): Unmeasured {
+	return {
+		// Of two reports the one of the later measurement is the newer.
+		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
+		event: eventOf(subject),
+		// A name that the next report does not mistake for a part.
+		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
+		outFolder,
+		temp: readEnvironment().temp,
+		configPath: inputs.config,
+	};
+}
+
+/** A runner that died leaves its check run in progress, and its comment outdated. */
+async function reportNoParts(reporting: Reporting): Promise<number> {
+	const fault = noParts(reporting.inputs.artifact);
+	await publishNoResult([recordError(fault)], contextOf(reporting));
+	return reportNoResult(fault);
 }
 
 /** The event for publishing: the change as GitHub reports it. Our token may write even for a fork's change. */
@@ -130,10 +146,12 @@ function notInAWorkflow(): ConfigError {
 	);
 }
 
-function noParts(prefix: string): ConfigError {
-	return new ConfigError({
-		code: "result-invalid",
-		message: `The run has no artifact ${prefix} or ${prefix}-… with a ${reportFiles.result} in it.`,
-		details: { fix: "Look at the logs of its jobs, and give the same `artifact` to the gate and to the report." },
+function noParts(prefix: string): ToolError {
+	return new ToolError({
+		code: "part-missing",
+		message: `The run left no result: it has no artifact ${prefix} or ${prefix}-… with a ${reportFiles.result} in it.`,
+		details: {
+			fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the same `artifact` to the gate and to the report.",
+		},
 	});
 }

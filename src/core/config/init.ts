@@ -114,13 +114,9 @@ export function withStarterGolden(config: string, golden: string): string | null
 }
 
 export interface WorkflowOptions {
-	/** Path of the config; trtgate.yml is the action's default. */
-	configPath?: string;
 	/** Of the release that writes it; where it is not known, its version is named. */
 	commit?: string | undefined;
 	version?: string;
-	/** Labels of the runner; GitHub's own has no GPU, and the gate falls back to ONNX Runtime there. */
-	runsOn?: readonly string[];
 }
 
 /** Names the commit of a release. */
@@ -128,48 +124,49 @@ export function pinCommand(version: string): string {
 	return `git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v${version}^{}'`;
 }
 
-/** By its commit: a tag can be moved. */
-const checkout = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1";
-
-/** Least rights: it reads the repository, and comments on the pull request. */
-export function starterWorkflow(options: WorkflowOptions): string {
-	const labels = options.runsOn ?? ["ubuntu-latest"];
-	const runsOn = labels.length === 1 ? (labels[0] ?? "") : `[${labels.join(", ")}]`;
-	const { version = "0.1.0", commit } = options;
-	const lines = [
-		"# Compares the engines of a pull request with those of the branch that it goes into. More to copy: workflows-examples.",
-		"name: trtgate",
-		"on:",
-		"  pull_request:",
-		"permissions: {}",
-		"concurrency:",
-		"  # A new push ends the run of the one before.",
-		`  group: trtgate-${expression("github.ref")}`,
-		"  cancel-in-progress: true",
-		"jobs:",
-		"  gate:",
-		"    name: engine gate",
-		"    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu]; read docs/security.md first.",
-		`    runs-on: ${runsOn}`,
-		"    timeout-minutes: 60",
-		"    permissions:",
-		"      contents: read",
-		"      pull-requests: write # the comment",
-		"      checks: write # the check run",
-		"    steps:",
-		`      - uses: ${checkout}`,
-		"        with:",
-		"          # The base is a commit of the history.",
-		"          fetch-depth: 0",
-		"          persist-credentials: false",
-		...(commit === undefined ? [`      # Put the commit here that this names: ${pinCommand(version)}`] : []),
-		`      - uses: trtgate/trtgate@${commit === undefined ? `v${version}` : `${commit} # v${version}`}`,
-		...(options.configPath === undefined ? [] : ["        with:", `          config: ${JSON.stringify(options.configPath)}`]),
-	];
-	return `${lines.join("\n")}\n`;
-}
-
-/** What GitHub fills in. */
-function expression(text: string): string {
-	return `\${{ ${text} }}`;
+/** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved. */
+export function starterWorkflow({ version = "0.1.0", commit }: WorkflowOptions): string {
+	const todo = commit === undefined ? `      # Put the commit here and below that this names: ${pinCommand(version)}\n` : "";
+	const pin = commit === undefined ? `v${version}` : `${commit} # v${version}`;
+	const rights = "      pull-requests: write # the comment\n      checks: write # the check run";
+	return `# Compares the engines of a pull request with those of the branch that it goes into. More to copy: workflows-examples.
+name: trtgate
+on:
+  pull_request:
+permissions: {}
+concurrency:
+  # A new push ends the run of the one before.
+  group: trtgate-\${{ github.ref }}
+  cancel-in-progress: true
+jobs:
+  gate:
+    name: engine gate
+    # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu]; read docs/security.md first.
+    runs-on: ubuntu-latest
+    timeout-minutes: 60
+    permissions:
+      contents: read
+${rights}
+    outputs:
+      outcome: \${{ steps.gate.outputs.outcome }}
+    steps:
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          # The base is a commit of the history.
+          fetch-depth: 0
+          persist-credentials: false
+${todo}      - id: gate
+        uses: trtgate/trtgate@${pin}
+  # Only where the gate ended without an outcome: its runner was lost, or a step before trtgate failed.
+  lost:
+    name: after a lost runner
+    needs: gate
+    if: failure() && needs.gate.outputs.outcome == ''
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    permissions:
+${rights}
+    steps:
+      - uses: trtgate/trtgate/report@${pin}
+`;
 }

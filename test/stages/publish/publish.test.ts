@@ -223,6 +223,12 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 	await openCheckRun("starting", next.plan, next.codeHost);
 	await concludeUnmeasured("Cancelled", next);
 	expect(github.state.checkRuns[1]).toMatchObject({ status: "completed", conclusion: "cancelled", title: "Cancelled" });
+	// Its runner dies, and the run is tried again; a run beside it may be alive.
+	await openCheckRun("starting", planFor(3), shown.codeHost);
+	await publish(passing, { ...planFor(3), run: { id: 3, attempt: 2 } }, shown.codeHost);
+	await openCheckRun("starting", planFor(4), shown.codeHost);
+	await publish(passing, planFor(5), shown.codeHost);
+	expect(github.state.checkRuns.slice(2).map(({ conclusion }) => conclusion)).toEqual(["success", null, "success"]);
 	expect(github.state.violations).toEqual([]);
 });
 
