@@ -5,7 +5,7 @@ import { firstArms } from "../src/core/compare/schedule.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
 import type { Arm, PerfRun, VerdictKind } from "../src/core/schema/result.ts";
 
-interface Random {
+export interface Random {
 	/** Uniform in [0, 1). */
 	uniform(): number;
 	/** Standard normal. */
@@ -13,7 +13,7 @@ interface Random {
 }
 
 /** Mulberry32, and Box and Muller's transform: enough for error rates of a few per mille. */
-function seededRandom(seed: number): Random {
+export function seededRandom(seed: number): Random {
 	let state = seed >>> 0;
 	let spare: number | null = null;
 	const uniform = () => {

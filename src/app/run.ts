@@ -145,11 +145,14 @@ function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] 
 
 async function buildEngines({ prepared, input, facts, ports }: RunContext): Promise<BuiltEngine[]> {
 	const engines: BuiltEngine[] = [];
+	const isLucky = facts.backend.kind === "tensorrt";
+	if (!isLucky && input.config.measure.rebuilds > 1) facts.notes.push(noLuck);
 	const building = {
 		models: prepared.models,
 		findings: facts.findings,
 		strict: input.config.preflight.strict,
 		sharesUnchanged: unchangedMode(input) !== "rebuild",
+		rebuilds: isLucky ? input.config.measure.rebuilds : 1,
 		outFolder: input.outFolder,
 		timeoutMs: input.config.measure.buildTimeoutMs,
 	};
@@ -163,6 +166,8 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;
 }
+
+const noLuck = "measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so each arm was built once.";
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));

@@ -18,6 +18,8 @@ export interface BuiltEngine {
 	/** The ONNX file that it came from. */
 	model: ModelOnDisk;
 	assets?: EngineAssets;
+	/** More builds of the same model, none on the kernel timings of another. */
+	rebuilds?: readonly BuiltEngine[];
 }
 
 export interface BuildJob {

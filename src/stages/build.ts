@@ -15,6 +15,8 @@ export interface BuildInput {
 	strict: boolean;
 	/** One engine serves both arms where base and head have the same model and settings. */
 	sharesUnchanged: boolean;
+	/** How often each arm is built; above 1, on no shared kernel timings. */
+	rebuilds: number;
 	/** Absolute folder of the output. */
 	outFolder: string;
 	timeoutMs: number;
@@ -41,7 +43,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
 		const base = prepared.arm === "head" && input.sharesUnchanged ? ofBase.get(prepared.spec.id) : undefined;
 		const isShared = base !== undefined && isUnchanged(base.prepared, prepared);
-		const result = isShared ? shareWithHead(base.result) : await buildOne(prepared, input, ports);
+		const result = isShared ? shareWithHead(base.result) : await buildAll(prepared, input, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
@@ -66,20 +68,46 @@ function shareWithHead({ record, engine }: Built): Built {
 	return engine === undefined ? { record: shared } : { record: shared, engine: { ...engine, arm: "head", record: shared } };
 }
 
-async function buildOne(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
+/** Whether this base is likely to serve the head too: then nothing is timed, and more builds would show nothing. */
+function servesHead(prepared: Buildable, { models, sharesUnchanged }: BuildInput): boolean {
+	const other = models.find(({ arm, spec }) => arm !== prepared.arm && spec.id === prepared.spec.id);
+	return sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
+}
+
+/** Every build counts its kernel timings anew, so that their scatter is that of any two builds. */
+async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
+	const times = servesHead(prepared, input) ? 1 : input.rebuilds;
+	const each = { ...input, rebuilds: times };
+	const first = await buildOne(prepared, each, ports);
+	if (first.engine === undefined) return first;
+	const rebuilds: BuiltEngine[] = [];
+	const notes = [...(first.record.notes ?? [])];
+	for (let number = 2; number <= times; number += 1) {
+		ports.progress.detail(`build ${number} of ${times}`);
+		const { engine, record } = await buildOne(prepared, { ...each, suffix: `-build${number}` }, ports);
+		if (engine !== undefined) rebuilds.push(engine);
+		else notes.push(`Build ${number} of ${times} failed: ${record.failure?.title ?? record.state}.`);
+	}
+	if (times > 1) notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
+	const record = { ...first.record, ...(notes.length > 0 ? { notes } : {}) };
+	return { record, engine: { ...first.engine, record, ...(rebuilds.length > 0 ? { rebuilds } : {}) } };
+}
+
+async function buildOne(prepared: Buildable, input: BuildInput & { suffix?: string }, ports: BuildPorts): Promise<Built> {
+	const { suffix = "" } = input;
 	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
-	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}`;
+	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}${suffix}`;
 	const record = await buildOrRefuse(ports.backend, {
 		spec: prepared.spec,
 		arm: prepared.arm,
 		model: prepared.model,
 		...(prepared.assets === undefined ? {} : { assets: prepared.assets }),
 		engineFolder,
-		cacheFolder: `${input.outFolder}/cache`,
-		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}.log`,
+		...(input.rebuilds > 1 ? {} : { cacheFolder: `${input.outFolder}/cache` }),
+		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}${suffix}.log`,
 		timeoutMs: input.timeoutMs,
 		onPhase: (phase, share) => ports.progress.detail(phase, share),
 	});

@@ -72,6 +72,12 @@ export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
 	return arm === "base" && timed.base ? timed.base : timed.head;
 }
 
+/** An arm's builds take turns, pair by pair. Undefined where it has but one. */
+function buildAt({ timed, pair }: PairJob, arm: Arm): number | undefined {
+	const { rebuilds } = engineOf(timed, arm);
+	return rebuilds === undefined ? undefined : pair % (rebuilds.length + 1);
+}
+
 function samplesOf(job: PairJob, index: number): string {
 	const order = String(job.order + index).padStart(3, "0");
 	return `raw/${folderName(job.timed.workload.id)}/${order}-pair${job.pair}-${armAt(job, index)}.f64`;
@@ -79,16 +85,20 @@ function samplesOf(job: PairJob, index: number): string {
 
 function runJob(job: PairJob, index: number): MeasureJob {
 	const { timed, outFolder, common } = job;
+	const arm = armAt(job, index);
+	const engine = engineOf(timed, arm);
 	return {
 		...common,
-		engine: engineOf(timed, armAt(job, index)),
+		engine: engine.rebuilds?.[(buildAt(job, arm) ?? 0) - 1] ?? engine,
 		samplesPath: `${outFolder}/${samplesOf(job, index)}`,
 		logPath: `${outFolder}/logs/measure-${folderName(timed.workload.id)}-${job.order + index}.log`,
 	};
 }
 
 function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
-	const common = { arm: armAt(job, index), pair: job.pair, order: job.order + index, wallMs: result.wallMs };
+	const arm = armAt(job, index);
+	const build = buildAt(job, arm);
+	const common = { arm, pair: job.pair, ...(build === undefined ? {} : { build }), order: job.order + index, wallMs: result.wallMs };
 	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
 	const summary = summarize(result.samplesMs);
 	if (summary === null) return { ...common, state: "unusable", reason: "its samples are empty or not finite" };

@@ -104,6 +104,23 @@ it("a recorded comparison builds and verifies one engine for both arms of an unc
 	expect(run.stdout).toContain("Same model and settings");
 });
 
+it("a recorded comparison of rebuilds puts the luck of builds into the interval, and says so", async () => {
+	const luck = { base: [1, 1.004, 0.996], head: [1, 1.03, 1.012] };
+	const { result, out } = await compare({ comparison: "same-model", luck }, (config) =>
+		config.replace("unchanged-models: rebuild", "unchanged-models: rebuild, rebuilds: 3"),
+	);
+	const builds = readdirSync(join(out, "logs")).filter((name) => name.startsWith("build-"));
+	expect(builds).toHaveLength(6);
+	expect(existsSync(join(out, "cache"))).toBe(false);
+	expect(result.builds[1]?.notes?.join(" ")).toContain("Built 3 times, without shared kernel timings");
+	const [row] = result.workloads;
+	expect(row).toMatchObject({ verdict: "inconclusive", latency: { builds: { count: 3 } } });
+	expect(row?.latency.builds?.sd).toBeGreaterThan(0.005);
+	for (const { pair, build } of row?.runs ?? []) expect(build).toBe(pair % 3);
+	for (const name of ["report.html", "report.md"])
+		expect(readFileSync(join(out, name), "utf8")).toMatch(/[Bb]uilds of the same model differ by ±1\.\d %/);
+});
+
 it("a recorded comparison builds both arms on one timing cache, reports it, and keeps logs, layers and digests", async () => {
 	const { result, out } = await compare({ comparison: "same-model" });
 	const [base, head] = result.builds;

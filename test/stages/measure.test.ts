@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
-import type { BuiltEngine, MeasureResult } from "../../src/ports/backend.ts";
+import type { BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";
 import { type Measured, measure } from "../../src/stages/measure.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
@@ -28,7 +28,7 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 }
 
 async function measureOne(
-	answer: (arm: Arm, nth: number) => MeasureResult,
+	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
 	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean; figure?: "median" | "fastest" } = {},
 ) {
 	const backend = fakeBackend(answer);
@@ -72,6 +72,22 @@ it("measure lets the arms of a pair take turns on a CPU, without a pilot, and re
 	expect(row.latency.pairs).toBe(5);
 	expect(measured.runs.map(({ order }) => order)).toEqual(measured.runs.map((_, index) => index));
 	expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
+});
+
+it("measure lets the builds of an arm take turns, pair by pair, and the verdict counts how they differ", async () => {
+	const one = timed();
+	const rebuilds = (arm: Arm) => [2, 3].map((number) => ({ ...engine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
+	const luck: Record<string, number> = { "/head2": 1.01, "/base3": 1.008 };
+	const head = { ...one.head, rebuilds: rebuilds("head") };
+	const base = { ...one.base!, rebuilds: rebuilds("base") };
+	const { row } = await measureOne((_, nth, job) => steadyRun(wobble(nth) * (luck[job.engine.path] ?? 1)), {
+		timed: { ...one, head, base },
+	});
+	for (const { pair, build } of row.runs) expect(build).toBe(pair % 3);
+	expect(row.latency.builds?.count).toBe(3);
+	expect(row.latency.builds?.sd).toBeGreaterThan(0.003);
+	const middle = row.runs.filter(({ arm, build }) => arm === "head" && build === 1).map(({ medianMs }) => medianMs ?? 0);
+	expect(Math.min(...middle)).toBeGreaterThan(1.008);
 });
 
 it("measure stops at the first look that decides", async () => {

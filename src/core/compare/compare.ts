@@ -39,7 +39,9 @@ function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
 function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure: Figure): Pair[] {
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
-		return other === undefined ? [] : [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN }];
+		if (other === undefined) return [];
+		const builds = run.build === undefined && other.build === undefined ? {} : { builds: { base: run.build ?? 0, head: other.build ?? 0 } };
+		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, ...builds }];
 	});
 }
 

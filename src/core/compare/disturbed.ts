@@ -1,4 +1,5 @@
 // Which pairs something disturbed, decided without looking at which arm was slow.
+import { groupBy } from "../group.ts";
 import { median } from "../stats/quantile.ts";
 import type { Pair } from "./noise.ts";
 
@@ -16,6 +17,13 @@ function centre({ base, head }: Pair): number {
 	return (Math.log(base) + Math.log(head)) / 2;
 }
 
+/** By how much each pair's centre lies above the middle of those with the same builds: a slow build is no disturbance. */
+function aboveMiddle(pairs: readonly Pair[]): number[] {
+	const key = ({ builds }: Pair): string => `${builds?.base} ${builds?.head}`;
+	const middles = new Map([...groupBy(pairs, key)].map(([builds, own]) => [builds, median(own.map(centre))]));
+	return pairs.map((pair) => centre(pair) - (middles.get(key(pair)) ?? 0));
+}
+
 /**
  * The pairs without those that something disturbed: other programs and throttled clocks only add time, so a pair whose two
  * runs together took far longer than the other pairs says nothing about the change. Only the geometric mean of both runs
@@ -26,11 +34,10 @@ function centre({ base, head }: Pair): number {
  */
 export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 	if (pairs.length < minPairs) return pairs;
-	const centres = pairs.map(centre);
-	const middle = median(centres);
-	const sd = perMedianDeviation * median(centres.map((value) => Math.abs(value - middle)));
-	const limit = middle + Math.max(maxSds * sd, minExcess);
-	const counting = pairs.filter((_, index) => (centres[index] ?? 0) <= limit);
+	const excess = aboveMiddle(pairs);
+	const sd = perMedianDeviation * median(excess.map(Math.abs));
+	const limit = Math.max(maxSds * sd, minExcess);
+	const counting = pairs.filter((_, index) => (excess[index] ?? 0) <= limit);
 	return pairs.length - counting.length > pairs.length / 3 ? pairs : counting;
 }
 

@@ -4,6 +4,8 @@
 export interface Pair {
 	base: number;
 	head: number;
+	/** Which build of the model each run had, where an arm has several. */
+	builds?: { base: number; head: number };
 }
 
 /** Sum of squared deviations of the logarithms, and how many of them are free. */

@@ -1,9 +1,10 @@
 // The verdict on speed: pairs of runs in, a verdict with its uncertainty out.
 import { BugError } from "../errors.ts";
-import type { Comparison, Interval } from "../schema/result.ts";
+import type { Arm, Comparison, Interval } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
+import { type BuildError, buildError } from "./builds.ts";
 import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
 import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
@@ -51,9 +52,21 @@ function intervalOf(logs: readonly number[], p: number): LogChange | null {
 	return { estimate: sample.mean, low: sample.mean - half, high: sample.mean + half };
 }
 
+/** The wider of two intervals: that of the pairs, and that of the builds, which more pairs of the same builds do not narrow. */
+function widened(change: LogChange, builds: BuildError | null, p: number): LogChange {
+	const half = builds === null ? 0 : tCritical(p, builds.df) * builds.error;
+	const { estimate, low, high } = change;
+	return half <= (high - low) / 2 ? change : { estimate, low: estimate - half, high: estimate + half };
+}
+
+function luckOfBuilds({ spread }: BuildError, change: LogChange, minimalEffect: number): string {
+	const found = formatPercent(toFraction(change.estimate), { sign: true });
+	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds of each arm), so a change of ${found} may be the luck of a build; more builds (measure.rebuilds) show it; ${openRange(change, Math.log1p(minimalEffect))}`;
+}
+
 /** Geometric means of both arms over the pairs that count: their ratio is the estimate. */
-function levelsOf(pairs: readonly Pair[]): Pair {
-	const level = (arm: keyof Pair) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
+function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
+	const level = (arm: Arm) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
 	return { base: level("base"), head: level("head") };
 }
 
@@ -117,6 +130,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
  * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
  * - unchanged: the whole interval lies within ± minimal effect.
  * - inconclusive: anything else, fewer pairs than the first look, and pairs set aside that lean to one arm.
+ * Where the arms have several builds, how these differ is in the interval too.
  * - not-comparable: a value is not a finite time above 0. missing: no pairs.
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
@@ -132,19 +146,24 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	const aside = pairs.filter((pair) => !counted.includes(pair));
 	const levels = { ...blank, ...levelsOf(counted), ...(aside.length > 0 ? { setAside: aside.length } : {}) };
 	const p = nominalP(looks, pairs.length, alpha * share);
-	const change = p === null ? null : intervalOf(logs, p);
-	if (change === null) {
+	const ofPairs = p === null ? null : intervalOf(logs, p);
+	if (ofPairs === null || p === null) {
 		const estimate = toFraction(sampleMean(logs)?.mean ?? 0);
 		return { ...levels, verdict: "inconclusive", reason: tooFew(pairs.length, looks), estimate };
 	}
+	const builds = buildError(counted);
+	const change = widened(ofPairs, builds, p);
 	const decided = decide(change, Math.log1p(minimalEffect));
 	const isFirstLook = nextLook(looks, 0) === pairs.length && nextLook(looks, pairs.length) !== null;
 	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, pairs: pairs.length, isFirstLook }) : null;
 	const verdict = doubt === null ? decided : "inconclusive";
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
 	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
-	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded };
-	return verdict === "inconclusive" ? { ...found, reason: doubt ?? doubtOf(change, pairs, minimalEffect) } : found;
+	const spread = builds === null ? {} : { builds: builds.spread };
+	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded, ...spread };
+	if (verdict !== "inconclusive") return found;
+	const ofBuilds = builds === null || change === ofPairs ? null : luckOfBuilds(builds, change, minimalEffect);
+	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, pairs, minimalEffect) };
 }
 
 function tooFew(pairs: number, looks: readonly number[]): string {

@@ -156,6 +156,8 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
+	/** Builds of each arm. */
+	rebuilds: number;
 	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
 	unchangedModels?: "skip" | "verify" | "rebuild";
 	identicalEngines: "skip" | "measure";

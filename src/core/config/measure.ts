@@ -21,6 +21,7 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		timeoutMs: yield* time("timeout", defaultMeasure.timeoutMs),
 		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
 		threads: yield* pick("threads", file.threads, defaultMeasure.threads),
+		rebuilds: yield* pick("rebuilds", file.rebuilds, defaultMeasure.rebuilds),
 		identicalEngines: yield* pick("identical-engines", file["identical-engines"], defaultMeasure.identicalEngines),
 		cudaGraph: yield* pick("cuda-graph", file["cuda-graph"], defaultMeasure.cudaGraph),
 		transfers: yield* pick("transfers", file.transfers, defaultMeasure.transfers),

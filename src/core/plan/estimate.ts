@@ -85,7 +85,7 @@ function knownMs(step: Step, { known }: Expectation): number | null {
 	return step.kind === "verify" && step.arm === "base" && usual !== null ? 0 : (exact ?? usual);
 }
 
-function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms }: Expectation): number {
+function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms, measure }: Expectation): number {
 	const costs = costsMs[backend];
 	switch (step.kind) {
 		case "prepare":
@@ -93,7 +93,8 @@ function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms }: Ex
 		case "preflight":
 			return preflightMs;
 		case "build":
-			return costs.build * (backend === "tensorrt" && step.arm === "head" && arms > 1 ? secondBuildShare : 1);
+			if (backend === "onnxruntime") return costs.build;
+			return costs.build * (measure.rebuilds > 1 ? measure.rebuilds : step.arm === "head" && arms > 1 ? secondBuildShare : 1);
 		case "verify":
 			return costs.verify + step.cases.length * costs.goldenCase;
 		case "probe":

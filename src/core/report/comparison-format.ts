@@ -41,6 +41,15 @@ export function pairsText({ pairs, setAside }: Comparison): string {
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 
+/** `run noise 0.2 %`, `builds of the same model differ by ±0.5 % (3 of each arm)`: what the interval holds. */
+export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
+	const { builds } = latency;
+	return [
+		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
+		...(builds === undefined ? [] : [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each arm)`]),
+	];
+}
+
 /** The smallest change that is ruled out, rounded up so that the claim is never too strong. */
 export function excludedText(excluded: number): string {
 	return formatPercent(Math.ceil(excluded * 1000 - 1e-9) / 1000);

@@ -451,11 +451,18 @@ export interface Comparison {
 	base?: number;
 	/** The head's level, of the same pairs. */
 	head?: number;
+	builds?: BuildSpread;
 	/** Pairs that were measured and do not count: both runs together were far slower than those of the other pairs, whichever arm it was. */
 	setAside?: number;
 	minimalEffect: number;
 	/** Confidence over all looks, all workloads of the job, and latency and P99 together, e.g. 0.99. */
 	level: number;
+}
+/** Where each arm was built several times (measure.rebuilds): how its builds differ, which is in the interval. */
+export interface BuildSpread {
+	count: number;
+	/** By how much builds of the same model differ, beyond the noise of runs: the standard deviation, as a share. */
+	sd: number;
 }
 export interface ArmStats {
 	runs: number;
@@ -670,6 +677,8 @@ export interface TimedKernel {
 export interface PerfRun {
 	arm: Arm;
 	pair: number;
+	/** Which build of the arm's model it ran, where there are several; 0 is the one that goldens judge. */
+	build?: number;
 	/** Place among all runs of the workload, replaced ones included. */
 	order: number;
 	state: "ok" | "unusable";

@@ -49,6 +49,7 @@ it("docs/configuration.md reports the other defaults", () => {
 		timeout: seconds(defaultMeasure.timeoutMs),
 		"build-timeout": seconds(defaultMeasure.buildTimeoutMs),
 		threads: code(defaultMeasure.threads),
+		rebuilds: code(defaultMeasure.rebuilds),
 		"identical-engines": code(defaultMeasure.identicalEngines),
 		"cuda-graph": code(defaultMeasure.cudaGraph),
 		transfers: code(defaultMeasure.transfers),

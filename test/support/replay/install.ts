@@ -23,6 +23,8 @@ export interface ReplayFault {
 export interface Replay {
 	comparison: "same-model" | "slower-head" | "wrong-head";
 	faults?: readonly ReplayFault[];
+	/** By arm, how much slower than recorded each of its builds is. */
+	luck?: Partial<Record<"base" | "head", readonly number[]>>;
 	/** As the banner has it: `100600`. */
 	version?: string;
 	/** Of the recorded times between lines; 0: none. */

@@ -39,16 +39,24 @@ export function countUp(name) {
 }
 
 /** A plan of ours begins with a line that says which recorded one it stands for. */
-function armOfPlan() {
+function planLoaded() {
 	try {
 		return JSON.parse(
 			readFileSync(at(flags.get("--loadEngine")))
 				.toString("utf8")
 				.split("\n", 1)[0],
-		).arm;
+		);
 	} catch {
-		return "base";
+		return { arm: "base", build: 0 };
 	}
+}
+
+const armOfPlan = () => planLoaded().arm;
+
+/** How much slower than the recorded engine this build of it is. */
+function luckOfPlan() {
+	const { arm, build } = planLoaded();
+	return config.luck?.[arm]?.[build] ?? 1;
 }
 
 /** Whose model it is; where both arms build the same one, or one of a test's own, the base is built first. */
@@ -120,7 +128,8 @@ function caseOfInputs() {
 }
 
 function writePlan(step, path) {
-	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm: step.arm })}\n`);
+	const build = Number(/-build(\d+)\//.exec(path)?.[1] ?? 1) - 1;
+	const line = Buffer.from(`${JSON.stringify({ comparison: config.comparison, arm: step.arm, build })}\n`);
 	const plan = Buffer.alloc(step.wrote[`${step.arm}.plan`]?.bytes ?? 4096);
 	line.copy(plan);
 	writeFileSync(path, plan);
@@ -128,7 +137,9 @@ function writePlan(step, path) {
 
 /** The columns back into the text that trtexec writes. */
 export function renderTimes(times) {
-	const columns = new Map(times.map(([key, values]) => [key, values]));
+	const luck = luckOfPlan();
+	const slowed = (key, values) => (luck !== 1 && key === "computeMs" ? values.map((ms) => ms * luck) : values);
+	const columns = new Map(times.map(([key, values]) => [key, slowed(key, values)]));
 	const column = (key) => (typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key));
 	const keys = times.map(([key]) => key);
 	const rows = column(keys[0]).map((_, row) => `{ ${keys.map((key) => `"${key}" : ${column(key)[row]}`).join(", ")} }`);

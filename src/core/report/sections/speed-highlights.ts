@@ -3,16 +3,12 @@ import type { Result, WorkloadResult } from "../../schema/result.ts";
 import { figureNames, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
-import { changeWithInterval, cleanMessage, limitsText, openRangeText, pairsText } from "../comparison-format.ts";
+import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-format.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
 import { backendOfRow } from "../part-backend.ts";
 import type { SectionHighlights } from "../section.ts";
-
-function noiseText(workload: WorkloadResult): string {
-	return workload.noise.runCv === null ? "" : `, run noise ${formatPercent(workload.noise.runCv)}`;
-}
 
 function levels(workload: WorkloadResult): string {
 	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
@@ -52,7 +48,7 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 			...sentences([
 				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 				replacedText(workload),
-				`${pairsText(workload.latency)}${noiseText(workload)}.`,
+				`${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`,
 				levels(workload) === "" ? null : `${levels(workload)}.`,
 				tailText(workload),
 			]),

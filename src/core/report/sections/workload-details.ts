@@ -3,7 +3,7 @@ import type { Result, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatPercent } from "../../text/units.ts";
-import { changeWithInterval, cleanMessage, pairsText, unchangedText } from "../comparison-format.ts";
+import { changeWithInterval, cleanMessage, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
 import { drawDistribution } from "../html/distribution.ts";
 import { drawGpu } from "../html/gpu-plots.ts";
 import { kernelsPart } from "../html/kernels.ts";
@@ -47,7 +47,7 @@ function basisText(workload: WorkloadResult): string {
 	const { noise, latency, replaced } = workload;
 	return [
 		...(latency.pairs === 0 ? [] : [pairsText(latency)]),
-		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
+		...noiseTexts(workload),
 		...(noise.detectable === null ? [] : [`smallest detectable change ${formatPercent(noise.detectable)}`]),
 		...(replaced === 0 ? [] : [`${counted(replaced, "run")} discarded for a stated reason and measured again`]),
 		shapesText(workload),

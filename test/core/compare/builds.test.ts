@@ -1,0 +1,89 @@
+// How builds of one model differ enters the interval: on recorded builds of an H200, and on the model that the formula assumes.
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { type Random, seededRandom } from "../../../bench/run-model.ts";
+import { buildError } from "../../../src/core/compare/builds.ts";
+import { undisturbed } from "../../../src/core/compare/disturbed.ts";
+import type { Pair } from "../../../src/core/compare/noise.ts";
+import { renderVerdict } from "../../../src/core/compare/sentence.ts";
+import { judgePairs } from "../../../src/core/compare/verdict.ts";
+
+/** Medians of runs in ms, by how they were built, net, build and run; see shared recordings of TensorRT 10.6 on an H200. */
+const recorded = JSON.parse(readFileSync(new URL("../../fixtures/rebuilds/medians.json", import.meta.url), "utf8")) as Record<
+	"own" | "shared",
+	Record<string, number[][]>
+>;
+
+/** Pairs of recorded runs: the base takes the first builds in turn, the head those from `shift` on. */
+function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
+	return Array.from({ length: pairs }, (_, pair) => {
+		const [base, head] = [pair % builds.length, (pair + shift) % builds.length];
+		const run = Math.floor(pair / builds.length);
+		return { base: builds[base]?.[run] ?? 0, head: builds[head]?.[run + 7] ?? 0, builds: { base, head } };
+	});
+}
+
+it.each([
+	// σ_B by numpy: variance of the builds' mean logarithms, less what the runs within builds explain, over both halves of the runs.
+	["own", "encoder-fp16", 0.00486],
+	["own", "resnet50-fp16", 0.00442],
+])("%s timing caches: builds of %s differ by %d, as numpy finds", (cache, net, sd) => {
+	const found = buildError(recordedPairs(recorded[cache as "own"][net] ?? [], 21));
+	expect(found?.df).toBe(4);
+	expect(found?.spread.count).toBe(3);
+	expect(found?.spread.sd).toBeCloseTo(sd, 5);
+});
+
+it("with a shared timing cache builds of the recorded nets differ by less than their runs", () => {
+	for (const builds of Object.values(recorded.shared)) {
+		const pairs = Array.from({ length: 6 }, (_, run) => [0, 1, 2].map((build) => ({ build, ms: builds[build]?.[run] ?? 0 })))
+			.flat()
+			.map(({ build, ms }) => ({ base: ms, head: ms, builds: { base: build, head: build } }));
+		expect(buildError(pairs)?.spread.sd).toBeLessThan(0.001);
+	}
+});
+
+it("a recorded rebuild of the same model is slower for sure with one build of each arm, and inconclusive with three", () => {
+	const builds = recorded.own["encoder-fp16"] ?? [];
+	const alone = Array.from({ length: 14 }, (_, run) => ({ base: builds[0]?.[run] ?? 0, head: builds[2]?.[run] ?? 0 }));
+	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
+	const got = judgePairs(recordedPairs(builds, 15, 1), { minimalEffect: 0.005 });
+	expect(got).toMatchObject({ verdict: "inconclusive", builds: { count: 3 } });
+	expect(renderVerdict(got)).toMatch(
+		/Builds of the same model differ by ±0\.5 % \(3 builds of each arm\), so a change of \S+ % may be the luck of a build/,
+	);
+});
+
+it("a change beyond the luck of builds is found", () => {
+	const pairs = recordedPairs(recorded.own["encoder-fp16"] ?? [], 12).map((pair) => ({ ...pair, head: pair.head * 1.06 }));
+	expect(judgePairs(pairs, { minimalEffect: 0.02 }).verdict).toBe("regressed");
+});
+
+it("a slow build is no disturbance", () => {
+	const pairs = recordedPairs(recorded.own["resnet50-fp16"] ?? [], 12).map((pair) =>
+		pair.builds?.base === 0 ? { ...pair, base: pair.base * 1.1, head: pair.head * 1.1 } : pair,
+	);
+	expect(undisturbed(pairs)).toHaveLength(12);
+	expect(undisturbed(pairs.map(({ base, head }) => ({ base, head })))).toHaveLength(8);
+});
+
+/** A job without a change, its builds with a spread of 0.5 % and its runs with one of 0.1 %. */
+function lottery(random: Random, builds: number, isTold: boolean): Pair[] {
+	const luck = () => Array.from({ length: builds }, () => 0.005 * random.normal());
+	const lucks = { base: luck(), head: luck() };
+	return Array.from({ length: 16 }, (_, pair) => {
+		const build = pair % builds;
+		const ms = (arm: "base" | "head") => Math.exp((lucks[arm][build] ?? 0) + 0.001 * random.normal());
+		return { base: ms("base"), head: ms("head"), ...(isTold ? { builds: { base: build, head: build } } : {}) };
+	});
+}
+
+it.each([2, 3, 5])("%i builds of each arm keep the false alarms within the error of the job, which one build each does not", (builds) => {
+	const random = seededRandom(5);
+	const isFalse = (pairs: Pair[]) => ["regressed", "improved"].includes(judgePairs(pairs, { minimalEffect: 0.003, looks: [16] }).verdict);
+	const share = (make: () => Pair[]) =>
+		Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
+	// Three standard errors above 1 %.
+	expect(share(() => lottery(random, builds, true))).toBeLessThanOrEqual(0.02);
+	expect(share(() => lottery(random, 1, false))).toBeGreaterThan(0.5);
+});
