@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { lockFolder } from "../adapters/files/lock.ts";
+import { lockFolder } from "../adapters/files/store.ts";
 import type { GitAccess } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";

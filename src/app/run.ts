@@ -2,7 +2,7 @@
 import { recordError } from "../core/error-record.ts";
 import { ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
-import { calibrationDue } from "../core/golden/calibrate/due.ts";
+import { calibrationDue } from "../core/golden/calibrate/apply.ts";
 import { changedRecipesNote } from "../core/plan/changed-recipes.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";

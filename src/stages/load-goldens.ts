@@ -1,11 +1,10 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
-
 import { ConfigError } from "../core/errors.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/golden/record/sensitivity.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
-import { wholeSet } from "../core/golden/whole-set/kinds.ts";
+import { wholeSet } from "../core/golden/whole-set/tally.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";

@@ -5,7 +5,7 @@ import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-case
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { unitRun } from "../core/golden/record/unit-run.ts";
-import { isQuantised } from "../core/onnx/quantised.ts";
+import { isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import { twoDigits } from "../core/text/units.ts";

@@ -1,12 +1,10 @@
 // Emulates other precisions on the cases of a golden: how far correct engines of those precisions stray from it.
-
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
 import { type Emulated, emulatedPrecisions, peakToRms, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
 import { measureNoise, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { cutSlice } from "../core/golden/tensor/slice.ts";
-import type { OnnxGraph } from "../core/onnx/model.ts";
-import { isQuantised } from "../core/onnx/quantised.ts";
+import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";

@@ -3,7 +3,7 @@ import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/error-record.ts";
 import { ConfigError } from "../core/errors.ts";
-import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/batches.ts";
+import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/coverage.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";

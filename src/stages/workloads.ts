@@ -2,7 +2,7 @@
 import type { Config, InputConfig } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
-import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/check.ts";
+import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";

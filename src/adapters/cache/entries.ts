@@ -1,11 +1,10 @@
 // Entries of the local cache: files with a manifest, each written completely or not at all.
-
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { makeFolders } from "../process/folder.ts";
+import { makeFolders } from "../process/write-error.ts";
 
 export interface KeptFile {
 	bytes: number;

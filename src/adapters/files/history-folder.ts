@@ -7,8 +7,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import { readInputText } from "../process/input-file.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
-import { lockFolder } from "./lock.ts";
-import { fileStore } from "./store.ts";
+import { fileStore, lockFolder } from "./store.ts";
 
 const maxDepth = 4;
 const maxFiles = 200_000;

@@ -2,11 +2,13 @@
 import { randomBytes } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
 import { inputError, readInput, readInputText } from "../process/input-file.ts";
-import { classifyWriteError, errorCode } from "../process/write-error.ts";
+import { type Lock, tryLock } from "../process/lock-file.ts";
+import { describeOwner, type Owner } from "../process/owner.ts";
+import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 import { hashFile } from "./file-hash.ts";
 
 export function fileStore(): Files {
@@ -57,4 +59,26 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | 
 		if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
 		throw inputError(error, inputKinds.path, path);
 	}
+}
+
+// Keeps two runs from writing into one folder: a lock file that names its owner.
+const lockName = ".trtgate.lock";
+
+/** @throws ConfigError output-busy (naming the owner), output-unwritable; ToolError disk-full. */
+export async function lockFolder(folder: string): Promise<Lock> {
+	const attempt = await tryLock(join(folder, lockName));
+	if (attempt.state === "busy") throw busy(folder, attempt.owner);
+	return attempt.lock;
+}
+
+function busy(folder: string, owner: Owner | null): ConfigError {
+	const who = describeOwner(owner);
+	return new ConfigError({
+		code: "output-busy",
+		message: `The output folder ${folder} is in use by ${who}.`,
+		details: {
+			fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
+			got: who,
+		},
+	});
 }

@@ -2,8 +2,8 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
-import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
+import { makeFolders } from "../process/write-error.ts";
 import { commitOf, refuseForeignOwner, resolveRef } from "./refs.ts";
 import { firstLine, type Git, type GitAccess, gitError, gitIn, slowMs, succeeded } from "./run-git.ts";
 

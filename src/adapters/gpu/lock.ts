@@ -3,9 +3,9 @@ import { chmod, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ToolError } from "../../core/errors.ts";
-import { makeFolders } from "../process/folder.ts";
 import { type Lock, tryLock } from "../process/lock-file.ts";
 import { describeOwner } from "../process/owner.ts";
+import { makeFolders } from "../process/write-error.ts";
 
 export interface GpuLockOptions {
 	/** Absolute, shared by all runners and containers of the machine. */

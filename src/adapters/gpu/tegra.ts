@@ -3,8 +3,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
 import { gpuWindow } from "../../core/telemetry/window.ts";
-import { isGpuDevice, parsePowerMode, parseTegraRelease, type TegraBoard } from "../../formats/tegra/board.ts";
-import { gpuPowerOf, parseTegrastats } from "../../formats/tegra/tegrastats.ts";
+import {
+	gpuPowerOf,
+	isGpuDevice,
+	parsePowerMode,
+	parseTegraRelease,
+	parseTegrastats,
+	type TegraBoard,
+} from "../../formats/tegra/tegrastats.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import { openStream, type Smi, type Stream } from "./nvidia-smi.ts";

@@ -1,11 +1,10 @@
 // Profiles one run with Nsight Systems, separately from timed runs.
-
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
 import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
-import { makeFolders } from "../process/folder.ts";
 import type { Processes } from "../process/processes.ts";
+import { makeFolders } from "../process/write-error.ts";
 
 export interface ProfileJob {
 	/** The run to profile: short, its iterations bounded. */

@@ -10,9 +10,8 @@ import { readOnnx } from "../../formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
 import type { InferResult, InferredCase } from "../../ports/backend.ts";
 import type { EmulationJob, EmulationResult, ReferenceJob } from "../../ports/reference.ts";
-import { makeFolders } from "../process/folder.ts";
 import { readInput } from "../process/input-file.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 import { asFailure } from "./build.ts";
 import { copyExternal } from "./model-copy.ts";
 

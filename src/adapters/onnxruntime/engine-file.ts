@@ -5,8 +5,7 @@ import { copyFile, link, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 
 /** Smaller files are copied, so that a later export into the same file cannot change the engine; larger ones are linked. */
 const copyBelowBytes = 256 * 1024 * 1024;

@@ -5,8 +5,8 @@ import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
-import { makeFolders } from "../process/folder.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
+import { makeFolders } from "../process/write-error.ts";
 import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { badOutput, runWorker, type TaskOf, type WorkerLimits } from "./worker-process.ts";
 

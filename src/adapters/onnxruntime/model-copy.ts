@@ -4,8 +4,7 @@ import { chmod, copyFile, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { nudgeWeights, type WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 
 export interface Copy {
 	path: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceJob } from "../../ports/reference.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
+import { makeFolders } from "../process/write-error.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
 import { asFailure } from "./build.ts";
 import { writeInputs } from "./infer.ts";

@@ -2,7 +2,7 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { Writable } from "node:stream";
-import { makeFolders } from "../process/folder.ts";
+import { makeFolders } from "../process/write-error.ts";
 
 const blockBytes = 512;
 

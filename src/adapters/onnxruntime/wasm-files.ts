@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { ToolError } from "../../core/errors.ts";
-import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError, errorCode } from "../process/write-error.ts";
+import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 import { type PinnedFile, pinnedWasm } from "./pinned.ts";
 
 export interface WasmSource {

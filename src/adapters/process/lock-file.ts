@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolders } from "./folder.ts";
 import { describeSelf, type Owner, parseOwner, stateOfOwner } from "./owner.ts";
-import { classifyWriteError, errorCode } from "./write-error.ts";
+import { classifyWriteError, errorCode, makeFolders } from "./write-error.ts";
 
 export interface Lock {
 	release(): Promise<void>;

@@ -2,8 +2,7 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
-import { makeFolders } from "./folder.ts";
-import { classifyWriteError } from "./write-error.ts";
+import { classifyWriteError, makeFolders } from "./write-error.ts";
 
 export interface LogFile {
 	/** Pauses the source while the disk is behind. */

@@ -1,4 +1,7 @@
 // Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's.
+
+import { mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
@@ -39,4 +42,33 @@ export function classifyWriteError(error: unknown, path: string): unknown {
 export function errorCode(error: unknown): string {
 	if (typeof error !== "object" || error === null || !("code" in error)) return "";
 	return typeof error.code === "string" ? error.code : "";
+}
+
+/** @throws ConfigError output-unwritable, ToolError disk-full. */
+export async function makeFolders(path: string): Promise<void> {
+	try {
+		await makeWithParents(path);
+	} catch (error) {
+		throw classifyWriteError(error, path);
+	}
+}
+
+async function makeWithParents(path: string): Promise<void> {
+	try {
+		await mkdir(path);
+	} catch (error) {
+		if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return;
+		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+		await makeWithParents(dirname(path));
+		await makeOne(path);
+	}
+}
+
+/** Another run may have been faster. */
+async function makeOne(path: string): Promise<void> {
+	try {
+		await mkdir(path);
+	} catch (error) {
+		if (errorCode(error) !== "EEXIST") throw error;
+	}
 }

@@ -4,13 +4,12 @@ import { createFrameDecoder } from "../../formats/worker/frames.ts";
 import { encodeCase, encodeEnd, parseMessage, type WorkerHello, type WorkerMessage } from "../../formats/worker/messages.ts";
 import type { InferCase, InferredCase } from "../../ports/backend.ts";
 import type { Pipes } from "../process/spawn.ts";
-import { fitInput } from "./fit-input.ts";
 
 /** Most cases in flight, and most bytes of their inputs; a single case is always allowed. */
 const maxInFlight = 32;
 const maxBytesInFlight = 64 * 1024 * 1024;
 
-export interface ConversationOptions {
+interface ConversationOptions {
 	cases: readonly InferCase[];
 	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
@@ -33,7 +32,7 @@ export interface Outcome {
 	fault: string | null;
 }
 
-export interface Conversation {
+interface Conversation {
 	talk(pipes: Pipes): void;
 	outcome(): Outcome;
 }
@@ -185,4 +184,22 @@ function encodeFitting(
 	} catch (error) {
 		return `the inputs cannot be sent: ${error instanceof Error ? error.message : String(error)}`;
 	}
+}
+
+/**
+ * TensorRT 8 takes int32 where the ONNX model has int64. Other types are left as they are: the worker refuses them by name.
+ * A returned text explains why a value does not fit.
+ */
+export function fitInput(tensor: Tensor, dtype: string): Tensor | string {
+	if (tensor.dtype !== "int64" || dtype !== "int32") return tensor;
+	const count = tensor.data.length / 8;
+	const from = new DataView(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength);
+	const data = new Uint8Array(count * 4);
+	const to = new DataView(data.buffer);
+	for (let index = 0; index < count; index += 1) {
+		const value = from.getBigInt64(index * 8, true);
+		if (value !== BigInt.asIntN(32, value)) return `holds ${value}, which the engine's int32 does not hold`;
+		to.setInt32(index * 4, Number(value), true);
+	}
+	return { dtype: "int32", shape: tensor.shape, data };
 }

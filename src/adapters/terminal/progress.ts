@@ -1,10 +1,11 @@
 // What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
+
+import { stripVTControlCharacters } from "node:util";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
-import { cleanLine, fitColumns, formatWait } from "./text.ts";
 
 /** The part of a terminal that is used. */
-export interface LineStream {
+interface LineStream {
 	write(text: string): unknown;
 	columns?: number;
 }
@@ -16,7 +17,7 @@ export function silentProgress(): Progress {
 }
 
 /** Calls back as long as the process has other work. */
-export type Ticker = (tick: () => void) => void;
+type Ticker = (tick: () => void) => void;
 
 /** One line that is redrawn during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock; ticker?: Ticker }): Progress {
@@ -169,4 +170,26 @@ export function groupProgress({ out, command }: Pick<StandardStreams, "out" | "c
 			out(`${name}${cleanLine(summary)}\n`);
 		},
 	};
+}
+
+/** One line without control characters or escapes, so that a model's name cannot move the cursor. */
+export function cleanLine(text: string): string {
+	return stripVTControlCharacters(text)
+		.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]+/g, " ")
+		.trim();
+}
+
+/** Cuts to a number of columns, counting a code point as one. */
+export function fitColumns(text: string, columns: number): string {
+	const points = [...text];
+	return points.length <= columns ? text : `${points.slice(0, Math.max(0, columns - 1)).join("")}…`;
+}
+
+/** `2 min 5 s`; in whole seconds. */
+export function formatWait(ms: number): string {
+	const total = Math.max(0, Math.round(ms / 1_000));
+	if (total < 60) return `${total} s`;
+	const minutes = Math.floor(total / 60);
+	if (minutes < 60) return total % 60 === 0 ? `${minutes} min` : `${minutes} min ${total % 60} s`;
+	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -2,7 +2,7 @@
 import { arch, platform } from "node:os";
 import type { BackendFacts } from "../../core/schema/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
-import { boardFingerprint } from "../../formats/tegra/board.ts";
+import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine } from "./build.ts";

@@ -1,14 +1,13 @@
 // Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
-
 import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import { makeFolders } from "../process/folder.ts";
-import { portableFlags } from "./build-notes.ts";
+import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
-import { describePlan } from "./run-files.ts";
+import { portableFlags } from "./failure.ts";
+import { describePlan } from "./run.ts";
 
 export interface CachedBuild {
 	durationMs: number;

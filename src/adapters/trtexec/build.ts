@@ -9,15 +9,13 @@ import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import type { BuildJob } from "../../ports/backend.ts";
-import { makeFolders } from "../process/folder.ts";
+import { makeFolders } from "../process/write-error.ts";
 import { type BuildPlaces, type BuildRequest, buildRequest, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
-import { buildNotes, recipeOf } from "./build-notes.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
-import { asFailure, describeTool, refusalOf, type Unbuildable } from "./failure.ts";
+import { asFailure, buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
-import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { describePlan } from "./run-files.ts";
+import { describePlan, runTrtexec, type TrtexecRun } from "./run.ts";
 
 /** What may be wrong with a build that is one all the same: a golden judges its INT8. */
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);

@@ -1,12 +1,10 @@
 // Finds trtexec (at the given path, on PATH, or in TensorRT's usual folders) and the GPU that it will use.
-
 import { readdir } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
-import type { TegraBoard } from "../../formats/tegra/board.ts";
-import { parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
-import { parseDeviceSection } from "../../formats/trtexec/device.ts";
+import type { TegraBoard } from "../../formats/tegra/tegrastats.ts";
+import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
 import type { Processes } from "../process/processes.ts";
 
 export interface Trtexec {

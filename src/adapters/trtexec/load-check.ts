@@ -6,8 +6,7 @@ import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, runShapes, shapesAt } from "./engine-args.ts";
-import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { inWorkFolder, writeInput } from "./run-files.ts";
+import { inWorkFolder, runTrtexec, type TrtexecRun, writeInput } from "./run.ts";
 
 /**
  * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,

@@ -9,13 +9,11 @@ import { createTimesParser, type ExportTimes, type TimesResult } from "../../for
 import { createPerfLog, type PerfLogFacts } from "../../formats/trtexec/perf-log.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { asFailure, badOutput, failureOf, unsupportedArgs } from "./failure.ts";
-import { runTrtexec, type TrtexecRun } from "./run.ts";
-import { checkPlan, inWorkFolder, writeFilled } from "./run-files.ts";
+import { checkPlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
 

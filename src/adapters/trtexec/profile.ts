@@ -1,5 +1,4 @@
 // Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
-
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolError } from "../../core/errors.ts";
@@ -8,13 +7,11 @@ import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
-import { makeFolders } from "../process/folder.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { asFailure, failureOf, unsupportedArgs } from "./failure.ts";
-import { runTrtexec } from "./run.ts";
-import { inWorkFolder, writeFilled } from "./run-files.ts";
+import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 /** Enough for stable medians of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };

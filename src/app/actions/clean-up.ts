@@ -1,9 +1,8 @@
 // The post step: removes what the main step left, however it ended, and publishes what it did not.
-
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, warning } from "@actions/core";
-import { lockFolder } from "../../adapters/files/lock.ts";
+import { lockFolder } from "../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";

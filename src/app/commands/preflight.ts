@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { usageError } from "../../core/errors.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
-import type { ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
-import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
+import { type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { preflight as findingsOf, type PreflightContext } from "../../core/onnx/preflight.ts";
@@ -13,7 +12,7 @@ import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { parseDims, parseShapes } from "./sizes.ts";
+import { parseDims, parseShapes } from "./init-sizes.ts";
 import { preflightTable } from "./tables.ts";
 
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {

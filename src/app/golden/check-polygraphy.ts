@@ -1,14 +1,13 @@
 // `trtgate golden check --polygraphy`: judges Polygraphy's files as Polygraphy's default comparator does.
-
 import { resolve } from "node:path";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
-import type { Measure } from "../../core/golden/polygraphy/compare-elements.ts";
 import {
 	type ByOutput,
 	type ComparedIteration,
 	type ComparedOutput,
 	judgeRuns,
+	type Measure,
 	type PolygraphySettings,
 	type RunnerResults,
 	type RunsVerdict,

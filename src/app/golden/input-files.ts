@@ -3,14 +3,13 @@ import { readTokenizer, type TextTokenizer } from "../../adapters/files/tokenize
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import { isFloating } from "../../core/golden/tensor/tensor.ts";
+import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { AudioPreprocess, BytesPreprocess, InputPreprocess, Preprocess } from "../../core/schema/golden.ts";
 import { preprocessSound } from "../../formats/audio/preprocess.ts";
 import { readWav } from "../../formats/audio/wav.ts";
-import { tensorOfBytes } from "../../formats/tensor/raw-bytes.ts";
+import { tensorOfBytes } from "../../formats/tensor/decode.ts";
 import type { InputPort } from "./inputs.ts";
 import { formatSizes, isPicture, readPicture } from "./pictures.ts";
 import { kindOf, type Preprocessing, type PreprocessKind } from "./preprocess-file.ts";

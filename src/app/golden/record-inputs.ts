@@ -1,11 +1,9 @@
 // Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource } from "../../core/onnx/input-shapes/bind.ts";
-import { shapeCheck } from "../../core/onnx/input-shapes/check.ts";
+import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
 import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
-import type { Sizes } from "../../core/onnx/input-shapes/search.ts";
-import { describeAttempts, describeChosen, sameSizes } from "../../core/onnx/input-shapes/tried.ts";
+import { describeAttempts, describeChosen, type Sizes, sameSizes } from "../../core/onnx/input-shapes/search.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";

@@ -1,8 +1,7 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { lockFolder } from "../../adapters/files/lock.ts";
-import { fileStore } from "../../adapters/files/store.ts";
+import { fileStore, lockFolder } from "../../adapters/files/store.ts";
 import { log } from "../../adapters/github/log.ts";
 import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";

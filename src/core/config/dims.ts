@@ -2,7 +2,7 @@
 import type { DimFile } from "../schema/config.ts";
 import type { DimRange } from "./config.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { problem, type Resolution, resolveEach } from "./resolution.ts";
+import { problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 export type Dims = Readonly<Record<string, DimRange>>;

@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { defaultGates } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { problem, type Resolution } from "./resolution.ts";
+import { problem, type Resolution } from "./problem.ts";
 import { parseDuration, parseShare } from "./values.ts";
 
 interface Leaf {

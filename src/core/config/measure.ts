@@ -3,7 +3,7 @@ import type { ConfigFile, MeasureFile } from "../schema/config.ts";
 import type { MeasureConfig, RunnerConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { orDefault, problem, type Resolution, resolveEach } from "./resolution.ts";
+import { orDefault, problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName, parseDuration } from "./values.ts";
 
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {

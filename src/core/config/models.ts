@@ -8,7 +8,7 @@ import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { mergeProbes, type ProbesLayer, readProbes } from "./probes.ts";
-import { problem, type Resolution, resolveEach } from "./resolution.ts";
+import { problem, type Resolution, resolveEach } from "./problem.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";

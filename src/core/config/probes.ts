@@ -2,7 +2,7 @@
 import type { ProbesFile } from "../schema/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
-import { problem, type Resolution } from "./resolution.ts";
+import { problem, type Resolution } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 /** The settings of one level; missing keys come from the level around it. */

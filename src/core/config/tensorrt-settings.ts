@@ -4,7 +4,7 @@ import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { childPointer } from "./pointer.ts";
-import { orDefault, problem, type Resolution, resolveEach } from "./resolution.ts";
+import { orDefault, problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkPath, parseSize } from "./values.ts";
 
 export interface EngineFiles {

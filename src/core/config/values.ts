@@ -1,7 +1,7 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
 import { describeGot } from "./expected.ts";
 import { formatName } from "./pointer.ts";
-import { problem, type Resolution } from "./resolution.ts";
+import { problem, type Resolution } from "./problem.ts";
 
 /** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
 const maxDurationMs = 24 * 3_600_000;

@@ -6,8 +6,7 @@ import { didYouMean } from "./did-you-mean.ts";
 import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import type { Problem } from "./problem.ts";
-import { problem, type Resolution, resolveEach } from "./resolution.ts";
+import { type Problem, problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 /** Keys of a workload that are no dimensions. */

@@ -1,10 +1,10 @@
 // Which values an input may hold, by what the model does with them: looks them up, compares them, clips them.
-import { type Constants, constantNamed, constantsIn } from "./constants.ts";
+
 import type { OnnxDim, OnnxModel, OnnxNode } from "./model.ts";
 import { inferShapes } from "./static-shapes/infer.ts";
 import { integerAttribute } from "./static-shapes/operator.ts";
 import { inferTypes } from "./static-shapes/types.ts";
-import { type Scope, scopesOf } from "./walk.ts";
+import { type Constants, constantNamed, constantsIn, type Scope, scopesOf } from "./walk.ts";
 
 /** What the nodes that read an input say of its values. */
 export type InputValues =

@@ -2,7 +2,7 @@
 import type { InterfaceRow, InterfaceValue } from "../schema/result.ts";
 import { toDType } from "./element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
-import { formatDims } from "./shapes.ts";
+import { formatDims } from "./quote.ts";
 
 type Side = InterfaceRow["side"];
 

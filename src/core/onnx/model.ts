@@ -155,3 +155,11 @@ export function feeds(graph: OnnxGraph): OnnxValue[] {
 	const weights = new Set(graph.initializers.map((weight) => weight.name));
 	return graph.inputs.filter((input) => !weights.has(input.name));
 }
+
+// Whether a model computes in small integers.
+const quantisedOperators = /^((De|Dynamic)?[Qq]uantize|QLinear|QGemm|QAttention)|Integer/;
+
+/** Quantised operators anywhere in it: runtimes fuse them differently, so that they round at other places. */
+export function isQuantised(graph: OnnxGraph): boolean {
+	return graph.nodes.some(({ op }) => quantisedOperators.test(op)) || graph.subgraphs.some((inner) => isQuantised(inner.graph));
+}

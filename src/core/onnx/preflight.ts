@@ -1,20 +1,17 @@
 // Finds what can be known of a model before any engine is built, from its file alone.
 import type { Finding } from "../schema/result.ts";
-import { elementTypes } from "./findings/element-types.ts";
-import { cycles, graphOutputs } from "./findings/graph.ts";
+import { cycles, graphOutputs, names } from "./findings/graph.ts";
 import { dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
-import { names } from "./findings/names.ts";
 import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
 import { operators, randomness } from "./findings/operators.ts";
-import { hardware, precision } from "./findings/precision.ts";
-import { quantisation } from "./findings/quantisation.ts";
+import { hardware, precision, quantisation } from "./findings/precision.ts";
 import { signatures } from "./findings/signatures.ts";
 import { staticShapes } from "./findings/static-shapes.ts";
 import { type PreflightContext, type Rule, subjectOf } from "./findings/subject.ts";
 import { tensorRtOperators } from "./findings/tensorrt-operators.ts";
 import { tensorRtRestrictions, topkLimit } from "./findings/tensorrt-restrictions.ts";
 import { versions } from "./findings/versions.ts";
-import { externalData, weights } from "./findings/weights.ts";
+import { elementTypes, externalData, weights } from "./findings/weights.ts";
 import type { InspectedModel } from "./model.ts";
 
 export type { PreflightContext };

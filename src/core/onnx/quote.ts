@@ -1,4 +1,5 @@
 // Writes a name from a file so that it can do no harm: control characters shown, length bounded.
+import type { OnnxDim } from "./model.ts";
 
 const maxChars = 100;
 /** Control characters, line separators and the marks that turn the direction of text. */
@@ -17,4 +18,9 @@ export function showText(text: string): string {
 
 function escapeChar(char: string): string {
 	return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+}
+
+/** A shape for people: `[batch, 3, ?, 224]`. */
+export function formatDims(dims: readonly OnnxDim[]): string {
+	return `[${dims.map((dim) => (typeof dim === "string" ? quoteName(dim, "") : (dim ?? "?"))).join(", ")}]`;
 }

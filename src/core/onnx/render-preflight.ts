@@ -2,8 +2,7 @@
 import type { Finding } from "../schema/result.ts";
 import { formatBytes } from "../text/units.ts";
 import type { ModelSummary, ValueSummary } from "./describe.ts";
-import { quoteName } from "./quote.ts";
-import { formatDims } from "./shapes.ts";
+import { formatDims, quoteName } from "./quote.ts";
 
 const csi = "\u001b[";
 const colours: Readonly<Record<Finding["severity"] | "dim", string>> = { error: "31", warning: "33", note: "36", dim: "2" };

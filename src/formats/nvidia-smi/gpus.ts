@@ -1,6 +1,7 @@
 // Reads what GPUs a machine has, and finds the one that a setting selects.
-import { cellNumber, cellText, splitCells } from "./cell.ts";
+
 import type { QueryField } from "./query.ts";
+import { cellNumber, cellText, splitCells } from "./rows.ts";
 
 export interface Gpu {
 	index: number;

@@ -1,9 +1,8 @@
 // Reads the rows that nvidia-smi prints while it runs: samples, processes, and dmon's hardware counters.
 import type { TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
-import { cellMask, cellNumber, cellText, readCell, splitCells } from "./cell.ts";
 import type { QueryField } from "./query.ts";
 
-export type SampleLine =
+type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
 	/** Not a row: blank, incomplete at the end, or a message. */
 	| { state: "skipped"; why: string }
@@ -54,7 +53,7 @@ function sampleOf(cells: ReadonlyMap<string, string | undefined>, atMs: number):
 }
 
 /** nvidia-smi counts in percent; readings above 100 exist and mean 100. */
-export function fraction(percent: number | null): number | null {
+function fraction(percent: number | null): number | null {
 	return percent === null ? null : Math.min(1, Math.max(0, percent / 100));
 }
 
@@ -83,7 +82,7 @@ export function parseAppLine(line: string): AppRow | null {
 	};
 }
 
-export interface DmonParser {
+interface DmonParser {
 	/** A row by the names of its columns, or null for headers and what is no row. */
 	push(line: string): ReadonlyMap<string, string> | null;
 	/** Names in the last header; empty before one came. */
@@ -125,4 +124,48 @@ export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): Use
 		tensorActivity: percent(gpmColumns.tensorActivity),
 	};
 	return sample.smUtilisation === null && sample.memoryBandwidth === null ? null : sample;
+}
+
+/** What nvidia-smi prints where it has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
+type Cell = { state: "value"; text: string } | { state: "none"; why: string } | { state: "lost"; why: string };
+
+/** Not a missing value: the GPU no longer responds (NVML's error strings). */
+const losses = /GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle/i;
+
+export function readCell(text: string): Cell {
+	const trimmed = text.trim();
+	if (losses.test(trimmed)) return { state: "lost", why: unbracket(trimmed) };
+	if (trimmed === "" || trimmed === "-" || trimmed.startsWith("[") || /^(N\/A|ERR!|(Unknown|Insufficient|Not) \w+)$/i.test(trimmed))
+		return { state: "none", why: unbracket(trimmed) };
+	return { state: "value", text: trimmed };
+}
+
+function unbracket(text: string): string {
+	return text.replace(/^\[|\]$/g, "");
+}
+
+/** A finite number, a unit behind it allowed; null for every other cell. */
+export function cellNumber(text: string | undefined): number | null {
+	if (text === undefined) return null;
+	const cell = readCell(text);
+	const match = cell.state === "value" ? /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cell.text) : null;
+	const value = match ? Number(match[1]) : Number.NaN;
+	return Number.isFinite(value) ? value : null;
+}
+
+/** The cell's text, or null where it has none. */
+export function cellText(text: string | undefined): string | null {
+	const cell = readCell(text ?? "");
+	return cell.state === "value" ? cell.text : null;
+}
+
+/** A 64-bit mask, `0x0000000000000004`. */
+export function cellMask(text: string | undefined): bigint | null {
+	const trimmed = text?.trim() ?? "";
+	return /^0x[0-9a-f]{1,16}$/i.test(trimmed) ? BigInt(trimmed) : null;
+}
+
+/** Cells of one line. nvidia-smi quotes nothing; its separator is comma and space. */
+export function splitCells(line: string): string[] {
+	return line.split(/, ?/);
 }

@@ -1,7 +1,7 @@
 // Recognises by its first bytes a file that is no ONNX model: empty, a Git LFS pointer, text, an archive.
 import type { ConfigError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import { unreadable } from "./limits.ts";
+import { unreadable } from "./cursor.ts";
 
 const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";

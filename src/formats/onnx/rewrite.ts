@@ -1,6 +1,6 @@
 // Rewrites the nodes of an ONNX file; everything else, unknown fields included, stays byte for byte.
 import type { GraphEdit, KeptNode } from "../../core/onnx/graph-edit.ts";
-import { unreadable } from "./limits.ts";
+import { unreadable } from "./cursor.ts";
 import { bytesField, fieldHeader, floatVectorInfo, joinBytes, nodeMessage, textField } from "./write.ts";
 
 /** One field of a message: its number, all its bytes, and its payload where it is length-delimited. */

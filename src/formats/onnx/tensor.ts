@@ -1,8 +1,7 @@
 // Reads TensorProto: everything but the payload, which is skipped unless it is small.
-import { elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
+import { elementBits, elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
 import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
-import { limits } from "./limits.ts";
-import { valuesOfRaw, valuesOfTyped } from "./tensor-values.ts";
+import { limits } from "./cursor.ts";
 import type { NumberKind, WireReader } from "./wire.ts";
 
 export function externalDataOf(wire: WireReader, tensor: string, pairs: readonly (readonly [string, string])[]): OnnxExternalData {
@@ -127,4 +126,100 @@ export function readSparseTensor(wire: WireReader): OnnxInitializer {
 	});
 	const { name, dtype, bytes, storage, external } = values;
 	return { name, dtype, dims, bytes: bytes + indexBytes, storage, sparse: true, ...(external && { external }) };
+}
+
+// Turns the bytes or typed entries of a small tensor into numbers, floats of 4 to 16 bits included.
+
+interface FloatFormat {
+	exponentBits: number;
+	mantissaBits: number;
+	bias: number;
+	/** What the largest exponent, or the negative zero, stands for. */
+	special: "ieee" | "nan-only" | "unsigned-zero" | "none";
+}
+
+/** From the ONNX pages "Float stored in 8 bits" and "Float stored in 4 bits", and IEEE 754 for the others. */
+const formats: Partial<Record<OnnxDType, FloatFormat>> = {
+	float16: { exponentBits: 5, mantissaBits: 10, bias: 15, special: "ieee" },
+	bfloat16: { exponentBits: 8, mantissaBits: 7, bias: 127, special: "ieee" },
+	float8e4m3fn: { exponentBits: 4, mantissaBits: 3, bias: 7, special: "nan-only" },
+	float8e4m3fnuz: { exponentBits: 4, mantissaBits: 3, bias: 8, special: "unsigned-zero" },
+	float8e5m2: { exponentBits: 5, mantissaBits: 2, bias: 15, special: "ieee" },
+	float8e5m2fnuz: { exponentBits: 5, mantissaBits: 2, bias: 16, special: "unsigned-zero" },
+	float4e2m1: { exponentBits: 2, mantissaBits: 1, bias: 1, special: "none" },
+};
+
+/** The number that `bits` mean, or null where the type is no small float. */
+function decodeSmallFloat(dtype: OnnxDType, bits: number): number | null {
+	if (dtype === "float8e8m0") return bits === 255 ? Number.NaN : 2 ** (bits - 127);
+	const format = formats[dtype];
+	return format === undefined ? null : decode(format, bits);
+}
+
+function decode(format: FloatFormat, bits: number): number {
+	const { exponentBits, mantissaBits, bias } = format;
+	const mantissa = bits & ((1 << mantissaBits) - 1);
+	const largest = (1 << exponentBits) - 1;
+	const exponent = (bits >>> mantissaBits) & largest;
+	const sign = (bits >>> (mantissaBits + exponentBits)) & 1 ? -1 : 1;
+	if (format.special === "unsigned-zero" && sign === -1 && exponent === 0 && mantissa === 0) return Number.NaN;
+	if (exponent === largest && format.special === "ieee") return mantissa === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+	if (exponent === largest && format.special === "nan-only" && mantissa === (1 << mantissaBits) - 1) return Number.NaN;
+	const fraction = mantissa / (1 << mantissaBits);
+	return exponent === 0 ? sign * fraction * 2 ** (1 - bias) : sign * (1 + fraction) * 2 ** (exponent - bias);
+}
+
+type ReadElement = (view: DataView, offset: number) => number;
+
+const wholeElements: Partial<Record<OnnxDType, ReadElement>> = {
+	float: (view, offset) => view.getFloat32(offset, true),
+	double: (view, offset) => view.getFloat64(offset, true),
+	int8: (view, offset) => view.getInt8(offset),
+	uint8: (view, offset) => view.getUint8(offset),
+	bool: (view, offset) => view.getUint8(offset),
+	int16: (view, offset) => view.getInt16(offset, true),
+	uint16: (view, offset) => view.getUint16(offset, true),
+	int32: (view, offset) => view.getInt32(offset, true),
+	uint32: (view, offset) => view.getUint32(offset, true),
+	int64: (view, offset) => Number(view.getBigInt64(offset, true)),
+	uint64: (view, offset) => Number(view.getBigUint64(offset, true)),
+};
+
+/** The values of raw_data, or null where its length does not fit or the type holds no numbers. */
+function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): number[] | null {
+	if (tensorBytes(dtype, elements) !== raw.length) return null;
+	const view = new DataView(raw.buffer, raw.byteOffset, raw.length);
+	const bits = elementBits(dtype) ?? 8;
+	const readWhole = wholeElements[dtype];
+	const values: number[] = [];
+	for (let index = 0; index < elements; index++) {
+		const value = readWhole ? readWhole(view, (index * bits) / 8) : decodeBits(dtype, bits, bitsAt(view, index, bits));
+		if (value === null) return null;
+		values.push(value);
+	}
+	return values;
+}
+
+/** The values of float_data, int32_data and their like: int32_data holds small floats and packed nibbles as bits. */
+function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elements: number): number[] | null {
+	const bits = elementBits(dtype);
+	if (bits === null || dtype.startsWith("complex")) return null;
+	if (bits < 8) return valuesOfRaw(dtype, Uint8Array.from(entries), elements);
+	if (entries.length !== elements) return null;
+	if (wholeElements[dtype]) return [...entries];
+	const values = entries.map((entry) => decodeSmallFloat(dtype, entry & ((1 << bits) - 1)));
+	return values.every((value) => value !== null) ? values : null;
+}
+
+/** Elements smaller than a byte are stored from the low bits up. */
+function bitsAt(view: DataView, index: number, bits: number): number {
+	if (bits === 16) return view.getUint16(index * 2, true);
+	const bit = index * bits;
+	return (view.getUint8(Math.floor(bit / 8)) >>> (bit % 8)) & ((1 << bits) - 1);
+}
+
+function decodeBits(dtype: OnnxDType, width: number, bits: number): number | null {
+	if (dtype === "uint4" || dtype === "uint2") return bits;
+	if (dtype === "int4" || dtype === "int2") return bits >= 1 << (width - 1) ? bits - (1 << width) : bits;
+	return decodeSmallFloat(dtype, bits);
 }

@@ -1,9 +1,8 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
-
 import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { limits } from "./limits.ts";
+import { limits } from "./cursor.ts";
 import { externalDataOf, readPair } from "./tensor.ts";
 import { type Span, WireReader } from "./wire.ts";
 

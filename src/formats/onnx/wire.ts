@@ -1,8 +1,7 @@
 // The protobuf wire format: messages and fields over a cursor, with depth, counts and text bounded.
 import type { ConfigError } from "../../core/errors.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { ByteCursor } from "./cursor.ts";
-import { limits } from "./limits.ts";
+import { ByteCursor, limits } from "./cursor.ts";
 
 /** Wire types of protobuf; 3 and 4 (groups) are not used by ONNX. */
 const varintType = 0;

@@ -4,8 +4,7 @@ import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import { type Facts, type LargestTensor, type Names, type Rank, type Rule, rankOf } from "./failures/rule.ts";
 import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
-import type { RecordingMeta, WrittenFile } from "./recording.ts";
-import type { LogLine } from "./transcript.ts";
+import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
 /** What is known about a run. The log comes as lines or as a finished scan; omitted facts were not checked. */
 export interface Evidence {

@@ -1,4 +1,5 @@
 // Reads trtexec's output, a recorded transcript or a plain log, into lines with a number, a stream and a level.
+import { ConfigError } from "../../core/errors.ts";
 
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
@@ -42,7 +43,7 @@ export function parseLogLine(raw: string, number: number): LogLine {
 }
 
 /** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
-export function parseTranscriptLine(raw: string, number: number): LogLine {
+function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);
 	let entry: unknown;
 	try {
@@ -56,7 +57,7 @@ export function parseTranscriptLine(raw: string, number: number): LogLine {
 	return { ...line, stream, atMs: Number(entry[0]) };
 }
 
-export interface LineReader {
+interface LineReader {
 	push(bytes: Uint8Array): void;
 	end(): void;
 }
@@ -101,4 +102,64 @@ export function parseLog(text: string): LogLine[] {
 	reader.push(new TextEncoder().encode(text));
 	reader.end();
 	return lines;
+}
+
+// Reads meta.json of a recorded run: its command, how it ended and which files it wrote.
+
+export interface WrittenFile {
+	path: string;
+	bytes: number;
+}
+
+export interface RecordingMeta {
+	argv: readonly string[];
+	exitCode: number | null;
+	signal: string | null;
+	/** The system's error when the program could not be started. */
+	spawnError: string | null;
+	/** Every file below the run's working directory. */
+	wrote: readonly WrittenFile[];
+}
+
+function asText(value: unknown): string | null {
+	return typeof value === "string" ? value : null;
+}
+
+function asWritten(value: unknown): WrittenFile[] {
+	if (typeof value !== "object" || value === null) return [];
+	return Object.entries(value).flatMap(([path, file]) => {
+		const bytes: unknown = typeof file === "object" && file !== null ? (file as Record<string, unknown>)["bytes"] : undefined;
+		return typeof bytes === "number" && bytes >= 0 ? [{ path, bytes }] : [];
+	});
+}
+
+/** @throws ConfigError usage if the text is not a recording's meta.json. */
+export function parseRecordingMeta(text: string): RecordingMeta {
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch (cause) {
+		throw new ConfigError({
+			code: "usage",
+			message: "meta.json is not JSON.",
+			cause,
+			details: { expected: "argv, exitCode, signal, wrote" },
+		});
+	}
+	const fields = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
+	const argv = fields["argv"];
+	if (!Array.isArray(argv)) {
+		throw new ConfigError({
+			code: "usage",
+			message: "meta.json has no argv.",
+			details: { expected: "argv as a list of strings", fix: "Point diagnose at a recording's folder or at a plain log." },
+		});
+	}
+	return {
+		argv: argv.filter((argument): argument is string => typeof argument === "string"),
+		exitCode: typeof fields["exitCode"] === "number" ? fields["exitCode"] : null,
+		signal: asText(fields["signal"]),
+		spawnError: asText(fields["spawnError"]),
+		wrote: asWritten(fields["wrote"]),
+	};
 }

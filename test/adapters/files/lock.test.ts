@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { lockFolder } from "../../../src/adapters/files/lock.ts";
+import { lockFolder } from "../../../src/adapters/files/store.ts";
 
 let folder = "";
 const file = (): string => join(folder, ".trtgate.lock");

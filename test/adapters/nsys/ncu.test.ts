@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { lookIntoKernel } from "../../../src/adapters/nsys/ncu.ts";
-import { findNsight, nsightTracer } from "../../../src/adapters/nsys/tracer.ts";
+import { findNsight, lookIntoKernel, nsightTracer } from "../../../src/adapters/nsys/tracer.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { program } from "../../support/ort-jobs.ts";
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { userShell } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
-import { userShell } from "../../../src/adapters/process/shell.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trtgate-shell-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 // Inputs for engines whose types are not the model's.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { fitInput } from "../../../src/adapters/tensorrt-worker/fit-input.ts";
+import { fitInput } from "../../../src/adapters/tensorrt-worker/conversation.ts";
 import { float32, int64 } from "../../support/tensorrt-worker.ts";
 
 it("fitInput leaves what needs no change, and what it may not change", () => {

@@ -1,6 +1,6 @@
 // Users' words on one line, and waits for people.
 import { expect, it } from "vitest";
-import { cleanLine, fitColumns, formatWait } from "../../../src/adapters/terminal/text.ts";
+import { cleanLine, fitColumns, formatWait } from "../../../src/adapters/terminal/progress.ts";
 
 it("cleanLine keeps words, drops escapes, controls and direction marks", () => {
 	expect(cleanLine(" a\u001b]8;;http://x\u0007b\u001b]8;;\u0007\r\nc\u202ed ")).toBe("ab c d");

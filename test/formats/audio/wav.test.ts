@@ -1,8 +1,7 @@
 // WAV files become the samples that scipy reads; damaged ones are refused without memory being taken for what they claim.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { preprocessSound } from "../../../src/formats/audio/preprocess.ts";
-import { resample } from "../../../src/formats/audio/resample.ts";
+import { preprocessSound, resample } from "../../../src/formats/audio/preprocess.ts";
 import { readWav } from "../../../src/formats/audio/wav.ts";
 
 interface Oracle {

@@ -1,8 +1,8 @@
 // nvidia-smi's output: as recorded on an H200, as other drivers print it, and as it looks when things go wrong.
+
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cellMask, cellNumber, readCell } from "../../../src/formats/nvidia-smi/cell.ts";
 import { findGpu, type Gpu, gpuFingerprint, memoryOf, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
 import {
 	appsArgs,
@@ -13,7 +13,16 @@ import {
 	queryArgs,
 	sampleFields,
 } from "../../../src/formats/nvidia-smi/query.ts";
-import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../../src/formats/nvidia-smi/rows.ts";
+import {
+	cellMask,
+	cellNumber,
+	dmonParser,
+	hasGpm,
+	parseAppLine,
+	parseSampleLine,
+	readCell,
+	useSampleOf,
+} from "../../../src/formats/nvidia-smi/rows.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nvidia-smi/${name}`, "utf8");
 const offered = parseHelpFields(fixture("h200-help-query-gpu.txt"));

@@ -1,6 +1,6 @@
 // ONNX Runtime's warnings, counted by class.
 import { expect, it } from "vitest";
-import { createWarningCounter } from "../../../src/formats/onnxruntime/warnings.ts";
+import { createWarningCounter } from "../../../src/formats/onnxruntime/failures.ts";
 
 it("createWarningCounter counts warnings by the function that raised them, the most frequent first", () => {
 	const counter = createWarningCounter();

@@ -1,10 +1,17 @@
 // What Jetson boards print, as their tools and documents have it.
+
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { boardFingerprint, isGpuDevice, parsePowerMode, parseTegraRelease } from "../../../src/formats/tegra/board.ts";
-import { gpuPowerOf, parseTegrastats } from "../../../src/formats/tegra/tegrastats.ts";
-import { parseDeviceSection } from "../../../src/formats/trtexec/device.ts";
+import {
+	boardFingerprint,
+	gpuPowerOf,
+	isGpuDevice,
+	parsePowerMode,
+	parseTegraRelease,
+	parseTegrastats,
+} from "../../../src/formats/tegra/tegrastats.ts";
+import { parseDeviceSection } from "../../../src/formats/trtexec/banner.ts";
 
 interface Printed {
 	board: string;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { BytesPreprocess } from "../../../src/core/schema/golden.ts";
-import { tensorOfBytes } from "../../../src/formats/tensor/raw-bytes.ts";
+import { tensorOfBytes } from "../../../src/formats/tensor/decode.ts";
 
 const { files }: { files: { file: string; how: BytesPreprocess; values: number[] }[] } = JSON.parse(
 	readFileSync("test/oracles/golden-inputs.json", "utf8"),

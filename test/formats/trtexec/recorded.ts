@@ -2,8 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
-import { parseRecordingMeta } from "../../../src/formats/trtexec/recording.ts";
-import { type LogLine, parseLog } from "../../../src/formats/trtexec/transcript.ts";
+import { type LogLine, parseLog, parseRecordingMeta } from "../../../src/formats/trtexec/transcript.ts";
 
 const root = new URL("../../fixtures/trtexec/", import.meta.url);
 

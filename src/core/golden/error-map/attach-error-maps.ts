@@ -7,9 +7,7 @@ import { type Closeness, makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
 import { cutSlice, placeSlice } from "../tensor/slice.ts";
 import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
-import { largestDifferences, type TensorPair } from "./element-errors.ts";
-import { errorHistogram } from "./histogram.ts";
-import { errorMap, planeOf } from "./map.ts";
+import { errorHistogram, errorMap, largestDifferences, planeOf, type TensorPair } from "./map.ts";
 
 const maxElements = 5;
 /** Of several checks of one output and sample, the first of these is drawn: it has a limit to show among the errors. */

@@ -14,7 +14,7 @@ import type {
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
-import { boxSetKinds } from "../whole-set/kinds.ts";
+import { boxSetKinds } from "../whole-set/tally.ts";
 import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
 import type { ManifestProblem } from "./schema-errors.ts";
 

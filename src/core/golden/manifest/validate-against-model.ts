@@ -2,8 +2,7 @@
 import { ConfigError } from "../../errors.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../onnx/model.ts";
-import { quoteName } from "../../onnx/quote.ts";
-import { formatDims } from "../../onnx/shapes.ts";
+import { formatDims, quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, TensorFile } from "../../schema/golden.ts";
 import { formatShape } from "../tensor/tensor.ts";
 

@@ -9,8 +9,8 @@ import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { keepsLimit } from "../compare/registry.ts";
 import { within } from "../metrics/measured.ts";
 import { type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { wholeSet } from "./kinds.ts";
 import { type Sum, sumsOf } from "./sums.ts";
+import { wholeSet } from "./tally.ts";
 
 export interface SetRef {
 	manifest: GoldenManifest;

@@ -22,8 +22,7 @@ import { defaultTolerances } from "../compare/tolerances.ts";
 import { accuracy } from "../metrics/classification.ts";
 import { defaultMetricOptions, type Range } from "../metrics/measured.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { isSetKind } from "./kinds.ts";
-import { meanTally, type SetMeasured, setTally } from "./tally.ts";
+import { isSetKind, meanTally, type SetMeasured, setTally } from "./tally.ts";
 
 interface CaseSides {
 	expected: ReadonlyMap<string, Tensor>;

@@ -1,11 +1,12 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
+
+import type { BoxComparatorKind, ComparatorKind } from "../../schema/golden.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import type { Measured, MetricOptions } from "../metrics/measured.ts";
 import { maxVectors, measureRanks, measureRecall, unit } from "../metrics/neighbours.ts";
 import { emptyClassTally, measureClasses, tallyClasses } from "../metrics/segmentation.ts";
 import { forEachRow } from "../tensor/rows.ts";
-import type { SetKind } from "./kinds.ts";
 
 export function setTally(kind: SetKind): SetTally {
 	switch (kind) {
@@ -147,3 +148,30 @@ interface SetTally {
 
 /** NaN where the number is not defined, which never passes. */
 export type SetMeasured = Pick<Measured, "value" | "elements" | "detail">;
+
+/** Means and shares over rows, pixels, elements or vectors. Of largest errors the worst case decides anyway. */
+export const setKinds = [
+	"accuracy",
+	"top-k",
+	"token-agreement",
+	"recall-at-k",
+	"rank-agreement",
+	"miou",
+	"dice",
+	"pixel-disagreement",
+	"kl",
+	"js",
+	"allclose",
+	"relative-l2",
+] as const satisfies readonly ComparatorKind[];
+
+type SetKind = (typeof setKinds)[number];
+
+export function isSetKind(kind: ComparatorKind): kind is SetKind {
+	return (setKinds as readonly ComparatorKind[]).includes(kind);
+}
+
+export const boxSetKinds: readonly BoxComparatorKind[] = ["box-missing", "box-extra", "box-f1", "map"];
+
+/** The verdict on the whole set has this in place of a case id. */
+export const wholeSet = "whole set";

@@ -1,8 +1,9 @@
 // Checks the graph as a whole: outputs and cycles.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxGraph } from "../model.ts";
+import { quoteName } from "../quote.ts";
 import type { Scope } from "../walk.ts";
-import { finding, nodeIn, type Rule } from "./subject.ts";
+import { finding, inScope, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 export const graphOutputs: Rule = ({ model }) =>
 	model.onnx.graph.outputs.length > 0
@@ -81,4 +82,95 @@ function onCycle(start: number, needs: readonly (readonly number[])[], left: Rea
 		at = needs[at]?.find((from) => left.has(from)) ?? at;
 	}
 	return at;
+}
+
+// Checks names: tensors that nothing defines, tensors defined twice, nodes that share a name.
+export const names: Rule = (subject) => {
+	const given = new Map(subject.scopes.map((scope) => [scope, givenBy(scope)]));
+	const knows = (scope: Scope, name: string): boolean => {
+		for (let at: Scope | null = scope; at !== null; at = at.outer) if (given.get(at)?.has(name)) return true;
+		return false;
+	};
+	return subject.scopes.flatMap((scope) => [
+		...undefinedTensors(scope, (name) => knows(scope, name)),
+		...undefinedOutputs(scope, (name) => knows(scope, name)),
+		...duplicateTensors(scope),
+		...duplicateNodes(scope, subject),
+	]);
+};
+
+function givenBy(scope: Scope): Set<string> {
+	return new Set([...scope.inputs, ...scope.initializers.map((weight) => weight.name), ...scope.nodes.flatMap((node) => node.outputs)]);
+}
+
+function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
+	return scope.nodes.flatMap((node) =>
+		[...new Set(node.inputs)]
+			.filter((name) => name !== "" && !isKnown(name))
+			.map((name) =>
+				finding("tensor-undefined", {
+					severity: "error",
+					message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
+					fix: "Export the model again; a tool that edited the graph may have removed the tensor's producer.",
+					node,
+				}),
+			),
+	);
+}
+
+function undefinedOutputs(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
+	return scope.outputs
+		.filter((name) => !isKnown(name))
+		.map((name) =>
+			finding("output-undefined", {
+				severity: "error",
+				message: `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`,
+				fix: "Export the model again with the names of tensors that exist as outputs.",
+			}),
+		);
+}
+
+/** Old files list initialisers as inputs too (IR < 4), and a repeated initialiser is tolerated: neither is an error. */
+function duplicateTensors(scope: Scope): Finding[] {
+	const seen = new Set(scope.initializers.map((weight) => weight.name));
+	const found: Finding[] = [];
+	const add = (name: string, severity: Finding["severity"]): void => {
+		const message = `Tensor ${quoteName(name)} is defined more than once${inScope(scope)}.`;
+		found.push(
+			finding("tensor-duplicate", { severity, message, fix: "Give each tensor one producer: export again, or rename in the graph." }),
+		);
+	};
+	for (const name of repeated(scope.initializers.map((weight) => weight.name))) add(name, "warning");
+	for (const name of repeated(scope.inputs)) add(name, "error");
+	for (const name of scope.inputs) seen.add(name);
+	for (const node of scope.nodes) {
+		for (const name of node.outputs) {
+			if (name === "") continue;
+			if (seen.has(name)) add(name, "error");
+			seen.add(name);
+		}
+	}
+	return found;
+}
+
+function repeated(list: readonly string[]): Set<string> {
+	const seen = new Set<string>();
+	return new Set(list.filter((name) => seen.size === seen.add(name).size));
+}
+
+/**
+ * ONNX Runtime refuses it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
+ * comparison of engines.
+ */
+function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
+	const named = scope.nodes.filter((node) => node.name !== "");
+	const staying = repeated(named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name));
+	return [...repeated(named.map((node) => node.name))].map((name) => {
+		const isRefused = subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
+		return finding("node-name-duplicate", {
+			severity: isRefused ? "error" : "warning",
+			message: `More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime refuses" : ""}.`,
+			fix: "Give nodes unique names, or none.",
+		});
+	});
 }

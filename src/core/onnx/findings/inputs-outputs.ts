@@ -4,8 +4,7 @@ import type { Finding } from "../../schema/result.ts";
 import { toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, openAxes } from "../input-shapes/open-axes.ts";
 import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
-import { quoteName } from "../quote.ts";
-import { formatDims } from "../shapes.ts";
+import { formatDims, quoteName } from "../quote.ts";
 import { hasType, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type PreflightContext, type Rule } from "./subject.ts";
 

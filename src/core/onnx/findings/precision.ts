@@ -3,10 +3,11 @@ import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits, elementTypeOfCode } from "../element-type.ts";
-import type { OnnxDType, OnnxInitializer } from "../model.ts";
+import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";
+import { quoteName } from "../quote.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
-import { tensorsOf } from "../walk.ts";
-import { finding, type Rule, type Subject } from "./subject.ts";
+import { type Scope, tensorsOf } from "../walk.ts";
+import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 /** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
 const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
@@ -93,7 +94,7 @@ const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
 /** Attributes that name an element type: of Cast, of QuantizeLinear since opset 21, of EyeLike and the random ones. */
 const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtype"]);
 
-export function namedTypes({ model, scopes }: Subject): ReadonlySet<OnnxDType> {
+function namedTypes({ model, scopes }: Subject): ReadonlySet<OnnxDType> {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const named = nodes.flatMap((node) => node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value));
 	return new Set<OnnxDType>([
@@ -162,4 +163,58 @@ function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): numb
 	if (bits === null || sparse === true) return 0;
 	const elements = dims.reduce((product, size) => product * size, 1);
 	return Number.isFinite(elements) ? (elements * Math.min(bits, least)) / 8 : 0;
+}
+
+// Checks explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points.
+const quantise = "QuantizeLinear";
+const dequantise = "DequantizeLinear";
+
+export const quantisation: Rule = (subject) => {
+	const found: Finding[] = [];
+	const counts = { [quantise]: 0, [dequantise]: 0 };
+	for (const scope of subject.scopes) {
+		for (const node of scope.nodes) {
+			if (node.domain !== "" || (node.op !== quantise && node.op !== dequantise)) continue;
+			counts[node.op]++;
+			found.push(...scale(subject, scope, node), ...zeroPoint(subject, scope, node));
+		}
+	}
+	if (counts[quantise] + counts[dequantise] === 0) return [];
+	const message = `The model is quantised explicitly: ${counts[quantise]} ${quantise} and ${counts[dequantise]} ${dequantise} nodes.`;
+	return [finding("quantised", { severity: "note", message }), ...found];
+};
+
+function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
+	const values = constantOf(subject, scope, node.inputs[1])?.values ?? [];
+	const wrong = values.find((value) => !(value > 0));
+	if (wrong === undefined) return [];
+	return [
+		finding("scale-not-positive", {
+			severity: subject.context.backend === "tensorrt" ? "error" : "warning",
+			message: `${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(node.inputs[1] ?? "")}); scales must be positive.`,
+			fix: "Calibrate again: a tensor that was always zero, or NaN, gives such a scale.",
+			node,
+		}),
+	];
+}
+
+/** TensorRT quantises symmetrically: it refuses other zero points than 0, and UINT8 but for special hardware. */
+function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
+	if (subject.context.backend !== "tensorrt") return [];
+	const tensor = constantOf(subject, scope, node.inputs[2]);
+	const fix = "Quantise again symmetrically (activations and weights INT8, zero point 0).";
+	const shifted = tensor?.values?.find((value) => value !== 0);
+	if (shifted !== undefined) {
+		const message = `${nodeIn(node, scope)} has zero point ${shifted}; TensorRT takes only 0.`;
+		return [finding("zero-point-nonzero", { severity: "warning", message, fix, node })];
+	}
+	if (tensor?.dtype !== "uint8") return [];
+	return [
+		finding("zero-point-unsigned", {
+			severity: "warning",
+			message: `${nodeIn(node, scope)} quantises to UINT8; TensorRT takes INT8.`,
+			fix,
+			node,
+		}),
+	];
 }

@@ -2,14 +2,13 @@
 import type { DimRange } from "../../config/config.ts";
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
-import { type Constants, constantNamed, constantsIn } from "../constants.ts";
 import type { FindingCode } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
 import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
-import { nodeLabel, readNames, type Scope, scopesOf } from "../walk.ts";
+import { type Constants, constantNamed, constantsIn, nodeLabel, readNames, type Scope, scopesOf } from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";

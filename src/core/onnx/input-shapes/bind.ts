@@ -1,9 +1,11 @@
 // Binds the axes of a model's inputs to the sizes that a configuration, options or real inputs give.
 import { didYouMean } from "../../config/did-you-mean.ts";
 import { ConfigError } from "../../errors.ts";
-import { feeds, type OnnxModel, type OnnxValue } from "../model.ts";
-import { quoteName } from "../quote.ts";
-import { formatDims } from "../shapes.ts";
+import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
+import { formatDims, quoteName } from "../quote.ts";
+import { inferShapes } from "../static-shapes/infer.ts";
+import { inferTypes } from "../static-shapes/types.ts";
+import { constantsIn, nodeLabel, scopesOf } from "../walk.ts";
 import { type AxisLabel, type GivenShapes, isSize, labelAxes, type OpenAxis, openAxes, shapeGivenFor } from "./open-axes.ts";
 import { proposeSizes } from "./propose.ts";
 import { describeUses, lineToCopy } from "./render.ts";
@@ -212,4 +214,28 @@ interface FaultInit {
 
 export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, ...details }: FaultInit): ConfigError {
 	return new ConfigError({ code: "config-dims", message, details: { ...details, ...(pointer === undefined ? {} : { pointer }) } });
+}
+
+// Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.
+
+export type ShapeCheck = (shapes: Readonly<Record<string, readonly number[]>>) => string | null;
+
+/** Why the model cannot run with these shapes; null where nothing speaks against it. Faults of the model itself are for preflight. */
+export function shapeCheck(model: OnnxModel): ShapeCheck {
+	const scopes = scopesOf(model);
+	const [graph] = scopes;
+	if (graph === undefined) return () => null;
+	const constants = constantsIn(scopes);
+	const types = inferTypes(model, scopes, constants);
+	const given = { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
+	const own = new Set<OnnxNode>(inferShapes(model, graph, given).faults.map(({ node }) => node));
+	return (shapes) => {
+		const inputs = model.graph.inputs.map((input) => ({
+			...input,
+			dims: Object.hasOwn(shapes, input.name) ? (shapes[input.name] ?? null) : input.dims,
+		}));
+		const { faults } = inferShapes({ ...model, graph: { ...model.graph, inputs } }, graph, given);
+		const found = faults.find(({ node }) => !own.has(node));
+		return found === undefined ? null : `${nodeLabel(found.node)} ${found.what}`;
+	};
 }

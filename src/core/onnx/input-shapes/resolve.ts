@@ -1,10 +1,8 @@
 // Gives every input of a model its concrete shape, or says at once all that is missing.
 import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
-import { quoteName } from "../quote.ts";
-import { formatDims } from "../shapes.ts";
-import { type BoundShapes, bindShapes, fault, fillShapes, type ShapeSource } from "./bind.ts";
-import type { ShapeCheck } from "./check.ts";
+import { formatDims, quoteName } from "../quote.ts";
+import { type BoundShapes, bindShapes, fault, fillShapes, type ShapeCheck, type ShapeSource } from "./bind.ts";
 import { proposeSizes } from "./propose.ts";
 import { describeShapes, describeUses, lineToCopy } from "./render.ts";
 import { searchSizes } from "./search.ts";

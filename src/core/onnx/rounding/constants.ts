@@ -1,5 +1,8 @@
 // Finds the part of a graph that no input reaches: engines compute it once, while they are built.
-import type { OnnxNode } from "../model.ts";
+
+import { type Subject, subjectOf } from "../findings/subject.ts";
+import type { NewNode } from "../graph-edit.ts";
+import type { OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 
 /** These give something else each time. */
@@ -40,4 +43,62 @@ function addAll(to: Set<string>, names: readonly string[]): void {
 function isComputedOf({ op, inputs }: OnnxNode, known: ReadonlySet<string>): boolean {
 	const read = inputs.filter((name) => name !== "");
 	return read.length > 0 ? read.every((name) => known.has(name)) : op === "Constant";
+}
+
+// Writes nodes that compute on constants; ONNX Runtime does their arithmetic once, when it loads the model.
+
+export interface ConstantWriter {
+	/** Nodes so far, in order. */
+	nodes: NewNode[];
+	/** The output of a new node on constants. */
+	compute(op: string, inputs: readonly string[], attributes?: NewNode["attributes"]): string;
+	vector(values: readonly number[], dtype: "float" | "int64"): string;
+	/** As one vector. */
+	flat(name: string): string;
+}
+
+export function constantWriter({ freshName }: Pick<GraphFacts, "freshName">): ConstantWriter {
+	const nodes: NewNode[] = [];
+	const compute: ConstantWriter["compute"] = (op, inputs, attributes) => {
+		const name = freshName("trtgate_folded");
+		nodes.push({ op, inputs, outputs: [name], ...(attributes && { attributes }) });
+		return name;
+	};
+	const vector: ConstantWriter["vector"] = (values, dtype) => compute("Constant", [], { value: { dtype, dims: [values.length], values } });
+	return { nodes, compute, vector, flat: (name) => compute("Reshape", [name, vector([-1], "int64")]) };
+}
+
+// What folding and rounding need to know of a model, and names that the model does not use.
+
+export interface GraphFacts {
+	subject: Subject;
+	/** How many nodes and graph outputs read a tensor, anywhere in the model. */
+	readers: ReadonlyMap<string, number>;
+	freshName(base: string): string;
+}
+
+export function factsOf(onnx: OnnxModel): GraphFacts {
+	const subject = subjectOf({ path: "", onnx, sha256: "", external: [] }, { backend: "onnxruntime" });
+	const readers = new Map<string, number>();
+	const known = new Set<string>();
+	for (const scope of subject.scopes) {
+		for (const name of [...scope.outputs, ...scope.nodes.flatMap(({ inputs }) => inputs)]) readers.set(name, (readers.get(name) ?? 0) + 1);
+		for (const name of [...scope.inputs, ...scope.initializers.map(({ name }) => name), ...scope.nodes.flatMap(({ outputs }) => outputs)])
+			known.add(name);
+	}
+	return { subject, readers, freshName: (base) => freshName(known, base) };
+}
+
+function freshName(known: Set<string>, base: string): string {
+	let name = base;
+	for (let turn = 2; known.has(name); turn += 1) name = `${base}_${turn}`;
+	known.add(name);
+	return name;
+}
+
+/** A float weight of the graph that holds no integers. */
+export function isFloatConstant({ facts, fixed }: { facts: GraphFacts; fixed: FixedTensors }, name: string): boolean {
+	const [graph] = facts.subject.scopes;
+	const types = graph && facts.subject.types.get(graph);
+	return fixed.constants.has(name) && !fixed.dequantised.has(name) && types?.get(name) === "float";
 }

@@ -1,9 +1,15 @@
 // Folds scales and shifts behind a linear layer into its weights, as every engine does: exporters leave them as nodes of their own.
 import type { GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
-import { type ConstantWriter, constantWriter } from "./constant-writer.ts";
-import { type FixedTensors, findFixed } from "./constants.ts";
-import { factsOf, type GraphFacts, isFloatConstant } from "./facts.ts";
+import {
+	type ConstantWriter,
+	constantWriter,
+	type FixedTensors,
+	factsOf,
+	findFixed,
+	type GraphFacts,
+	isFloatConstant,
+} from "./constants.ts";
 import { type Affine, foldedLayer, type LinearLayer, linearLayer } from "./linear-layer.ts";
 
 /** The arithmetic is left to ONNX Runtime, in constant nodes. null: there is nothing to fold. */

@@ -2,9 +2,7 @@
 import type { KeptNode, NewNode } from "../graph-edit.ts";
 import type { OnnxNode } from "../model.ts";
 import { integerAttribute } from "../static-shapes/operator.ts";
-import type { ConstantWriter } from "./constant-writer.ts";
-import type { FixedTensors } from "./constants.ts";
-import { type GraphFacts, isFloatConstant } from "./facts.ts";
+import { type ConstantWriter, type FixedTensors, type GraphFacts, isFloatConstant } from "./constants.ts";
 
 /** y · scale + shift, each a vector along the channels or of one element; null: none. */
 export interface Affine {

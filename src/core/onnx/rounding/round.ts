@@ -3,10 +3,8 @@ import type { GraphEdit, KeptNode, NewNode } from "../graph-edit.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
-import { type FixedTensors, findFixed } from "./constants.ts";
-import { factsOf, type GraphFacts } from "./facts.ts";
-import { keepsRounding, neverRounded, products, quantises } from "./operators.ts";
-import { type RoundedPrecision, type Rounding, roundingNodes } from "./rounding-nodes.ts";
+import { type FixedTensors, factsOf, findFixed, type GraphFacts } from "./constants.ts";
+import { keepsRounding, neverRounded, products, quantises, type RoundedPrecision, type Rounding, roundingNodes } from "./rounding-nodes.ts";
 
 export interface RoundingPlan {
 	edit: GraphEdit;

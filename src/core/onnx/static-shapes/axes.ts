@@ -1,6 +1,6 @@
 // Shapes of operators that remove, add, slice or index axes.
 import type { OnnxDim } from "../model.ts";
-import { formatDims } from "../shapes.ts";
+import { formatDims } from "../quote.ts";
 import {
 	axisIn,
 	type Dims,

@@ -1,4 +1,5 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
+
 import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
@@ -9,6 +10,7 @@ import {
 	expand,
 	flatten,
 	globalPool,
+	pool,
 	reshape,
 	sameAsInput,
 	sameValues,
@@ -18,7 +20,6 @@ import { type Dims, maxValues, type OperatorResult, type OperatorRule, type Oper
 import { conv, convTranspose, gemm, matMul, recurrent, withSecond } from "./products.ts";
 import type { TensorTypes } from "./types.ts";
 import { arithmetic, nonZero, oneHot, range, shapeOf, sizeOf } from "./values.ts";
-import { pool } from "./windows.ts";
 
 const keeping =
 	"Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Dropout " +

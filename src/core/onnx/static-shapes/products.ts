@@ -1,6 +1,7 @@
 // Shapes of matrix products, convolutions and recurrent layers, where wrong weights show.
 import type { OnnxDim } from "../model.ts";
-import { formatDims } from "../shapes.ts";
+import { formatDims } from "../quote.ts";
+import { slid, spread } from "./layouts.ts";
 import {
 	broadcast,
 	type Dims,
@@ -11,7 +12,6 @@ import {
 	type OperatorView,
 	untold,
 } from "./operator.ts";
-import { slid, spread } from "./windows.ts";
 
 function both(view: OperatorView, judge: (left: Dims, right: Dims) => OperatorResult): OperatorResult {
 	const [left, right] = view.shapes;

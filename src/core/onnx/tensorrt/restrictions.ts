@@ -1,8 +1,7 @@
 // The conditions under which TensorRT imports an operator, as far as the file shows whether they hold.
 // Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
 import type { OnnxInitializer, OnnxNode } from "../model.ts";
-import { quoteName } from "../quote.ts";
-import { formatDims } from "../shapes.ts";
+import { formatDims, quoteName } from "../quote.ts";
 import { integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
 
 export interface NodeView {

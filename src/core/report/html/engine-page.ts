@@ -3,8 +3,7 @@ import type { TitledDiff } from "../engine-report.ts";
 import { enginePart } from "./engine.ts";
 import { html, section } from "./markup.ts";
 import { pagePolicy } from "./report.ts";
-import { sortScript } from "./script.ts";
-import { styleSheet } from "./style.ts";
+import { sortScript, styleSheet } from "./style.ts";
 
 export function renderEnginePage(diffs: readonly TitledDiff[]): string {
 	const parts = diffs.map(({ title, diff }, at) => section(title, enginePart(diff, title), `comparison-${at + 1}`));

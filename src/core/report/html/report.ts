@@ -7,8 +7,7 @@ import { headline, reportContext } from "../highlights.ts";
 import type { ReportContext, ReportSection } from "../section.ts";
 import { reportSections } from "../sections.ts";
 import { html, type Markup, type Piece, pill, section } from "./markup.ts";
-import { sortScript, sortScriptHash } from "./script.ts";
-import { styleSheet } from "./style.ts";
+import { sortScript, sortScriptHash, styleSheet } from "./style.ts";
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
 export const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;

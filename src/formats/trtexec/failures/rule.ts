@@ -2,8 +2,7 @@
 import type { DiagnosisKind } from "../../../core/diagnosis.ts";
 import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
-import type { WrittenFile } from "../recording.ts";
-import type { LogLine } from "../transcript.ts";
+import type { LogLine, WrittenFile } from "../transcript.ts";
 
 /** Matches a log line. Lines without a level count as errors. */
 export interface LinePattern {

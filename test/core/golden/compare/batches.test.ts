@@ -1,7 +1,7 @@
 // Batches hold every case once, in order, and keep their limits.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutBatches } from "../../../../src/core/golden/compare/batches.ts";
+import { cutBatches } from "../../../../src/core/golden/compare/coverage.ts";
 import type { GoldenCase } from "../../../../src/core/schema/golden.ts";
 
 function caseOf(elements: number, id: string): GoldenCase {

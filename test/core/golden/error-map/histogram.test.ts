@@ -1,8 +1,7 @@
 // Histograms of errors lose no element and put each where it belongs.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { largestDifferences } from "../../../../src/core/golden/error-map/element-errors.ts";
-import { errorHistogram } from "../../../../src/core/golden/error-map/histogram.ts";
+import { errorHistogram, largestDifferences } from "../../../../src/core/golden/error-map/map.ts";
 import { float64, int64 } from "../../../support/golden-tensors.ts";
 
 const value = fc.oneof(fc.double(), fc.constantFrom(0, 1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e308, 5e-324));

@@ -1,4 +1,5 @@
 // Numbers over all cases of a golden: against numpy, scipy, scikit-learn and pycocotools, and what is refused.
+
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { parseManifest } from "../../../../src/core/golden/manifest/parse-manifest.ts";

@@ -1,9 +1,10 @@
 // The tables of TensorRT's operators hold together.
+
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { expect, it } from "vitest";
 import standard from "../../../../src/core/onnx/standard-operators.json" with { type: "json" };
 import { restrictions } from "../../../../src/core/onnx/tensorrt/restrictions.ts";
-import { tables } from "../../../../src/core/onnx/tensorrt/tables.ts";
+import { tables } from "../../../../src/core/onnx/tensorrt/support.ts";
 
 const folder = "src/core/onnx/tensorrt/tables";
 const files = readdirSync(folder);

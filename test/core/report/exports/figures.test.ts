@@ -1,7 +1,6 @@
 // The figures that other programs keep: only the head's, only what was measured.
 import { expect, it } from "vitest";
-import { headFigures } from "../../../../src/core/report/exports/figures.ts";
-import { renderBencher, renderBenchmark } from "../../../../src/core/report/exports/trackers.ts";
+import { headFigures, renderBencher, renderBenchmark } from "../../../../src/core/report/exports/trackers.ts";
 import {
 	buildBuild,
 	buildCheck,

@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../src/core/report/html/report.ts";
-import { sortScript, sortScriptHash } from "../../../../src/core/report/html/script.ts";
-import { palettes } from "../../../../src/core/report/html/style.ts";
+import { palettes, sortScript, sortScriptHash } from "../../../../src/core/report/html/style.ts";
 import { buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../../support/build-result.ts";
 import { buildDrawnCheck } from "../../../support/error-pictures.ts";
 import { type Element, readMarkup } from "../../../support/read-markup.ts";
