@@ -1,9 +1,11 @@
 // Engines with one planted change each, derived from recorded layer files and their times: nobody built these, so that the culprit
-// and its cost are known exactly. Times scatter from profile to profile as recorded ones do.
+// and its cost are known exactly. Times scatter as in recorded profiles: each draws all its deviations from one of them, so that
+// layers of one profile deviate together.
 import type { EngineLayer, LayerProfile, LayerTensor } from "../../src/core/engine/layer.ts";
 import type { RecordedEngine } from "./recorded-engines.ts";
 
 export interface Planted {
+	kind: string;
 	name: string;
 	base: RecordedEngine;
 	head: RecordedEngine;
@@ -11,10 +13,22 @@ export interface Planted {
 	culprit: string;
 	/** What the change costs in truth, milliseconds. */
 	costMs: number;
+	/** What timed runs of both engines measure, where the recording has them. */
+	enginesMs: { base: number; head: number } | null;
+}
+
+/** An engine to plant changes into. */
+export interface Host extends RecordedEngine {
+	/** More profiles of the same engine, built again: they only say how times scatter. */
+	rebuilt?: readonly LayerProfile[];
+	/** Of timed runs. */
+	medianMs?: number;
 }
 
 interface Timed extends EngineLayer {
 	ms: number;
+	/** The recorded layer whose deviations it shows. */
+	like: number;
 }
 
 /** Mulberry32. */
@@ -33,18 +47,45 @@ function gauss(random: () => number): number {
 }
 
 const profiles = 4;
-/** Of a layer's mean between profiles of the recordings: about 1 % and 30 ns. */
-const [scatterShare, scatterMs] = [0.008, 3e-5];
+/** Where an engine was profiled once: what the profiles of others show, of a layer and of all layers of a profile. */
+const [scatterShare, scatterMs, sharedShare] = [0.008, 3e-5, 0.008];
+const timedRunShare = 0.0003;
 
-function measured(layers: readonly Timed[], random: () => number): RecordedEngine {
+/** Of one profile: by how much each recorded layer deviates from its mean. */
+type Draw = (random: () => number) => (layer: Timed) => number;
+
+function averages(all: readonly LayerProfile[]): number[] {
+	return (all[0]?.layers ?? []).map((_, at) => all.reduce((sum, { layers }) => sum + (layers[at]?.averageMs ?? 0), 0) / all.length);
+}
+
+function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
+	if (own.length < 2) {
+		return (random) => {
+			const shared = sharedShare * gauss(random);
+			return ({ ms }) => ms * (shared + scatterShare * gauss(random)) + scatterMs * gauss(random);
+		};
+	}
+	const widen = Math.sqrt(own.length / (own.length - 1));
+	const seen = [own, again].flatMap((some) => {
+		const middle = averages(some);
+		return some.map(({ layers }) => layers.map(({ averageMs }, at) => (averageMs - (middle[at] ?? 0)) * widen));
+	});
+	return (random) => {
+		const one = seen[Math.floor(random() * seen.length)] ?? [];
+		return ({ like }) => one[like] ?? 0;
+	};
+}
+
+function measured(layers: readonly Timed[], draw: Draw, random: () => number): RecordedEngine {
 	const times = Array.from({ length: profiles }, (): LayerProfile => {
-		const drawn = layers.map(({ name, ms }) => {
-			const averageMs = ms === 0 ? 0 : Math.max(0, ms * (1 + scatterShare * gauss(random)) + scatterMs * gauss(random));
-			return { name, sumMs: averageMs * 200, averageMs, medianMs: averageMs, share: 0 };
+		const deviation = draw(random);
+		const drawn = layers.map((layer) => {
+			const averageMs = layer.ms === 0 ? 0 : Math.max(0, layer.ms + deviation(layer));
+			return { name: layer.name, sumMs: averageMs * 200, averageMs, medianMs: averageMs, share: 0 };
 		});
 		return { iterations: 200, layers: drawn };
 	});
-	return { info: { detail: "detailed", io: [], layers: layers.map(({ ms: _, ...layer }) => layer) }, profiles: times };
+	return { info: { detail: "detailed", io: [], layers: layers.map(({ ms: _, like: __, ...layer }) => layer) }, profiles: times };
 }
 
 interface Change {
@@ -57,6 +98,10 @@ interface Outcome {
 	base?: Timed[];
 	head: Timed[];
 	culprit: string;
+	/** What another clock does to all times of the head. */
+	clock?: number;
+	/** Built without details: only the names of the layers are known. */
+	namesOnly?: true;
 }
 
 const insert = (layers: readonly Timed[], at: number, ...more: Timed[]): Timed[] => [...layers.slice(0, at), ...more, ...layers.slice(at)];
@@ -64,7 +109,7 @@ const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => 
 const nodeOf = ({ onnxNodes, name }: Timed): string => onnxNodes[0] ?? name;
 const as = (dtype: string, format: string) => (tensor: LayerTensor) => ({ ...tensor, dtype, format });
 
-function copy(of: LayerTensor, to: string, name: string, ms: number): Timed {
+function copy(of: LayerTensor, to: string, { name, like }: Timed, ms: number): Timed {
 	const out = { ...of, name: `${of.name} copied`, format: to, dtype: to === "Float" ? "fp32" : "fp16" };
 	const none = { onnxNodes: [], foreign: null, region: null, weights: null, parameters: {}, tactic: null };
 	return {
@@ -77,7 +122,25 @@ function copy(of: LayerTensor, to: string, name: string, ms: number): Timed {
 		outputs: [out],
 		precision: of.dtype,
 		ms,
+		like,
 	};
+}
+
+/** No kernel under the profiler takes less. */
+const shortMs = 0.006;
+
+/** Two layers for one: the last node of a fusion by itself. */
+function halves(layer: Timed, rest: number): [Timed, Timed] {
+	const cut = Math.max(1, layer.onnxNodes.length - 1);
+	const between = { ...layer.outputs[0]!, name: `${layer.outputs[0]!.name} before` };
+	const first = { ...layer, name: `${layer.name} first`, onnxNodes: layer.onnxNodes.slice(0, cut), outputs: [between] };
+	const alone = { type: "PointWiseV2", parameters: {}, weights: null, onnxNodes: layer.onnxNodes.slice(cut), inputs: [between] };
+	return [first, { ...layer, ...alone, name: `${layer.name} second`, ms: Math.max(shortMs, layer.ms * rest) }];
+}
+
+function withoutDetails({ info, profiles: own }: RecordedEngine): RecordedEngine {
+	const none = { type: null, precision: null, tactic: null, weights: null, inputs: [], outputs: [], parameters: {} };
+	return { info: { ...info, detail: "names", layers: info.layers.map((layer) => ({ ...layer, ...none })) }, profiles: own };
 }
 
 /** Every name is another, as after an export by another tool. */
@@ -99,29 +162,13 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 		const layer = layers[at]!;
 		const wide = as("fp32", "Float");
 		const own = { ...layer, precision: "fp32", inputs: layer.inputs.map(wide), outputs: layer.outputs.map(wide), ms: layer.ms * 1.7 };
-		const before = copy(layer.inputs[0]!, "Float", layer.name, 0.004);
+		const before = copy(layer.inputs[0]!, "Float", layer, 0.004);
 		return { head: swap(layers, at, before, own), culprit: nodeOf(layer) };
 	},
-	"split fusion": ({ layers, at }) => {
-		const layer = layers[at]!;
-		const cut = Math.max(1, layer.onnxNodes.length - 1);
-		const between = { ...layer.outputs[0]!, name: `${layer.outputs[0]!.name} before` };
-		const first = { ...layer, name: `${layer.name} first`, onnxNodes: layer.onnxNodes.slice(0, cut), outputs: [between] };
-		const second = {
-			...layer,
-			name: `${layer.name} second`,
-			type: "PointWiseV2",
-			parameters: {},
-			weights: null,
-			onnxNodes: layer.onnxNodes.slice(cut),
-			inputs: [between],
-			ms: layer.ms * 0.6,
-		};
-		return { head: swap(layers, at, first, second), culprit: nodeOf(layer) };
-	},
+	"split fusion": ({ layers, at }) => ({ head: swap(layers, at, ...halves(layers[at]!, 0.6)), culprit: nodeOf(layers[at]!) }),
 	reformat: ({ layers, at }) => {
 		const layer = layers[at]!;
-		return { head: insert(layers, at, copy(layer.inputs[0]!, "Half", layer.name, 0.006)), culprit: nodeOf(layer) };
+		return { head: insert(layers, at, copy(layer.inputs[0]!, "Half", layer, 0.006)), culprit: nodeOf(layer) };
 	},
 	widened: ({ layers, at }) => {
 		const layer = layers[at]!;
@@ -187,6 +234,86 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 		const block = names.map((name): Timed => ({ ...layer, name, onnxNodes: [name], ms: 0.006 }));
 		return { head: insert(layers, at + 1, ...block), culprit: "new.0" };
 	},
+	"second consumer": ({ layers, at }) => {
+		const layer = layers[at]!;
+		const [first, second] = halves(layer, 0.5);
+		const probe: Timed = {
+			...second,
+			name: "probe",
+			type: "Reduce",
+			onnxNodes: ["probe"],
+			outputs: [{ ...second.outputs[0]!, name: "probed" }],
+		};
+		return { head: swap(layers, at, first, second, probe), culprit: nodeOf(layer) };
+	},
+	"merged fusion": ({ layers, at }) => ({
+		base: swap(layers, at, ...halves(layers[at]!, 0.7)),
+		head: layers,
+		culprit: nodeOf(layers[at]!),
+	}),
+	"round trip": ({ layers, at }) => {
+		const layer = layers[at]!;
+		const there = copy(layer.inputs[0]!, "Float", layer, 0.005);
+		const back = { ...copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005), name: `${there.name} again` };
+		return { head: insert(layers, at, there, back), culprit: nodeOf(layer) };
+	},
+	"lost fusion in every second layer": ({ layers, at }) => {
+		const like = layers[at]!;
+		const every = layers.flatMap((layer, index) =>
+			layer === like || (index % 2 === 0 && layer.type === like.type && layer.onnxNodes.length > 1 && layer.ms > 0)
+				? halves(layer, 0.5)
+				: [layer],
+		);
+		return { head: every, culprit: nodeOf(like) };
+	},
+	"unfused DequantizeLinear": ({ layers, at }) => {
+		const layer = layers[at]!;
+		const [narrow, input] = [as("int8", "Int8"), layer.inputs[0]!];
+		const own = { ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 };
+		const dequantize = { ...copy(narrow(input), input.format, layer, 0.005), name: "dq", kind: "quantize" as const, servedLayer: null };
+		return { base: swap(layers, at, own), head: swap(layers, at, { ...dequantize, onnxNodes: ["dq"] }, layer), culprit: nodeOf(layer) };
+	},
+	"names only, a new layer": ({ layers, at }) => {
+		const fresh = { ...layers[at]!, name: "fresh.conv", onnxNodes: ["fresh.conv"] };
+		return { head: insert(layers, at + 1, fresh), culprit: "fresh.conv", namesOnly: true };
+	},
+	"another clock and a cast": (change) => ({ ...kinds["cast to fp32"]!(change), clock: 1.015 }),
+	"slower here, faster there": ({ layers, at }) => {
+		const other = layers.findIndex(
+			({ ms, kind, onnxNodes }, index) =>
+				index !== at && index > layers.length / 4 && ms > 0.006 && kind === "compute" && onnxNodes.length > 0,
+		);
+		const head = layers.map((layer, index) =>
+			index === at
+				? { ...layer, tactic: "slow", ms: layer.ms * 2 }
+				: index === other
+					? { ...layer, tactic: "fast", ms: layer.ms * 0.8 }
+					: layer,
+		);
+		return { head, culprit: nodeOf(layers[at]!) };
+	},
+	"renamed export and a new layer": ({ layers, at }) => {
+		const layer = layers[at]!;
+		const out = layer.outputs[0]!;
+		const fresh: Timed = {
+			...layer,
+			name: "fresh",
+			onnxNodes: ["fresh"],
+			inputs: [out],
+			outputs: [{ ...out, name: "fresh_out" }],
+			ms: 0.009,
+		};
+		const head = renamed(insert(layers, at + 1, { ...fresh, weights: { dtype: "fp16", elements: 4321 } }));
+		return { head, culprit: nodeOf(head[at + 1]!) };
+	},
+	"a Concat that copies": ({ layers, at }) => {
+		const none = layers.findIndex(
+			({ kind, onnxNodes, inputs }, index) => index >= at && kind === "noop" && onnxNodes.length > 0 && inputs.length > 0,
+		);
+		const layer = layers[none] ?? layers[at]!;
+		const copied = { ...layer, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
+		return { head: swap(layers, layers.indexOf(layer), copied), culprit: nodeOf(layer) };
+	},
 };
 
 /** Layers that take some time, spread over the engine. */
@@ -197,29 +324,42 @@ function places(layers: readonly Timed[], count: number): number[] {
 	return Array.from({ length: count }, (_, index) => fit[Math.floor(((index + 0.5) * fit.length) / count)] ?? 0);
 }
 
-export function timedLayers({ info, profiles: [profile] }: RecordedEngine): Timed[] {
-	return info.layers.map((layer, at) => ({ ...layer, ms: profile?.layers[at]?.averageMs ?? 0 }));
+export function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
+	const middle = averages(own);
+	return info.layers.map((layer, at) => ({ ...layer, ms: middle[at] ?? 0, like: at }));
 }
 
-/** Each kind at two places of each engine. */
-export function plantedChanges(engines: Readonly<Record<string, RecordedEngine>>): Planted[] {
-	return Object.entries(engines).flatMap(([engine, recorded], which) =>
+/** What the profiler adds to each layer: it is part of no timed run. */
+function overheadOf(layers: readonly Timed[], { medianMs }: Host): number {
+	const timed = layers.filter(({ ms }) => ms > 0);
+	return medianMs === undefined ? 0 : (timed.reduce((sum, { ms }) => sum + ms, 0) - medianMs) / timed.length;
+}
+
+/** Each kind at `turns` places of each engine. */
+export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2): Planted[] {
+	return Object.entries(hosts).flatMap(([engine, host], which) =>
 		Object.entries(kinds).flatMap(([kind, change], number) => {
-			const layers = timedLayers(recorded);
-			return places(layers, 2).map((at, turn) => {
-				const random = randomOf(1000 * which + 10 * number + turn);
-				const { base = layers, head, culprit } = change({ layers, at, random });
-				const total = (all: readonly Timed[]) => all.reduce((sum, { ms }) => sum + ms, 0);
+			const [layers, draw] = [timedLayers(host), drawFrom(host)];
+			const overheadMs = overheadOf(layers, host);
+			return places(layers, turns).map((at, turn): Planted => {
+				const random = randomOf(100_000 * which + 1000 * number + turn);
+				const { base = layers, head, culprit, clock = 1, namesOnly } = change({ layers, at, random });
+				const total = (all: readonly Timed[]) => all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
 				const costMs = total(head) - total(base);
-				return { name: `${kind} in ${engine} at ${at}`, base: measured(base, random), head: measured(head, random), culprit, costMs };
+				const ran = (ms: number) => ms * (1 + timedRunShare * gauss(random));
+				const enginesMs = host.medianMs === undefined ? null : { base: ran(total(base)), head: ran(total(head) * clock) };
+				const known = namesOnly === true ? withoutDetails : (one: RecordedEngine) => one;
+				const other = head.map((layer) => ({ ...layer, ms: layer.ms * clock }));
+				const engines = { base: known(measured(base, draw, random)), head: known(measured(other, draw, random)) };
+				return { kind, name: `${kind} in ${engine} at ${at}`, ...engines, culprit, costMs, enginesMs };
 			});
 		}),
 	);
 }
 
 /** The same engine built again: every time and Myelin's numbers differ, nothing else. */
-export function rebuilt(recorded: RecordedEngine, seed: number): { base: RecordedEngine; head: RecordedEngine } {
-	const [layers, random] = [timedLayers(recorded), randomOf(seed)];
+export function rebuilt(host: Host, seed: number): { base: RecordedEngine; head: RecordedEngine } {
+	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomOf(seed)];
 	const other = (text: string) => text.replace(/(__mye|_myl)(\d+)/g, (_, stem, digits) => `${stem}${Number(digits) + seed}`);
 	const head = layers.map((layer) => ({
 		...layer,
@@ -227,5 +367,5 @@ export function rebuilt(recorded: RecordedEngine, seed: number): { base: Recorde
 		inputs: layer.inputs.map((tensor) => ({ ...tensor, name: other(tensor.name) })),
 		outputs: layer.outputs.map((tensor) => ({ ...tensor, name: other(tensor.name) })),
 	}));
-	return { base: measured(layers, random), head: measured(head, random) };
+	return { base: measured(layers, draw, random), head: measured(head, draw, random) };
 }

@@ -38,3 +38,14 @@ export function diffOf(
 	const models = { base: engineModel({ ...base, graph: null }), head: engineModel({ ...head, graph: null }) };
 	return diffEngines(models, { gpu: around.gpu ?? null, enginesMs: around.enginesMs ?? null });
 }
+
+export interface MeasuredEngine extends RecordedEngine {
+	/** Of timed runs. */
+	medianMs: number;
+}
+
+/** `det-base`, …: built, profiled four times and timed on an H200. */
+export function h200Engine(name: string): MeasuredEngine {
+	const { medianMs, layers, profiles } = JSON.parse(unpacked(`test/fixtures/engines/h200/${name}.json.gz`));
+	return { medianMs, info: parseLayerInfo(layers), profiles: profiles.map(parseProfile) };
+}

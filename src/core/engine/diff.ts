@@ -82,7 +82,7 @@ function judge(engines: Engines, overheadMs: number): { groups: Judged[]; noise:
 	);
 	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {
-		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, isSignificant: false };
+		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };
 		return { ...one, delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (one.isChanged || isRepeated) } };
 	});
 	return { groups, noise, isTimed };
@@ -161,7 +161,7 @@ function rowOf(
 		base: partIn(group, "base", gpu),
 		head: partIn(group, "head", gpu),
 		changeMs: isTimed ? sum(group, ({ delta }) => delta.ms) : null,
-		halfWidthMs: isTimed ? rootSum(group) : null,
+		halfWidthMs: isTimed ? halfWidthOf(group) : null,
 		isSignificant: first.delta.isSignificant,
 		causes,
 		tier: first.component.tier,
@@ -170,7 +170,17 @@ function rowOf(
 }
 
 const sum = (group: readonly Judged[], of: (one: Judged) => number): number => group.reduce((total, one) => total + of(one), 0);
-const rootSum = (group: readonly Judged[]): number => Math.sqrt(sum(group, ({ delta }) => delta.halfWidthMs ** 2));
+
+/** Of a sum: what each scatters by itself, and what all of them share. */
+function halfWidthOf(group: readonly Judged[]): number {
+	const own = Math.sqrt(sum(group, ({ delta }) => delta.halfWidthMs ** 2));
+	return group.length < 2
+		? own
+		: Math.hypot(
+				own,
+				sum(group, ({ delta }) => delta.sharedMs),
+			);
+}
 
 function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | null): EnginePart | null {
 	const layers = group.flatMap(({ component }) => component[arm]);
@@ -198,7 +208,7 @@ export function summaryOf(engine: EngineModel): EngineSummary {
 
 function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["unchanged"] {
 	const own = groups.filter(({ isChanged }) => !isChanged);
-	const timed = { changeMs: sum(own, ({ delta }) => delta.ms), halfWidthMs: rootSum(own) };
+	const timed = { changeMs: sum(own, ({ delta }) => delta.ms), halfWidthMs: halfWidthOf(own) };
 	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
 }
 
@@ -221,7 +231,7 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 		attributedMs,
 		// The overhead is known to some percent, and counts where layers were added or removed.
 		halfWidthMs: Math.hypot(
-			rootSum(attributed),
+			halfWidthOf(attributed),
 			sum(attributed, (one) => layerCount(one.head) - layerCount(one.base)) * overheadMs * overheadError,
 		),
 		restMs: measured - attributedMs,

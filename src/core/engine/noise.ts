@@ -15,6 +15,8 @@ export interface Delta {
 	ms: number;
 	/** Half width of the 95 % interval. */
 	halfWidthMs: number;
+	/** The part of it that is common to all components: layers of one profile are slow or fast together. */
+	sharedMs: number;
 	/** Beyond what noise explains, for one of this many components. */
 	isSignificant: boolean;
 }
@@ -30,6 +32,8 @@ const floorMs = 5e-5;
 const fewUnchanged = 4;
 /** Spread of a layer's mean between profiles where nothing else is known. */
 const assumedShare = 0.03;
+/** Variance of one component's repeats over that of all: beyond it in about one of a hundred alike, with four profiles. */
+const unsteady = 4;
 
 export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	const commonFactor = factorOf(changes.filter(({ isUnchanged }) => isUnchanged));
@@ -45,14 +49,25 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	const pooled = pooledSpread(rows);
 	const critical = remembered(tCritical);
 	const repeats = rows.reduce((most, { differences }) => Math.max(most, differences.length), 1);
+	const shared = sharedShare(rows, repeats);
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled);
 		const halfWidth = (tail: number) => (critical(tail, df) * sd) / Math.sqrt(repeats);
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
-		return { ms: row.ms, halfWidthMs: halfWidth(0.05), isSignificant: Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) };
+		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs);
+		return { ms: row.ms, halfWidthMs: halfWidth(0.05), sharedMs: shared * row.timeMs, isSignificant };
 	});
 	return { deltas, commonFactor };
+}
+
+/** Half width of the 95 % interval of what all layers of a profile share, of their time; 0 where nothing is repeated. */
+function sharedShare(rows: readonly Row[], repeats: number): number {
+	const own = rows.filter(({ isUnchanged, differences }) => isUnchanged && differences.length === repeats);
+	const timeMs = own.reduce((sum, row) => sum + row.timeMs, 0);
+	if (repeats < 2 || timeMs <= 0) return 0;
+	const shares = Array.from({ length: repeats }, (_, at) => own.reduce((sum, { differences }) => sum + (differences[at] ?? 0), 0) / timeMs);
+	return tCritical(0.05, repeats) * Math.sqrt(meanOf(shares.map((share) => share ** 2)) / repeats);
 }
 
 /** The few pairs of arguments come again and again. */
@@ -105,13 +120,16 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	return { sd: Math.max(...known.map(robust)), df: Math.min(30, Math.max(...known.map((values) => values.length)) - 1) };
 }
 
-/** A component's own repeats, shrunk towards what all show. */
+/** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
 function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: Spread | null): Spread {
 	const prior = pooled === null ? { sd: timeMs * assumedShare, df: fewUnchanged } : { sd: pooled.sd * scale, df: pooled.df };
-	const own = differences.length > 1 && !isUnchanged ? differences.reduce((sum, one) => sum + (one - ms) ** 2, 0) : 0;
-	const ownDf = own > 0 ? differences.length - 1 : 0;
-	const variance = (prior.df * prior.sd ** 2 + own) / (prior.df + ownDf);
-	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + ownDf };
+	const squares = differences.reduce((sum, one) => sum + (one - ms) ** 2, 0);
+	const df = Math.max(0, differences.length - 1);
+	// Some layers alone are unsteady, such as the one that reads the engine's input.
+	if (squares > unsteady * df * prior.sd ** 2) return { sd: Math.max(Math.sqrt(squares / df), floorMs), df };
+	const own = isUnchanged ? { squares: 0, df: 0 } : { squares, df };
+	const variance = (prior.df * prior.sd ** 2 + own.squares) / (prior.df + own.df);
+	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + own.df };
 }
 
 /** Enough components, nearly all of them to the same side, by about the same factor. */

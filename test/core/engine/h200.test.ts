@@ -1,21 +1,10 @@
 // PP-OCRv4 detection and a YOLOv8n, each with planted changes, built, profiled and timed on an H200 with TensorRT 10.6.
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { parseProfile } from "../../../src/formats/trtexec/layer-profile.ts";
-import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
-import { diffOf } from "../../support/recorded-engines.ts";
-
-function measured(name: string) {
-	const { medianMs, layers, profiles } = JSON.parse(
-		gunzipSync(readFileSync(`test/fixtures/engines/h200/${name}.json.gz`)).toString("utf8"),
-	);
-	return { medianMs, engine: { info: parseLayerInfo(layers), profiles: profiles.map(parseProfile) } };
-}
+import { diffOf, h200Engine } from "../../support/recorded-engines.ts";
 
 function explain(model: string, change: string) {
-	const [base, head] = [measured(`${model}-base`), measured(`${model}-${change}`)];
-	return diffOf(base.engine, head.engine, { gpu: "NVIDIA H200", enginesMs: { base: base.medianMs, head: head.medianMs } });
+	const [base, head] = [h200Engine(`${model}-base`), h200Engine(`${model}-${change}`)];
+	return diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: base.medianMs, head: head.medianMs } });
 }
 
 describe("engines of an H200", () => {
