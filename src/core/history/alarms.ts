@@ -105,21 +105,27 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 	const at = (place: number): number => points[place]?.run ?? 0;
 	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const, now: levelNow(of) ?? shift.size };
 	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
-	const structure = firstChange(shift, (left, right) => isOther(points[left]?.made.structure, points[right]?.made.structure));
-	const content = firstChange(shift, (left, right) => isOther(points[left]?.made.content, points[right]?.made.content));
-	const method = firstChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);
-	if (isOther(before.made.content, after.made.content) || isOther(before.made.structure, after.made.structure)) {
-		const place = structure ?? content ?? shift.from;
+	const structure = likelyChange(shift, (left, right) => isOther(points[left]?.made.structure, points[right]?.made.structure));
+	const content = likelyChange(shift, (left, right) => isOther(points[left]?.made.content, points[right]?.made.content));
+	const method = likelyChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);
+	const change = structure ?? content;
+	if (change !== null && (method === null || change.nats >= method.nats)) {
 		const what =
 			structure === null
 				? "the model or its recipe changed, its structure did not"
 				: "the layers, precisions or tactics of the engine changed";
 		const evidence = `measured against the pin in one job; ${what}`;
-		return { ...level, start: at(place), foundBy: structure === null ? "content" : "structure", cause: "change", evidence };
+		return { ...level, start: at(change.place), foundBy: structure === null ? "content" : "structure", cause: "change", evidence };
 	}
 	if (method !== null) {
-		const fields = changedWords(runs[at(method - 1)]?.method, runs[at(method)]?.method);
-		return { ...level, start: at(method), foundBy: "method", cause: "method", evidence: `the engine is the same; ${fields.join(", ")}` };
+		const fields = changedWords(runs[at(method.place - 1)]?.method, runs[at(method.place)]?.method);
+		return {
+			...level,
+			start: at(method.place),
+			foundBy: "method",
+			cause: "method",
+			evidence: `the engine is the same; ${fields.join(", ")}`,
+		};
 	}
 	const host = pinMove(chain, shift.raised, runs);
 	if (host !== null) return { ...level, cause: "host", evidence: `the engine is the same; the pin's own time moved too: ${host}` };
@@ -130,10 +136,14 @@ function isOther(left: string | undefined, right: string | undefined): boolean {
 	return left !== undefined && right !== undefined && left !== right;
 }
 
-/** The first place at which neighbours differ, from the first that the shift may have reached. */
-function firstChange({ from, raised }: Shift, differs: (left: number, right: number) => boolean): number | null {
-	for (let place = Math.max(1, from); place <= raised; place += 1) if (differs(place - 1, place)) return place;
-	return null;
+/** Places before the likeliest start explain nothing where they are less likely by a factor of twenty. */
+const likelyNats = 3;
+
+/** Of the places at which neighbours differ, the one at which the level most likely stepped. */
+function likelyChange({ starts, from }: Shift, differs: (left: number, right: number) => boolean): Shift["starts"][number] | null {
+	const most = starts.find(({ place }) => place === from)?.nats ?? 0;
+	const likely = starts.filter(({ place, nats }) => place > 0 && (place >= from || nats > most - likelyNats) && differs(place - 1, place));
+	return likely.reduce<Shift["starts"][number] | null>((best, one) => (best === null || one.nats > best.nats ? one : best), null);
 }
 
 function changedWords(left: Readonly<Record<string, string>> = {}, right: Readonly<Record<string, string>> = {}): string[] {

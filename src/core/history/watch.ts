@@ -6,8 +6,10 @@ import type { Chain, Metric } from "./series.ts";
 /** A change of level that was decided. */
 export interface Shift {
 	direction: "up" | "down";
-	/** Places among the points: the first that the change may have reached, and the one that decided. */
+	/** Places among the points: the first that the change most likely reached, and the one that decided. */
 	from: number;
+	/** How likely each place is the first. */
+	starts: readonly { place: number; nats: number }[];
 	raised: number;
 	/** Against the reference, logarithms. */
 	size: number;
@@ -75,26 +77,20 @@ interface State {
 	noise: Noise | null;
 	/** First place at which the present level holds: later than 0 where one was accepted or improved. */
 	since: number;
-	up: Score;
-	down: Score;
+	/** First place that an alarm may reach back to: no later alarm begins before the end of the last. */
+	first: number;
+	up: number;
+	down: number;
 	open: Shift | null;
 	well: number;
 	/** Points in a row beyond four times the noise, with their sign. */
 	streak: number;
 }
 
-interface Score {
-	sum: number;
-	/** First place since the sum was zero. */
-	since: number;
-}
-
 export function watch(chain: Chain, runs: readonly Run[]): Watched {
 	const state: State = {
 		rule: rules[chain.metric],
-		...{ learned: [], noise: null, since: 0, open: null, well: 0, streak: 0 },
-		up: { sum: 0, since: 0 },
-		down: { sum: 0, since: 0 },
+		...{ learned: [], noise: null, since: 0, first: 0, up: 0, down: 0, open: null, well: 0, streak: 0 },
 	};
 	const found: Found = { shifts: [], suspects: [], references: [] };
 	let waiting = 0;
@@ -133,7 +129,8 @@ function learn(at: number, { points }: Chain, state: State): void {
 	const known = state.learned.flatMap((place) => points[place] ?? []);
 	const steps = known.slice(1).map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
 	// Of neighbours, so that creep within the points does not count as noise.
-	const scatter = (1.4826 * median(steps)) / Math.SQRT2;
+	const usual = steps.filter((one) => one <= 3 * 1.4826 * median(steps));
+	const scatter = Math.sqrt(usual.reduce((sum, one) => sum + one ** 2, 0) / usual.length / 2);
 	const own = median(known.map(({ error }) => error));
 	const first = known.slice(0, referencePoints).map((point) => point.level);
 	const sd = Math.max(scatter, own, state.rule.minSd);
@@ -160,12 +157,12 @@ function judge(step: Step): Judged | null {
 	if (state.open !== null) return follow(step, state.open);
 	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
 	const clipped = Math.min(clip, Math.max(-clip, z));
-	advance(state.up, clipped, at);
-	advance(state.down, -clipped, at);
+	state.up = Math.max(0, state.up + clipped - slack);
+	state.down = Math.max(0, state.down - clipped - slack);
 	state.streak = Math.abs(z) < 4 ? 0 : Math.sign(z) === Math.sign(state.streak) ? state.streak + Math.sign(z) : Math.sign(z);
 	const isSuspect = isOff(state, z);
 	if (!isSuspect) return null;
-	const raised = decide(step, z > 0 || state.up.sum > limit ? "up" : "down");
+	const raised = decide(step, z > 0 || state.up > limit ? "up" : "down");
 	if (raised === null) return { isSuspect };
 	state.open = raised.direction === "up" ? raised : null;
 	if (raised.direction === "down") settle(state, at, [noise.level + raised.size]);
@@ -174,16 +171,12 @@ function judge(step: Step): Judged | null {
 
 function isOff({ rule, up, down, streak }: State, z: number): boolean {
 	const isSingle = rule.confirms ? Math.abs(z) > suspicious : Math.abs(streak) >= persistent;
-	return isSingle || up.sum > limit || down.sum > limit;
-}
-
-function advance(score: Score, z: number, at: number): void {
-	if (score.sum === 0) score.since = at;
-	score.sum = Math.max(0, score.sum + z - slack);
+	return isSingle || up > limit || down > limit;
 }
 
 /** Only fresh pairs decide on times. Those that agree with the reference take the suspicion away. */
-function decide({ at, point, state, noise, points }: Step, direction: Shift["direction"]): Shift | null {
+function decide(step: Step, direction: Shift["direction"]): Shift | null {
+	const { at, point, state, noise } = step;
 	const { rule } = state;
 	const sign = direction === "up" ? 1 : -1;
 	if (rule.confirms && point.fresh === undefined) return null;
@@ -195,27 +188,45 @@ function decide({ at, point, state, noise, points }: Step, direction: Shift["dir
 		return null;
 	}
 	const size = level - noise.level;
-	let from = Math.min(at, (direction === "up" ? state.up : state.down).since);
-	// A night that already had half of it may have been too uncertain to decide.
-	while (from > 0 && ((points[from - 1]?.level ?? noise.level) - noise.level) / size > 0.5) from -= 1;
+	const starts = likelyStarts(step, size);
+	const from = starts.reduce((best, one) => (one.nats > best.nats ? one : best)).place;
 	reset(state);
-	return { direction, from, raised: at, size, low: size - half, high: size + half };
+	return { direction, from, starts, raised: at, size, low: size - half, high: size + half };
+}
+
+/** A start that is less likely by so much is none. */
+const unlikelyNats = 30;
+
+/** Log-likelihoods, up to a constant, that the level stepped by this size at each place; no single night weighs more than another. */
+function likelyStarts({ at, state, noise, points }: Step, size: number): { place: number; nats: number }[] {
+	const found: { place: number; nats: number }[] = [];
+	let [nats, most] = [0, Number.NEGATIVE_INFINITY];
+	for (let place = at; place >= state.first && nats > most - unlikelyNats; place -= 1) {
+		const { level, error } = { error: 0, level: noise.level, ...points[place], ...points[place]?.fresh };
+		const share = Math.min(1, Math.max(0, (level - noise.level) / size));
+		nats += (share - 0.5) * (size / Math.max(noise.sd, error)) ** 2;
+		most = Math.max(most, nats);
+		found.push({ place, nats });
+	}
+	return found;
 }
 
 function reset(state: State): void {
-	state.up.sum = 0;
-	state.down.sum = 0;
+	state.up = 0;
+	state.down = 0;
 	state.streak = 0;
 	state.well = 0;
 }
 
 /** An open alarm ends when the level is back, or by a commit that accepts it. */
 function follow({ at, point, state, noise }: Step, open: Shift): Judged | null {
-	const isWell = point.level - noise.level < Math.max(2 * noise.sd, open.size / 2);
+	// A disturbed night proves nothing.
+	const isWell = point.level + point.error - noise.level < Math.max(2 * noise.sd, open.size / 2);
 	state.well = isWell ? state.well + 1 : 0;
 	if (state.well < wellAgain) return null;
 	open.closed = { at, by: "recovered" };
 	state.open = null;
+	state.first = at;
 	reset(state);
 	return null;
 }
@@ -242,5 +253,6 @@ function settle(state: State, at: number, levels: readonly number[]): void {
 	if (noise !== null) state.noise = { ...noise, level: median(levels), error: noise.sd / Math.sqrt(levels.length) };
 	state.learned = [];
 	state.since = at;
+	state.first = at;
 	reset(state);
 }
