@@ -56,8 +56,8 @@ function take(times: Map<string, number[]>, key: string): number[] {
 	return found;
 }
 
-/** A layer that only the profile knows. */
-function nameOnly(name: string): EngineLayer {
+/** A layer of which only the name is known. */
+export function nameOnly(name: string): EngineLayer {
 	const unknown = { type: null, precision: null, tactic: null, weights: null, foreign: null, servedLayer: null, region: null };
 	return { name, kind: "compute", inputs: [], outputs: [], onnxNodes: [], parameters: {}, ...unknown };
 }

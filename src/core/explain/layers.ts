@@ -1,62 +1,12 @@
-// Compares the layers of both arms: joins each layer with its time, and matches the base's layers with the head's.
+// The layers of one arm as a result keeps them: each joined with its time.
 
-import { engineFingerprint, unnumbered } from "../engine/fingerprint.ts";
+import { diffEngines } from "../engine/diff.ts";
+import { engineFingerprint } from "../engine/fingerprint.ts";
 import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
+import { type EngineModel, engineModel, nameOnly } from "../engine/model.ts";
 import { numberRepeats } from "../group.ts";
-import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadLayers, WorkloadResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
-
-export interface LayerChange {
-	/** Of the head where it has the layer. */
-	name: string;
-	/** null: this arm has no such layer. */
-	base: TimedLayer | null;
-	head: TimedLayer | null;
-	/** A layer that is not there takes no time. */
-	changeMs: number;
-}
-
-/** In the order of the head, what is gone after it. Layers are matched by name, then by name without Myelin's numbering. */
-export function matchLayers(base: ArmLayers, head: ArmLayers): LayerChange[] {
-	const left = new Map(numberRepeats(base.layers, ({ name }) => name));
-	const matched = new Map<TimedLayer, TimedLayer>();
-	take(head.layers, { left, matched, nameOf: ({ name }) => name });
-	const again = new Map(numberRepeats([...left.values()], ({ name }) => unnumbered(name)));
-	take(
-		head.layers.filter((layer) => !matched.has(layer)),
-		{ left: again, matched, nameOf: ({ name }) => unnumbered(name) },
-	);
-	const ofHead = head.layers.map((layer) => change(matched.get(layer) ?? null, layer));
-	return [...ofHead, ...[...again.values()].map((layer) => change(layer, null))];
-}
-
-interface Matching {
-	/** Layers of the base that are not matched yet. */
-	left: Map<string, TimedLayer>;
-	matched: Map<TimedLayer, TimedLayer>;
-	nameOf(layer: TimedLayer): string;
-}
-
-function take(layers: readonly TimedLayer[], { left, matched, nameOf }: Matching): void {
-	for (const [key, layer] of numberRepeats(layers, nameOf)) {
-		const own = left.get(key);
-		if (own === undefined) continue;
-		matched.set(layer, own);
-		left.delete(key);
-	}
-}
-
-function change(base: TimedLayer | null, head: TimedLayer | null): LayerChange {
-	return { name: (head ?? base)?.name ?? "", base, head, changeMs: (head?.meanMs ?? 0) - (base?.meanMs ?? 0) };
-}
-
-/** Those that moved, largest first, either way. */
-export function movedMost(changes: readonly LayerChange[], most: number): LayerChange[] {
-	return changes
-		.filter(({ changeMs }) => changeMs !== 0)
-		.sort((a, b) => Math.abs(b.changeMs) - Math.abs(a.changeMs))
-		.slice(0, most);
-}
 
 const maxLayers = 2000;
 /** TensorRT names a fused layer after all that went into it: hundreds of characters are usual. */
@@ -92,6 +42,23 @@ function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
 	if (layers.length <= maxLayers) return [...layers];
 	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
 	return layers.filter((layer) => kept.has(layer));
+}
+
+/** Of a result that has layers and no explanation: the layers' connections and ONNX nodes are unknown. */
+export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null {
+	const engines = base === null || head === null ? null : { base: modelOf(base), head: modelOf(head) };
+	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null });
+}
+
+function modelOf({ iterations, layers }: ArmLayers): EngineModel {
+	const times = layers.map(({ name, meanMs, share }) => ({ name, sumMs: meanMs * iterations, averageMs: meanMs, medianMs: meanMs, share }));
+	const known = layers.map(
+		({ name, reformat, type = null, precision = null, tactic = null }): EngineLayer => ({
+			...nameOnly(name),
+			...{ kind: reformat === true ? "reformat" : "compute", type, precision, tactic },
+		}),
+	);
+	return engineModel({ info: { detail: "names", io: [], layers: known }, profiles: [{ iterations, layers: times }], graph: null });
 }
 
 export interface ProfiledArm {

@@ -1,7 +1,4 @@
-// The layers of an engine and their times as text, in one unit for all layers of a workload.
-import { type LayerChange, matchLayers } from "../explain/layers.ts";
-import type { ArmLayers, WorkloadLayers } from "../schema/result.ts";
-import { cleanName } from "../text/escape.ts";
+// Times of layers as text, in one unit for all layers of a workload.
 
 const minus = "\u2212";
 
@@ -25,33 +22,4 @@ export function layerUnit(longestMs: number): LayerUnit {
 		format,
 		formatChange: (ms) => (Number.parseFloat(format(Math.abs(ms))) > 0 && ms > 0 ? `+${format(ms)}` : format(ms)),
 	};
-}
-
-export function isWhole({ count, layers }: ArmLayers): boolean {
-	return layers.length >= count;
-}
-
-/** Which kernel a layer runs, and in what precision, where that is not as in the base. */
-export function differenceLabels({ base, head }: LayerChange): string[] {
-	if (base === null || head === null) return [base === null ? "new" : "gone"];
-	const [from, to] = [base.precision, head.precision];
-	const isOtherKernel = base.tactic !== undefined && head.tactic !== undefined && base.tactic !== head.tactic;
-	return [
-		...(from !== undefined && to !== undefined && from !== to ? [`${cleanName(from, 20)} → ${cleanName(to, 20)}`] : []),
-		...(isOtherKernel ? ["another kernel"] : []),
-	];
-}
-
-interface Changed {
-	changes: readonly LayerChange[];
-	unit: LayerUnit;
-	base: ArmLayers;
-	head: ArmLayers;
-}
-
-export function changedLayers(layers: WorkloadLayers | undefined): Changed | null {
-	if (layers?.base == null || layers.head == null) return null;
-	const { base, head } = layers;
-	const longest = [...base.layers, ...head.layers].reduce((most, { meanMs }) => Math.max(most, meanMs), 0);
-	return { changes: matchLayers(base, head), unit: layerUnit(longest), base, head };
 }

@@ -1,24 +1,21 @@
-// Layers of both arms side by side: from the recorded files, matched by name, bounded.
+// Layers of each arm as a result keeps them: from the recorded files, bounded.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundKernels, kernelOfInterest } from "../../../src/core/explain/kernels.ts";
-import { attachProfile, joinLayers, matchLayers, movedMost } from "../../../src/core/explain/layers.ts";
+import { attachProfile, diffOfLayers, joinLayers } from "../../../src/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildWorkload } from "../../support/build-result.ts";
 
-function recorded(arm: "base" | "head") {
+function recorded() {
 	const { steps } = JSON.parse(gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"));
-	const step = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm);
+	const step = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === "base");
 	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]).layers;
 }
 
-const names = (changes: readonly { name: string }[]) => changes.map(({ name }) => name);
-
 describe("the layers of a recorded engine", () => {
-	const [base, head] = [recorded("base"), recorded("head")];
+	const base = recorded();
 
 	it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
 		expect(base).toMatchObject({ iterations: 1898, count: 15 });
@@ -30,12 +27,6 @@ describe("the layers of a recorded engine", () => {
 		expect(base.layers.filter(({ reformat }) => reformat === true)).toHaveLength(4);
 	});
 
-	it("the layers of a recorded engine show which of them became slower", () => {
-		const changes = matchLayers(base, head);
-		expect(changes.every((change) => change.base !== null && change.head !== null)).toBe(true);
-		expect(names(movedMost(changes, 3))).toEqual(["block1 + block1.relu", "stem + stem.relu", "pool1"]);
-	});
-
 	it("the layers of a recorded engine are known by their times alone where the details cannot be read", () => {
 		const times = '[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
 		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
@@ -43,40 +34,17 @@ describe("the layers of a recorded engine", () => {
 	});
 });
 
-it("matchLayers tells new layers and gone ones", () => {
-	const changes = matchLayers(buildLayers({ a: 1, b: 2 }), buildLayers({ c: 3, a: 1.5 }));
-	expect(changes.map(({ name, base, head, changeMs }) => [name, base?.meanMs, head?.meanMs, changeMs])).toEqual([
-		["c", undefined, 3, 3],
-		["a", 1, 1.5, 0.5],
-		["b", 2, undefined, -2],
+it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {
+	const base = buildLayers({ stem_myl11_2: 1, gone: 2, tail: 1 }, { tail: { type: "gemm", precision: "fp32" } });
+	const head = buildLayers({ fresh: 3, stem_myl12_3: 1, tail: 2 }, { tail: { type: "gemm", precision: "fp16" } });
+	const diff = diffOfLayers({ base, head });
+	expect(diff?.rows.map(({ label, changeMs, causes }) => [label, changeMs, causes[0]?.says])).toEqual([
+		["fresh", 3, "new: 1 kernel"],
+		["gone", -2, "gone: 1 kernel"],
+		["tail", 1, "fp32 → fp16; as most of the engine"],
 	]);
-});
-
-it("matchLayers knows Myelin's layers again when all its numbers moved", () => {
-	const changes = matchLayers(
-		buildLayers({ __mye170_0_myl11_0: 1, head_myl11_2: 2 }),
-		buildLayers({ __mye96_0_myl12_0: 1, head_myl12_3: 3 }),
-	);
-	expect(changes.map(({ changeMs }) => changeMs)).toEqual([0, 1]);
-});
-
-it("matchLayers matches layers of one name in their order, and every layer once", () => {
-	const layer = fc.record({
-		name: fc.constantFrom("a", "b", "x_myl1_2", "x_myl3_4", "__proto__"),
-		meanMs: fc.nat(9),
-		share: fc.constant(0),
-	});
-	const arm = fc.array(layer, { maxLength: 12 }).map((layers) => ({ iterations: 1, count: layers.length, totalMs: 0, layers }));
-	fc.assert(
-		fc.property(arm, arm, (base, head) => {
-			const changes = matchLayers(base, head);
-			expect(new Set(changes.flatMap((change) => change.base ?? []))).toEqual(new Set(base.layers));
-			expect(changes.flatMap((change) => change.head ?? [])).toEqual(head.layers);
-			expect(changes.filter((change) => change.base !== null)).toHaveLength(base.layers.length);
-			const sum = (layers: readonly { meanMs: number }[]) => layers.reduce((total, { meanMs }) => total + meanMs, 0);
-			expect(changes.reduce((total, { changeMs }) => total + changeMs, 0)).toBeCloseTo(sum(head.layers) - sum(base.layers), 9);
-		}),
-	);
+	expect(diff?.unchanged).toMatchObject({ groups: 1, of: 4 });
+	expect(diffOfLayers({ base: null, head })).toBeNull();
 });
 
 it("what is kept of layers and kernels is bounded: the slowest layers, in their order, their names cut in the middle", () => {

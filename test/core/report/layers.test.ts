@@ -63,11 +63,12 @@ describe("reports with layers", () => {
 		head: buildLayers({ stem: 0.02, [hostile]: 0.03, fresh: 0.001 }, { stem: { type: "CaskConvolution", precision: "fp16" } }),
 	};
 
-	it("reports with layers show the layers of a row that is not green as bars, and all of them folded", () => {
+	it("reports with layers explain a row that is not green, and fold all layers of each arm", () => {
 		const html = page({ layers });
 		expect(html).toContain("<h3>Where the time went</h3>");
-		expect(html.match(/class="pairbars"/g)).toHaveLength(3);
-		expect(html).toContain("All 3 layers");
+		expect(html).toContain('<td class="wrap">new: 1 kernel');
+		expect(html).toContain("All 3 layers of the head");
+		expect(html).toContain("All 2 layers of the base");
 		expect(html).toContain("not used by any gate");
 		expect(html).toContain("CaskConvolution");
 		expect(html).not.toContain("<img");
