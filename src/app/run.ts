@@ -230,6 +230,8 @@ async function explainWorkloads(workloads: readonly TimedWorkload[], { input, fa
 		workloads,
 		rows: facts.rows,
 		gpu: facts.backend.device,
+		...(facts.backend.memoryBytes === undefined ? {} : { memoryBytes: facts.backend.memoryBytes }),
+		cudaGraph: config.measure.cudaGraph,
 		profile: config.profile,
 		outFolder,
 		timeoutMs: config.measure.timeoutMs,

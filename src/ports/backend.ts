@@ -94,8 +94,8 @@ export type MeasureResult =
 			timedMs: number;
 			/** Inferences per second as the tool reports it, where it does. */
 			reportedThroughputPerSecond?: number;
-			/** Launching the kernels takes the CPU longer than running them takes the GPU. */
-			enqueueBound?: boolean;
+			/** Time in which the CPU launches the kernels ÷ time in which the GPU runs them. */
+			enqueueShare?: number;
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
@@ -152,6 +152,8 @@ export interface Backend {
 	/** What must match before numbers may be compared. */
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
+	/** What the builder reports of an engine that it built; null where nothing can be read. */
+	layersOf?(engine: Pick<BuiltEngine, "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	/** Where engines run on a CPU that other programs share. null: this backend times one process at a time. */

@@ -8,6 +8,7 @@ import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { isBlocked } from "./preflight.ts";
 import type { PreparedModel } from "./prepared.ts";
+import { warnOfLayers } from "./warn-of-layers.ts";
 
 export interface BuildInput {
 	models: readonly PreparedModel[];
@@ -29,7 +30,7 @@ export interface Built {
 }
 
 interface BuildPorts {
-	backend: Pick<Backend, "build">;
+	backend: Pick<Backend, "build" | "layersOf">;
 	progress: Progress;
 }
 
@@ -41,9 +42,10 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 		// Already among the run's errors.
 		if (prepared.state === "broken" && prepared.arm === "base") continue;
 		ports.progress.item(`${prepared.spec.id} (${prepared.arm})`);
-		const base = prepared.arm === "head" && input.sharesUnchanged ? ofBase.get(prepared.spec.id) : undefined;
-		const isShared = base !== undefined && isUnchanged(base.prepared, prepared);
+		const base = prepared.arm === "head" ? ofBase.get(prepared.spec.id) : undefined;
+		const isShared = base !== undefined && input.sharesUnchanged && isUnchanged(base.prepared, prepared);
 		const result = isShared ? shareWithHead(base.result) : await buildAll(prepared, input, ports);
+		if (!isShared) await addLayerWarnings(result, base?.result, ports);
 		if (prepared.arm === "base") ofBase.set(prepared.spec.id, { prepared, result });
 		if (result.engine) built += 1;
 		yield result;
@@ -61,6 +63,11 @@ export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 
 function assetHashes(assets: EngineAssets | undefined): string {
 	return JSON.stringify([assets?.plugins.map(({ sha256, dynamic }) => [sha256, dynamic]) ?? [], assets?.calibration?.sha256 ?? null]);
+}
+
+async function addLayerWarnings({ record, engine }: Built, base: Built | undefined, { backend }: BuildPorts): Promise<void> {
+	if (engine === undefined || engine.arm === "base") return;
+	record.warnings.push(...(await warnOfLayers({ base: base?.engine, head: engine }, backend)));
 }
 
 function shareWithHead({ record, engine }: Built): Built {

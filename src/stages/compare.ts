@@ -1,7 +1,7 @@
 // Turns the runs of each workload into its row of the result.
 import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
-import { enqueueNotes } from "../core/explain/enqueue-bound.ts";
+import { enqueueNotes } from "../core/explain/machine.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { Comparison, RunFigure, WorkloadResult } from "../core/schema/result.ts";
 import { histogram } from "../core/stats/histogram.ts";

@@ -6,16 +6,19 @@ import { diffEngines } from "../core/engine/diff.ts";
 import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import type { ProfiledArm } from "../core/explain/layers.ts";
-import type { Arm, Result, WorkloadResult } from "../core/schema/result.ts";
+import { machineCauses } from "../core/explain/machine.ts";
+import type { Arm, EngineDiff, Result, WorkloadResult } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Interrupt, Progress } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency">>)[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu">>)[];
 	/** As the driver names it. */
 	gpu?: string;
+	memoryBytes?: number;
+	cudaGraph?: boolean;
 	profile: Config["profile"];
 	outFolder: string;
 	timeoutMs: number;
@@ -67,7 +70,12 @@ export async function* timeLayers(timing: LayerTiming, input: ExplainInput, port
 	const { base, head } = { base: modelOf("base", timing, seen), head: modelOf("head", timing, seen) };
 	if (base === null || head === null) return;
 	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, enginesMs: enginesMs(timing) });
-	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation } };
+	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation: { ...explanation, ...machineOf(timing, input) } } };
+}
+
+function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: ExplainInput): Pick<EngineDiff, "machine"> {
+	const machine = machineCauses({ runs: [], ...row, cudaGraph, ...(memoryBytes === undefined ? {} : { memoryBytes }) });
+	return machine.length === 0 ? {} : { machine };
 }
 
 /** Only what is red or undecided is worth the time. */

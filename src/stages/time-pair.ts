@@ -1,5 +1,6 @@
 // Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
 import { folderName } from "../core/config/identity.ts";
+import { launchLimit } from "../core/explain/machine.ts";
 import type { Arm, PerfRun } from "../core/schema/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../ports/backend.ts";
@@ -102,11 +103,11 @@ function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
 	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
 	const summary = summarize(result.samplesMs);
 	if (summary === null) return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
-	const { peakMemoryBytes, enqueueBound, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
+	const { peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
 	const { iterations } = summary;
 	const throughputPerSecond = throughputOf({ iterations, timedMs, ...(reportedPerSecond === undefined ? {} : { reportedPerSecond }) });
 	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
-	const bound = enqueueBound === undefined ? {} : { enqueueBound };
+	const bound = enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > launchLimit };
 	return { ...common, state: "ok", samples: samplesOf(job, index), ...summary, ...measured, peakMemoryBytes, ...bound };
 }
 

@@ -104,7 +104,7 @@ it.each([
 	async (arms, cudaGraph, words) => {
 		const answer = (arm: Arm, nth: number): MeasureResult => ({
 			...(steadyRun(wobble(nth)) as Extract<MeasureResult, { state: "ok" }>),
-			enqueueBound: arms === "both" || arm === arms ? nth !== 1 : nth === 1,
+			enqueueShare: (arms === "both" || arm === arms ? nth !== 1 : nth === 1) ? 0.95 : 0.4,
 		});
 		const { row } = await measureOne(answer, { cudaGraph });
 		expect(row.notes).toHaveLength(1);
@@ -113,9 +113,9 @@ it.each([
 );
 
 it("measure reports nothing of launching where it is none", async () => {
-	const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueBound: false }) as MeasureResult);
+	const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueShare: 0.8 }) as MeasureResult);
 	expect(row.notes).toBeUndefined();
-	expect(row.runs[0]?.enqueueBound).toBe(false);
+	expect(row.runs[0]).toMatchObject({ enqueueBound: false, enqueueShare: 0.8 });
 });
 
 it("measure adds pairs while it is undecided, to the last look and no further", async () => {

@@ -5,7 +5,7 @@ import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
-import { buildEngine } from "./build.ts";
+import { buildEngine, layersOf } from "./build.ts";
 import type { BuildCaches, GoldenWorker, TimingSettings, Tracer, TrtexecContext } from "./context.ts";
 import { type Device, newestKnownMajor, type Trtexec } from "./find.ts";
 import { inferCases } from "./infer.ts";
@@ -53,6 +53,7 @@ export function trtexecBackend(options: TrtexecOptions): Backend {
 		facts: async () => factsOf(options),
 		fingerprint: async () => fingerprintOf(trtexec, gpu, options.timing),
 		build: (job) => buildEngine(job, context),
+		layersOf: ({ path }) => layersOf(path),
 		infer: (job) => inferCases(job, context),
 		measure: (job) => measureRun(job, context),
 		profile: (job) => profileEngine(job, context),

@@ -98,10 +98,12 @@ function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"
 	return log.warnings.filter((warning) => !begins || warning.class !== "timing-cache-unreadable").map((warning) => ({ ...warning }));
 }
 
+const layersBeside = (enginePath: string): string => join(dirname(enginePath), "layers.json");
+
 async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 	await makeFolders(job.engineFolder);
 	const engine = join(job.engineFolder, "engine.plan");
-	const layers = join(job.engineFolder, "layers.json");
+	const layers = layersBeside(engine);
 	for (const path of [engine, layers]) await rm(path, { force: true });
 	if (job.cacheFolder === undefined) return { engine, layers, cache: undefined };
 	await makeFolders(job.cacheFolder);
@@ -182,7 +184,7 @@ async function describeBuilt({ run, log, argv, places }: BuiltRun, context: Trte
 	const cache = places.cache ?? "";
 	const entriesBefore = context.cacheEntries.get(cache) ?? null;
 	if (log.timingCache.entries !== null) context.cacheEntries.set(cache, log.timingCache.entries);
-	const notes = [...buildNotes({ log, layers: await readLayers(places.layers), entriesBefore })];
+	const notes = [...buildNotes({ log, layers: await layersOf(places.engine), entriesBefore })];
 	const { title, kind } = run.diagnosis;
 	return {
 		state: "built",
@@ -195,9 +197,9 @@ async function describeBuilt({ run, log, argv, places }: BuiltRun, context: Trte
 	} as const;
 }
 
-async function readLayers(path: string): Promise<EngineLayers | null> {
+export async function layersOf(enginePath: string): Promise<EngineLayers | null> {
 	try {
-		return parseLayerInfo(await readFile(path, "utf8"));
+		return parseLayerInfo(await readFile(layersBeside(enginePath), "utf8"));
 	} catch {
 		return null;
 	}

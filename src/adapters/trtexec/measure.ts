@@ -131,14 +131,13 @@ async function keep(times: ExportTimes, { job, context, run, contextBytes, throu
 		wallMs: run.record.wallMs,
 		timedMs: times.wallMs,
 		...(throughput === null ? {} : { reportedThroughputPerSecond: throughput }),
-		enqueueBound: isEnqueueBound(times),
+		enqueueShare: enqueueShare(times),
 	};
 }
 
-/** Launching takes most of the time: trtexec's own limit, the median enqueue time above 0.8 of the median compute time. */
-function isEnqueueBound(times: ExportTimes): boolean {
+function enqueueShare(times: ExportTimes): number {
 	const middle = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
-	return middle(times.enqueueMs) > 0.8 * middle(times.computeMs);
+	return middle(times.enqueueMs) / Math.max(1e-9, middle(times.computeMs));
 }
 
 function littleEndian(values: Float64Array): Uint8Array {

@@ -24,6 +24,6 @@ export function explainEngine(engine: EngineModel, gpu: string | null): EngineAl
 	return {
 		summary: summaryOf(engine),
 		groups: groups.filter(({ part }) => part.kernels + part.reformats > 0).sort((a, b) => size(b) - size(a)),
-		warnings: criticalWarnings({ base: null, head: engine }, []),
+		warnings: criticalWarnings({ base: null, head: engine }, []).map(({ text }) => text),
 	};
 }

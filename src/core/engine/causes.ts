@@ -137,9 +137,10 @@ const fusion: Rule = (changed) => {
 	const [before, after] = [changed.base.kernels.length, changed.head.kernels.length];
 	if (before === after || before === 0 || after === 0) return null;
 	if (after < before) return { says: `fused: ${before} kernels → ${counted(after, "kernel")}`, evidence: [] };
-	const advice = "Let nothing but the next node read the tensors between these nodes, and keep them in one precision.";
-	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: advice };
+	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: fusionAdvice };
 };
+
+export const fusionAdvice = "Let nothing but the next node read the tensors between these nodes, and keep them in one precision.";
 
 /** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {

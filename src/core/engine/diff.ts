@@ -45,7 +45,7 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 		hidden: Math.max(0, rows.length - maxRows),
 		unchanged: unchangedOf(groups, isTimed),
 		account: isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null,
-		warnings: criticalWarnings(engines, rows),
+		warnings: criticalWarnings(engines, rows).map(({ text }) => text),
 	};
 }
 

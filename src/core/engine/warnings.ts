@@ -4,6 +4,7 @@ import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
+import { fusionAdvice } from "./causes.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 const wide = new Set(["fp32", "tf32"]);
@@ -16,19 +17,41 @@ function named(labels: readonly string[]): string {
 	return `${shown.join(", ")}${labels.length > mostNamed ? ` and ${labels.length - mostNamed} more` : ""}`;
 }
 
-export function criticalWarnings(engines: { base: EngineModel | null; head: EngineModel }, rows: readonly EngineRow[]): string[] {
+export interface CriticalWarning {
+	class: "fusion-skipped" | "fp32-island" | "unfused-qdq";
+	count: number;
+	/** With what to try. */
+	text: string;
+}
+
+/** With a base, only what is new in the head. */
+export function criticalWarnings(engines: { base: EngineModel | null; head: EngineModel }, rows: readonly EngineRow[]): CriticalWarning[] {
 	const { base, head } = engines;
 	const broken = rows.filter(({ causes }) => causes.some(({ kind, try: advice }) => kind === "fusion" && advice !== undefined));
-	const members = broken.flatMap((row) => row.members);
-	const before = base === null ? null : new Set([...islands(base), ...unfusedQuantisation(base)]);
-	const fresh = (labels: readonly string[]) => (before === null ? [...labels] : labels.filter((label) => !before.has(label)));
-	const [found, unfused] = [fresh(islands(head)), fresh(unfusedQuantisation(head))];
+	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
+		const before = new Set(base === null ? [] : find(base));
+		return find(head).filter((one) => !before.has(one));
+	};
+	const [skipped, found, unfused] = [broken.flatMap((row) => row.members), fresh(islands), fresh(unfusedQuantisation)];
 	const than = base === null ? "" : " in the head alone";
-	return [
-		...(members.length === 0 ? [] : [`${counted(members.length, "fusion")} skipped in the head alone: ${named(members)}.`]),
-		...(found.length === 0 ? [] : [`${counted(found.length, "fp32 island")} in a half-precision engine${than}: ${named(found)}.`]),
-		...(unfused.length === 0 ? [] : [`Q/DQ did not fuse${than}, so that these run unquantised: ${named(unfused)}.`]),
+	const all: CriticalWarning[] = [
+		{
+			class: "fusion-skipped",
+			count: skipped.length,
+			text: `${counted(skipped.length, "fusion")} skipped in the head alone: ${named(skipped)}. ${fusionAdvice}`,
+		},
+		{
+			class: "fp32-island",
+			count: found.length,
+			text: `${counted(found.length, "product")} in fp32 islands of a half-precision engine${than}: ${named(found)}. Remove the cast or the layer's precision setting around it, or keep it if it guards accuracy.`,
+		},
+		{
+			class: "unfused-qdq",
+			count: unfused.length,
+			text: `Q/DQ did not fuse${than}, so that these run unquantised: ${named(unfused)}. Put Q and DQ on every input of the product, directly before it, with constant scales.`,
+		},
 	];
+	return all.filter(({ count }) => count > 0);
 }
 
 const label = ({ nodes, name }: ModelLayer): string => (nodes.length === 0 ? name : nodes.slice(0, 2).join(" + "));
@@ -39,19 +62,12 @@ function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
 	);
 }
 
-/** Products in fp32 between layers in half precision, where most of the engine is in half precision. */
+/** Products in fp32 where most of the engine is in half precision. */
 function islands(engine: EngineModel): string[] {
 	const kernels = engine.layers.filter(({ kind }) => kind === "compute");
 	const halves = kernels.filter(({ precision }) => half.has(precision ?? "") || narrow.has(precision ?? ""));
 	if (halves.length * 2 < kernels.length || halves.length < 2) return [];
-	const { sources, readers } = neighboursOf(engine.layers);
-	const converts = (at: number): boolean => {
-		const layer = engine.layers[at];
-		const types = [...(layer?.inputs ?? []), ...(layer?.outputs ?? [])].map(({ dtype }) => dtype ?? "");
-		return types.some((type) => half.has(type) || narrow.has(type));
-	};
-	const surrounded = ({ index }: ModelLayer) => (sources[index] ?? []).some(converts) || (readers[index] ?? []).some(converts);
-	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer) && surrounded(layer)).map(label);
+	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(label);
 }
 
 /** A DequantizeLinear of its own whose reader computes in floats. */

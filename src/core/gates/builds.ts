@@ -63,7 +63,7 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "skipped":
 			return null;
 		case "built":
-			return result("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
+			return builtResult(facts, result);
 		case "timed-out":
 			// If the machine is too slow for the base as well, the change is not the cause.
 			return result(
@@ -75,6 +75,13 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "refused":
 			return result(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
 	}
+}
+
+/** What only the head's layers have warns: it is seen before anything is timed. */
+function builtResult({ head, base }: BuildFacts, result: (status: GateStatus, message: string) => GateResult): GateResult {
+	const fresh = head.warnings.filter(({ isNew }) => isNew === true);
+	if (fresh.length > 0) return result("warn", fresh.map(({ example }) => example.replaceAll("`", "")).join(" "));
+	return result("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 }
 
 function builtMessage({ durationMs, fromCache, sharedWithBase }: BuildRecord): string {

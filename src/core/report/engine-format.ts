@@ -97,15 +97,26 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
 }
 
-/** What a comment can hold. */
+/** Causes outside the layers, each with its evidence. */
+export function machineSentences({ machine = [] }: EngineDiff): string[] {
+	return machine.map(({ says, evidence }) => `Beside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`);
+}
+
+/** Where all rows and their evidence are. */
+const nextStep = "Next: `trtgate explain result.json` in this run's artifact shows every row with its evidence.";
+
+/** What a comment can hold: ten lines at most. */
 export function explanationSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
 	const rows = diff.rows.slice(1, mostRows).filter(({ isSignificant }) => isSignificant || diff.account === null);
+	const found = [diff.warnings, machineSentences(diff)].flatMap((some) => (some.length === 0 ? [] : [some.join(" ")]));
 	return [
 		`Why: ${headlineOf(diff, unit)}`,
 		...rows.map((row) => `${rowSentence(row, unit)}.`),
 		...(account === null ? [] : [account]),
+		...found,
 		unchangedSentence(diff, unit),
+		nextStep,
 	];
 }

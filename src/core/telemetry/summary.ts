@@ -4,7 +4,7 @@ import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
 /** Clocks that differ by less are called equal: three times what undisturbed runs of one engine differ by. */
-const equalClocks = 0.003;
+export const equalClocks = 0.003;
 
 /** null where no usable run was watched. */
 export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): WorkloadGpu | null {

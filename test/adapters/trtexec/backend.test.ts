@@ -100,6 +100,6 @@ it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memo
 	expect(result.timedMs).toBeGreaterThan(10);
 	const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
 	expect(result.reportedThroughputPerSecond).toBe(Number(reported));
-	expect(result.enqueueBound).toBe(false);
+	expect(result.enqueueShare).toBeLessThan(0.8);
 	expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain("Using values loaded from in0.bin for input image");
 });

@@ -9,6 +9,7 @@ import type { WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildBuild, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
+import { transformerPair } from "../../support/transformer-engines.ts";
 
 const explained = (comparison: string, measuredMs: number) =>
 	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { enginesMs: { base: 0.0279, head: 0.0279 + measuredMs } });
@@ -20,6 +21,7 @@ it("explanationSentences states the cause, how much of the change it explains, a
 		"+0.20 ± 0.16 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
 		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.13 µs a group of nodes.",
 		"Unchanged: 7 of 10 groups of nodes; together −0.33 ± 0.54 µs.",
+		next,
 	]);
 });
 
@@ -28,7 +30,23 @@ it("explanationSentences claims nothing below the noise", () => {
 		"Why: No difference in structure; the same kernels.",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
 		"Unchanged: 17 of 17 groups of nodes; together −0.20 ± 0.75 µs.",
+		next,
 	]);
+	const machine = [{ kind: "clocks" as const, says: "the GPU ran at 1980 MHz and 1755 MHz", evidence: ["in its cycles +0.1 %"] }];
+	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toContain(
+		"Beside the layers: the GPU ran at 1980 MHz and 1755 MHz (in its cycles +0.1 %).",
+	);
+});
+
+it("explanationSentences states one cause in 96 blocks of a transformer in at most ten lines", () => {
+	const { base, head } = transformerPair(96);
+	const lines = explanationSentences(diffOf(base, head, { gpu: "NVIDIA H200" }));
+	expect(lines.length).toBeLessThanOrEqual(10);
+	expect(lines[0]).toMatch(
+		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(together, the same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/,
+	);
+	expect(lines.at(-2)).toMatch(/^Unchanged: 480 of 576 groups of nodes/);
+	expect(lines.at(-1)).toBe(next);
 });
 
 it.each([
@@ -42,6 +60,8 @@ it.each([
 	expect(unit.format(ms)).toBe(text);
 	expect(unit.formatChange(ms)).toBe(change);
 });
+
+const next = "Next: `trtgate explain result.json` in this run's artifact shows every row with its evidence.";
 
 const hostile = "<img src=x onerror=alert(1)>`**@a";
 

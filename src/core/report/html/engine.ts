@@ -1,7 +1,16 @@
 // Why an engine changed: the sentence, the table, and pictures of the same rows.
 import type { EngineDiff, EngineRow } from "../../schema/result.ts";
 import { quoted } from "../../text/escape.ts";
-import { accountSentence, changeText, headlineOf, repeatText, unchangedSentence, unitOf, workTexts } from "../engine-format.ts";
+import {
+	accountSentence,
+	changeText,
+	headlineOf,
+	machineSentences,
+	repeatText,
+	unchangedSentence,
+	unitOf,
+	workTexts,
+} from "../engine-format.ts";
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { changeMap } from "./engine-map.ts";
@@ -15,8 +24,12 @@ export function enginePart(diff: EngineDiff, label: string): Piece {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
 	const warnings = diff.warnings.map((warning) => html`<p class="notice">${coded(warning)}</p>`);
+	const machine = (diff.machine ?? []).map(({ try: advice }, index) => {
+		const says = machineSentences(diff)[index] ?? "";
+		return html`<p>${coded(says)}${advice === undefined ? null : coded(` Try: ${advice}`)}</p>`;
+	});
 	return [
-		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${warnings}`,
+		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${machine}${warnings}`,
 		diff.rows.length === 0
 			? null
 			: sortableTable(`groups of nodes that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),

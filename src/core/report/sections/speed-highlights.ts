@@ -32,7 +32,7 @@ function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 }
 
 function whyPhrases({ explanation }: WorkloadResult): Phrase[] {
-	return explanation === undefined ? [] : [...explanationSentences(explanation), ...explanation.warnings].map(flagsAsCode);
+	return explanation === undefined ? [] : explanationSentences(explanation).map(flagsAsCode);
 }
 
 function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {

@@ -1,0 +1,49 @@
+// Warnings that the layers of a build give, on engines that an H200 and TensorRT 10.6 built.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { judgeBuild } from "../../src/core/gates/builds.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
+import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
+import type { BuiltEngine } from "../../src/ports/backend.ts";
+import { warnOfLayers } from "../../src/stages/warn-of-layers.ts";
+import { buildConfig } from "../support/build-config.ts";
+import { buildBuild } from "../support/build-result.ts";
+
+/** Recorded layers take the place of what trtexec left beside the engine. */
+const backend = {
+	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
+		parseLayerInfo(JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString("utf8")).layers),
+};
+const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;
+const warned = (base: string | null, head: string) =>
+	warnOfLayers({ base: base === null ? undefined : engineAt(base), head: engineAt(head) }, backend);
+
+it.each([
+	["det-consumer", "fusion-skipped", 3, /^3 fusions skipped in the head alone: .* Let nothing but the next node read the tensors/],
+	["yolo-consumer", "fusion-skipped", 3, /^3 fusions skipped in the head alone: /],
+	["det-island", "fp32-island", 7, /^7 products in fp32 islands of a half-precision engine in the head alone: .* Remove the cast/],
+	["yolo-island", "fp32-island", 3, /^3 products in fp32 islands/],
+] as const)("warnOfLayers finds what is new in %s, says what to try, and the build gate warns", async (head, kind, count, words) => {
+	const warnings = await warned(`${head.split("-")[0]}-base`, head);
+	expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
+	const config = buildConfig();
+	const [spec] = engineSpecs(config);
+	const gates = judgeBuild({ spec: spec!, base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }), findings: [] }, config);
+	const gate = gates.find((one) => one.gate === "build");
+	expect(gate?.status).toBe("warn");
+	expect(gate?.message).toMatch(words);
+	expect(gate?.message).not.toContain("`");
+});
+
+it("warnOfLayers finds nothing new in a rebuild, and in what the base has as well", async () => {
+	expect(await warned("det-base", "det-rebuild")).toEqual([]);
+	expect(await warned("det-island", "det-island")).toEqual([]);
+});
+
+it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {
+	expect(await warned(null, "det-island")).toEqual([
+		{ class: "fp32-island", count: 8, example: expect.stringMatching(/^8 products in fp32 islands of a half-precision engine: /) },
+	]);
+	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
+});
