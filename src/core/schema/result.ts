@@ -193,6 +193,8 @@ export interface BuildRecord {
 		class: string;
 		count: number;
 		example: string;
+		/** The base's engine has none: the gate warns. */
+		isNew?: boolean;
 	}[];
 	failure?: Failure;
 	/** Sentences about this build, e.g. how many tactics came from the timing cache. */
@@ -574,6 +576,13 @@ export interface EngineDiff {
 	 * @maxItems 20
 	 */
 	warnings: string[];
+	/**
+	 * Causes outside the layers: how kernels were launched, clocks, memory.
+	 *
+	 * @maxItems 3
+	 */
+	machine?: EngineCause[];
+	graph?: EngineGraph;
 }
 export interface EngineSummary {
 	layers: number;
@@ -630,7 +639,20 @@ export interface EngineRoofline {
 	limit: string;
 }
 export interface EngineCause {
-	kind: "added" | "precision" | "fusion" | "boundary" | "weights" | "shape" | "inputs" | "reformat" | "tactic" | "layout";
+	kind:
+		| "added"
+		| "precision"
+		| "fusion"
+		| "boundary"
+		| "weights"
+		| "shape"
+		| "inputs"
+		| "reformat"
+		| "tactic"
+		| "layout"
+		| "launch-bound"
+		| "clocks"
+		| "memory";
 	/** Backticks mark names. */
 	says: string;
 	/** @maxItems 8 */
@@ -639,6 +661,8 @@ export interface EngineCause {
 	try?: string;
 }
 export interface EngineAccount {
+	/** The base's own time: of the timed runs, else the sum of its layers. */
+	baseMs?: number;
 	measuredMs: number;
 	/** runs: the change of the timed runs. profiles: of the sum of all layers. */
 	from: "runs" | "profiles";
@@ -653,6 +677,30 @@ export interface EngineAccount {
 	commonFactor: number;
 	/** What the profiler adds to every layer, by the timed runs; subtracted from all times here. 0: unknown. */
 	overheadMs: number;
+}
+/** The groups of nodes of both engines, in the order in which they run, and what reads what; of larger engines those near a change. */
+export interface EngineGraph {
+	/** @maxItems 2000 */
+	groups: EngineGroup[];
+	/**
+	 * From, to, and where: 1 base, 2 head, 3 both.
+	 *
+	 * @maxItems 8000
+	 */
+	edges: [number, number, number, ...number[]][];
+}
+export interface EngineGroup {
+	label: string;
+	base: EngineGroupArm | null;
+	head: EngineGroupArm | null;
+	isChanged: boolean;
+	/** Beyond the noise; absent where it is within. */
+	changeMs?: number;
+}
+export interface EngineGroupArm {
+	ms: number | null;
+	kernels: number;
+	precision?: string;
 }
 export interface WorkloadKernels {
 	base: ArmKernels | null;
@@ -700,6 +748,8 @@ export interface PerfRun {
 	gpu?: GpuWindow;
 	/** Launching the kernels took the CPU about as long as running them took the GPU. */
 	enqueueBound?: boolean;
+	/** Median time of launching the kernels ÷ median time that they take. */
+	enqueueShare?: number;
 	/** Iterations × median compute time ÷ wall time of the timing (of the whole process where the timing's own is unknown): falls where a neighbour takes the GPU's time. */
 	computeShare?: number;
 }
