@@ -31,6 +31,7 @@ const commands: readonly Entry[] = [
 	{ table: tables.reportTable, load: async () => (await import("./commands/report.ts")).report },
 	{ table: tables.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
 	{ table: tables.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
+	{ table: tables.acceptTable, load: async () => (await import("./history/commands.ts")).acceptAlarms },
 	{ table: tables.trendTable, load: async () => (await import("./history/trend.ts")).trend },
 	{ table: tables.doctorTable, load: async () => (await import("./commands/doctor.ts")).doctor },
 	{ table: tables.initTable, load: async () => (await import("./commands/init.ts")).init },

@@ -43,6 +43,24 @@ describe("trtgate trend", () => {
 		expect(readFileSync(join(folder, "trend.svg"), "utf8")).toMatch(/^<svg xmlns.*<\/svg>\n$/s);
 	});
 
+	it("closes an alarm whose level somebody accepted, shows the reason, and accepts nothing that is not open", async () => {
+		const folder = historyIn(temporaryFolder());
+		const accept = ["history", "accept", "det/fp16", "--reason", "larger </script><b> input", "--folder", "."];
+		expect(await runCli([...accept, "--figure", "memory"], { cwd: folder })).toMatchObject({
+			exit: 2,
+			stderr: expect.stringContaining("Open are: det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31."),
+		});
+		expect(await runCli(accept, { cwd: folder })).toMatchObject({
+			exit: 0,
+			stdout: "Accepted det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31\n",
+		});
+		const run = await runCli(["trend", ".", "--out", "page.html"], { cwd: folder });
+		expect(run.stdout).toMatch(/^No engine is worse than its reference/);
+		const page = readFileSync(join(folder, "page.html"), "utf8");
+		expect(page).toContain("<td>accepted: larger &lt;/script&gt;&lt;b&gt; input</td>");
+		expect(page).not.toContain("<b>");
+	});
+
 	it("has a script whose hash is in the page's policy", () => {
 		expect(trendScriptHash).toBe(`sha256-${createHash("sha256").update(trendScript).digest("base64")}`);
 	});

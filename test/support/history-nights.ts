@@ -146,7 +146,9 @@ export function simulateNights(plan: Plan): Nights {
 			}
 			const base = { model: content(index, { weights: engine.pinContent }), recipe, ns };
 			const ratio = measure(index, engine.level - engine.pinLevel + method.level, pairs);
-			const isAccepted = accepted.get(night)?.has(index) === true;
+			const known = { latency: "known", "error out relative-l2": "known" };
+			const accepting: HistoryRow[] =
+				accepted.get(night)?.has(index) === true ? [{ series, kind: "accept", accepted: known, base: {}, head: {} }] : [];
 			return [
 				...links,
 				{
@@ -156,8 +158,8 @@ export function simulateNights(plan: Plan): Nights {
 					base,
 					head,
 					errors: { "out relative-l2": Number((engine.error * (1 + 0.02 * random.normal())).toPrecision(4)) },
-					...(isAccepted ? { accepted: "known" } : {}),
 				},
+				...accepting,
 			];
 		});
 		const record: HistoryRecord = {

@@ -157,6 +157,19 @@ export const compactTable = {
 	example: "trtgate history compact --branch trtgate-history",
 } as const satisfies CommandTable;
 
+export const acceptTable = {
+	name: "history accept",
+	positionals: ["MODEL[/ENGINE]"],
+	usage: "MODEL[/ENGINE] --reason TEXT --branch NAME|--folder DIR",
+	does: "closes the open alarms of an engine: its present level is the new one",
+	options: {
+		reason: { value: "TEXT", does: "Why, for the trend page.", required: true },
+		figure: { value: "latency|memory|size|error", does: "Accept only this.", otherwise: "all that is open" },
+		...historyPlace,
+	},
+	example: "trtgate history accept det/fp16 --reason larger-input --branch trtgate-history",
+} as const satisfies CommandTable;
+
 export const trendTable = {
 	name: "trend",
 	positionals: [],

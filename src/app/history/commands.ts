@@ -1,16 +1,22 @@
-// `trtgate history import` and `trtgate history compact`.
+// `trtgate history import`, `trtgate history compact` and `trtgate history accept`.
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
+import { parsePatterns } from "../../core/config/select.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { compact, fileOf, type HistoryFile, readRecord } from "../../core/history/files.ts";
+import { acceptance, openShifts } from "../../core/history/accept.ts";
+import { findAlarms } from "../../core/history/alarms.ts";
+import { compact, fileOf, type HistoryFile, readHistory, readRecord } from "../../core/history/files.ts";
 import { recordsOf } from "../../core/history/from-result.ts";
+import { shiftText } from "../../core/history/judge-trend.ts";
+import { readSeries } from "../../core/history/series.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
-import { compactTable, importTable } from "../commands/tables.ts";
+import { acceptTable, compactTable, importTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { openStore, sha256 } from "./open-store.ts";
@@ -51,5 +57,31 @@ export async function compactHistory(argv: readonly string[], terminal: Terminal
 	const thisMonth = systemClock().timestamp().slice(0, 7);
 	const isChanged = await store.compact((files) => compact(files, thisMonth));
 	terminal.out(isChanged ? `Compacted the months before ${thisMonth} of ${store.name}.\n` : `${store.name} has nothing to compact.\n`);
+	return exitCodes.ok;
+}
+
+const reasonChars = 500;
+
+export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
+	const args = parseArguments(argv, acceptTable);
+	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
+	const series = readSeries(readHistory(await store.read()).tables);
+	const findings = findAlarms(series);
+	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
+		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;
+	const found = acceptance(findings, {
+		patterns: parsePatterns(args.positionals.join()),
+		figure: args.text("figure"),
+		reason: cleanText(shorten(args.text("reason"), reasonChars)),
+		at: systemClock().timestamp(),
+		hash: sha256,
+	});
+	if (found === null) {
+		const open = openShifts(findings).slice(0, 12).map(describe);
+		const fix = open.length === 0 ? `${store.name} has no open alarm.` : `Open are: ${open.join("; ")}.`;
+		throw new ConfigError({ code: "nothing-to-check", message: "No alarm is open for these engines.", details: { fix } });
+	}
+	await store.add([fileOf(found.record, sha256)]);
+	terminal.out(found.shifts.map((shift) => `Accepted ${describe(shift)}\n`).join(""));
 	return exitCodes.ok;
 }

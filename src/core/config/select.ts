@@ -47,7 +47,7 @@ export function formatPatterns(patterns: readonly string[]): string {
 type Matches = (model: string, engine: string) => boolean;
 
 /** Linear in the text: one star after the other, each as early as it can. */
-function compile(pattern: string): Matches {
+export function compilePattern(pattern: string): Matches {
 	const pieces = piecesOf(pattern);
 	const fits = (text: string): boolean => {
 		const [first = "", ...rest] = pieces;
@@ -102,7 +102,7 @@ export function selectModels(models: Config["models"], patterns: readonly string
 /** The same, but ignores patterns without a match: for a base, which may not have these engines yet. */
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
-	const compiled = patterns.slice(0, maxPatterns).map(compile);
+	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);
 	const wanted = (model: ModelConfig, engine: EngineConfig): boolean => compiled.some((matches) => matches(model.name, engine.name));
 	return models
 		.map((model) => ({ ...model, engines: model.engines.filter((engine) => wanted(model, engine)) }))

@@ -23,7 +23,6 @@ export interface Made {
 	content: string;
 	pin: string;
 	structure?: string;
-	accepted?: string;
 }
 
 export interface Point {
@@ -165,7 +164,7 @@ export function timedPoints(row: string, made: readonly Made[], reader: Reader):
 
 /** What the engine of each run was made from; one object for neighbours that are the same. */
 export function readMade(row: string, reader: Reader): Made[] {
-	const fields = fieldsOf(row, ["head/model", "head/recipe", "head/structure", "base/model", "base/recipe", "accepted"], reader);
+	const fields = fieldsOf(row, ["head/model", "head/recipe", "head/structure", "base/model", "base/recipe"], reader);
 	const columns = Object.values(fields);
 	let last: readonly (Cell | undefined)[] = [];
 	let made: Made = { content: "", pin: "" };
@@ -173,12 +172,11 @@ export function readMade(row: string, reader: Reader): Made[] {
 		const cells = columns.map((column) => column[run]);
 		if (last.length > 0 && cells.every((cell, index) => cell === last[index])) return made;
 		last = cells;
-		const [model, recipe, structure, pinModel, pinRecipe, accepted] = cells;
+		const [model, recipe, structure, pinModel, pinRecipe] = cells;
 		made = {
 			content: `${model} ${recipe}`,
 			pin: `${pinModel} ${pinRecipe}`,
 			...(structure === undefined ? {} : { structure: String(structure) }),
-			...(accepted === undefined ? {} : { accepted: String(accepted) }),
 		};
 		return made;
 	});
@@ -198,7 +196,6 @@ export function plainPoints(path: string, made: readonly Made[], reader: Reader)
 		if (value === undefined || value < 0) continue;
 		const isSame =
 			points.length > plentyPoints &&
-			own.accepted === undefined &&
 			[1, 2, 3, 4].every((back) => column[run - back] === value && reader.kinds[run - back] === reader.kinds[run]) &&
 			column[run + 1] === value;
 		if (isSame && run < reader.runs.length - plentyPoints) continue;

@@ -17,7 +17,11 @@ export interface Chain {
 	points: readonly Point[];
 	/** Places among the points where a new pin begins. */
 	joints: readonly number[];
+	/** Why the level at a place was accepted. */
+	accepted: ReadonlyMap<number, string>;
 }
+
+type Measured = Omit<Chain, "accepted">;
 
 export interface Series {
 	runs: readonly Run[];
@@ -40,8 +44,8 @@ export function readSeries(tables: readonly Table[]): Series {
 	}
 	const links = [...rows.values()].filter(({ kind }) => kind === "link");
 	const reader: Reader = { columns, runs, kinds };
-	const chains = [...rows.values()].flatMap(({ series, kind, row, errors }) => {
-		if (kind === "link") return [];
+	const measured = [...rows.values()].flatMap(({ series, kind, row, errors }) => {
+		if (kind === "link" || kind === "accept") return [];
 		const own = links.filter((link) => link.series === series).flatMap((link) => readLinks(link.row, reader));
 		const made = readMade(row, reader);
 		const timed = chainsOf({ series, metric: kind === "control" ? "control" : "latency" }, timedPoints(row, made, reader), {
@@ -57,7 +61,26 @@ export function readSeries(tables: readonly Table[]): Series {
 		const figures = [["memory", `head${step}memoryBytes`] as const, ["size", `head${step}bytes`] as const];
 		return [...timed, ...[...figures, ...errors.map((name) => ["error", `errors${step}${name}`, name] as const)].flatMap(plain)];
 	});
-	return { runs, chains };
+	return { runs, chains: measured.map((chain) => ({ ...chain, accepted: acceptedIn(chain, [...rows.keys()], columns) })) };
+}
+
+/** What an alarm and an acceptance call the figure of a chain. */
+export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): string {
+	return name === undefined ? metric : `${metric} ${name}`;
+}
+
+/** An acceptance is of the newest point before it. */
+function acceptedIn(chain: Measured, rows: readonly string[], columns: Columns): Map<number, string> {
+	const prefix = ["rows", chain.series, "accept", ""].join(step);
+	const found = rows.filter((row) => row.startsWith(prefix)).map((row) => columns.get([row, "accepted", figureOf(chain)].join(step)));
+	return new Map(
+		found.flatMap((reasons) =>
+			reasons.flatMap((reason, run) => {
+				const place = chain.points.findLastIndex((point) => point.run <= run);
+				return reason === undefined || place < 0 ? [] : [[place, String(reason)] as const];
+			}),
+		),
+	);
 }
 
 interface Link {
@@ -80,7 +103,7 @@ function chainsOf(
 	of: Pick<Chain, "series" | "metric" | "name">,
 	points: readonly Point[],
 	{ reader, links }: { reader: Reader; links: readonly Link[] },
-): Chain[] {
+): Measured[] {
 	const open = new Map<string, OpenChain>();
 	const all: OpenChain[] = [];
 	let last: Run | undefined;

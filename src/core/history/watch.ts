@@ -101,6 +101,7 @@ export function watch(chain: Chain, runs: readonly Run[]): Watched {
 		const judged = judge({ at, point, state, noise: state.noise, points: chain.points });
 		if (judged?.isSuspect === true) found.suspects.push(at);
 		if (judged?.raised !== undefined) found.shifts.push(judged.raised);
+		if (state.open !== null && chain.accepted.has(at)) accept(at, chain, { state, open: state.open });
 		noteReference(at, state.noise, found.references);
 	}
 	return found;
@@ -153,7 +154,6 @@ interface Judged {
 
 function judge(step: Step): Judged | null {
 	const { at, point, state, noise } = step;
-	if (point.made.accepted !== undefined) return accept(step);
 	if (state.open !== null) return follow(step, state.open);
 	const z = (point.level - noise.level) / Math.hypot(noise.sd, noise.error, point.linkError);
 	const clipped = Math.min(clip, Math.max(-clip, z));
@@ -218,7 +218,7 @@ function reset(state: State): void {
 	state.well = 0;
 }
 
-/** An open alarm ends when the level is back, or by a commit that accepts it. */
+/** An open alarm ends when the level is back, or where somebody accepts it. */
 function follow({ at, point, state, noise }: Step, open: Shift): Judged | null {
 	// A disturbed night proves nothing.
 	const isWell = point.level + point.error - noise.level < Math.max(2 * noise.sd, open.size / 2);
@@ -231,20 +231,18 @@ function follow({ at, point, state, noise }: Step, open: Shift): Judged | null {
 	return null;
 }
 
-/** A commit may accept a level that still moves, so only its newest points count. */
+/** A level that is accepted may still move, so only its newest points count. */
 const acceptedPoints = 5;
 
-function accept({ at, state, points }: Step): null {
-	const { open } = state;
-	if (open !== null) open.closed = { at, by: "accepted" };
+function accept(at: number, { points }: Chain, { state, open }: { state: State; open: Shift }): void {
+	open.closed = { at, by: "accepted" };
 	state.open = null;
-	const since = Math.max(open?.from ?? at, at - acceptedPoints + 1);
+	const newest = points.slice(Math.max(open.from, at - acceptedPoints + 1), at + 1);
 	settle(
 		state,
 		at,
-		points.slice(since, at + 1).map(({ level }) => level),
+		newest.map(({ level }) => level),
 	);
-	return null;
 }
 
 /** These levels are the reference until later points give a better one; the noise is kept until then. */

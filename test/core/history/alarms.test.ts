@@ -1,5 +1,6 @@
 // Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
 import { expect, it } from "vitest";
+import { acceptance } from "../../../src/core/history/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
 import { tableOf } from "../../../src/core/history/columns.ts";
 import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
@@ -7,7 +8,7 @@ import { dayOf } from "../../../src/core/history/points.ts";
 import { readSeries } from "../../../src/core/history/series.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
-import { buildFacts, buildRatio, buildRecord, buildRow, nightAt, short } from "../../support/history-records.ts";
+import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt, short } from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) =>
@@ -87,13 +88,15 @@ it("alarms of a history ask for fresh pairs of what stands out in the newest nig
 });
 
 it("alarms of a history take an accepted level for the new one, and find the next step from there", () => {
-	const records = nights(80, (night) => ({
-		...(night < 30 ? {} : night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: buildFacts({ model: short("third") }) }),
-		...(night === 35 ? { accepted: "larger net" } : {}),
-	}));
-	const { alarms } = alarmsOf(records);
+	const records = nights(80, (night) =>
+		night < 30 ? {} : night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: buildFacts({ model: short("third") }) },
+	);
+	const series = seriesOf(records.slice(0, 36).map((record) => ({ name: record.run, record })));
+	const decision = acceptance(findAlarms(series), { patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash });
+	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
 	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
-		[60, true],
+		// One later: the decision is a run of its own.
+		[61, true],
 		[30, false],
 	]);
 	expect(alarms[0]?.shifts[0]?.shift.size).toBeCloseTo(0.006, 3);

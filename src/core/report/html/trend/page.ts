@@ -2,7 +2,7 @@
 import type { Alarm, Findings } from "../../../history/alarms.ts";
 import { causeNames, describeAlarm, shiftText } from "../../../history/judge-trend.ts";
 import type { Metric, Series } from "../../../history/series.ts";
-import { cleanName } from "../../../text/escape.ts";
+import { cleanName, cleanText, shorten } from "../../../text/escape.ts";
 import { counted, type Tone } from "../../../text/labels.ts";
 import { formatMs, formatPercent } from "../../../text/units.ts";
 import { html, type Markup, type Piece, pill, section } from "../markup.ts";
@@ -58,7 +58,9 @@ function yearTable(alarms: readonly Alarm[], gains: readonly Alarm[], series: Se
 		.map(([, alarm]) => {
 			const [first] = alarm.shifts;
 			const closed = first?.shift.closed;
-			const state = first?.shift.direction === "down" ? "better" : alarm.isOpen ? "open" : (closed?.by ?? "closed");
+			const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
+			const ended = reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
+			const state = first?.shift.direction === "down" ? "better" : alarm.isOpen ? "open" : ended;
 			return html`<tr><td>${series.runs[alarm.start]?.at.slice(0, 10) ?? ""}</td><th scope="row">${namesOf(alarm)}</th><td>${first === undefined ? "" : shiftText(first, series).replace(/ since .*/, "")}</td><td>${causeNames[alarm.cause]}</td><td>${state}</td></tr>
 `;
 		});
@@ -103,7 +105,7 @@ function marksOf({ chains, shifts }: ViewSeries): { run: number; kind: string; t
 		...chains.flatMap(({ changed, runs, joints, accepted }) => [
 			...(changed.length > 0 ? runs.slice(0, 1).map(mark("epoch", `new: ${changed.join(", ")}`)) : []),
 			...joints.map(mark("joint", "")),
-			...accepted.map(mark("accept", "")),
+			...accepted.map(([run, reason]) => mark("accept", `accepted: ${cleanText(shorten(reason, 60))}`)(run)),
 		]),
 		...shifts.map(({ start, shift, cause }) =>
 			mark("change", `${formatPercent(Math.expm1(shift.size), { sign: true, digits: 2 })}, ${causeNames[cause]}`)(start),

@@ -36,7 +36,7 @@ export function sparkline(view: ViewSeries, series: Series, x: Scale): Markup {
 		({ changed, runs, joints, accepted }) => [
 			changed.length > 0 && runs[0] !== undefined ? line(runs[0], "epoch") : null,
 			joints.map((run) => line(run, "joint")),
-			accepted.map((run) => line(run, "accept")),
+			accepted.map(([run]) => line(run, "accept")),
 		],
 	)}${view.chains.map((chain) => html`<path class="level" d="${pathOf(chain, series, { x, y })}"/>`)}${view.shifts.map(
 		({ start, shift }) =>

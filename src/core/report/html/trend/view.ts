@@ -9,9 +9,9 @@ export interface ViewChain {
 	/** Runs and levels of the points that are drawn. */
 	runs: readonly number[];
 	levels: readonly number[];
-	/** Runs at which a new pin begins, and at which a level was accepted. */
+	/** Runs at which a new pin begins, and at which a level was accepted, with the reason. */
 	joints: readonly number[];
-	accepted: readonly number[];
+	accepted: readonly (readonly [run: number, reason: string])[];
 	sd: number;
 }
 
@@ -76,7 +76,7 @@ function viewChain({ chain, watched }: WatchedChain): ViewChain {
 		runs: thin.map(({ run }) => run),
 		levels: thin.map(({ level }) => level - base),
 		joints: chain.joints.map((place) => points[place]?.run ?? 0),
-		accepted: points.flatMap(({ made, run }) => (made.accepted === undefined ? [] : [run])),
+		accepted: [...chain.accepted].map(([place, reason]) => [points[place]?.run ?? 0, reason]),
 		sd: reference?.sd ?? 0,
 	};
 }
@@ -100,7 +100,9 @@ function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point,
 /** Only runs that something on the page refers to. */
 export function shownRuns(views: readonly ViewSeries[], { runs }: Series) {
 	const shown = new Set(
-		views.flatMap(({ chains }) => chains.flatMap(({ runs: own, joints, accepted }) => [...own, ...joints, ...accepted])),
+		views.flatMap(({ chains }) =>
+			chains.flatMap(({ runs: own, joints, accepted }) => [...own, ...joints, ...accepted.map(([run]) => run)]),
+		),
 	);
 	return [...shown].sort((left, right) => left - right).flatMap((run) => (runs[run] === undefined ? [] : [{ ...runs[run], run }]));
 }
