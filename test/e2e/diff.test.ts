@@ -1,5 +1,5 @@
 // `trtgate diff` and `trtgate explain` through the built bundle, on folders that trtexec wrote.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
@@ -40,18 +40,70 @@ it("trtgate diff finds no difference between two builds of one model", async () 
 	expect(stdout).toContain("No difference in structure; the same kernels.");
 });
 
-it.each([
-	["a folder without engines", ["diff", ".", "head"], /\[engine-missing\]|several engines/],
-	["a path that leads nowhere", ["diff", "nowhere", "head"], /nowhere is no engine that can be compared.*\[engine-missing\]/s],
-	["another format", ["diff", "base", "head", "--format", "pdf"], /--format is "pdf"; expected text, markdown, json or html/],
-	["a file that is cut off", ["diff", "cut", "head"], /cut\/layers\.json cannot be used.*\[engine-unreadable\]/s],
-])("trtgate diff refuses %s", async (_, argv, message) => {
+it("trtgate diff takes layers alone, a file itself, and the model beside them", async () => {
+	const cwd = engineFolders("slower-head");
+	const headline = async (base: string, head: string) => (await runCli(["diff", base, head], { cwd })).stdout.split("\n")[1];
+	const timed = await headline("base/layers.json", "head/layers.json");
+	expect(timed).toContain("block1 + block1.relu");
+	for (const arm of ["base", "head"]) {
+		writeFileSync(join(cwd, arm, "model.onnx"), gunzipSync(readFileSync(`examples/recorded/${arm}/models/classifier.onnx.gz`)));
+	}
+	expect(await headline("base", "head")).toBe(timed);
+	rmSync(join(cwd, "base", "profile.json"));
+	const { stdout } = await runCli(["diff", "base", "head"], { cwd });
+	expect(stdout).toContain("block1 + block1.relu – other weights: 4,608 → 18,432 values");
+	expect(stdout).not.toContain("±");
+	for (const [format, shown] of [
+		["markdown", "| – | `block1 + block1.relu` | other weights"],
+		["json", '"account": null'],
+		["html", "<code>block1 + block1.relu</code>"],
+	] as const) {
+		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(shown);
+	}
+});
+
+type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", string | null>>;
+
+it.each<[string, readonly string[], Files, RegExp]>([
+	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
+	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is no engine that can be compared.*\[engine-missing\]/s],
+	["another format", ["diff", "base", "head", "--format", "pdf"], {}, /--format is "pdf"; expected text, markdown, json or html/],
+	[
+		"missing layers",
+		["diff", "cut", "head"],
+		{ "layers.json": null },
+		/cut is no engine that can be compared: It holds no layers\.json\. /,
+	],
+	[
+		"layers that are cut off",
+		["diff", "cut", "head"],
+		{ "layers.json": '{"Layers": [' },
+		/cut\/layers\.json .*not JSON\. \[engine-unreadable\]/,
+	],
+	[
+		"layers of no layers",
+		["diff", "head", "cut"],
+		{ "layers.json": "{}" },
+		/cut\/layers\.json .*no list of layers\. \[engine-unreadable\]/,
+	],
+	["a profile that is cut off", ["diff", "cut", "head"], { "profile.json": '[{"count": 3' }, /cut\/profile\.json .*\[engine-unreadable\]/],
+	[
+		"a model that is cut off",
+		["diff", "head", "cut"],
+		{ "model.onnx": "\u0008\u0007\u003a\u007f" },
+		/cut\/model\.onnx is .*\[model-unreadable\]/,
+	],
+])("trtgate diff refuses %s, once", async (_, argv, files, message) => {
 	const cwd = engineFolders("same-model");
-	mkdirSync(join(cwd, "cut"));
-	writeFileSync(join(cwd, "cut", "layers.json"), '{"Layers": [');
+	cpSync(join(cwd, "head"), join(cwd, "cut"), { recursive: true });
+	for (const [name, text] of Object.entries(files)) {
+		if (text === null) rmSync(join(cwd, "cut", name));
+		else writeFileSync(join(cwd, "cut", name), text);
+	}
 	const run = await runCli(argv, { cwd });
 	expect(run.exit).toBe(2);
 	expect(run.stderr).toMatch(message);
+	expect(run.stderr.match(/\[[a-z]+-[a-z]+\]/g)?.length ?? 1).toBe(1);
 });
 
 it("trtgate explain shows where the time of one engine goes", async () => {

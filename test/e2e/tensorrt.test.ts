@@ -1,6 +1,6 @@
 // The gate through the built bundle, on TensorRT: whole comparisons as they were recorded on one NVIDIA H200.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
@@ -71,6 +71,13 @@ it("a recorded comparison of a wider net warns at 2 % and does not fail at 10 %,
 	);
 	expect(infos?.map((text) => parseLayerInfo(text).detail)).toEqual(["detailed", "detailed"]);
 	expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual(Array.from({ length: 10 }, () => true));
+	for (const paths of [
+		["out/result.json", "out"],
+		["out/engines/base", "out/engines/head"],
+	]) {
+		const diff = await runCli(["diff", ...paths], { cwd: dirname(out) });
+		expect(diff.stdout, paths.join()).toContain(paths[0] === "out/engines/base" ? "block1 + block1.relu" : "the same kernels");
+	}
 });
 
 it("a recorded comparison of a net with one wrong tensor fails by its outputs, by name, at the same speed", async () => {

@@ -9,6 +9,7 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseProfile } from "../../formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
+import { reportFiles } from "../../stages/report.ts";
 
 export interface FoundEngine {
 	/** Distinguishes engines of one folder; empty for the only one. */
@@ -24,7 +25,8 @@ const layerFile = /^(?:(.*)[.-])?layers\.json$/;
 
 /** `arm`: of a result folder, which of the two engines of each workload. */
 export async function findEngines(wanted: string, cwd: string, arm: "base" | "head"): Promise<FoundEngine[]> {
-	const root = resolve(cwd, wanted);
+	const named = resolve(cwd, wanted);
+	const root = basename(named) === reportFiles.result ? dirname(named) : named;
 	const facts = await stat(root).catch(() => null);
 	if (facts === null) throw notFound(wanted, "There is nothing here.");
 	const files = facts.isDirectory() ? await listFiles(root) : [root];
@@ -81,16 +83,11 @@ function notFound(path: string, what: string): ConfigError {
 }
 
 export async function readEngine({ layers, profiles, model }: FoundEngine): Promise<EngineModel> {
-	const graph =
-		model === null
-			? null
-			: await fileModelReader()
-					.read(model)
-					.catch(() => null);
+	const read = model === null ? null : await fileModelReader().read(model);
 	const info = await parsed(layers, parseLayerInfo);
 	const times: LayerProfile[] = [];
 	for (const path of profiles) times.push(await parsed(path, parseProfile));
-	return engineModel({ info, profiles: times, graph: graph?.onnx.graph ?? null });
+	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 
 async function parsed<Value>(path: string, parse: (text: string) => Value): Promise<Value> {
