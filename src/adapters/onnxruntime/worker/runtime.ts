@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import type { InferenceSession, Tensor, TypedTensor } from "onnxruntime-web";
 import type { Level, RuntimeJob } from "../protocol.ts";
 
@@ -17,11 +18,18 @@ export interface Ort {
 
 export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
 
+/**
+ * WebAssembly is optimised as late as in Node 22: Node 20 would spend more time on that, in each process, than on all of its start.
+ * A function is validated when it is first called, because most never are.
+ */
+const v8Flags = ["--wasm-tiering-budget=13000000", "--wasm-lazy-validation"];
+
 export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
 	if (job.flavour === "native") {
 		const found: unknown = createRequire(join(job.folder, "resolve.js"))("onnxruntime-node");
 		return found as Ort;
 	}
+	for (const flag of v8Flags) setFlagsFromString(flag);
 	const ort = (await import("onnxruntime-web")) as unknown as Ort;
 	ort.env.wasm.wasmPaths = pathToFileURL(join(job.folder, "/")).href;
 	ort.env.wasm.numThreads = job.threads;
