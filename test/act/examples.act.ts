@@ -1,10 +1,11 @@
 // Every workflow to copy, run whole by an independent runner: expressions, matrices, conditions, outputs, composite steps.
 import { spawnSync } from "node:child_process";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect } from "vitest";
 import { quickConfig, quickProject, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+import { startDocker } from "./docker.ts";
 import { makeRepository, withoutContainer } from "./run-act.ts";
 import { change, changed, ghStub, good, localGitHub, pullPayload, releaseActions, resultsOf, runExample, test, wrong } from "./scenario.ts";
 
@@ -211,6 +212,7 @@ describe("release.yml", () => {
 			engines: [{ goldenCases: [{ state: "match" }, { state: "match" }] }],
 		});
 		expect(subjects).toEqual(expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]));
+		expect(github.verify(verifyLine())).toBe(0);
 	});
 
 	test("makes none where they fail", async () => {
@@ -223,10 +225,31 @@ describe("release.yml", () => {
 		expect(gh.calls()).toEqual([]);
 	});
 
+	/** The check of docs/releases.md before an engine is deployed. */
+	function verifyLine(): string {
+		const line = /^gh attestation verify .*$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[0] ?? "";
+		expect(line).toContain("grep -x pass");
+		return line;
+	}
+
+	const twoWorkloads = (folder: string): void =>
+		void quickProject(folder, { "trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]") });
+
+	test("makes it in spite of a warning where that is allowed by hand, and its attestation does not verify as passed", async () => {
+		const [gh, github] = [ghStub(), releaseActions()];
+		const { run } = await runExample("release.yml", {
+			...{ event: "workflow_dispatch", ref: "refs/tags/v2", programs: gh.programs, actions: github.actions },
+			repository: makeRepository([twoWorkloads, good]),
+			payload: { ref: "refs/tags/v2", inputs: { "allow-warnings": "true" } },
+		});
+		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
+		expect(gh.calls()).toEqual([expect.stringContaining("release create v2 ")]);
+		expect(github.attested().predicate).toMatchObject({ outcome: "warn" });
+		expect(github.verify(verifyLine())).toBe(1);
+	});
+
 	test("is red where they pass with a warning, and says why nothing was released", async () => {
 		const gh = ghStub();
-		const twoWorkloads = (folder: string): void =>
-			void quickProject(folder, { "trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]") });
 		const { run } = await runExample("release.yml", {
 			...{
 				event: "push",
@@ -287,22 +310,38 @@ describe.each([
 });
 
 describe("the reusable workflow", () => {
+	const gate = readFileSync(".github/workflows/gate.yml", "utf8");
+	const fromCheckout = (text: string): string =>
+		text.replace(
+			/uses: trtgate\/trtgate\/(\S+)@.*/,
+			`uses: ./$1 # the checkout that it pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
+		);
+	const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
+
+	test("gives the jobs that measure, and only them, its container with all GPUs", async () => {
+		const docker = await startDocker();
+		const repository = makeRepository([(folder) => [write(folder), good(folder)], changed], change);
+		const edit = (text: string): string =>
+			fromCheckout(text).replace("# container:", "container:").replace("self-hosted,gpu", "self-hosted");
+		const { run } = await runExample("reusable.yml", {
+			...{ event: "pull_request", payload: pullPayload(repository), repository, edit, docker: docker.host },
+		});
+		expect(docker.asked, run.log).toMatchObject([
+			{ Image: "nvcr.io/nvidia/tensorrt:25.09-py3", HostConfig: { DeviceRequests: [{ Count: -1, Capabilities: [["gpu"]] }] } },
+		]);
+		expect(Object.values(resultsOf(run)).flat().sort(), run.log).toEqual(["failure", "success"]);
+	});
+
 	test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
-		const gate = readFileSync(".github/workflows/gate.yml", "utf8");
 		const after = [
 			...["  after:", "    needs: gate", "    runs-on: ubuntu-latest", "    steps:", '      - run: echo "outcome is $OUTCOME"'],
 			...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
 		].join("\n");
 		const edit = (text: string): string =>
-			text
-				.replace(
-					/uses: trtgate\/trtgate\/(\S+)@.*/,
-					`uses: ./$1 # the checkout that it pins: ${/actions\/checkout@[0-9a-f]{40}/.exec(gate)?.[0]}`,
-				)
+			fromCheckout(text)
 				.replace("# only: resnet50/*", "only: small, large")
 				.replace("# backend: tensorrt", "backend: onnxruntime")
 				.concat(after);
-		const write = (folder: string): void => void writeProject(folder, { ".github/workflows/gate.yml": gate });
 		const runners =
 			"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
 		const models = twoModels(["small", "large"]);
@@ -320,6 +359,12 @@ describe("the reusable workflow", () => {
 		expect(github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
 		expect(github.state.violations).toEqual([]);
 	});
+});
+
+test("every example is played", () => {
+	const scenarios = ["examples", "stranger"].map((name) => readFileSync(`test/act/${name}.act.ts`, "utf8")).join("");
+	const names = readdirSync("workflows-examples").filter((name) => name.endsWith(".yml"));
+	expect(names.filter((name) => !scenarios.includes(`"${name}"`))).toEqual([]);
 });
 
 describe("the composite action", () => {

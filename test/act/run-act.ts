@@ -93,6 +93,8 @@ export interface ActOptions {
 	programs?: Readonly<Record<string, string>>;
 	/** Folders of further actions, by name. */
 	actions?: Readonly<Record<string, string>>;
+	/** DOCKER_HOST. */
+	docker?: string;
 	/** In place of our own PATH behind those. */
 	path?: string;
 }
@@ -127,6 +129,7 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		env: {
 			HOME: home,
 			XDG_CACHE_HOME: join(home, ".cache"),
+			DOCKER_HOST: options.docker ?? "",
 			PATH: [programFolder(options.programs), node, options.path ?? process.env["PATH"]].join(":"),
 		},
 		stdio: ["ignore", "pipe", "pipe"],

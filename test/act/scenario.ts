@@ -1,4 +1,5 @@
 // One workflow to copy in one situation: a small repository, an event, and a local GitHub.
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -36,6 +37,7 @@ interface Scenario {
 	ref?: string;
 	isFork?: boolean;
 	path?: string;
+	docker?: string;
 	runId?: number;
 }
 
@@ -51,7 +53,7 @@ export async function runExample(name: string, scenario: Scenario): Promise<{ ru
 		...(runId === undefined ? {} : { runId }),
 	});
 	const workflow = { name, text: edit(readExample(name)) };
-	const { programs = {}, actions = {}, path } = scenario;
+	const { programs = {}, actions = {}, path, docker } = scenario;
 	const run = await runAct({
 		act: found.path,
 		repository,
@@ -61,6 +63,7 @@ export async function runExample(name: string, scenario: Scenario): Promise<{ ru
 		programs,
 		actions,
 		...(path === undefined ? {} : { path }),
+		...(docker === undefined ? {} : { docker }),
 	});
 	expect(run.log).not.toMatch(/\[github-permission\]/);
 	return { run, github };
@@ -113,6 +116,8 @@ export function ghStub(): { programs: Record<string, string>; calls(): string[] 
 export function releaseActions(): {
 	actions: Record<string, string>;
 	attested(): { type: string; predicate: unknown; subjects: string[] };
+	/** Runs a line of docs/releases.md whose `gh attestation verify` finds this attestation, and filters it as gh does. */
+	verify(line: string): number | null;
 } {
 	const [download, attest] = [temporaryFolder(), temporaryFolder()];
 	const log = join(attest, "attested.json");
@@ -145,5 +150,18 @@ writeFileSync(${JSON.stringify(log)}, JSON.stringify({ type: input("predicate-ty
 	return {
 		actions: { "actions/download-artifact": download, "actions/attest": attest },
 		attested: () => JSON.parse(readFileSync(log, "utf8")),
+		verify(line) {
+			const { type, predicate, subjects } = JSON.parse(readFileSync(log, "utf8"));
+			const statement = {
+				_type: "https://in-toto.io/Statement/v1",
+				subject: subjects.map((name: string) => ({ name })),
+				predicateType: type,
+				predicate,
+			};
+			const found = join(temporaryFolder(), "found.json");
+			writeFileSync(found, JSON.stringify([{ attestation: {}, verificationResult: { statement } }]));
+			const gh = `gh() { while [ "$1" != --jq ]; do [ $# -gt 0 ] || return 9; shift; done; jq -r "$2" ${found}; }`;
+			return spawnSync("sh", ["-c", `${gh}; ${line}`]).status;
+		},
 	};
 }

@@ -66,6 +66,30 @@ describe.each(workflows)("$path", (workflow) => {
 	});
 });
 
+/** Inputs in use of others' actions, as the action.yml of that commit names them. */
+const othersInputs: Readonly<Record<string, readonly string[]>> = {
+	"actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1": [
+		"repository",
+		"ref",
+		"path",
+		"fetch-depth",
+		"lfs",
+		"persist-credentials",
+	],
+	"actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1": ["name", "pattern", "path", "merge-multiple"],
+	"actions/attest@1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2": ["subject-path", "predicate-type", "predicate-path"],
+};
+
+it("workflows use others' actions at commits that were read, and give them inputs that these have", () => {
+	for (const { path, text, jobs } of workflows) {
+		for (const step of Object.values(jobs).flatMap((job) => job.steps ?? [])) {
+			if (!/^actions\//.test(step.uses ?? "")) continue;
+			const [pin = ""] = text.match(new RegExp(`${step.uses}.*`)) ?? [];
+			expect(othersInputs[pin], `${path}: ${pin}`).toEqual(expect.arrayContaining(Object.keys(step.with ?? {})));
+		}
+	}
+});
+
 function checkStep(step: Step, { name, text }: { name: string; text: string }): void {
 	if (!/^(trtgate\/trtgate|\.\/\.(git\/)?trtgate)/.test(step.uses ?? "")) return;
 	const surface = surfaceOf(step.uses ?? "");

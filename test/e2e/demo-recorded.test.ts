@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { countWords } from "../../src/core/report/brief.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
-import { shownLines } from "../support/shown-lines.ts";
+import { shownFindings, shownLines } from "../support/shown-lines.ts";
 
 const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).compile(
 	JSON.parse(readFileSync("golden-schema/result.schema.json", "utf8")),
@@ -57,6 +57,9 @@ it("the recorded demo fits the comment on one screen", () => {
 	// About 24 pixels each where 110 characters wide, and a table's rows take two.
 	expect(lines.reduce((sum, line) => sum + Math.ceil(line.length / 110) + (line.startsWith("|") ? 1 : 0), 0)).toBeLessThanOrEqual(30);
 	expect(countWords(lines.join(" "))).toBeLessThanOrEqual(250);
+	const findings = shownFindings(readFileSync(join(demo.out, "report.md"), "utf8"));
+	expect(findings.map((finding) => finding.match(/^- `/gm)?.length ?? 0)).toEqual([2, 0]);
+	for (const finding of findings) expect(countWords(finding), finding).toBeLessThanOrEqual(60);
 });
 
 it("the recorded demo calls itself a replay in the headline and over the table", async () => {

@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
+import { countWords } from "../../src/core/report/brief.ts";
 import type { Result } from "../../src/core/schema/result.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
 import { type AtEnd, readResult, temporaryFolder, writeProject } from "./project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./replay/install.ts";
+import { shownFindings } from "./shown-lines.ts";
 
 export type Comparison = Replay["comparison"];
 export type Arm = "base" | "head";
@@ -201,6 +203,8 @@ export function expectTidy({ github }: Play, { run, workspace, out, env, childVa
 		...filesBelow(out).map((path): [string, Buffer] => [path, readFileSync(path)]),
 		...github.state.artifacts.flatMap(({ name }) => [...artifactFiles(github, name)]),
 	];
+	for (const { body } of github.state.comments)
+		for (const finding of shownFindings(body)) expect(countWords(finding), finding).toBeLessThanOrEqual(60);
 	for (const [where, text] of texts) for (const secret of secrets) expect(text.includes(secret), `a token in ${where}`).toBe(false);
 	expect(github.state.violations).toEqual([]);
 }

@@ -1,11 +1,12 @@
 // The comment: its words are reviewed as files, its size and its safety are tested.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { countWords } from "../../../src/core/report/brief.ts";
 import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { buildCheck, buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
-import { shownLines } from "../../support/shown-lines.ts";
+import { shownFindings, shownLines } from "../../support/shown-lines.ts";
 
 const cases = Object.entries(resultCases);
 
@@ -20,6 +21,12 @@ describe("renderMarkdown", () => {
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
 		expect(text.match(/<details>/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0);
 		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
+	});
+
+	it.each(cases)("renderMarkdown of %s shows no finding of more than 60 words", (_, result) => {
+		const findings = shownFindings(renderMarkdown(result));
+		expect(findings.length).toBe(renderMarkdown(result).match(/^\S+ \*\*/gmu)?.length ?? 0);
+		for (const finding of findings) expect(countWords(finding), finding).toBeLessThanOrEqual(60);
 	});
 
 	it.each(["all-green", "no-base"])("renderMarkdown of %s shows at most 8 lines", (name) => {
