@@ -147,7 +147,8 @@ async function measurePins(ran: Result, { options, config, outFolder }: Opening,
 	const pin = ran.arms.base?.commit;
 	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
 	const measure = async (kind: "link" | "control", base: string, adapt: (config: Config) => Config): Promise<HistoryRow[]> => {
-		const quiet = (own: Config): Config => adapt({ ...own, history: undefined, profile: { nsys: "never", ncu: "never" } });
+		const quiet = (own: Config): Config =>
+			adapt({ ...own, history: undefined, profile: { nsys: "never", ncu: "never" }, measure: { ...own.measure, soakMs: 0 } });
 		const done = await gate({ ...options, base, head: pin, out: join(outFolder, kind), adapt: quiet });
 		return done.state === "ran" ? pinRows(done.result, kind) : [];
 	};
@@ -211,6 +212,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		...baseConfig,
 		outFolder,
 		isScheduled: options.event?.kind === "schedule",
+		isSoakDue: options.event?.kind === "schedule" || options.event?.kind === "dispatch",
 		seed,
 		version,
 		...(options.beforeBuild === undefined ? {} : { beforeBuild: options.beforeBuild }),

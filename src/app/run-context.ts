@@ -66,6 +66,8 @@ export interface GateInput {
 	outFolder: string;
 	/** A schedule started the run, so nightly work is due. */
 	isScheduled?: boolean;
+	/** Engines are kept under load for `measure.soak`. */
+	isSoakDue?: boolean;
 	/** Ids of the workloads that stand out in the history, which need fresh pairs. */
 	suspects?(result: Result): Promise<readonly string[]>;
 	/** Decides the order of the timed runs. */

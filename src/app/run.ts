@@ -13,7 +13,7 @@ import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
-import { type MeasureInput, measure } from "../stages/measure.ts";
+import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import type { PreparedModel } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
@@ -23,6 +23,7 @@ import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
+import { measureAgain, soakEngines } from "./measure-more.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode } from "./run-context.ts";
 import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
@@ -88,24 +89,13 @@ async function runOnMachine(run: RunContext): Promise<void> {
 		if (measured.error) facts.errors.push(measured.error);
 	}
 	await measureAgain(timing, run);
+	if (run.input.isSoakDue === true) {
+		enterStage("soak", facts, ports);
+		await soakEngines(timing, run);
+	}
 	facts.notes.push(...ports.telemetry.degradations());
 	enterStage("explain", facts, ports);
 	if (facts.backend.kind === "tensorrt") await explainWorkloads(timing.workloads, run);
-}
-
-/** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */
-async function measureAgain(timing: MeasureInput, run: RunContext): Promise<void> {
-	const { input, facts, ports } = run;
-	const now = { nowMs: ports.clock.now(), childMs: ports.childMs() };
-	const due = (await input.suspects?.(concludeResult(facts, input, now))) ?? [];
-	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
-	if (workloads.length === 0) return;
-	const looks = timing.measure.looks.slice(-1);
-	const again = { ...timing, workloads, measure: { ...timing.measure, looks }, outFolder: `${input.outFolder}/fresh` };
-	for await (const measured of measure(again, ports)) {
-		const row = facts.rows.find(({ id }) => id === measured.workload.id);
-		if (row !== undefined) row.fresh = compare(measured, { ...comparisonOf(measured, timing, run), looks }).latency;
-	}
 }
 
 /** Marks where the run is. @throws ToolError interrupted. */

@@ -1,5 +1,5 @@
 // How long a run has to be, from a pilot of each arm: long enough to be steady, and no longer than its noise asks for.
-import { sampleMean } from "../stats/mean.ts";
+import { middleMean, sampleMean } from "../stats/mean.ts";
 import { median } from "../stats/quantile.ts";
 
 export interface RunLength {
@@ -72,12 +72,6 @@ function windowMeans(samplesMs: Float64Array): number[] {
 		filledMs += sample;
 	}
 	return windows.map(middleMean);
-}
-
-function middleMean(values: readonly number[]): number {
-	const sorted = values.toSorted((left, right) => left - right);
-	const quarter = Math.floor(sorted.length / 4);
-	return sampleMean(sorted.slice(quarter, sorted.length - quarter))?.mean ?? 0;
 }
 
 /** Windows beyond this share of the later half's median are not steady yet. */

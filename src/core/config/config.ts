@@ -35,6 +35,7 @@ export interface Gates {
 	memory: Threshold;
 	engineSize: Threshold;
 	buildTime: Threshold;
+	soakDrift: Threshold;
 	/** Largest relative L2 by precision, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Record<Precision, number>>;
 	/** What a golden that head and base both fail does. */
@@ -156,6 +157,8 @@ export interface MeasureConfig {
 	timeoutMs: number;
 	buildTimeoutMs: number;
 	threads: number;
+	/** Of load on each engine in nightly runs; 0: none. */
+	soakMs: number;
 	/** Builds of each arm. */
 	rebuilds: number;
 	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */

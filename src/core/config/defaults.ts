@@ -21,6 +21,9 @@ const engineSize: Threshold = { fail: 0.1 };
 // Build time depends on caches and other processes, so it only warns.
 const buildTime: Threshold = { warn: 0.5 };
 
+// A GPU that keeps its clocks drifts by about 1 % (measured on an H200); one that throttles by more than the latency may.
+const soakDrift: Threshold = { warn: 0.02, fail: 0.1 };
+
 /**
  * Largest relative L2 error to an fp32 reference. fp32 engines may compute in TF32 (5e-4 measured on real engines),
  * fp16 stays below 2.5e-3, a weight tensor that is 4 % wrong shows as 3.3e-2.
@@ -45,6 +48,7 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	memory,
 	engineSize,
 	buildTime,
+	soakDrift,
 	relativeL2,
 	// A change is not blocked for what it did not cause; releases and nightly runs set `fail`.
 	existing: "warn",
@@ -85,6 +89,8 @@ export const defaultMeasure: MeasureConfig = {
 	threads: 1,
 	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,
+	// It takes minutes of the GPU.
+	soakMs: 0,
 	// The same bytes cannot differ in speed.
 	identicalEngines: "skip",
 	// The launch by the CPU is the largest noise of small models (1.5 % without a graph, 0.2 % with one).

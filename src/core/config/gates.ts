@@ -31,6 +31,7 @@ const thresholds = [
 	["memory", "memory"],
 	["engine-size", "engineSize"],
 	["build-time", "buildTime"],
+	["soak-drift", "soakDrift"],
 ] as const;
 const limits = ["warn", "fail"] as const;
 const settings = ["inconclusive", "cpu-speed", "probes", "interface", "golden-change", "limit-change"] as const;
@@ -104,6 +105,7 @@ export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 		memory: yield* threshold("memory", defaultGates.memory),
 		engineSize: yield* threshold("engine-size", defaultGates.engineSize),
 		buildTime: yield* threshold("build-time", defaultGates.buildTime),
+		soakDrift: yield* threshold("soak-drift", defaultGates.soakDrift),
 		relativeL2: resolveGolden(leaves),
 		existing: (leaves.get("golden.existing")?.value ?? defaultGates.existing) as Gates["existing"],
 		errorGrowth: yield* resolveThreshold("golden.error-growth", { leaves, byDefault: defaultGates.errorGrowth, format: formatTimes }),

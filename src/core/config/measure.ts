@@ -8,7 +8,7 @@ import { checkName, parseDuration } from "./values.ts";
 
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 	const pick = <Value>(key: string, given: Value | undefined, byDefault: Value) => orDefault(`/measure/${key}`, { given, byDefault });
-	const time = function* (key: "warm-up" | "duration" | "timeout" | "build-timeout", byDefault: number): Resolution<number> {
+	const time = function* (key: "warm-up" | "duration" | "timeout" | "build-timeout" | "soak", byDefault: number): Resolution<number> {
 		const text = file[key];
 		const given = text === undefined ? undefined : yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
 		return yield* pick(key, given, byDefault);
@@ -22,6 +22,7 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
 		threads: yield* pick("threads", file.threads, defaultMeasure.threads),
 		rebuilds: yield* pick("rebuilds", file.rebuilds, defaultMeasure.rebuilds),
+		soakMs: yield* time("soak", defaultMeasure.soakMs),
 		identicalEngines: yield* pick("identical-engines", file["identical-engines"], defaultMeasure.identicalEngines),
 		cudaGraph: yield* pick("cuda-graph", file["cuda-graph"], defaultMeasure.cudaGraph),
 		transfers: yield* pick("transfers", file.transfers, defaultMeasure.transfers),

@@ -86,6 +86,7 @@ function* noteGateDefaults(file: ConfigFile, occasion: Occasion | undefined): Re
 		...limitsOf("memory", defaultGates.memory),
 		...limitsOf("engine-size", defaultGates.engineSize),
 		...limitsOf("build-time", defaultGates.buildTime),
+		...limitsOf("soak-drift", defaultGates.soakDrift),
 		...limitsOf("golden/error-growth", defaultGates.errorGrowth),
 		"/gates/golden/existing",
 		"/gates/inconclusive",

@@ -88,6 +88,7 @@ export function workloadRequirements(workload: WorkloadConfig): Requirement[] {
 		...thresholds("latency", gates.latency, workload),
 		...thresholds("p99", gates.p99, workload),
 		...thresholds("memory", gates.memory, workload),
+		...thresholds("soak-drift", gates.soakDrift, workload),
 		limit("max-latency", gates.maxLatencyMs, { format: formatMs, level: workload }),
 		setting("inconclusive", gates.inconclusive, { level: workload, strictestFirst: ["fail", "neutral"] }),
 		setting("cpu-speed", gates.cpuSpeed, { level: workload, strictestFirst: ["fail", "warn"] }),

@@ -3,6 +3,7 @@ import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import { soakText } from "../soak/describe.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
@@ -16,6 +17,7 @@ export function judgeWorkload(
 		["latency", capped(latencyStatus(row.latency, gates), gates, onCpu), renderVerdict(row.latency)],
 		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), `P99: ${renderVerdict(row.p99)}`],
 		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), memoryMessage(row)],
+		["soak-drift", capped(soakStatus(row, gates), gates, onCpu), row.soak === undefined ? "" : soakText(row.soak)],
 		["max-latency", capped(absoluteStatus(row, gates), gates, onCpu), absoluteMessage(row, gates)],
 	];
 	const place = { model: row.model, engine: row.engine, workload: row.workload };
@@ -57,6 +59,10 @@ function capped(status: GateStatus | null, gates: Gates, onCpu: boolean): GateSt
 function absoluteStatus(row: WorkloadResult, gates: Gates): GateStatus | null {
 	if (gates.maxLatencyMs === undefined || row.head === null) return null;
 	return row.head.medianMs <= gates.maxLatencyMs ? "pass" : "fail";
+}
+
+function soakStatus({ soak }: WorkloadResult, { soakDrift }: Gates): GateStatus | null {
+	return soak === undefined ? null : judgeChange(soak.drift, soakDrift);
 }
 
 function memoryMessage({ base, head, memory }: WorkloadResult): string {

@@ -154,6 +154,7 @@ function gateSettings(config: Config): [string, string][] {
 		["memory", gates.memory],
 		["engine-size", gates.engineSize],
 		["build-time", gates.buildTime],
+		["soak-drift", gates.soakDrift],
 	];
 	const rows = limits.map(([name, threshold]): [string, string] => [`/gates/${name}`, describeLimits(threshold)]);
 	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];

@@ -14,6 +14,7 @@ import { noteSection, noticeSection } from "./sections/notices.ts";
 import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
 import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
+import { soakSection } from "./sections/soak.ts";
 import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
@@ -24,6 +25,7 @@ export const reportSections: readonly ReportSection[] = [
 	partSection,
 	workloadSection,
 	changedWorkloadSection,
+	soakSection,
 	interfaceSection,
 	limitChangeSection,
 	coverageSection,

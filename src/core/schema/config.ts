@@ -222,6 +222,7 @@ export interface GatesFile {
 	memory?: ThresholdFile;
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
+	"soak-drift"?: ThresholdFile;
 	golden?: {
 		/** Largest relative L2 error by precision, for outputs whose golden names no comparator. */
 		"relative-l2"?:
@@ -276,6 +277,7 @@ export interface MeasureFile {
 	threads?: number;
 	/** How often each arm is built. Above 1 no kernel timings are shared, and how the builds differ enters the interval: a change within it may be the luck of a build. Default: 1, with shared kernel timings. */
 	rebuilds?: number;
+	soak?: Duration;
 	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both arms and is not timed, and golden verdicts of an earlier run are taken over. verify: the same, but verified again. rebuild: each arm builds its own and both are timed. Default: skip, and rebuild on a schedule. */
 	"unchanged-models"?: "skip" | "verify" | "rebuild";
 	/** Whether two engines with the same bytes are still timed. */

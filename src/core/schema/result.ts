@@ -27,6 +27,7 @@ export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
+export type SoakState = "steady" | "time-up" | "interrupted";
 export type GateName =
 	| "preflight"
 	| "build"
@@ -44,7 +45,8 @@ export type GateName =
 	| "limit-change"
 	| "probe"
 	| "interface"
-	| "trend";
+	| "trend"
+	| "soak-drift";
 export type GateStatus = "pass" | "warn" | "fail" | "inconclusive" | "error";
 export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
@@ -429,6 +431,7 @@ export interface WorkloadResult {
 		detectable: number | null;
 	};
 	gpu?: WorkloadGpu;
+	soak?: SoakResult;
 	/** Runs thrown away for cause and measured again. */
 	replaced: number;
 	limits?: Limits;
@@ -508,6 +511,69 @@ export interface GpuUse {
 	memoryBandwidth: number | null;
 	smOccupancy?: number | null;
 	tensorActivity?: number | null;
+}
+/** The head's engine under load for minutes: processes of up to a minute, one right after the other, until steady or the time was up (measure.soak). */
+export interface SoakResult {
+	state: SoakState;
+	seconds: number;
+	/** In the first second. */
+	coldMs: number;
+	/** From the second to the eleventh second: where the gate's own runs are. */
+	freshMs: number;
+	/** In the last third. */
+	steadyMs: number;
+	/** steadyMs / freshMs − 1: what short runs do not show. */
+	drift: number;
+	/**
+	 * Where the level changed at once, as fractions.
+	 *
+	 * @maxItems 20
+	 */
+	steps: SoakStep[];
+	/**
+	 * Each lasts up to a minute: level and tail.
+	 *
+	 * @maxItems 1000
+	 */
+	processes: SoakProcess[];
+	/** @maxItems 2000 */
+	points: SoakPoint[];
+	/**
+	 * The GPU, every ten seconds; absent where nothing was read.
+	 *
+	 * @maxItems 2000
+	 */
+	slices?: SoakSlice[];
+	/** Share of the slices in which the GPU was throttled; the power cap does not count. */
+	throttledShare?: number;
+	limits?: SoakLimits;
+}
+export interface SoakStep {
+	atS: number;
+	change: number;
+}
+export interface SoakProcess {
+	atS: number;
+	ms: number;
+	p99Ms: number;
+	temperatureC?: number;
+}
+export interface SoakPoint {
+	atS: number;
+	ms: number;
+	p99Ms: number;
+}
+export interface SoakSlice {
+	atS: number;
+	smClockMhz?: number;
+	temperatureC?: number;
+	powerW?: number;
+	/** What throttled the clocks in it, where something did. */
+	reason?: string;
+}
+export interface SoakLimits {
+	warn?: number;
+	fail?: number;
 }
 /** The latency gate's limits, fractions of the base; shown, never judged again. */
 export interface Limits {

@@ -26,3 +26,10 @@ export function sampleMean(values: readonly number[]): SampleMean | null {
 	const squares = mirroredSum(sorted, (value) => (value - mean) ** 2);
 	return { mean, sd: n > 1 ? Math.sqrt(squares / (n - 1)) : 0, df: n - 1 };
 }
+
+/** Of the middle half of the values: of those on a grid finer than the grid, and blind to spikes. */
+export function middleMean(values: readonly number[]): number {
+	const sorted = values.toSorted((left, right) => left - right);
+	const quarter = Math.floor(sorted.length / 4);
+	return sampleMean(sorted.slice(quarter, sorted.length - quarter))?.mean ?? 0;
+}

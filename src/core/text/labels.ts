@@ -83,9 +83,10 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	"limit-change": "loosened limits",
 	probe: "probe, no reference",
 	trend: "trend",
+	"soak-drift": "drift under load",
 };
 
-const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run"]);
+const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);
 
 /** A label about performance, with the backend's caveat. */
 export function withCaveat(label: string, backend: BackendFacts): string {

@@ -41,6 +41,8 @@ it("docs/configuration.md reports the other defaults", () => {
 		"engine-size.fail": share(defaultGates.engineSize.fail),
 		"build-time.warn": share(defaultGates.buildTime.warn),
 		"build-time.fail": share(defaultGates.buildTime.fail),
+		"soak-drift.warn": share(defaultGates.soakDrift.warn),
+		"soak-drift.fail": share(defaultGates.soakDrift.fail),
 		inconclusive: code(defaultGates.inconclusive),
 		"cpu-speed": code(defaultGates.cpuSpeed),
 		pairs: `\`[${defaultMeasure.looks.join(", ")}]\``,
