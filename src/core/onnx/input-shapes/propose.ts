@@ -18,6 +18,8 @@ const batch: AxisKind = { says: "a batch", sizes: [1, 2, 4, 8, 16], range: { min
 const sequence: AxisKind = { says: "a sequence", sizes: [128, 64, 32, 16, 8, 256, 512, 1], range: { min: 1, max: 512 } };
 const past: AxisKind = { says: "a cache of earlier steps", sizes: [16, 1, 0, 128], range: { min: 1, max: 512 } };
 const samples: AxisKind = { says: "samples of a signal", sizes: [512, 256, 1024, 2048, 4096, 16_000, 128, 64, 32, 16, 8, 4, 2, 1] };
+/** Of models that give something for each moment of a whole recording; a second at 16 kHz. */
+const recording: AxisKind = { says: "a second of a signal", sizes: [16_000, 8000, 32_000, ...samples.sizes] };
 /** Of recognisers of one text line: PP-OCR and CRNN read lines 48 and 32 high. */
 const lineHeight: AxisKind = { says: "the height of a line of text", sizes: [48, 32, 64, 96] };
 const lineWidth: AxisKind = { says: "the width of a line of text", sizes: [320, 256, 192, 128, 100, 512], range: { min: 64, max: 1280 } };
@@ -34,7 +36,10 @@ const unknown: AxisKind = { says: "unknown", sizes: [16, 64, 32, 128, 1, 320, 8,
 const rules: readonly { kind(place: Place): AxisKind; applies(place: Place): boolean }[] = [
 	{ kind: () => batch, applies: ({ name }) => /batch|^(n|b|bs)$/i.test(name) },
 	{ kind: () => past, applies: ({ name }) => /past|cache/i.test(name) },
-	{ kind: () => samples, applies: ({ input, axis }) => isFloat(input) && rankOf(input) <= 2 && axis === rankOf(input) - 1 },
+	{
+		kind: ({ traits }) => (traits.followsTime ? recording : samples),
+		applies: ({ input, axis }) => isFloat(input) && rankOf(input) <= 2 && axis === rankOf(input) - 1,
+	},
 	{ kind: () => sequence, applies: ({ name }) => /seq|len|token|time|frames|^[tls]$/i.test(name) },
 	{ kind: ({ input, axis, traits }) => sideOf(input, axis, traits), applies: ({ input, axis }) => sidesOf(input)?.includes(axis) === true },
 	{ kind: () => batch, applies: ({ axis }) => axis === 0 },
@@ -54,6 +59,8 @@ interface Place {
 interface Traits {
 	/** Windows move further down than across: the height goes, the width stays as a sequence. */
 	readsLines: boolean;
+	/** One signal in and no state: outputs with an open axis beside the batch grow with it. */
+	followsTime: boolean;
 	/** All outputs are rows of scores, one for each picture. */
 	classifies: boolean;
 }
@@ -115,5 +122,8 @@ function traitsOf(model: OnnxModel): Traits {
 		nodes.flatMap(({ attributes }) => attributes.flatMap(({ name, value }) => (name === "strides" && Array.isArray(value) ? [value] : []))),
 	);
 	const readsLines = strides.some(([down, across, ...more]) => more.length === 0 && Number(down) > Number(across));
-	return { readsLines, classifies: model.graph.outputs.every(({ dims }) => dims?.length === 2) };
+	const followsTime =
+		feeds(model.graph).filter(isFloat).length === 1 &&
+		model.graph.outputs.some(({ dims }) => dims?.slice(1).some((dim) => typeof dim !== "number"));
+	return { readsLines, followsTime, classifies: model.graph.outputs.every(({ dims }) => dims?.length === 2) };
 }

@@ -41,6 +41,7 @@ const strided = node({ op: "Conv", inputs: ["x", "w"], attributes: [attribute.in
 it.each<[string, Net, Record<string, number[]>]>([
 	["a picture, of which boxes or maps come out", { inputs: { x: [["N", 3, "H", "W"]] } }, { x: [1, 3, 320, 320] }],
 	["a picture that is classified, channels last", { inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] }, { x: [1, 224, 224, 3] }],
+	["a recording, of which frames come out", { inputs: { x: [["N", "samples"]] }, outputs: ["time", 1, null, 32] }, { x: [1, 16_000] }],
 	["a line of text of a fixed height", { inputs: { x: [[1, 1, 64, "image_width"]] } }, { x: [1, 1, 64, 320] }],
 	[
 		"a line of text, by windows that move further down than across",
