@@ -9,6 +9,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { GoldenVerdict } from "../core/schema/result.ts";
+import { formatCount } from "../core/text/units.ts";
 import type { Files, Progress, TensorReader } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
@@ -91,11 +92,10 @@ async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPo
 	const progress = total >= manyCases ? ports.progress : undefined;
 	progress?.stage("goldens", 0);
 	for (const [index, golden] of manifest.cases.entries()) {
-		if (index % casesBetweenLabels === 0)
-			progress?.detail(`case ${(index + 1).toLocaleString("en-US")} of ${total.toLocaleString("en-US")}`);
+		if (index % casesBetweenLabels === 0) progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
 		watch.see(await readTensors(golden.outputs, folder, ports));
 	}
-	progress?.done(`${total.toLocaleString("en-US")} golden cases of ${manifest.goldenId} read`);
+	progress?.done(`${formatCount(total)} golden cases of ${manifest.goldenId} read`);
 	refuseInsensitive(manifest, watch.findings());
 }
 

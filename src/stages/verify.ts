@@ -12,6 +12,7 @@ import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
+import { formatCount } from "../core/text/units.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { CustomCommands, Files, Progress, TensorReader } from "../ports/world.ts";
 import { type GoldenSet, judgeUnusable, readTensors } from "./load-goldens.ts";
@@ -154,7 +155,7 @@ async function* verifyBatch(batch: Batch, verification: EngineVerification): Asy
 
 function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification): string {
 	if (batches.length === 1) return head.spec.id;
-	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map((count) => count.toLocaleString("en-US"));
+	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map(formatCount);
 	return `${head.spec.id} · cases ${from} to ${to} of ${total}`;
 }
 
@@ -188,7 +189,7 @@ function inferBatch(
 	{ batch, verification }: { batch: Batch; verification: EngineVerification },
 ): Promise<InferResult> {
 	const { outFolder, threads, timeoutMs } = verification.input;
-	const total = verification.set.manifest.cases.length.toLocaleString("en-US");
+	const total = formatCount(verification.set.manifest.cases.length);
 	const name = `${folderName(engine.spec.id)}-${engine.arm}`;
 	return verification.ports.backend.infer({
 		engine,
@@ -197,7 +198,7 @@ function inferBatch(
 		logPath: `${outFolder}/logs/verify-${name}${batch.index === 0 ? "" : `-${batch.index + 1}`}.log`,
 		threads,
 		timeoutMs,
-		onCase: (done) => verification.ports.progress.detail(`case ${(batch.done + done).toLocaleString("en-US")} of ${total} (${engine.arm})`),
+		onCase: (done) => verification.ports.progress.detail(`case ${formatCount(batch.done + done)} of ${total} (${engine.arm})`),
 	});
 }
 

@@ -2,7 +2,7 @@
 // The processes are fresh for each pair, and not threads of one host with a shared compiled module: where the system puts a process's
 // memory and code affects all of its iterations, so only fresh processes sample it; and peak memory is known per process only.
 import { firstArms } from "../../core/compare/schedule.ts";
-import { isTimedEnough, type Turns, turnMs } from "../../core/compare/turns.ts";
+import { isTimedEnough, type Turns } from "../../core/compare/turns.ts";
 import type { Arm } from "../../core/schema/result.ts";
 import type { MeasurePairJob, MeasureResult } from "../../ports/backend.ts";
 import { cutLines } from "../process/lines.ts";
@@ -34,7 +34,7 @@ async function takeTurns(job: MeasurePairJob, players: Readonly<Record<Arm, Play
 	for (const arm of arms(0)) if ((await players[arm].answer()) === null) ended ??= arm;
 	for (let round = 0; ended === null && !isTimedEnough(turns, job.limits, job.tolerance); round += 1) {
 		for (const arm of arms(round)) {
-			const turn = await players[arm].turn(turnMs);
+			const turn = await players[arm].turn(job.limits.turnMs);
 			if (turn === null) ended ??= arm;
 			turns[arm].timedMs += turn?.timedMs ?? 0;
 			turns[arm].fastestMs.push(turn?.fastestMs ?? 0);

@@ -7,23 +7,26 @@ export interface TurnLimits {
 	/** Of each arm's turns together: the least, and the most where the fastest iterations do not repeat. */
 	leastMs: number;
 	mostMs: number;
+	/** Of one turn. */
+	turnMs: number;
 	/** Each arm's fastest iteration in the pairs before; absent: there are none. */
 	floorMs?: Readonly<Record<Arm, number>>;
 }
 
 /** What a program beside this one does to one arm in so short a time it also does to the other; an iteration that takes longer is a turn. */
-export const turnMs = 20;
+const longestTurnMs = 20;
 /** Halves of the rounds are compared, so that a long iteration is timed this often too. */
 const leastRounds = 10;
 
 /** With WebAssembly the code is compiled for good after some tens of inferences; further precision comes from more pairs. */
-const byDefault: Omit<TurnLimits, "mostMs"> = { warmUpMs: 100, leastMs: 300 };
+const byDefault = { warmUpMs: 100, leastMs: 300 };
 /** A busy machine lengthens a pair by this much at most. */
 const mostLengthening = { factor: 8, byMs: 2000 };
 
 export function turnLimits({ warmUpMs, durationMs, adaptsLength }: MeasureConfig): TurnLimits {
 	const { leastMs, ...warmUp } = adaptsLength ? byDefault : { warmUpMs, leastMs: durationMs };
-	return { ...warmUp, leastMs, mostMs: Math.min(leastMs * mostLengthening.factor, leastMs + mostLengthening.byMs) };
+	const mostMs = Math.min(leastMs * mostLengthening.factor, leastMs + mostLengthening.byMs);
+	return { ...warmUp, leastMs, mostMs, turnMs: Math.min(longestTurnMs, leastMs / leastRounds) };
 }
 
 /** A program on the other half of the core slows every iteration by half or more; processes of one engine differ by far less among themselves. */

@@ -4,7 +4,7 @@ import { groupBy } from "../group.ts";
 import type { EngineCause } from "../schema/result.ts";
 import { cleanName, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { formatBytes } from "../text/units.ts";
+import { formatBytes, formatCount } from "../text/units.ts";
 import type { Component } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
@@ -188,8 +188,7 @@ const inputs: Rule = ({ base, head }) => {
 
 const weights: Rule = ({ base, head }) => {
 	if (base.weights === head.weights || base.weights === 0 || head.weights === 0) return null;
-	const count = (value: number) => value.toLocaleString("en-US");
-	return { says: `other weights: ${count(base.weights)} → ${count(head.weights)} values`, evidence: [] };
+	return { says: `other weights: ${formatCount(base.weights)} → ${formatCount(head.weights)} values`, evidence: [] };
 };
 
 const boundary: Rule = ({ base, head }) => {

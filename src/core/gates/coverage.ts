@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
-import { formatBytes, formatMs } from "../text/units.ts";
+import { formatBytes, formatCount, formatMs } from "../text/units.ts";
 
 interface Metric<Facts> {
 	name: string;
@@ -11,7 +11,7 @@ interface Metric<Facts> {
 	format(value: number): string;
 }
 
-const perSecond = (value: number): string => `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
+const perSecond = (value: number): string => `${formatCount(Number(value.toPrecision(4)))} / s`;
 
 /** Every figure of an arm: the type requires a name for each. */
 const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {

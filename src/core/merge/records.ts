@@ -1,5 +1,6 @@
 // The records of all parts in one list each, every one with the name of its part.
 import type { Result, WorkloadResult } from "../schema/result.ts";
+import { formatCount } from "../text/units.ts";
 
 interface NamedResult {
 	/** undefined: the only part, whose records need no name. */
@@ -62,9 +63,9 @@ export function thinned(workloads: readonly WorkloadResult[]): { workloads: Work
 	}
 	const thin = (workload: WorkloadResult): WorkloadResult =>
 		kept.has(workload) ? workload : { ...workload, runs: [], distribution: null };
-	const count = (workloads.length - kept.size).toLocaleString("en-US");
+	const count = formatCount(workloads.length - kept.size);
 	return {
 		workloads: workloads.map(thin),
-		note: `The single runs of ${count} of ${workloads.length.toLocaleString("en-US")} workloads are left out here to keep this result readable; the parts' own results hold them.`,
+		note: `The single runs of ${count} of ${formatCount(workloads.length)} workloads are left out here to keep this result readable; the parts' own results hold them.`,
 	};
 }

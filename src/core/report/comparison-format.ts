@@ -2,7 +2,7 @@
 import type { BackendFacts, Comparison, Interval, WorkloadResult } from "../schema/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { counted, withCaveat } from "../text/labels.ts";
-import { formatLimit, formatPercent, percentDigits } from "../text/units.ts";
+import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
 export const dash = "–";
 
@@ -37,7 +37,7 @@ export function changeWithInterval(comparison: Comparison): string {
 
 /** `8 interleaved pairs`; `16 interleaved pairs, 1 of them disturbed and set aside`. */
 export function pairsText({ pairs, setAside }: Comparison): string {
-	const aside = setAside === undefined ? "" : `, ${setAside.toLocaleString("en-US")} of them disturbed and set aside`;
+	const aside = setAside === undefined ? "" : `, ${formatCount(setAside)} of them disturbed and set aside`;
 	return `${counted(pairs, "interleaved pair")}${aside}`;
 }
 

@@ -2,7 +2,7 @@
 import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../schema/result.ts";
 import { highest } from "../telemetry/window.ts";
 import { cleanName } from "../text/escape.ts";
-import { formatBytes, formatPercent } from "../text/units.ts";
+import { formatBytes, formatCount, formatPercent } from "../text/units.ts";
 import { dash } from "./comparison-format.ts";
 import type { Fact } from "./facts.ts";
 
@@ -159,6 +159,6 @@ export function gpuFacts(result: Result): Fact[] {
 	return [
 		...facts,
 		{ label: "clocks limited by", value: reasonsText(reasons) },
-		{ label: "GPU readings", value: `${readings.toLocaleString("en-US")} over ${windows.length.toLocaleString("en-US")} runs` },
+		{ label: "GPU readings", value: `${formatCount(readings)} over ${formatCount(windows.length)} runs` },
 	];
 }

@@ -12,6 +12,7 @@ import type {
 	VerdictKind,
 } from "../schema/result.ts";
 import { cleanName } from "./escape.ts";
+import { formatCount } from "./units.ts";
 
 /** How prominently something is shown: decided by gates and states, not here. */
 export type Tone = "bad" | "warn" | "ok" | "open" | "plain";
@@ -109,7 +110,7 @@ export function gateTitle(backend: BackendFacts): string {
 }
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
-	return `${count.toLocaleString("en-US")} ${count === 1 ? singular : plural}`;
+	return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
 interface Subject {

@@ -53,9 +53,16 @@ export function twoDigits(value: number): string {
 	return String(Number(value.toPrecision(2)));
 }
 
+/** Thousands apart, at most three decimals: `12,345`, `1,234.5`. Without the tables of toLocaleString, whose first use takes a process 10 ms. */
+export function formatCount(value: number): string {
+	if (!Number.isFinite(value)) return notANumber;
+	const [whole = "", ...decimals] = String(Number(value.toFixed(3))).split(".");
+	return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...decimals].join(".");
+}
+
 /** A multiple: `6.8×`. */
 export function formatTimes(factor: number): string {
-	return Number.isFinite(factor) ? `${Number(factor.toPrecision(2)).toLocaleString("en-US")}×` : "∞×";
+	return Number.isFinite(factor) ? `${formatCount(Number(factor.toPrecision(2)))}×` : "∞×";
 }
 
 /** A latency in the unit that fits, four significant digits: `27.91 µs`, `1.204 ms`, `2.500 s`. */

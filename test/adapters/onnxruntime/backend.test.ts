@@ -210,7 +210,7 @@ it("measure explains why an engine does not run", async () => {
 });
 
 describe("measurePair", () => {
-	const limits = { warmUpMs: 5, leastMs: 20, mostMs: 40 };
+	const limits = { warmUpMs: 5, leastMs: 20, mostMs: 40, turnMs: 2 };
 	const jobs = (head = {}) => ({
 		base: { ...measureJob(engine, folder), samplesPath: join(folder, "base.f64") },
 		head: { ...measureJob(engine, folder), samplesPath: join(folder, "head.f64"), ...head },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isTimedEnough, turnLimits } from "../../../src/core/compare/turns.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
-const limits = { warmUpMs: 0, leastMs: 200, mostMs: 1000 };
+const limits = { warmUpMs: 0, leastMs: 200, mostMs: 1000, turnMs: 20 };
 const steady = Array.from({ length: 10 }, () => 1);
 const turns = (fastestMs: readonly number[], timedMs = 200) => ({ timedMs, fastestMs });
 
@@ -36,14 +36,23 @@ describe("turnLimits", () => {
 		[
 			"the config's own length is the least",
 			{ warmUpMs: 50, durationMs: 200, adaptsLength: false },
-			{ warmUpMs: 50, leastMs: 200, mostMs: 1600 },
+			{ warmUpMs: 50, leastMs: 200, mostMs: 1600, turnMs: 20 },
+		],
+		[
+			"a short one is split into ten turns",
+			{ warmUpMs: 0, durationMs: 5, adaptsLength: false },
+			{ warmUpMs: 0, leastMs: 5, mostMs: 40, turnMs: 0.5 },
 		],
 		[
 			"a long one grows by two seconds",
 			{ warmUpMs: 0, durationMs: 3000, adaptsLength: false },
-			{ warmUpMs: 0, leastMs: 3000, mostMs: 5000 },
+			{ warmUpMs: 0, leastMs: 3000, mostMs: 5000, turnMs: 20 },
 		],
-		["without one, short", { warmUpMs: 2000, durationMs: 3000, adaptsLength: true }, { warmUpMs: 100, leastMs: 300, mostMs: 2300 }],
+		[
+			"without one, short",
+			{ warmUpMs: 2000, durationMs: 3000, adaptsLength: true },
+			{ warmUpMs: 100, leastMs: 300, mostMs: 2300, turnMs: 20 },
+		],
 	])("turnLimits %s", (_, given, expected) => {
 		expect(turnLimits({ ...measure, ...given })).toEqual(expected);
 	});

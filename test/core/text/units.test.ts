@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import {
 	formatBytes,
+	formatCount,
 	formatDuration,
 	formatLimit,
 	formatMs,
@@ -102,4 +103,15 @@ test.each([
 test("a metric value gives more digits where they are requested", () => {
 	expect(formatValue(0.001004, 8)).toBe("1.004e-3");
 	expect(formatValue(33.2, 2)).toBe("33");
+});
+
+test.each([0, -0.0001, 7, 999, 1000, 12_345.6, -1_234_567, 0.0004, 2 / 3, 999_999.9999, 2 ** 53, 1e20])(
+	"formatCount(%d) writes what the en-US locale writes",
+	(value) => {
+		expect(formatCount(value)).toBe(value.toLocaleString("en-US").replace("-0", "0"));
+	},
+);
+
+test("formatCount has no number to write where there is none", () => {
+	expect([Number.NaN, Number.POSITIVE_INFINITY].map(formatCount)).toEqual(["n/a", "n/a"]);
 });

@@ -2,7 +2,7 @@
 import type { ArmKernels, TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
-import { formatMs, formatPercent } from "../../text/units.ts";
+import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
 import { type Column, folded, html, moreText, type Piece, sortableTable } from "./markup.ts";
 
 const maxRows = 30;
@@ -43,7 +43,7 @@ function armColumns(arm: "base" | "head", title: string): Column<KernelRow>[] {
 	return [
 		figure(
 			"calls",
-			({ calls }) => calls.toLocaleString("en-US"),
+			({ calls }) => formatCount(calls),
 			({ calls }) => calls,
 		),
 		figure(

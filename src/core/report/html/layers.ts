@@ -3,7 +3,7 @@ import { diffOfLayers } from "../../explain/layers.ts";
 import type { Arm, ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatCount, formatPercent } from "../../text/units.ts";
 import { type LayerUnit, layerUnit } from "../layer-format.ts";
 import { enginePart } from "./engine.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, sortableTable } from "./markup.ts";
@@ -59,7 +59,7 @@ function fullTable(shown: ShownArm, name: string): Markup {
 function legend(arms: readonly ShownArm[]): Markup {
 	const inBaseOrder = arms.toReversed();
 	const totals = inBaseOrder.map(({ layers, unit }) => unit.format(layers.totalMs)).join(" → ");
-	const inferences = inBaseOrder.map(({ layers }) => layers.iterations.toLocaleString("en-US")).join(" and ");
+	const inferences = inBaseOrder.map(({ layers }) => formatCount(layers.iterations)).join(" and ");
 	return html`<p class="legend">all layers together ${totals} ${arms[0]?.unit.name ?? ""} · means of ${inferences} inferences in a separate run under TensorRT's profiler, which is slower than the timed runs; not used by any gate</p>
 `;
 }

@@ -1,6 +1,7 @@
 // Builds HTML in which everything is escaped unless it is markup already, and the elements that several sections share.
 import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
+import { formatCount } from "../../text/units.ts";
 import type { Phrase } from "../highlight.ts";
 
 export interface Markup {
@@ -57,7 +58,7 @@ export function partLine(part: string | undefined): Piece {
 }
 
 export function moreText(hidden: number, what: string): Piece {
-	return hidden > 0 ? html`<p class="more">… and ${hidden.toLocaleString("en-US")} more ${what}; result.json contains all.</p>` : null;
+	return hidden > 0 ? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>` : null;
 }
 
 export interface Column<Row> {

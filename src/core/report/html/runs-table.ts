@@ -2,7 +2,7 @@
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
-import { formatBytes, formatDuration, formatMs } from "../../text/units.ts";
+import { formatBytes, formatCount, formatDuration, formatMs } from "../../text/units.ts";
 import { changeText, intervalText } from "../comparison-format.ts";
 import { gpuFigures } from "../gpu-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "./markup.ts";
@@ -31,7 +31,7 @@ const runColumns: readonly Column<PerfRun>[] = [
 	{
 		title: "iterations",
 		numeric: true,
-		cell: (run) => run.iterations?.toLocaleString("en-US") ?? "–",
+		cell: (run) => (run.iterations === undefined ? "–" : formatCount(run.iterations)),
 		sortBy: (run) => run.iterations ?? null,
 	},
 	{ title: "took", numeric: true, cell: (run) => formatDuration(run.wallMs), sortBy: (run) => run.wallMs },
@@ -53,7 +53,7 @@ interface Figure {
 }
 
 function perSecond(value: number | null): string {
-	return value === null ? "–" : `${Number(value.toPrecision(4)).toLocaleString("en-US")} / s`;
+	return value === null ? "–" : `${formatCount(Number(value.toPrecision(4)))} / s`;
 }
 
 function figures(workload: WorkloadResult): Figure[] {
@@ -72,8 +72,8 @@ function figures(workload: WorkloadResult): Figure[] {
 			of: (stats) => (stats.peakMemoryBytes === null ? "–" : formatBytes(stats.peakMemoryBytes)),
 			compared: memory,
 		},
-		{ name: "runs", of: (stats) => stats.runs.toLocaleString("en-US") },
-		{ name: "iterations", of: (stats) => stats.iterations.toLocaleString("en-US") },
+		{ name: "runs", of: (stats) => formatCount(stats.runs) },
+		{ name: "iterations", of: (stats) => formatCount(stats.iterations) },
 	];
 }
 

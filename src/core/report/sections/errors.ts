@@ -2,6 +2,7 @@
 import type { ErrorRecord, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
+import { formatCount } from "../../text/units.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { excerptLines, type Highlight } from "../highlight.ts";
 import { html, logExcerpt, type Markup, moreText, pill, section } from "../html/markup.ts";
@@ -56,7 +57,7 @@ export const errorSection = defineSection({
 	select: ({ result: { errors } }) => (errors.length === 0 ? null : errors),
 	html: (errors) => {
 		const list = html`<ul>${errors.slice(0, maxErrors).map(errorItem)}</ul>`;
-		return section(`Errors: ${errors.length.toLocaleString("en-US")}`, [list, moreText(errors.length - maxErrors, "errors")], "errors");
+		return section(`Errors: ${formatCount(errors.length)}`, [list, moreText(errors.length - maxErrors, "errors")], "errors");
 	},
 	highlights: errorHighlights,
 });

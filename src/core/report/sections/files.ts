@@ -2,6 +2,7 @@
 import type { Result } from "../../schema/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
+import { formatCount } from "../../text/units.ts";
 import { folded, html, type Markup, moreText, type Piece } from "../html/markup.ts";
 import { defineSection } from "../section.ts";
 import { paint, type TerminalOptions } from "../terminal-text.ts";
@@ -23,7 +24,7 @@ function fileLink(path: string): Markup {
 function fileList(files: Files): Piece {
 	const shown = files.slice(0, maxInHtml);
 	const list = shown.map((file) => html`<li>${fileLink(file.path)} <span class="mut">${cleanName(file.what, 160)}</span></li>\n`);
-	return folded(`Files: ${files.length.toLocaleString("en-US")}`, [html`<ul>${list}</ul>`, moreText(files.length - maxInHtml, "files")]);
+	return folded(`Files: ${formatCount(files.length)}`, [html`<ul>${list}</ul>`, moreText(files.length - maxInHtml, "files")]);
 }
 
 function terminalLines(files: Files, { color }: TerminalOptions): string[] {

@@ -2,7 +2,7 @@
 import type { Part } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { outcomeLabels, statusTones, type Tone } from "../../text/labels.ts";
-import { formatDuration } from "../../text/units.ts";
+import { formatCount, formatDuration } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import { type Column, html, pill, section, sortableTable } from "../html/markup.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
@@ -27,7 +27,7 @@ function partTexts(part: Part): PartTexts {
 		state: part.state === "merged" ? (part.outcome === undefined ? "merged" : outcomeLabels[part.outcome]) : part.state,
 		device: backend === undefined ? dash : `${cleanName(backend.device, 80)}${caveat}`,
 		software: backend === undefined ? dash : `${cleanName(backend.name, 60)} ${cleanName(backend.version, 40)}`,
-		workloads: part.workloads === undefined ? dash : part.workloads.toLocaleString("en-US"),
+		workloads: part.workloads === undefined ? dash : formatCount(part.workloads),
 		took: part.durationMs === undefined ? dash : formatDuration(part.durationMs),
 		why:
 			reason !== undefined

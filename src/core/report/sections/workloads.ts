@@ -2,6 +2,7 @@
 import type { Result } from "../../schema/result.ts";
 import { cleanName, escapeMarkdown } from "../../text/escape.ts";
 import { counted, subjectName, withCaveat } from "../../text/labels.ts";
+import { formatCount } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
 import { excludedText, intervalText, levelText } from "../comparison-format.ts";
 import { workloadTable } from "../html/workloads-table.ts";
@@ -49,7 +50,7 @@ function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number):
 
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
 	const label = result.arms.base === null ? "timed" : "unchanged";
-	const summary = `${rows.length.toLocaleString("en-US")} ${label} ${rows.length === 1 ? "row" : "rows"}`;
+	const summary = `${formatCount(rows.length)} ${label} ${rows.length === 1 ? "row" : "rows"}`;
 	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
 }
 

@@ -1,7 +1,7 @@
 // Draws how large the differences of one check are: a histogram over decades, with what is allowed as a line.
 import type { ErrorHistogram } from "../../../schema/result.ts";
 import { counted } from "../../../text/labels.ts";
-import { formatValue } from "../../../text/units.ts";
+import { formatCount, formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 import { linearScale, roundTicks, type Scale } from "../scale.ts";
 
@@ -104,7 +104,7 @@ function drawBars(bars: readonly Bar[], height: Height): Piece {
 }
 
 function shortCount(count: number): string {
-	if (count < 1e4) return count.toLocaleString("en-US");
+	if (count < 1e4) return formatCount(count);
 	return count < 1e6 ? `${Math.round(count / 1e3)} k` : `${formatValue(count / 1e6, 3)} M`;
 }
 
@@ -190,6 +190,6 @@ export function drawErrorHistogram(histogram: ErrorHistogram, name: string): Mar
 	const limits = drawTolerance(axis);
 	const { elements, equal, notFinite, tolerance } = histogram;
 	const allowed = tolerance === undefined ? "" : `; ${toleranceText(tolerance)}`;
-	const label = `histogram of the differences of ${name}: ${counted(elements, "element")}, ${equal.toLocaleString("en-US")} equal, ${notFinite.toLocaleString("en-US")} not finite on one side${allowed}`;
+	const label = `histogram of the differences of ${name}: ${counted(elements, "element")}, ${formatCount(equal)} equal, ${formatCount(notFinite)} not finite on one side${allowed}`;
 	return html`<svg class="errhist" viewBox="0 0 ${size.width} ${size.height - 24}" role="img" aria-label="${label}"><title>${label}</title>${limits.zone}${yAxis(height)}${drawBars(bars, height)}${limits.lines}${xAxis(axis, histogram)}</svg>${legendOf(histogram, { axis, height })}`;
 }

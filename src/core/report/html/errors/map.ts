@@ -1,6 +1,6 @@
 // Draws the error map of one check: where its differences are, in ten colours that suit light and dark.
 import type { ErrorMap, Numeric } from "../../../schema/result.ts";
-import { formatValue } from "../../../text/units.ts";
+import { formatCount, formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 
 /** Ten steps from the smallest to the largest difference. */
@@ -131,7 +131,7 @@ function labelOf({ map, bytes }: Pick<Plane, "bytes" | "map">, name: string): st
 	const differing = bytes.filter((byte) => byte > 0).length;
 	const { row, column } = worstCell({ map, bytes });
 	const where = `near ${Math.round(((row + 0.5) * map.height) / map.rows - 0.5)}, ${Math.round(((column + 0.5) * map.width) / map.columns - 0.5)}`;
-	return `error map of ${name}: ${differing.toLocaleString("en-US")} of ${bytes.length.toLocaleString("en-US")} cells differ, the largest by ${formatValue(map.largest, 3)}, furthest ${where} of ${map.height} × ${map.width}`;
+	return `error map of ${name}: ${formatCount(differing)} of ${formatCount(bytes.length)} cells differ, the largest by ${formatValue(map.largest, 3)}, furthest ${where} of ${map.height} × ${map.width}`;
 }
 
 /** What one cell stands for. `rank` of the output. */
