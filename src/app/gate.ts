@@ -12,6 +12,7 @@ import type { Plan } from "../core/plan/plan.ts";
 import type { HistoryRow } from "../core/schema/history.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
+import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -19,7 +20,7 @@ import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept, pinRows } from "./history/history-watch.ts";
-import { openStore } from "./history/open-store.ts";
+import { openRunStore } from "./history/open-store.ts";
 import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
@@ -39,6 +40,8 @@ export interface GateOptions {
 	event?: RunEvent;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess;
+	/** Keeps the history where there is no clone to push from. */
+	repository?: Repository;
 	out: string;
 	seed?: string;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -115,7 +118,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 			refuseFaults(prepared);
 			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: opening.config };
 		}
-		const watching = watchHistory(opening, composition);
+		const watching = await watchHistory(opening, composition);
 		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
 		const result = watching === null ? ran : await watching.keep(ran, await measurePins(ran, opening, watching));
 		await writeReport(result, outFolder, composition.ports.files);
@@ -127,10 +130,13 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 }
 
 /** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
-function watchHistory({ config, home, outFolder, options }: Opening, { processes, ports }: Composition): HistoryWatch | null {
+async function watchHistory(
+	{ config, home, outFolder, options }: Opening,
+	{ processes, ports }: Composition,
+): Promise<HistoryWatch | null> {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	return historyWatch({
-		store: openStore(config.history, { cwd: home, processes, access: options.access }),
+		store: await openRunStore(config.history, { cwd: home, processes, access: options.access, repository: options.repository }),
 		outFolder,
 		files: ports.files,
 	});

@@ -171,8 +171,8 @@ export interface Repository {
 	filesUnder(commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>>;
 	readBlob(sha: string): Promise<ApiResult<{ bytes: Uint8Array }>>;
 	writeBlob(bytes: Uint8Array): Promise<ApiResult<{ sha: string }>>;
-	/** The tree `base` with files put into it, and those without a blob taken out of it. */
-	writeTree(base: string, files: readonly { path: string; blob: string | null }[]): Promise<ApiResult<{ sha: string }>>;
+	/** The tree `base`, where there is one, with files put into it, and those without a blob taken out of it. */
+	writeTree(base: string | null, files: readonly { path: string; blob: string | null }[]): Promise<ApiResult<{ sha: string }>>;
 	writeCommit(commit: { message: string; tree: string; parents: readonly string[] }): Promise<ApiResult<{ sha: string }>>;
 	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;

@@ -1,12 +1,14 @@
 // The history as a user meets it: a run keeps its record, earlier results are imported, past months are compacted.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
-import { git } from "../support/git-history.ts";
+import { drawRepository, git, line } from "../support/git-history.ts";
 import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
+import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const files = (folder: string): string[] =>
@@ -82,6 +84,29 @@ it("the history of a project imports into a branch of the remote", async () => {
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/2025\/03\/20250304T050607Z-imported-/);
 	expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.json");
+});
+
+it("the history of a workflow without a clone is kept through the API", async () => {
+	const origin = join(temporaryFolder(), "origin.git");
+	drawRepository(origin, { commits: line("main", 1), refs: { "refs/heads/main": "main-0" } });
+	const github = await startLocalGitHub({ gitDir: origin });
+	onTestFinished(github.close);
+	const workspace = temporaryFolder();
+	quickProject(join(workspace, "base"));
+	quickProject(workspace, { "trtgate.yml": `${quickConfig}history: { branch: trtgate-history }\n` });
+	const sha = git(origin, "rev-parse", "main");
+	const env = await github.environment({
+		...{ event: "workflow_dispatch", payload: {}, ref: "refs/heads/main", sha, workspace, temp: temporaryFolder() },
+		permissions: { contents: "write", checks: "write" },
+	});
+	const run = await runActionFolder(".", {
+		cwd: workspace,
+		inputs: { base: "base" },
+		env: { ...env, TRTGATE_LOCKS: join(workspace, ".locks") },
+	});
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(readResult(join(workspace, "trtgate-out")).notes).toContain("Kept 1 record in the history (branch trtgate-history).");
+	expect(git(origin, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/\S+\.json$/);
 });
 
 it("the history of a project says what is missing where no history is named", async () => {

@@ -106,7 +106,7 @@ function writing({ objects, branches, writes }: Shared): Omit<Repository, Readin
 		},
 		async writeTree(base, files) {
 			writes.push("tree");
-			const tree = new Map(objects.trees.get(base));
+			const tree = new Map(objects.trees.get(base ?? ""));
 			for (const { path, blob } of files) {
 				if (blob === null && !tree.delete(path)) return refuse("github-rejected", `there is no ${path} to take out`);
 				if (blob !== null) tree.set(path, blob);

@@ -60,7 +60,10 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 	return {
 		writeBlob: (bytes) => write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),
 		writeTree: (base, files) =>
-			write("trees", { base_tree: base, tree: files.map(({ path, blob }) => ({ path, mode: "100644", type: "blob", sha: blob })) }),
+			write("trees", {
+				...(base === null ? {} : { base_tree: base }),
+				tree: files.map(({ path, blob }) => ({ path, mode: "100644", type: "blob", sha: blob })),
+			}),
 		// With no author, GitHub signs the commit in the name of the token.
 		writeCommit: ({ message, tree, parents }) => write("commits", { message, tree, parents: [...parents] }),
 	};

@@ -8,6 +8,7 @@ import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapt
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
+import { githubRepository } from "../../adapters/github/repository.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -124,6 +125,9 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		// Names the base where the user names none.
 		...(event === undefined ? {} : { event }),
 		...accessOf(job.publishing),
+		...(job.run === null || job.publishing.token === ""
+			? {}
+			: { repository: githubRepository({ ...job.run, token: job.publishing.token }) }),
 		isFresh: job.publishing.cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>

@@ -22,7 +22,7 @@ import { runUrl } from "../publish/publish-run.ts";
 import { sha256 } from "./open-store.ts";
 
 export interface Keeping {
-	store: HistoryStore;
+	store: Pick<HistoryStore, "name" | "read" | "add">;
 	outFolder: string;
 	files: Files;
 }

@@ -1,0 +1,56 @@
+// A history through GitHub's API, against the local GitHub on a real git repository: writers at once, lost answers, missing rights.
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { historyApi } from "../../../src/adapters/github/history-api.ts";
+import { githubRepository } from "../../../src/adapters/github/repository.ts";
+import { fileOf, readHistory } from "../../../src/core/history/files.ts";
+import { drawRepository, git, line } from "../../support/git-history.ts";
+import { buildRecord, hash } from "../../support/history-records.ts";
+import { startLocalGitHub } from "../../support/local-github/start.ts";
+import { temporaryFolder } from "../../support/project.ts";
+
+const branch = "trtgate-history";
+const fileOfNight = (night: number) => fileOf(buildRecord(night), hash);
+
+async function open(contents: "read" | "write" = "write") {
+	const origin = join(temporaryFolder(), "origin.git");
+	drawRepository(origin, { commits: line("main", 1), refs: { "refs/heads/main": "main-0" } });
+	const github = await startLocalGitHub({ gitDir: origin });
+	onTestFinished(() => github.close());
+	const pace = { callMs: 5000, patienceMs: 60_000, sleep: async () => {}, now: () => 0, timeOfDay: () => 0 };
+	const urls = { apiUrl: github.url, graphQlUrl: `${github.url}/graphql` };
+	const storeOf = () =>
+		historyApi(githubRepository({ token: github.token({ contents }), repository: "acme/engines", pace, ...urls }), branch);
+	return { github, origin, storeOf };
+}
+
+it("a history through the API loses no record of writers that begin the branch at once, and adds none twice", async () => {
+	const { github, origin, storeOf } = await open();
+	expect(await storeOf().read()).toEqual([]);
+	const nights = [0, 1, 2, 3];
+	await Promise.all(nights.map((night) => storeOf().add([fileOfNight(night)])));
+	const tip = git(origin, "rev-parse", branch);
+	await storeOf().add([fileOfNight(2)]);
+	expect(git(origin, "rev-parse", branch)).toBe(tip);
+	expect(git(origin, "ls-tree", "-r", "--name-only", branch).split("\n")).toEqual(nights.map((night) => fileOfNight(night).path));
+	const { tables, skipped } = readHistory(await storeOf().read());
+	expect(tables.flatMap(({ names }) => names)).toHaveLength(4);
+	expect(skipped).toEqual([]);
+	expect(github.state.violations).toEqual([]);
+});
+
+it("a history through the API takes a record whose answer was lost for written", async () => {
+	const { github, origin, storeOf } = await open();
+	await storeOf().add([fileOfNight(0)]);
+	github.inject({ method: "PATCH", path: /\/git\/refs\//, hangUp: true, applied: true, times: 9 });
+	await storeOf().add([fileOfNight(1)]);
+	expect(git(origin, "rev-list", "--count", branch)).toBe("2");
+});
+
+it("a history through the API names the right that the token lacks", async () => {
+	const { storeOf } = await open("read");
+	await expect(storeOf().add([fileOfNight(0)])).rejects.toMatchObject({
+		code: "history-denied",
+		details: { fix: expect.stringContaining("contents: write") },
+	});
+});
