@@ -9,6 +9,8 @@ import { readInputText } from "../process/input-file.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
 import { fileStore, lockFolder } from "./store.ts";
 
+/** On a shared volume, a compaction of another machine that began so long ago has died. */
+const staleMs = 24 * 60 * 60_000;
 const maxDepth = 4;
 const maxFiles = 200_000;
 
@@ -26,7 +28,7 @@ export function historyFolder(root: string): HistoryStore {
 		},
 		async compact(plan) {
 			await files.makeFolder(root);
-			const lock = await lockFolder(root);
+			const lock = await lockFolder(root, { staleMs });
 			try {
 				const planned = plan(await readFolder(root));
 				if (planned === null) return false;

@@ -6,7 +6,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
 import { inputError, readInput, readInputText } from "../process/input-file.ts";
-import { type Lock, tryLock } from "../process/lock-file.ts";
+import { type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
 import { describeOwner, type Owner } from "../process/owner.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
 import { hashFile } from "./file-hash.ts";
@@ -65,8 +65,8 @@ async function nullIfMissing<T>(promise: Promise<T>, path: string): Promise<T | 
 const lockName = ".trtgate.lock";
 
 /** @throws ConfigError output-busy (naming the owner), output-unwritable; ToolError disk-full. */
-export async function lockFolder(folder: string): Promise<Lock> {
-	const attempt = await tryLock(join(folder, lockName));
+export async function lockFolder(folder: string, options: LockOptions = {}): Promise<Lock> {
+	const attempt = await tryLock(join(folder, lockName), options);
 	if (attempt.state === "busy") throw busy(folder, attempt.owner);
 	return attempt.lock;
 }
