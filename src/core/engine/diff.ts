@@ -6,6 +6,7 @@ import { shorten } from "../text/escape.ts";
 import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
 import { type Component, componentsOf, type Engines } from "./components.ts";
 import { factsOf, type PartFacts, timeOf } from "./facts.ts";
+import { type GraphGroup, graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, mappedShare, meanOf } from "./model.ts";
 import { type Delta, judgeDeltas, type Noise } from "./noise.ts";
@@ -36,6 +37,7 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 	const { groups, noise, isTimed } = judge(engines, overheadMs);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
+	const graph = graphOf(groups.map(drawable), engines);
 	return {
 		base: summaryOf(engines.base),
 		head: summaryOf(engines.head),
@@ -46,7 +48,13 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 		unchanged: unchangedOf(groups, isTimed),
 		account: isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null,
 		warnings: criticalWarnings(engines, rows).map(({ text }) => text),
+		...(graph === null ? {} : { graph }),
 	};
+}
+
+function drawable({ component, base, head, isChanged, delta }: Judged): GraphGroup {
+	const changeMs = delta.isSignificant ? delta.ms : null;
+	return { component, label: groupLabel(component), base, head, isChanged: isChanged || delta.isSignificant, changeMs };
 }
 
 /**
@@ -135,7 +143,7 @@ function foldRows(changed: readonly Judged[], all: readonly Judged[], context: R
 			counts,
 			work,
 			one.component.tier,
-			one.delta.isSignificant,
+			one.delta.isSignificant && Math.sign(one.delta.ms),
 		]);
 	};
 	const rows = [...groupBy(changed, key).values()].map((group) => {
@@ -226,6 +234,7 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 	const measured = enginesMs === null ? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base)) : enginesMs.head - enginesMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
 	return {
+		baseMs: enginesMs?.base ?? sum(groups, ({ base }) => timeOf(base)),
 		measuredMs: measured,
 		from: enginesMs === null ? "profiles" : "runs",
 		attributedMs,

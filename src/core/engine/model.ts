@@ -118,12 +118,17 @@ export interface Neighbours {
 }
 
 const maxReaders = 64;
+const maxWriters = 16;
 
+/** A tensor may be written in parts, as a concatenation is: all count that ran before its reader, else whoever writes it last. */
 export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
-	const writers = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
-	const sources = layers.map(({ inputs }, at) =>
-		[...new Set(inputs.flatMap(({ name }) => writers.get(name) ?? []))].filter((one) => one !== at),
-	);
+	const last = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
+	const written = new Map<string, number[]>();
+	const sources = layers.map(({ inputs, outputs }, at) => {
+		const found = inputs.flatMap(({ name }) => written.get(name) ?? last.get(name) ?? []);
+		for (const { name } of outputs) written.set(name, [...(written.get(name) ?? []), at].slice(-maxWriters));
+		return [...new Set(found)].filter((one) => one !== at);
+	});
 	const readers: number[][] = layers.map(() => []);
 	for (const [at, own] of sources.entries())
 		for (const source of own) if ((readers[source]?.length ?? 0) < maxReaders) readers[source]?.push(at);

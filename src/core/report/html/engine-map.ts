@@ -5,7 +5,7 @@ import { changeText } from "../engine-format.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { at, html, type Piece } from "./markup.ts";
 
-const [width, height] = [960, 220];
+const [width, height] = [960, 150];
 const mostAreas = 40;
 
 interface Area {

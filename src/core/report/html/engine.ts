@@ -13,14 +13,17 @@ import {
 } from "../engine-format.ts";
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
+import { graphPart } from "./engine-graph.ts";
 import { changeMap } from "./engine-map.ts";
+import { waterfall } from "./engine-waterfall.ts";
 import { type Column, html, moreText, type Piece, phrase, sortableTable } from "./markup.ts";
 
 const mostRows = 200;
 
 const coded = (text: string): Piece => phrase(flagsAsCode(text));
 
-export function enginePart(diff: EngineDiff, label: string): Piece {
+/** `graph`: the changed neighbourhood alone, or all groups as well, folded. */
+export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: { graph?: "near" | "all" } = {}): Piece {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
 	const warnings = diff.warnings.map((warning) => html`<p class="notice">${coded(warning)}</p>`);
@@ -33,7 +36,9 @@ export function enginePart(diff: EngineDiff, label: string): Piece {
 		diff.rows.length === 0
 			? null
 			: sortableTable(`groups of nodes that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
+		waterfall(diff, unit),
 		changeMap(diff.rows, unit),
+		graphPart(diff.graph, unit, { label, all: graph === "all" }),
 		moreText(diff.rows.length + diff.hidden - mostRows, "rows"),
 		html`<p class="legend">${unchangedSentence(diff, unit)}</p>
 `,

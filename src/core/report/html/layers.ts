@@ -71,7 +71,7 @@ export function layersPart(workload: WorkloadResult, { open }: { open: boolean }
 	if (first === undefined) return null;
 	const name = subjectName(workload);
 	const explanation = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
-	const why = explanation === null ? slowestTable(first, name) : enginePart(explanation, name);
+	const why = explanation === null ? slowestTable(first, name) : enginePart(explanation, name, { graph: open ? "all" : "near" });
 	const parts = [why, legend(arms), arms.map((arm) => fullTable(arm, name))];
 	return open ? [html`<h3>Where the time went</h3>\n`, ...parts] : folded("Where the time went, layer by layer", parts);
 }
