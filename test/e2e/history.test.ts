@@ -10,6 +10,7 @@ import { drawRepository, git, line } from "../support/git-history.ts";
 import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const files = (folder: string): string[] =>
 	readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -32,10 +33,12 @@ it("the history of a project gets a record of a run, takes its result no second 
 });
 
 it("the history of a project measures again what stands out against earlier nights, and fails with size, start, cause and commits", async () => {
-	const timed = quickConfig.replace("threads: 1", "threads: 1, identical-engines: measure, unchanged-models: rebuild");
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
-	const argv = ["run", "--base", ".", "--out", "out"];
-	expect(await runCli(argv, { cwd: folder })).toMatchObject({ exit: 0 });
+	const { "trtgate.yml": config, ...project } = comparisonFiles("same-model", "head", ", identical-engines: measure");
+	const timed = String(config).replace("pairs: [5, 8]", "pairs: [5]");
+	const folder = writeProject(temporaryFolder(), { ...project, "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
+	const runOnce = () =>
+		runCli(["run", "--base", ".", "--out", "out"], { cwd: folder, env: { PATH: installReplay(folder, { comparison: "same-model" }) } });
+	expect(await runOnce()).toMatchObject({ exit: 0 });
 	const [path = ""] = files(join(folder, "kept"));
 	const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
 	rmSync(join(folder, "kept", path));
@@ -49,7 +52,7 @@ it("the history of a project measures again what stands out against earlier nigh
 		const file = fileOf({ ...record, at: nightAt(night), source: short(`${night}`), commit: hash(`${night}`).slice(0, 40), rows }, hash);
 		writeProject(join(folder, "kept"), { [file.path]: file.text });
 	}
-	const run = await runCli(argv, { cwd: folder });
+	const run = await runOnce();
 	const result = readResult(join(folder, "out"));
 	expect(result.workloads[0]?.fresh?.pairs).toBe(5);
 	expect(run.exit).toBe(1);
