@@ -1,4 +1,5 @@
 // `trtgate demo --recorded` through the bundle: runs of TensorRT on an H200, replayed through the whole line.
+import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -61,6 +62,19 @@ it("the recorded demo fits the comment on one screen", () => {
 	expect(findings.map((finding) => finding.match(/^- `/gm)?.length ?? 0)).toEqual([2, 0]);
 	for (const finding of findings) expect(countWords(finding), finding).toBeLessThanOrEqual(60);
 });
+
+it.skipIf(spawnSync("jq", ["--version"]).status !== 0)(
+	"the recorded demo's manifest answers what docs/releases.md asks before a roll-back",
+	() => {
+		const filter = /^jq -r '(.*)' manifest\.json$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[1] ?? "";
+		const [tensorrt, driver, ...engines] = execFileSync("jq", ["-r", filter, join(demo.out, "exports/manifest.json")], { encoding: "utf8" })
+			.trim()
+			.split("\n");
+		expect([tensorrt, driver]).toEqual(["10.6.0", "580"]);
+		expect(engines).toHaveLength(3);
+		for (const engine of engines) expect(engine).toMatch(/^[0-9a-f]{64} {2}\S+$/);
+	},
+);
 
 it("the recorded demo calls itself a replay in the headline and over the table", async () => {
 	const { run, out, result } = demo;

@@ -24,7 +24,7 @@ describe("the npm package", () => {
 	it("the npm package is one package, without a dependency and without what only tests need", () => {
 		const installed = join(home, "node_modules/trtgate");
 		expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["trtgate"]);
-		expect(readdirSync(installed).sort()).toEqual(["LICENSE", "README.md", "dist", "examples", "package.json"]);
+		expect(readdirSync(installed).sort()).toEqual(["LICENSE", "README.md", "dist", "examples", "package.json", "workflows-examples"]);
 		expect(readdirSync(installed, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))).toEqual([]);
 		const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
 		for (const kind of ["dependencies", "optionalDependencies", "peerDependencies"]) expect(manifest).not.toHaveProperty(kind);
