@@ -41,9 +41,10 @@ const maxChanged = 16;
 
 const explainedVerdicts: readonly VerdictKind[] = ["regressed", "improved", "inconclusive", "not-comparable"];
 
-/** The rows to explain, regressions first, up to the limit. */
+/** The rows to explain, regressions first, then what stands out in the history, up to the limit. */
 function chooseRows({ rows }: ExplainInput): { rows: ExplainInput["rows"]; skipped: number } {
-	const candidates = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
+	const changed = explainedVerdicts.flatMap((verdict) => rows.filter((row) => row.verdict === verdict));
+	const candidates = [...new Set([...changed, ...rows.filter(({ fresh }) => fresh !== undefined)])];
 	return { rows: candidates.slice(0, maxChanged), skipped: Math.max(0, candidates.length - maxChanged) };
 }
 

@@ -14,7 +14,7 @@ import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu">>)[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh">>)[];
 	/** As the driver names it. */
 	gpu?: string;
 	memoryBytes?: number;

@@ -22,9 +22,28 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series)
 			const [first] = alarm.shifts;
 			if (first === undefined) return [];
 			return [
-				{ gate: "trend" as const, ...subjectOf(first.chain.series), status: statuses[alarm.cause], message: describeAlarm(alarm, series) },
+				{
+					gate: "trend" as const,
+					...subjectOf(first.chain.series),
+					status: statuses[alarm.cause],
+					message: `${describeAlarm(alarm, series)}${courseText(first, series)}`,
+				},
 			];
 		});
+}
+
+const shownNights = 40;
+const blocks = "▁▂▃▄▅▆▇█";
+const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
+
+/** The newest levels as a picture in one line, and the run in which it began. */
+function courseText({ chain, start }: ShiftOf, { runs }: Series): string {
+	const levels = chain.points.slice(-shownNights).map(({ level }) => level);
+	const [least, most] = [Math.min(...levels), Math.max(...levels)];
+	const block = (level: number): string => blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
+	const url = runs[start]?.url ?? "";
+	const first = plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
+	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.${first}`;
 }
 
 /** Ids are model/engine/workload; a workload's name may hold anything. */

@@ -15,6 +15,7 @@ import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
 import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
 import { soakSection } from "./sections/soak.ts";
+import { trendSection } from "./sections/trend.ts";
 import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
@@ -26,6 +27,7 @@ export const reportSections: readonly ReportSection[] = [
 	workloadSection,
 	changedWorkloadSection,
 	soakSection,
+	trendSection,
 	interfaceSection,
 	limitChangeSection,
 	coverageSection,

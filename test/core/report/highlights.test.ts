@@ -173,3 +173,14 @@ it("on a backend with a caveat repeats the caveat in a title about speed only wh
 	expect(titles).toHaveLength(10);
 	for (const title of titles) expect(title).toContain("CPU, not TensorRT");
 });
+
+it("highlights show an open alarm of the history with its size in the title, and its command and course as code", () => {
+	const message =
+		"+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (layers). It began between 459b217 and 88267e8: `trtgate run`. The last 3 nights: `▁▁█`.";
+	const result = buildResult({ gates: [buildGate({ gate: "trend", status: "fail", message })] });
+	const [highlight, ...others] = highlights(result);
+	expect(others).toEqual([]);
+	expect(highlight?.title).toMatch(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/);
+	expect(highlight?.sentences[0]).toContainEqual({ code: "trtgate run" });
+	expect(highlight?.sentences[0]).toContainEqual({ code: "▁▁█" });
+});

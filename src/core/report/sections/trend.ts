@@ -1,0 +1,39 @@
+// What the history shows with this run: each open alarm with its size, start, commits, cause, the layers of this run and its course.
+import type { GateResult, Result } from "../../schema/result.ts";
+import { subjectName } from "../../text/labels.ts";
+import { cleanMessage } from "../comparison-format.ts";
+import { explanationSentences } from "../engine-format.ts";
+import { flagsAsCode, type Highlight } from "../highlight.ts";
+import { gateKey } from "../index-gates.ts";
+import { defineSection } from "../section.ts";
+
+const messageChars = 1500;
+const maxLayerSentences = 2;
+
+function trendHighlight(result: Result, gate: GateResult & { status: Highlight["severity"] }): Highlight {
+	const [first = "", ...others] = gate.message.split(". ");
+	const row = result.workloads.find(
+		({ model, engine, workload, part }) =>
+			model === gate.model && engine === gate.engine && workload === gate.workload && part === gate.part,
+	);
+	// A row that is slower by itself says why in a highlight of its own.
+	const layers =
+		row?.explanation === undefined || row.verdict === "regressed" ? [] : explanationSentences(row.explanation).slice(0, maxLayerSentences);
+	return {
+		severity: gate.status,
+		topic: ["change of a trend", "changes of trends"],
+		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
+		sentences: [...layers, cleanMessage(others.join(". "), messageChars)].map(flagsAsCode),
+	};
+}
+
+export const trendSection = defineSection({
+	id: "trend",
+	select: () => null,
+	highlights: (result) => {
+		const open = result.gates.filter(
+			(gate): gate is GateResult & { status: Highlight["severity"] } => gate.gate === "trend" && gate.status !== "pass",
+		);
+		return { highlights: open.map((gate) => trendHighlight(result, gate)), explained: open.map((gate) => gateKey("trend", gate)) };
+	},
+});
