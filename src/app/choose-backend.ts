@@ -115,8 +115,6 @@ function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: B
 		code: "backend-mismatch",
 		message: `TensorRT is required, but trtexec was not found: ${list}.`,
 		details: {
-			expected: trtexec ?? "trtexec on PATH or in a usual folder",
-			got: list,
 			fix:
 				trtexec === undefined
 					? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
@@ -134,8 +132,6 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 		code: "backend-mismatch",
 		message: `TensorRT is required and trtexec is installed, but nvidia-smi lists no GPU${wanted}.`,
 		details: {
-			expected: "an NVIDIA GPU that nvidia-smi lists",
-			got: "none",
 			...(device === undefined ? {} : { pointer: "/device" }),
 			fix:
 				device === undefined

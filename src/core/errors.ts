@@ -82,10 +82,6 @@ export interface ErrorDetails {
 	location?: Location;
 	/** JSON pointer into the file at `location`. */
 	pointer?: string;
-	expected?: string;
-	got?: string;
-	argv?: readonly string[];
-	exit?: number | string;
 	/** Last lines of a child's log. */
 	excerpt?: readonly string[];
 	log?: string;

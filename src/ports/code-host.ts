@@ -94,8 +94,6 @@ export interface CodeHost {
 	updateIssue(number: number, change: { title?: string; body?: string; state?: "closed" }): Promise<ApiResult<{ issue: HostedIssue }>>;
 	/** Commit of the newest successful run; null where there is none. */
 	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Promise<ApiResult<{ sha: string | null }>>;
-	/** Open pull requests whose head is this commit, also those of forks. */
-	pullRequestsOf(sha: string): Promise<ApiResult<{ numbers: readonly number[] }>>;
 }
 
 /** Stores files with the workflow run. */

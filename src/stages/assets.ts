@@ -9,7 +9,6 @@ export interface MissingAsset {
 	state: "missing" | "empty";
 	/** As the config has it. */
 	path: string;
-	pointer: string;
 	/** What the file should be, for messages. */
 	what: string;
 }
@@ -25,13 +24,13 @@ export type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset
 export async function readAssets({ engine }: EngineSpec, folder: string, files: AssetFiles): Promise<AssetsRead> {
 	const { plugins, calibration } = engine.tensorrt;
 	const read: (Asset & { dynamic: boolean })[] = [];
-	for (const { path, dynamic, pointer } of plugins) {
-		const asset = await readAsset({ path, pointer, what: "plugin library" }, folder, files);
+	for (const { path, dynamic } of plugins) {
+		const asset = await readAsset({ path, what: "plugin library" }, folder, files);
 		if ("state" in asset) return asset;
 		read.push({ ...asset, dynamic });
 	}
 	if (calibration === undefined) return { state: "ready", assets: { plugins: read } };
-	const asset = await readAsset({ ...calibration, what: "calibration cache" }, folder, files);
+	const asset = await readAsset({ path: calibration.path, what: "calibration cache" }, folder, files);
 	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
 }
 
@@ -42,15 +41,10 @@ async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, fi
 	return bytes === 0 ? { state: "empty", ...wanted } : { path, sha256: await files.sha256(path, inputKinds.asset) };
 }
 
-export function missingAsset({ state, path, pointer, what }: MissingAsset, spec: EngineSpec): ConfigError {
+export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSpec): ConfigError {
 	return new ConfigError({
 		code: "asset-missing",
 		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "not there"}.`,
-		details: {
-			pointer,
-			expected: `a ${what} inside the workspace`,
-			got: state === "empty" ? "an empty file" : "no file",
-			fix: `Correct its path in the config, or let the model's prepare command write it.`,
-		},
+		details: { fix: "Correct its path in the config, or let the model's prepare command write it." },
 	});
 }

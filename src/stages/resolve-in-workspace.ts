@@ -16,8 +16,6 @@ export async function confine(files: Pick<Files, "realPath">, root: string, path
 		message: `${path} leads to ${real}, outside the workspace ${realRoot}.`,
 		details: {
 			location: { path: wanted },
-			expected: `a file inside ${realRoot}`,
-			got: real,
 			fix: "Put the file itself into the workspace; trtgate does not follow links out of it.",
 		},
 	});

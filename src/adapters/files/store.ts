@@ -78,7 +78,6 @@ function busy(folder: string, owner: Owner | null): ConfigError {
 		message: `The output folder ${folder} is in use by ${who}.`,
 		details: {
 			fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
-			got: who,
 		},
 	});
 }

@@ -190,23 +190,21 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 	});
 }
 
-function unwritable(branch: string, { tail, argv, exitCode }: ProcessRecord): ToolError {
+function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
 	return new ToolError({
 		code: "history-unwritable",
 		message: `The record could not be added to the branch ${branch}.`,
 		details: {
-			argv,
 			excerpt: tail.slice(-5),
-			...(exitCode === null ? {} : { exit: exitCode }),
 			fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
 		},
 	});
 }
 
-function unreadable(branch: string, { tail, argv }: ProcessRecord): ToolError {
+function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
 	return new ToolError({
 		code: "history-unreadable",
 		message: `The branch ${branch} could not be fetched.`,
-		details: { argv, excerpt: tail.slice(-5), fix: "Check that the remote can be reached, and run it again." },
+		details: { excerpt: tail.slice(-5), fix: "Check that the remote can be reached, and run it again." },
 	});
 }

@@ -60,6 +60,6 @@ function unknownRef(ref: string, why: string, fix: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
 		message: `Cannot find ${shown}: ${why}.`,
-		details: { expected: "a folder or a git ref", got: shown, fix },
+		details: { fix },
 	});
 }

@@ -101,9 +101,7 @@ function remoteError(record: ProcessRecord, remote: string): ToolError {
 		code: "tool-crashed",
 		message: `The base is not in this clone, and git could not fetch it from ${remote}.`,
 		details: {
-			argv: record.argv,
 			excerpt: record.tail.slice(-5),
-			...(record.exitCode === null ? {} : { exit: record.exitCode }),
 			fix: "Run the job again, or check out with `fetch-depth: 0`, so that no later fetch is needed.",
 		},
 	});

@@ -2,8 +2,8 @@
 import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls, issueCalls } from "./issues.ts";
-import { parseLogin, parsePullNumbers, parseRunCommits } from "./replies.ts";
-import { type Calls, createSender, named, type Pace, type Requester, usualPace } from "./request.ts";
+import { parseLogin, parseRunCommits } from "./replies.ts";
+import { type Calls, createSender, type Pace, type Requester, usualPace } from "./request.ts";
 
 export interface CodeHostOptions {
 	token: string;
@@ -25,7 +25,6 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	const calls: Calls = { send, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
 	return {
 		login: () => readLogin(calls),
-		pullRequestsOf: (sha) => readPullRequests(calls, sha),
 		lastGoodCommit: (source) => readLastGood(calls, source),
 		...commentCalls(calls),
 		...checkCalls(calls),
@@ -53,16 +52,6 @@ async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 		parse: parseLogin,
 	});
 	return answer.state === "done" ? answer.value : null;
-}
-
-async function readPullRequests({ send, place }: Calls, sha: string): Promise<ApiResult<{ numbers: readonly number[] }>> {
-	const answer = await send({
-		route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls",
-		parameters: { ...place, commit_sha: sha, per_page: 100 },
-		permission: "pull-requests: read",
-		parse: (data) => parsePullNumbers(data, sha),
-	});
-	return named(answer, "numbers");
 }
 
 type Source = Parameters<CodeHost["lastGoodCommit"]>[0];

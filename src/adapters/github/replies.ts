@@ -63,16 +63,6 @@ export function parseCheckRuns(data: unknown): FoundCheckRun[] | null {
 	return parseList(recordOf(data)?.["check_runs"], parseCheckRun);
 }
 
-/** Open pull requests of a commit, whose head it is. */
-export function parsePullNumbers(data: unknown, sha: string): number[] | null {
-	const pulls = parseList(data, recordOf);
-	return (
-		pulls
-			?.filter((pull) => pull["state"] === "open" && recordOf(pull["head"])?.["sha"] === sha)
-			.flatMap((pull) => idOf(pull["number"]) ?? []) ?? null
-	);
-}
-
 /** Commits of a workflow's runs, the newest first; `workflow` is the name of its file. */
 export function parseRunCommits(data: unknown, workflow: string): string[] | null {
 	const runs = parseList(recordOf(data)?.["workflow_runs"], recordOf);

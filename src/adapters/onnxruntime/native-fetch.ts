@@ -75,8 +75,7 @@ async function fetchPackage(pinned: PinnedPackage, folder: string, source: HostS
 		throw known === error ? explain(error, url) : known;
 	}
 	const sha512 = watch.digest();
-	if (sha512 !== pinned.sha512)
-		throw failed(url, { what: "its contents are not those that were published", expected: pinned.sha512, got: sha512 });
+	if (sha512 !== pinned.sha512) throw failed(url, { what: `its contents have the SHA-512 ${sha512}, not the published ${pinned.sha512}` });
 	if (pinned.name === "onnxruntime-node" && files === 0)
 		throw failed(url, { what: `it has no build for ${source.platform} on ${source.arch}` });
 }
@@ -120,13 +119,12 @@ function explain(error: unknown, url: string): ToolError {
 	return failed(url, { what: cause instanceof Error ? cause.message : String(cause), cause: error });
 }
 
-function failed(url: string, why: { what: string; expected?: string; got?: string; cause?: unknown }): ToolError {
-	const { what, cause, ...seen } = why;
+function failed(url: string, { what, cause }: { what: string; cause?: unknown }): ToolError {
 	const fix = "Set `onnxruntime: wasm`, install onnxruntime-node in an earlier step, or name a registry that this machine reaches.";
 	return new ToolError({
 		code: "runtime-fetch",
 		message: `Cannot fetch the native ONNX Runtime from ${url}: ${what}.`,
 		cause,
-		details: { fix, ...seen },
+		details: { fix },
 	});
 }

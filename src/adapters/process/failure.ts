@@ -25,10 +25,7 @@ export function describeFailure(record: ProcessRecord, texts: FailureText): Tool
 		message,
 		details: {
 			fix: texts.fix ?? fix,
-			argv: record.argv,
 			excerpt: record.tail.slice(-excerptLines),
-			...(record.signal === null ? {} : { exit: record.signal }),
-			...(record.exitCode === null ? {} : { exit: record.exitCode }),
 			...(record.logPath === null ? {} : { log: record.logPath }),
 		},
 	};

@@ -126,7 +126,7 @@ function refused({ code, why, expected, fix, cause }: Refusal, shown: string): C
 		code,
 		message: `${shown} cannot be read: ${why}; expected ${expected}.`,
 		cause,
-		details: { location: { path: shown }, expected, got: why, fix },
+		details: { location: { path: shown }, fix },
 	});
 }
 

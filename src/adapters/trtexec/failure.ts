@@ -56,9 +56,9 @@ export function unsupportedArgs(reason: Unbuildable): ToolFailure {
 
 /** Output that is there and does not hold. */
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
-	const { argv, logPath } = run.record;
+	const { logPath } = run.record;
 	const fix = "Check the free disk space and run again. If it fails again, read the log.";
-	return { code: "tool-output", message, details: { fix, argv, ...(logPath === null ? {} : { log: logPath }) } };
+	return { code: "tool-output", message, details: { fix, ...(logPath === null ? {} : { log: logPath }) } };
 }
 
 /** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */

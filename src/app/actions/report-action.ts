@@ -127,7 +127,7 @@ async function reportNoParts(reporting: Reporting): Promise<number> {
 function eventOf({ pullRequest, sha, event }: Subject): RunEvent {
 	if (event !== null) return event;
 	if (pullRequest === null) return { kind: "other", name: "workflow_run", sha };
-	return { kind: "pull-request", number: pullRequest, headSha: sha, headRef: "", baseRef: "", baseSha: "", isFork: false, isDraft: false };
+	return { kind: "pull-request", number: pullRequest, headSha: sha, baseRef: "", baseSha: "", isFork: false };
 }
 
 function conclude(result: Result, inputs: ReportInputs, subject: Subject): number {

@@ -130,7 +130,7 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 		});
 	}
 	const message = "The base of this run is a commit, and the workspace is no git repository, so it cannot be found.";
-	throw new ConfigError({ code: "git-ref", message, details: { expected: "a clone of the repository", got: repository, fix } });
+	throw new ConfigError({ code: "git-ref", message, details: { fix } });
 }
 
 async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {

@@ -112,7 +112,7 @@ async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
 		throw new ConfigError({
 			code: "git-ref",
 			message: `Cannot find ${JSON.stringify(ref.slice(0, 200))}, which baseline.ref names: neither this clone nor its remote has it.`,
-			details: { expected: "a branch, a tag or a full commit hash", got: ref.slice(0, 200), fix: "Correct baseline.ref in the config." },
+			details: { fix: "Correct baseline.ref in the config." },
 		});
 	}
 	return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
@@ -131,8 +131,6 @@ export function missingCommit(commit: string, what: string): ConfigError {
 		code: "git-ref",
 		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
 		details: {
-			expected: "a commit of this repository",
-			got: commit,
 			fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
 		},
 	});
@@ -148,8 +146,6 @@ function withoutChange(branch: string): ConfigError {
 		code: "git-ref",
 		message: `Base and head are the same commit: the checked-out commit is on ${branch}, without the change of the pull request.`,
 		details: {
-			expected: "the merge commit or the head of the pull request",
-			got: `a commit of ${branch}`,
 			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
 		},
 	});

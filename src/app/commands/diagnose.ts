@@ -51,7 +51,7 @@ function misused(option: string, expected: string, got: string): ConfigError {
 	return new ConfigError({
 		code: "usage",
 		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
-		details: { expected, got, fix: "`trtgate diagnose --help` shows how it is used." },
+		details: { fix: "`trtgate diagnose --help` shows how it is used." },
 	});
 }
 
@@ -91,7 +91,7 @@ function unreadable(path: string, cause: unknown): ConfigError {
 		code: "usage",
 		message: `${path} cannot be read${why}.`,
 		cause,
-		details: { location: { path }, expected: "a log of trtexec, or the folder of a recording", fix: "Check the path." },
+		details: { location: { path }, fix: "Check the path." },
 	});
 }
 

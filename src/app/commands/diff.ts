@@ -52,7 +52,7 @@ function misused(option: string, expected: string, got: string): ConfigError {
 	return new ConfigError({
 		code: "usage",
 		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
-		details: { expected, got },
+		details: {},
 	});
 }
 
@@ -79,6 +79,6 @@ function pairEngines(bases: readonly FoundEngine[], heads: readonly FoundEngine[
 	throw new ConfigError({
 		code: "engine-missing",
 		message: `${paths.join(" and ")} have several engines, and none of one name: ${names.join(" and ")}.`,
-		details: { expected: "one engine in each, or engines of the same names", fix: "Name the folder of one engine in each." },
+		details: { fix: "Name the folder of one engine in each." },
 	});
 }

@@ -76,7 +76,6 @@ function notFound(path: string, what: string): ConfigError {
 		code: "engine-missing",
 		message: `${path} is no engine that can be compared: ${what}`,
 		details: {
-			expected: "a result folder, an engine folder, or a folder with layers.json and perhaps profile.json",
 			fix: "Write one with `trtexec --loadEngine=FILE --exportLayerInfo=layers.json --exportProfile=profile.json --separateProfileRun`.",
 		},
 	});
@@ -96,17 +95,11 @@ async function parsed<Value>(path: string, parse: (text: string) => Value): Prom
 		return parse(text);
 	} catch (cause) {
 		if (!(cause instanceof ToolError)) throw cause;
-		const { expected, got } = cause.details;
 		throw new ConfigError({
 			code: "engine-unreadable",
 			message: `${path} cannot be used. ${cause.message}`,
 			cause,
-			details: {
-				location: { path },
-				...(expected === undefined ? {} : { expected }),
-				...(got === undefined ? {} : { got }),
-				fix: "Export it again.",
-			},
+			details: { location: { path }, fix: "Export it again." },
 		});
 	}
 }

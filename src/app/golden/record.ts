@@ -218,7 +218,7 @@ function checkRules(manifest: GoldenManifest, { out }: RecordOptions): GoldenMan
 	throw new ConfigError({
 		code: "golden-invalid",
 		message: `The limits of ${join(out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
-		details: { pointer: problem.pointer, fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose." },
+		details: { fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose." },
 	});
 }
 

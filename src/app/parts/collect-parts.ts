@@ -99,6 +99,6 @@ function tooMany(count: number): ToolError {
 	return new ToolError({
 		code: "part-missing",
 		message: `The run has ${count} artifacts that could be parts; at most ${maxParts} are merged.`,
-		details: { expected: `at most ${maxParts}`, got: `${count}`, fix: "Give the parts of each report an `artifact` prefix of their own." },
+		details: { fix: "Give the parts of each report an `artifact` prefix of their own." },
 	});
 }

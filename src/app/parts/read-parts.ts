@@ -73,6 +73,6 @@ function tooMany(count: number): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
 		message: `${count} results are to be merged; at most ${maxParts} can be.`,
-		details: { expected: `at most ${maxParts}`, got: `${count}`, fix: "Merge fewer, or remove old folders." },
+		details: { fix: "Merge fewer, or remove old folders." },
 	});
 }

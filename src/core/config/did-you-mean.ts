@@ -44,6 +44,12 @@ export function didYouMean(word: string, known: readonly string[]): string | und
 	return best?.candidate;
 }
 
+/** What to do about an unknown word: write the known one that was meant, or else `fix`. */
+export function suggest(word: string, known: readonly string[], fix: string): { fix: string; meant?: string } {
+	const meant = didYouMean(word, known);
+	return meant === undefined ? { fix } : { fix: `Write ${meant}.`, meant };
+}
+
 /** One letter in a short word, more in a long one. */
 function allowed(wanted: string, candidate: string): number {
 	return Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));

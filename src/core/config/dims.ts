@@ -35,7 +35,6 @@ function* checkRange(pointer: string, range: DimRange): Resolution<DimRange> {
 		pointer,
 		says: `has min ${min}, opt ${opt}, max ${max}`,
 		expected: "min <= opt <= max",
-		got: `min ${min}, opt ${opt}, max ${max}`,
 		fix: "Put the three sizes in order; opt is the one that the engine is made fastest for.",
 	});
 	return range;
@@ -73,7 +72,6 @@ function* missingDim(pointer: string, name: string): Resolution<void> {
 		pointer,
 		says: `has no range for ${formatName(name)}, which another profile has`,
 		expected: "a range for every dimension in every profile",
-		got: "missing",
 		fix: `Add ${formatName(name)} here, or give it under dims for all profiles.`,
 	});
 }

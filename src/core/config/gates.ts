@@ -151,7 +151,6 @@ function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Thre
 		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
 		expected: `at most ${format(threshold.fail)}`,
-		got: format(threshold.warn),
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
 	});
 	return threshold;

@@ -1,7 +1,7 @@
 // Values that inputs of the action or flags of the command line set in place of the file's.
 
-import { didYouMean } from "./did-you-mean.ts";
-import { childPointer, formatName } from "./pointer.ts";
+import { suggest } from "./did-you-mean.ts";
+import { childPointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
 interface Target {
@@ -57,15 +57,12 @@ export function applyInputs(file: unknown, inputs: Readonly<Record<string, strin
 
 function unknownInput(name: string): Problem {
 	const known = Object.keys(configInputs);
-	const meant = didYouMean(name, known);
 	return {
 		code: "usage",
 		pointer: childPointer("", name),
 		says: "is not known",
 		expected: `one of ${known.join(", ")}`,
-		got: formatName(name),
-		fix: meant === undefined ? "Remove the input." : `Write ${meant}.`,
-		...(meant === undefined ? {} : { meant }),
+		...suggest(name, known, "Remove the input."),
 	};
 }
 

@@ -44,7 +44,6 @@ function* checkLooks(looks: readonly number[]): Resolution<void> {
 		pointer: "/measure/pairs",
 		says: `is [${looks.join(", ")}]`,
 		expected: "numbers of pairs that ascend",
-		got: `[${looks.join(", ")}]`,
 		fix: `Write [${sorted.join(", ")}].`,
 	});
 }
@@ -56,7 +55,6 @@ function* checkTimeout({ warmUpMs, durationMs, timeoutMs }: MeasureConfig): Reso
 		pointer: "/measure/timeout",
 		says: `is ${timeoutMs / 1000} s, and every run would be killed before its end`,
 		expected: `more than warm-up and duration together, ${(warmUpMs + durationMs) / 1000} s`,
-		got: `${timeoutMs / 1000} s`,
 		fix: "Raise timeout, or shorten the runs.",
 	});
 }
@@ -98,7 +96,6 @@ function* duplicateName(pointer: string, name: string): Resolution<void> {
 		pointer,
 		says: `is ${JSON.stringify(name)}, as another runner's`,
 		expected: "a name of its own",
-		got: name,
 		fix: "Rename one of them, or join their engines.",
 	});
 }

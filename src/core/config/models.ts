@@ -3,7 +3,7 @@ import type { EngineFile, InputFile, ModelFile, PrepareFile, WorkloadFile } from
 import { isRunnerVariable } from "../variables.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
-import { didYouMean } from "./did-you-mean.ts";
+import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -104,7 +104,6 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 			pointer: `${pointer}/env/${index}`,
 			says,
 			expected: "a variable that the job sets",
-			got: name,
 			fix,
 		});
 	}
@@ -185,15 +184,12 @@ function* resolveInputs(
 }
 
 function* undeclaredDim({ pointer, size, known }: { pointer: string; size: string; known: readonly string[] }): Resolution<void> {
-	const meant = didYouMean(size, known);
 	yield problem({
 		code: "config-dims",
 		pointer,
 		says: `is ${formatName(size)}, which no dims declare`,
 		expected: "a size, or the name of a dimension under dims",
-		got: formatName(size),
-		fix: meant === undefined ? `Declare ${formatName(size)} under the model's dims.` : `Write ${meant}.`,
-		...(meant === undefined ? {} : { meant }),
+		...suggest(size, known, `Declare ${formatName(size)} under the model's dims.`),
 	});
 }
 
@@ -214,7 +210,6 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 					pointer: engine.pointer,
 					says: `comes out as ${formatName(id)} twice`,
 					expected,
-					got: formatName(id),
 					fix: "Rename the engine or its model.",
 					at: "key",
 				});

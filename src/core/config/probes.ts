@@ -27,7 +27,6 @@ function* maskAndLength(pointer: string): Resolution<void> {
 		pointer,
 		says: "is given together with mask; either one alone marks the padding",
 		expected: "mask or length",
-		got: "both",
 		fix: "Remove length where the model reads the mask.",
 		at: "key",
 	});

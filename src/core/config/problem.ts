@@ -1,5 +1,5 @@
 // What is wrong at one place of the config, and how it becomes an error with a location.
-import { type ConfigCode, ConfigError, type ErrorDetails } from "../errors.ts";
+import { type ConfigCode, ConfigError } from "../errors.ts";
 import type { Location } from "../schema/result.ts";
 import type { Occasion, Source, Sources } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
@@ -30,7 +30,6 @@ export interface Problem {
 	duplicateOf?: string;
 	/** What follows "expected". */
 	expected?: string;
-	got?: string;
 	/** What to do next, one sentence. */
 	fix: string;
 	/** The closest known name. */
@@ -90,16 +89,14 @@ function inputOf(pointer: string, origin: Origin): string | undefined {
 }
 
 function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
-	const { code, pointer, says, duplicateOf, expected, got, fix, meant } = problem;
+	const { code, pointer, says, duplicateOf, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };
 	const where = input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;
 	const duplicate = duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-	const details: ErrorDetails = { fix, ...(input === undefined ? { location } : {}), pointer };
-	if (expected !== undefined) details.expected = expected;
-	if (got !== undefined) details.got = got;
+	const details = { fix, ...(input === undefined ? { location } : {}), pointer };
 	return new ConfigError({ code, message: `${where} ${says}${duplicate}${wanted}.${guess}`, details });
 }
 

@@ -1,8 +1,8 @@
 // Turns the errors of the schema validator into one problem per pointer.
 import type { ErrorObject } from "ajv";
-import { didYouMean } from "./did-you-mean.ts";
+import { suggest } from "./did-you-mean.ts";
 import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
-import { childPointer, formatName, parsePointer } from "./pointer.ts";
+import { childPointer, parsePointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
 /** Bounds the work for a file full of mistakes. */
@@ -18,10 +18,12 @@ export function toProblems(errors: readonly ErrorObject[], value: unknown): Prob
 	return withoutEchoes([...byPlace.values()]);
 }
 
+const isMissing = "is missing";
+
 /** `oonx: a.onnx` is an unknown key and a missing one: one mistake, one problem. */
 function withoutEchoes(problems: readonly Problem[]): Problem[] {
 	const meant = new Set(problems.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [siblingPointer(pointer, meant)])));
-	return problems.filter((problem) => problem.got !== "missing" || !meant.has(problem.pointer));
+	return problems.filter((problem) => problem.says !== isMissing || !meant.has(problem.pointer));
 }
 
 function siblingPointer(pointer: string, name: string): string {
@@ -73,16 +75,13 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 }
 
 function unknownKey(pointer: string, key: string, known: readonly string[]): Problem {
-	const meant = didYouMean(key, known);
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
 		says: "is not a known key",
 		expected: known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`,
-		got: formatName(key),
-		fix: meant === undefined ? adviseKey(key) : `Write ${meant}.`,
 		at: "key",
-		...(meant === undefined ? {} : { meant }),
+		...suggest(key, known, adviseKey(key)),
 	};
 }
 
@@ -96,9 +95,8 @@ function missingKey(pointer: string, key: string, properties: Readonly<Record<st
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
-		says: "is missing",
+		says: isMissing,
 		expected,
-		got: "missing",
 		fix: key === "version" ? "Write `version: 1` at the top of the file." : `Add ${key}:.`,
 		at: "key",
 	};
@@ -107,7 +105,6 @@ function missingKey(pointer: string, key: string, properties: Readonly<Record<st
 function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const schema = schemaFor(error.instancePath);
 	const expected = countLabels(error) ?? describeExpected(schema);
-	const meant = typeof value === "string" ? didYouMean(value, schema.enum ?? []) : undefined;
 	// A file that is one text may be any file: it is not quoted.
 	const got = error.instancePath === "" && typeof value === "string" ? "a text" : describeGot(value);
 	return {
@@ -115,9 +112,7 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 		pointer: error.instancePath,
 		says: `is ${got}`,
 		expected,
-		got,
-		fix: meant === undefined ? `Write ${expected}.` : `Write ${meant}.`,
-		...(meant === undefined ? {} : { meant }),
+		...suggest(typeof value === "string" ? value : "", schema.enum ?? [], `Write ${expected}.`),
 	};
 }
 

@@ -57,7 +57,6 @@ function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 		pointer,
 		says: `is set for an engine in ${precision}`,
 		expected: "precision fp16 or int8, all that a DLA computes in",
-		got: precision,
 		fix: "Set the engine's precision to fp16 or int8, or remove dla.",
 		at: "key",
 	});
@@ -72,7 +71,6 @@ function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pi
 			pointer,
 			says: `applies to int8 only, and precision is ${precision}`,
 			expected: "precision: int8",
-			got: precision,
 			fix: "Write precision: int8, or remove calibration.",
 			at: "key",
 		});
@@ -81,7 +79,7 @@ function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pi
 }
 
 function* checkFlags(pointer: string, flags: readonly string[]): Resolution<readonly string[]> {
-	for (const [index, flag] of flags.entries()) {
+	for (const index of flags.keys()) {
 		const fault = flagFault(flags, index);
 		if (fault === null) continue;
 		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
@@ -89,7 +87,6 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 			code: "config-value",
 			pointer: childPointer(pointer, index),
 			says: `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`,
-			got: flag.slice(0, 300),
 			fix: fault.fix,
 			...(meant === undefined ? {} : { meant }),
 		});

@@ -1,6 +1,5 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
 import { describeGot } from "./expected.ts";
-import { formatName } from "./pointer.ts";
 import { problem, type Resolution } from "./problem.ts";
 
 /** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
@@ -16,7 +15,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 			pointer,
 			says: `is ${value}, which would be ${value * 100} %`,
 			expected: `${value}% or ${Number((value / 100).toPrecision(6))}`,
-			got: String(value),
 			fix: `Write ${value}% if you mean percent, ${value * 100}% if you mean that many times the base.`,
 		});
 		return "off";
@@ -28,7 +26,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 		pointer,
 		says: `is ${describeGot(value)}`,
 		expected: "more than 0 %",
-		got: String(value),
 		fix: "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.",
 	});
 	return "off";
@@ -45,7 +42,6 @@ export function* parseDuration(pointer: string, options: { text: string; allowsZ
 		pointer,
 		says: `is ${describeGot(options.text)}`,
 		expected: durationMs > maxDurationMs ? "at most 24h" : "more than 0",
-		got: options.text,
 		fix: "Write a time such as 3s.",
 	});
 	return 1000;
@@ -67,7 +63,6 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 		pointer,
 		says: `is ${describeGot(text)}`,
 		expected: "1MiB to 1024GiB",
-		got: text.slice(0, maxNameChars),
 		fix: "Write a size that the GPU has, such as 4GiB.",
 	});
 	return minBytes;
@@ -99,7 +94,6 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 		pointer,
 		says: `is not a valid name for ${what}: it ${fault}`,
 		expected: `one line of 1 to ${maxNameChars} characters`,
-		got: formatName(name),
 		fix: "Rename it.",
 		at,
 	});
@@ -114,7 +108,6 @@ export function* checkPath(pointer: string, path: string): Resolution<string> {
 			pointer,
 			says: `is ${describeGot(path)}, ${why}`,
 			expected,
-			got: path.slice(0, maxNameChars),
 			fix: "Put the file into the repository and write its path from there.",
 		});
 		return path;
@@ -148,7 +141,6 @@ export function* checkRef(pointer: string, ref: string): Resolution<void> {
 		pointer,
 		says: `is ${describeGot(ref)}`,
 		expected: "a git ref such as v1.4 or main",
-		got: ref.slice(0, maxNameChars),
 		fix: "Write a branch, a tag or a commit.",
 	});
 }

@@ -2,7 +2,7 @@
 import type { WorkloadFile } from "../schema/config.ts";
 import type { WorkloadConfig } from "./config.ts";
 import { defaultWorkloadName } from "./defaults.ts";
-import { didYouMean } from "./did-you-mean.ts";
+import { suggest } from "./did-you-mean.ts";
 import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
@@ -97,7 +97,6 @@ function* pickProfile(given: Given, { profiles, pointer }: WorkloadContext): Res
 		pointer,
 		says: "has sizes that no optimization profile holds together",
 		expected: `sizes inside one of the ${profiles.length} profiles`,
-		got: [...given].map(([name, { size }]) => `${name} ${size}`).join(", "),
 		fix: "Widen a profile, add one, or time sizes inside one of them.",
 	});
 	return profiles[0];
@@ -114,7 +113,6 @@ function* checkSize(given: { name: string; size: number; pointer: string }, dims
 			pointer,
 			says: `is ${size}, outside the range that engines are built for`,
 			expected: `${range.min} to ${range.max}`,
-			got: String(size),
 			fix: `Widen the range of ${formatName(name)} under dims, or time a size inside it.`,
 		});
 	}
@@ -123,20 +121,15 @@ function* checkSize(given: { name: string; size: number; pointer: string }, dims
 
 function undeclared({ name, size, pointer }: { name: string; size: number; pointer: string }, dims: Dims): Problem {
 	const declared = Object.keys(dims);
-	const meant = didYouMean(name, [...declared, ...workloadKeys]);
+	const bounds = `${formatName(name)}: { min: 1, opt: ${size}, max: ${size} }`;
 	const shown = declared.slice(0, 20).map(formatName).join(", ");
 	return {
 		code: "config-dims",
 		pointer,
 		says: "is not a dimension that this model declares under dims",
 		expected: declared.length === 0 ? "a dimension declared there" : `one of ${shown}`,
-		got: formatName(name),
-		fix:
-			meant === undefined
-				? `Declare it under the model's dims: { ${formatName(name)}: { min: 1, opt: ${size}, max: ${size} } }.`
-				: `Write ${meant}.`,
 		at: "key",
-		...(meant === undefined ? {} : { meant }),
+		...suggest(name, [...declared, ...workloadKeys], `Declare it under the model's dims: { ${bounds} }.`),
 	};
 }
 
@@ -158,7 +151,6 @@ function* refuseTwins(workloads: readonly WorkloadConfig[]): Resolution<void> {
 				says: `is called ${formatName(name)} as the one`,
 				duplicateOf: first,
 				expected: "a name of its own",
-				got: formatName(name),
 				fix: "Remove one of the two, or give them names: { name: …, batch: 8 }.",
 			});
 		}

@@ -100,8 +100,6 @@ function nothingToCheck(config: Config): ConfigError {
 		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,
 		details: {
 			location: { path: config.path },
-			expected: "at least one workload or golden case",
-			got: "none",
 			fix: "Remove `workloads: []`, record a golden and name it under golden, or set `probes: on`.",
 		},
 	});

@@ -57,15 +57,12 @@ function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): Co
 	const selected = selectModels(config.models, runner.engines);
 	if (selected.state === "ok") return [];
 	return selected.problems.map(({ index, says, expected, meant }) => {
-		const pointer = `${runner.pointer}/engines/${index}`;
 		const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
 		return new ConfigError({
 			code: "config-value",
 			message: `${config.path}: runners of ${runner.name}: engines[${index}] ${says}; expected ${expected}.${guess}`,
 			details: {
 				location: { path: config.path },
-				pointer,
-				expected,
 				fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
 			},
 		});
@@ -133,9 +130,6 @@ function tooMany(count: number, path: string): ConfigError {
 		message: `${path}: runners makes ${count} jobs; expected at most ${maxJobs}, which is what GitHub runs from one matrix.`,
 		details: {
 			location: { path },
-			pointer: "/runners",
-			expected: `at most ${maxJobs} jobs`,
-			got: `${count}`,
 			fix: "Write split: model or split: none for some runners, or give each fewer engines.",
 		},
 	});

@@ -20,9 +20,6 @@ export function refuseNewRunners({ runners, path }: Pick<Config, "runners" | "pa
 		message: `${path}: the runner ${foreign.name} has the labels ${got}, which the config of the base does not name. A pull request cannot choose another machine.`,
 		details: {
 			location: { path },
-			pointer: `${foreign.pointer}/labels`,
-			expected: "the labels of a runner in the base's config",
-			got,
 			fix: "Merge the new runner first, in a pull request of its own; it takes part from the next one on.",
 		},
 	});

@@ -26,7 +26,7 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): C
 		code: "result-invalid",
 		message: `${where} is not a result: expected ${expected}, got ${got}.`,
 		cause,
-		details: { location: { path }, pointer, expected, got, fix: fix ?? defaultFix },
+		details: { location: { path }, pointer, fix: fix ?? defaultFix },
 	});
 }
 

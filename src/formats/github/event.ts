@@ -14,15 +14,12 @@ export interface PullRequestEvent {
 	kind: "pull-request";
 	number: number;
 	headSha: string;
-	/** "" where the payload's name is invalid in git. */
-	headRef: string;
 	baseRef: string;
 	baseSha: string;
 	/** The merge of the head into the base branch, where the run is for one: what actions/checkout takes by default. */
 	mergeSha?: string;
 	/** The head is in another repository, or in a deleted one: its author may be anyone. */
 	isFork: boolean;
-	isDraft: boolean;
 }
 
 /** Of a branch. */
@@ -41,11 +38,7 @@ export interface PushEvent {
 export interface WorkflowRunEvent {
 	kind: "workflow-run";
 	runId: number;
-	runAttempt: number;
 	headSha: string;
-	headRepository: string;
-	event: string;
-	conclusion: string | null;
 }
 
 /** The runner's own variables: GITHUB_SHA and GITHUB_REF. */
@@ -56,7 +49,7 @@ export interface RunFacts {
 
 /** Events whose payload is that of a pull request. */
 const pullRequestEvents = ["pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"];
-/** Names of events and conclusions: lower-case words. */
+/** Names of events: lower-case words. */
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** Never throws: a payload that is not as GitHub documents it makes the event `other`. */
@@ -95,7 +88,7 @@ function tagOf({ ref, sha }: RunFacts): RunEvent | null {
 function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null {
 	const pull = root.fields("pull_request");
 	const [head, base] = [pull.fields("head"), pull.fields("base")];
-	const [headSha, headRef] = [head.value("sha"), head.value("ref")];
+	const headSha = head.value("sha");
 	const [baseSha, baseRef] = [base.value("sha"), base.value("ref")];
 	const number = pull.value("number") ?? root.value("number");
 	if (!isCommit(headSha) || !isCommit(baseSha) || !isRefName(baseRef) || !isId(number)) return null;
@@ -104,12 +97,10 @@ function parsePullRequest(root: Fields, run: RunFacts): PullRequestEvent | null 
 		kind: "pull-request",
 		number,
 		headSha,
-		headRef: isRefName(headRef) ? headRef : "",
 		baseRef,
 		baseSha,
 		...(merge === null ? {} : { mergeSha: merge }),
 		isFork: !isSameRepository(head.fields("repo"), base.fields("repo")),
-		isDraft: pull.value("draft") === true,
 	};
 }
 
@@ -156,20 +147,8 @@ function parseMergeGroup(group: Fields): RunEvent | null {
 }
 
 function parseWorkflowRun(run: Fields): RunEvent | null {
-	const [runId, attempt, headSha] = [run.value("id"), run.value("run_attempt"), run.value("head_sha")];
-	const headRepository = run.fields("head_repository").value("full_name");
-	const [event, conclusion] = [run.value("event"), run.value("conclusion")];
-	if (!isId(runId) || !isCommit(headSha) || typeof event !== "string" || !namePattern.test(event)) return null;
-	return {
-		kind: "workflow-run",
-		runId,
-		runAttempt: isId(attempt) ? attempt : 1,
-		headSha,
-		// "" where the fork is gone.
-		headRepository: isRepositoryName(headRepository) ? headRepository : "",
-		event,
-		conclusion: typeof conclusion === "string" && namePattern.test(conclusion) ? conclusion : null,
-	};
+	const [runId, headSha] = [run.value("id"), run.value("head_sha")];
+	return isId(runId) && isCommit(headSha) ? { kind: "workflow-run", runId, headSha } : null;
 }
 
 /** The name of the branch or tag in GITHUB_REF; "" for any other ref. */

@@ -2,21 +2,11 @@
 
 export interface KernelRow {
 	name: string;
-	/** Share of all kernels' time, 0 to 1. */
-	timeShare: number;
 	totalNs: number;
 	instances: number;
-	averageNs: number;
-	medianNs: number | null;
-	minNs: number | null;
-	maxNs: number | null;
-	stdDevNs: number | null;
 }
 
-export type KernelTable =
-	| { state: "ok"; kernels: KernelRow[]; skippedLines: number }
-	| { state: "no-data" }
-	| { state: "unknown"; why: string };
+export type KernelTable = { state: "ok"; kernels: KernelRow[] } | { state: "no-data" } | { state: "unknown"; why: string };
 
 /** Networks have a few thousand kernels at most; a larger table is something else. */
 const maxRows = 100_000;
@@ -35,7 +25,7 @@ export function parseKernelTable(text: string): KernelTable {
 	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
 	const body = lines.slice(at + 1, at + 1 + maxRows).filter((line) => line.trim() !== "");
 	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
-	return { state: "ok", kernels, skippedLines: body.length - kernels.length };
+	return { state: "ok", kernels };
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow | null {
@@ -48,17 +38,7 @@ function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow 
 	const totalNs = value("Total Time (ns)");
 	const instances = value("Instances", "Count");
 	if (name === undefined || name === "" || totalNs === null || instances === null) return null;
-	return {
-		name,
-		timeShare: (value("Time (%)", "Time(%)") ?? 0) / 100,
-		totalNs,
-		instances,
-		averageNs: value("Avg (ns)", "Average (ns)") ?? totalNs / Math.max(1, instances),
-		medianNs: value("Med (ns)", "Median (ns)"),
-		minNs: value("Min (ns)", "Minimum (ns)"),
-		maxNs: value("Max (ns)", "Maximum (ns)"),
-		stdDevNs: value("StdDev (ns)"),
-	};
+	return { name, totalNs, instances };
 }
 
 /**

@@ -7,15 +7,10 @@ export interface Gpu {
 	index: number;
 	uuid: string;
 	name: string;
-	pciBusId: string | null;
 	driver: string | null;
 	computeCapability: string | null;
 	memoryBytes: number | null;
 	powerLimitW: number | null;
-	maxSmClockMhz: number | null;
-	maxMemoryClockMhz: number | null;
-	persistence: string | null;
-	computeMode: string | null;
 	/** Enabled, Disabled, or null where the GPU cannot be sliced. */
 	mig: string | null;
 	ecc: string | null;
@@ -51,15 +46,10 @@ function gpuOf(cells: ReadonlyMap<string, string | undefined>, slices: ReadonlyM
 		index,
 		uuid,
 		name: text("name") ?? "unknown GPU",
-		pciBusId: text("pci.bus_id"),
 		driver: text("driver_version"),
 		computeCapability: text("compute_cap"),
 		memoryBytes: memoryMib === null ? null : memoryMib * mebibyte,
 		powerLimitW: value("enforced.power.limit") ?? value("power.limit"),
-		maxSmClockMhz: value("clocks.max.sm"),
-		maxMemoryClockMhz: value("clocks.max.mem"),
-		persistence: text("persistence_mode"),
-		computeMode: text("compute_mode"),
 		mig: text("mig.mode.current"),
 		ecc: text("ecc.mode.current"),
 		displayActive: text("display_active"),

@@ -31,8 +31,6 @@ export interface ExportTimes {
 	computeMs: Float64Array;
 	/** Transfers and compute. */
 	latencyMs: Float64Array;
-	h2dMs: Float64Array;
-	d2hMs: Float64Array;
 	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
 	enqueueMs: Float64Array;
 	/** From the start of the first transfer or kernel to the end of the last. */
@@ -41,7 +39,7 @@ export interface ExportTimes {
 
 export type TimesFault = "truncated" | "not-finite" | "malformed" | "empty" | "too-many";
 
-export type TimesResult = { state: "ok"; times: ExportTimes } | { state: "broken"; fault: TimesFault; message: string; atByte: number };
+export type TimesResult = { state: "ok"; times: ExportTimes } | { state: "broken"; fault: TimesFault; message: string };
 
 export interface TimesParser {
 	push(chunk: Uint8Array): void;
@@ -75,9 +73,7 @@ const slot = {
 	endEnqueue: timesKeys.indexOf("endEnqMs"),
 	start: timesKeys.indexOf("startH2dMs"),
 	end: timesKeys.indexOf("endD2hMs"),
-	h2d: timesKeys.indexOf("h2dMs"),
 	compute: timesKeys.indexOf("computeMs"),
-	d2h: timesKeys.indexOf("d2hMs"),
 	latency: timesKeys.indexOf("latencyMs"),
 } as const;
 
@@ -91,8 +87,6 @@ interface Sink {
 function createSink(): Sink {
 	const compute = createColumn();
 	const latency = createColumn();
-	const h2d = createColumn();
-	const d2h = createColumn();
 	const enqueue = createColumn();
 	let firstMs = Number.POSITIVE_INFINITY;
 	let lastMs = Number.NEGATIVE_INFINITY;
@@ -104,8 +98,6 @@ function createSink(): Sink {
 			if (computeMs < 0 || latencyMs < 0) return false;
 			compute.push(computeMs);
 			latency.push(latencyMs);
-			h2d.push(values[slot.h2d] as number);
-			d2h.push(values[slot.d2h] as number);
 			enqueue.push((values[slot.endEnqueue] as number) - (values[slot.startEnqueue] as number));
 			firstMs = Math.min(firstMs, values[slot.start] as number);
 			lastMs = Math.max(lastMs, values[slot.end] as number);
@@ -115,8 +107,6 @@ function createSink(): Sink {
 			iterations: compute.length(),
 			computeMs: compute.values(),
 			latencyMs: latency.values(),
-			h2dMs: h2d.values(),
-			d2hMs: d2h.values(),
 			enqueueMs: enqueue.values(),
 			wallMs: lastMs - firstMs,
 		}),
@@ -140,19 +130,18 @@ export function createTimesParser(): TimesParser {
 	const sink = createSink();
 	const values = new Float64Array(timesKeys.length);
 	let pending: Uint8Array = new Uint8Array(0);
-	let consumed = 0;
 	let state: ListState = "before";
-	let broken: { fault: TimesFault; atByte: number } | null = null;
+	let broken: TimesFault | null = null;
 
-	const fail = (fault: TimesFault, at: number): void => {
-		broken ??= { fault, atByte: consumed + at };
+	const fail = (fault: TimesFault): void => {
+		broken ??= fault;
 	};
 	/** An entry in another notation than trtexec's, or still incomplete: returns the offset after it, or -1. */
 	const takeUnusualEntry = (bytes: Uint8Array, at: number): number => {
 		const next = bytes.indexOf(closeBrace, at) + 1;
 		const length = (next === 0 ? bytes.length : next) - at;
 		const fault = length > longestEntry ? "malformed" : next === 0 ? null : readEntrySlow(decoder.decode(bytes.subarray(at, next)), values);
-		if (fault) fail(fault, at);
+		if (fault) fail(fault);
 		return next === 0 ? -1 : next;
 	};
 	const takeEntry = (bytes: Uint8Array, at: number): number => {
@@ -160,8 +149,8 @@ export function createTimesParser(): TimesParser {
 		const fast = bytes.length - at > longestPlainEntry ? readEntryFast(bytes, at, values) : -1;
 		const next = fast < 0 ? takeUnusualEntry(bytes, at) : fast;
 		if (next < 0 || broken !== null) return next;
-		if (sink.count() >= maxIterations) fail("too-many", at);
-		else if (!sink.add(values)) fail("malformed", at);
+		if (sink.count() >= maxIterations) fail("too-many");
+		else if (!sink.add(values)) fail("malformed");
 		return next;
 	};
 	/** Skips brackets, commas and white space up to the next entry. */
@@ -170,8 +159,10 @@ export function createTimesParser(): TimesParser {
 			const byte = bytes[next] as number;
 			if (byte === openBrace && (state === "first" || state === "entry")) return next;
 			const after = nextState(state, byte);
-			if (after === null) fail("malformed", next);
-			if (after === null) return next;
+			if (after === null) {
+				fail("malformed");
+				return next;
+			}
 			state = after;
 		}
 		return bytes.length;
@@ -192,12 +183,11 @@ export function createTimesParser(): TimesParser {
 		const bytes = pending.length === 0 ? chunk : joinBytes(pending, chunk);
 		const next = scan(bytes);
 		pending = bytes.slice(next);
-		consumed += next;
 	};
 	const end = (): TimesResult => {
-		if (state !== "after") fail("truncated", pending.length);
-		if (sink.count() === 0) fail("empty", 0);
-		return broken ? { state: "broken", ...broken, message: messages[broken.fault] } : { state: "ok", times: sink.times() };
+		if (state !== "after") fail("truncated");
+		if (sink.count() === 0) fail("empty");
+		return broken ? { state: "broken", fault: broken, message: messages[broken] } : { state: "ok", times: sink.times() };
 	};
 	return { push, end };
 }

@@ -36,8 +36,6 @@ export function parseProfile(text: string): LayerProfile {
 			code: "tool-output",
 			message: "The layer profile that trtexec wrote cannot be read.",
 			details: {
-				expected: "a count and one entry for each layer, closed by ]",
-				got: !isComplete ? "truncated text" : iterations === undefined ? "no count" : "a time that is not a number",
 				fix: "Check that the run finished and that the disk has space.",
 			},
 		});

@@ -143,7 +143,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 			code: "usage",
 			message: "meta.json is not JSON.",
 			cause,
-			details: { expected: "argv, exitCode, signal, wrote" },
+			details: {},
 		});
 	}
 	const fields = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
@@ -152,7 +152,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 		throw new ConfigError({
 			code: "usage",
 			message: "meta.json has no argv.",
-			details: { expected: "argv as a list of strings", fix: "Point diagnose at a recording's folder or at a plain log." },
+			details: { fix: "Point diagnose at a recording's folder or at a plain log." },
 		});
 	}
 	return {

@@ -67,7 +67,7 @@ it("openRef tidies up even after the run was cancelled", async () => {
 
 it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])("openRef refuses the name %j without asking git", async (ref) => {
 	const run = openRef({ repository, ref, folder: join(root, "never"), processes });
-	await expect(run).rejects.toMatchObject({ code: "git-ref", details: { expected: "a folder or a git ref" } });
+	await expect(run).rejects.toMatchObject({ code: "git-ref" });
 });
 
 it("openRef explains how to get a missing ref", async () => {

@@ -91,11 +91,7 @@ it("fetchNative lets two at once end with one whole folder", async () => {
 
 it.each([
 	["a page that is not there", {}, /answers 404 Not Found/],
-	[
-		"an archive of other contents",
-		{ body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) },
-		/not those that were published/,
-	],
+	["an archive of other contents", { body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) }, /not the published/],
 	["a page that is no archive", { body: Buffer.from("<html>proxy</html>") }, /header/],
 	["an archive that breaks off", { body: node, cut: 100 }, /\w/],
 	["an archive without end", { body: Buffer.concat([node, Buffer.alloc(20_000)]) }, /longer than 10000 bytes|trailing|header/],
@@ -113,9 +109,9 @@ it.each([
 	expect(readdirSync(cacheFolder)).toEqual([]);
 });
 
-it("fetchNative reports what was expected and what came", async () => {
+it("fetchNative reports the expected hash and the one that came", async () => {
 	const wrong = [{ ...pin("onnxruntime-node", node), sha512: "AAAA" }];
-	await expect(fetchIt({ packages: wrong })).rejects.toMatchObject({ details: { expected: "AAAA", got: packages[0]?.sha512 } });
+	await expect(fetchIt({ packages: wrong })).rejects.toThrow(`the SHA-512 ${packages[0]?.sha512}, not the published AAAA`);
 });
 
 it("fetchNative reports that there is no build for this machine", async () => {

@@ -29,7 +29,7 @@ it.each([
 	[{}, "tool-output", "Tool ended without a result."],
 ] as const)("describeFailure tells %j apart", (changes, code, message) => {
 	const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
-	expect(failure).toMatchObject({ code, message, details: { argv: ["tool", "-v"], log: "/x.log" } });
+	expect(failure).toMatchObject({ code, message, details: { log: "/x.log" } });
 	expect(failure.details.fix).toMatch(/\.$/);
 	expect(failure.details.excerpt).toHaveLength(20);
 });

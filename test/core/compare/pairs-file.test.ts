@@ -80,8 +80,8 @@ test.each([
 	if (!(refusal instanceof ConfigError)) return;
 	expect(refusal.code).toBe("pairs-invalid");
 	expect(refusal.details).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
-	expect(refusal.details.expected).toContain(expected);
-	expect(refusal.details.got).toContain(got);
+	expect(refusal.message).toContain(expected);
+	expect(refusal.message).toContain(got);
 	expect(refusal.details.fix).toContain("milliseconds");
 	expect(refusal.message.length).toBeLessThan(400);
 });

@@ -70,13 +70,16 @@ it("workloads need a size inside the range that the engine is built for", () => 
 	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 33 }]`));
 	expect(error).toMatchObject({
 		code: "config-dims",
-		details: { expected: "1 to 32", got: "33", pointer: "/models/net/workloads/0/batch" },
+		message: expect.stringContaining("expected 1 to 32"),
+		details: { pointer: "/models/net/workloads/0/batch" },
 	});
 });
 
 it("workloads are checked against the range of the engine that narrows it", () => {
 	const engines = "engines: { wide: { precision: fp16 }, narrow: { precision: fp16, dims: { batch: 8 } } }";
-	expect(refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.details.expected)).toEqual(["8 to 8"]);
+	expect(refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.message)).toEqual([
+		expect.stringContaining("expected 8 to 8"),
+	]);
 });
 
 it.each([

@@ -52,21 +52,15 @@ const event = (more: Partial<Extract<RunEvent, { kind: "pull-request" }>>): RunE
 	kind: "pull-request",
 	number: 1,
 	headSha: "a".repeat(40),
-	headRef: "x",
 	baseRef: "main",
 	baseSha: "b".repeat(40),
 	isFork: false,
-	isDraft: false,
 	...more,
 });
 const caused: RunEvent = {
 	kind: "workflow-run",
 	runId: 1,
-	runAttempt: 1,
 	headSha: "",
-	headRepository: "",
-	event: "pull_request",
-	conclusion: null,
 };
 
 it.each<[string, RunEvent, string, string | undefined, boolean]>([

@@ -15,11 +15,8 @@ it.each([
 	const table = parseKernelTable(fixture(name));
 	if (table.state !== "ok") throw new Error(table.state);
 	expect(table.kernels).toHaveLength(count);
-	expect(table.skippedLines).toBe(0);
 	expect(table.kernels[0]?.name.startsWith(first)).toBe(true);
 	expect(table.kernels[0]?.instances).toBe(instances);
-	expect(table.kernels.reduce((sum, { timeShare }) => sum + timeShare, 0)).toBeCloseTo(1, 2);
-	for (const { totalNs, instances: n, averageNs } of table.kernels) expect(totalNs / n).toBeCloseTo(averageNs, 0);
 	expect(table.kernels.some(({ name: kernel }) => kernel.startsWith("void genericReformat::copy") && kernel.endsWith(")"))).toBe(true);
 });
 
@@ -31,18 +28,11 @@ it("parseKernelTable finds columns by their names: grids of 2022, spaces, senten
 	].join("\n");
 	expect(parseKernelTable(text)).toEqual({
 		state: "ok",
-		skippedLines: 0,
 		kernels: [
 			{
 				name: "kernel_a",
-				timeShare: 0.605,
 				totalNs: 1000,
 				instances: 4,
-				averageNs: 250,
-				medianNs: null,
-				minNs: null,
-				maxNs: null,
-				stdDevNs: null,
 			},
 		],
 	});
@@ -53,11 +43,10 @@ it("parseKernelTable reads names with commas and with quotes that nsys does not 
 	expect(table.state === "ok" && table.kernels.map(({ name }) => name)).toEqual(['k<1, 2>("q", 3)', "plain"]);
 });
 
-it("parseKernelTable counts the lines that it could not read, a cut last one among them", () => {
-	expect(parseKernelTable(`${header}\n50.0,10,1,10,10,10,10,0,a\n50.0,1`)).toMatchObject({
+it("parseKernelTable leaves out lines that it cannot read, a cut last one among them", () => {
+	expect(parseKernelTable(`${header}\n50.0,10,1,10,10,10,10,0,a\n50.0,1`)).toEqual({
 		state: "ok",
-		skippedLines: 1,
-		kernels: [{ name: "a" }],
+		kernels: [{ name: "a", totalNs: 10, instances: 1 }],
 	});
 });
 

@@ -208,7 +208,7 @@ it.each(["", "Not supported on the device(s)", "0 1 2", "# gpu\n0 1"])("dmon mak
 describe("GPUs", () => {
 	const fields = chooseFields(inventoryFields, offered);
 	const line = (index: number, uuid: string): string =>
-		`${index}, ${uuid}, NVIDIA H200, 00000000:00:06.0, 580.159.04, 9.0, 143771, 700.00, 650.00, 1980, 3201, Enabled, Default, Enabled, Enabled, Disabled`;
+		`${index}, ${uuid}, NVIDIA H200, 580.159.04, 9.0, 143771, 700.00, 650.00, Enabled, Enabled, Disabled`;
 	const list = [
 		"GPU 0: NVIDIA H200 (UUID: GPU-aa11)",
 		"  MIG 1c.3g.71gb  Device  0: (UUID: MIG-0000)",
@@ -223,15 +223,10 @@ describe("GPUs", () => {
 			index: 0,
 			uuid: "GPU-aa11",
 			name: "NVIDIA H200",
-			pciBusId: "00000000:00:06.0",
 			driver: "580.159.04",
 			computeCapability: "9.0",
 			memoryBytes: 143771 * 1024 * 1024,
 			powerLimitW: 650,
-			maxSmClockMhz: 1980,
-			maxMemoryClockMhz: 3201,
-			persistence: "Enabled",
-			computeMode: "Default",
 			mig: "Enabled",
 			ecc: "Enabled",
 			displayActive: "Disabled",
