@@ -1,13 +1,14 @@
 // How long each step should take: from what it took in earlier runs where that is known, else roughly.
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
 import type { MeasureConfig } from "../config/config.ts";
+import type { Precision } from "../schema/config.ts";
 import type { Arm, BackendFacts } from "../schema/result.ts";
 import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];
 
-/** Start of a process, load of the engine and end of the process, beside warm-up and duration. */
-const runOverheadMs = 600;
+/** Start of a process, load of the engine and end of the process, beside warm-up and duration: recorded runs took 0.35 to 0.45 s. */
+const runOverheadMs = 400;
 
 /** TensorRT: a cold build of a middling model; 0.34 s a golden case where trtexec does it, one process each. */
 const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; goldenCase: number }>> = {
@@ -17,6 +18,12 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 
 /** Of a build, where another arm's build has left its kernel timings: recorded builds took 5.8 after 46.9 s, 9.2 after 28.9, 4.9 after 10.4. */
 const secondBuildShare = 0.2;
+
+/**
+ * A cold build times the kernels of every precision that it allows: recorded fp16 builds took 1.7 to 2.5 times as long as those of fp32
+ * (53 and 109 s, 36 and 63 s, 48 and 118 s), int8 2.9 times.
+ */
+const buildFactors: Readonly<Partial<Record<Precision, number>>> = { fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 3, fp4: 3 };
 
 /** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
@@ -45,6 +52,8 @@ export interface Expectation {
 	measure: MeasureConfig;
 	/** Runs of a pair: 2, or 1 without a base. */
 	arms: number;
+	/** Of the engines, by id. */
+	precisions: ReadonlyMap<string, Precision>;
 	known?: Known;
 }
 
@@ -85,7 +94,7 @@ function knownMs(step: Step, { known }: Expectation): number | null {
 	return step.kind === "verify" && step.arm === "base" && usual !== null ? 0 : (exact ?? usual);
 }
 
-function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms, measure }: Expectation): number {
+function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms, measure, precisions }: Expectation): number {
 	const costs = costsMs[backend];
 	switch (step.kind) {
 		case "prepare":
@@ -94,7 +103,11 @@ function usualMs(step: Exclude<Step, { kind: "measure" }>, { backend, arms, meas
 			return preflightMs;
 		case "build":
 			if (backend === "onnxruntime") return costs.build;
-			return costs.build * (measure.rebuilds > 1 ? measure.rebuilds : step.arm === "head" && arms > 1 ? secondBuildShare : 1);
+			return (
+				costs.build *
+				(buildFactors[precisions.get(step.engineId) ?? "fp32"] ?? 1) *
+				(measure.rebuilds > 1 ? measure.rebuilds : step.arm === "head" && arms > 1 ? secondBuildShare : 1)
+			);
 		case "verify":
 			return costs.verify + step.cases.length * costs.goldenCase;
 		case "probe":

@@ -30,8 +30,8 @@ interface Line extends Omit<Took, "ms"> {
 	label: string;
 	likelyMs: number;
 	isKnown: boolean;
-	/** Lines that are wrong by the same factor. */
-	group: string;
+	/** Lines that are wrong by the same factor; of both arms where none of its own arm is done. */
+	groups: readonly string[];
 	tookMs?: number;
 }
 
@@ -84,7 +84,10 @@ export function createForecast(plan: Pick<Plan, "steps">, backend: BackendKind):
 		leftMs(nowMs) {
 			const running = lines[at];
 			const factors = factorsOf(isOpen && running && paceMs !== null ? lines.with(at, { ...running, tookMs: paceMs }) : lines);
-			const expected = (line: Line): number => line.likelyMs * (factors.get(line.group) ?? (line.isKnown ? factors.get("known") : 1) ?? 1);
+			const expected = ({ likelyMs, groups, isKnown }: Line): number => {
+				const learned = groups.map((group) => factors.get(group)).find((factor) => factor !== undefined);
+				return likelyMs * (learned ?? (isKnown ? factors.get("known") : 1) ?? 1);
+			};
 			const later = lines.slice(at + 1).reduce((sum, line) => sum + expected(line), 0);
 			if (!isOpen || running === undefined) return later;
 			const elapsedMs = nowMs - startedMs;
@@ -101,8 +104,8 @@ function factorsOf(lines: readonly Line[]): Map<string, number> {
 		const sum = (key: "likelyMs" | "tookMs"): number => some.reduce((total, line) => total + (line[key] ?? 0), 0);
 		return some.length === 0 ? 1 : sum("tookMs") / sum("likelyMs");
 	};
-	const groups = [...new Set(over.map(({ group }) => group))].map(
-		(name) => [name, factorOf(over.filter(({ group }) => group === name))] as const,
+	const groups = [...new Set(over.flatMap((line) => line.groups))].map(
+		(name) => [name, factorOf(over.filter((line) => line.groups.includes(name)))] as const,
 	);
 	// An engine that the cache had lost says nothing of the machine.
 	return new Map([...groups, ["known", Math.min(2, Math.max(0.5, factorOf(over.filter(({ isKnown }) => isKnown))))]]);
@@ -117,7 +120,7 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 		const arm = kind === "build" ? { arm: step.arm } : {};
 		const label = kind === "measure" ? step.workloadId : kind === "build" ? `${engineId} (${step.arm})` : engineId;
 		const known = lines.get(`${kind} ${label}`);
-		const group = `${kind} ${arm.arm ?? ""} ${isKnown}`;
+		const groups = [`${kind} ${arm.arm ?? ""} ${isKnown}`, `${kind} ${isKnown}`];
 		const workload = kind === "measure" ? { workloadId: step.workloadId } : {};
 		lines.set(`${kind} ${label}`, {
 			kind,
@@ -127,7 +130,7 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 			label,
 			likelyMs: likelyMs + (known?.likelyMs ?? 0),
 			isKnown,
-			group,
+			groups,
 		});
 	}
 	return [...lines.values()];
@@ -136,5 +139,5 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 /** One of each engine that is timed; which became slower is not known before. */
 function explainedOf(steps: readonly PlannedStep[]): Line[] {
 	const timed = new Set(steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : [])));
-	return [...timed].map((engineId) => ({ kind: "explain", engineId, label: "", likelyMs: explainMs, isKnown: false, group: "explain" }));
+	return [...timed].map((engineId) => ({ kind: "explain", engineId, label: "", likelyMs: explainMs, isKnown: false, groups: ["explain"] }));
 }

@@ -59,7 +59,7 @@ it("makePlan lists cases with their engines", () => {
 
 it("makePlan estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
 	const plan = makePlan(input);
-	const runMs = 2000 + 3000 + 600;
+	const runMs = 2000 + 3000 + 400;
 	const measure = plan.steps.find((step) => step.kind === "measure");
 	expect(measure?.estimateMs).toBe(16 * 2 * runMs);
 	expect(plan.estimateMs.most).toBe(plan.steps.reduce((sum, step) => sum + step.estimateMs, 0));
@@ -68,8 +68,8 @@ it("makePlan estimates runs by warm-up, duration and overhead, from the first lo
 
 it.each([
 	["onnxruntime", 2000],
-	["tensorrt", 60_000],
-] as const)("makePlan expects a build on %s to take %i ms", (backend, buildMs) => {
+	["tensorrt", 120_000],
+] as const)("makePlan expects an fp16 build on %s to take %i ms", (backend, buildMs) => {
 	const build = makePlan({ ...input, backend }).steps.find((step) => step.kind === "build");
 	expect(build?.estimateMs).toBe(buildMs);
 });
