@@ -21,7 +21,10 @@ const page = readFileSync("docs/verdict-truth.md", "utf8");
 
 it.each(groups)("docs/verdict-truth.md has a row of every rule for $title, in the order of the bench", ({ title, columns }) => {
 	const [, body = ""] = page.split(`## ${title}\n`);
-	const rows = body.split("\n## ")[0]?.split("\n").filter((line) => line.startsWith("| "));
+	const rows = body
+		.split("\n## ")[0]
+		?.split("\n")
+		.filter((line) => line.startsWith("| "));
 	expect(rows?.[0]).toBe(`| rule | ${columns.map((column) => column.title).join(" | ")} |`);
 	expect(rows?.slice(2).map((row) => row.split(" | ")[0])).toEqual(rules.map(({ name }) => `| ${name}`));
 });
