@@ -10,12 +10,12 @@ import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
 import { childEnvironment, type Environment, lentVariables } from "../adapters/github/env.ts";
-import { onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
+import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
+import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/text/units.ts";
-import type { Backend } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
@@ -48,19 +48,18 @@ export function compose(
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
-	const onnxRuntime = (): Backend =>
-		onnxRuntimeBackend({
-			flavour: config.onnxruntime,
-			workerPath: join(distFolder(), "ort", "worker.js"),
-			nodePath: process.execPath,
-			wasmFolder: join(distFolder(), "ort"),
-			cacheFolder: cacheFolder(world.environment),
-			processes,
-			threads: config.measure.threads,
-			onBytes: (received, total) =>
-				world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
-			...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
-		});
+	const onnxRuntime: OnnxRuntimeOptions = {
+		flavour: config.onnxruntime,
+		workerPath: join(distFolder(), "ort", "worker.js"),
+		nodePath: process.execPath,
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(world.environment),
+		processes,
+		threads: config.measure.threads,
+		onBytes: (received, total) =>
+			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
+		...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
+	};
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
@@ -68,7 +67,7 @@ export function compose(
 		processes,
 		cacheFolder: cacheFolder(world.environment),
 		workerPath: workerPathOf(distFolder()),
-		onnxRuntime,
+		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
 		...(world.trtexec === undefined ? {} : { trtexec: world.trtexec }),
 	});
 	const stop = (why: string): void => {
@@ -81,6 +80,7 @@ export function compose(
 		models: fileModelReader(),
 		tensors: fileTensorReader(),
 		backend,
+		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
 		...keptByRuns(config, world.environment),
 		clock,
 		shell: userShell(processes, lentVariables),

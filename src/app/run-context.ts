@@ -5,6 +5,7 @@ import type { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type {
 	BackendFacts,
+	Bisection,
 	BuildRecord,
 	ErrorRecord,
 	Finding,
@@ -99,6 +100,7 @@ export interface Facts {
 	/** Goldens of which it is unknown what they notice. */
 	untested: { model: string; message: string }[];
 	probes: ProbeResult[];
+	bisections: Bisection[];
 	rows: WorkloadResult[];
 	errors: ErrorRecord[];
 	/** Sentences about what is degraded or unknown. */
@@ -120,6 +122,7 @@ export function emptyFacts(start: { startedAt: string; startedMs: number; backen
 		goldenChanges: [],
 		untested: [],
 		probes: [],
+		bisections: [],
 		rows: [],
 		errors: [],
 		notes: [],

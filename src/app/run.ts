@@ -9,6 +9,7 @@ import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
+import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
@@ -79,6 +80,8 @@ async function runOnMachine(run: RunContext): Promise<void> {
 	const engines = await buildEngines(run);
 	enterStage("verify", facts, ports);
 	await verifyEngines(engines, run);
+	enterStage("bisect", facts, ports);
+	await bisectGoldens(engines, run);
 	enterStage("probe", facts, ports);
 	await probeEngines(engines, run);
 	enterStage("measure", facts, ports);
@@ -202,6 +205,17 @@ function takenOverNote(takenOver: readonly TakenOver[]): string {
 function hashesOfModels(models: readonly PreparedModel[]): Map<string, string> {
 	const own = models.filter((model) => model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx);
 	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
+}
+
+async function bisectGoldens(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
+	const { bisect: when, budgetMs } = input.config.explain;
+	const { reference } = ports;
+	if (reference === undefined || !(when === "on" || (when === "nightly" && input.isScheduled === true))) return;
+	const { threads, timeoutMs, buildTimeoutMs } = input.config.measure;
+	const searching = { engines, goldens: prepared.goldens, verdicts: facts.golden, outFolder: input.outFolder };
+	for await (const found of bisect({ ...searching, threads, timeoutMs, buildTimeoutMs, budgetMs }, { ...ports, reference })) {
+		facts.bisections.push(found);
+	}
 }
 
 async function probeEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {

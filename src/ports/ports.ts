@@ -1,5 +1,6 @@
 // All ports together, as app composes them. Types only.
 import type { Backend } from "./backend.ts";
+import type { Reference } from "./reference.ts";
 import type {
 	Clock,
 	CustomCommands,
@@ -20,6 +21,8 @@ export interface Ports {
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
+	/** Absent where no search for the tensor that strays is possible. */
+	reference?: Pick<Reference, "builds" | "run" | "mark">;
 	/** Absent where nothing is taken over from earlier runs. */
 	keptVerdicts?: KeptVerdicts;
 	keptTimes?: KeptTimes;

@@ -2,6 +2,7 @@
 
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import type { WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
+import type { OnnxDType } from "../core/onnx/model.ts";
 import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
@@ -63,6 +64,14 @@ export interface DefectJob extends ReferenceJob {
 /** done: all were tried. time: the time was over first. */
 export type DefectResult = { state: "done" | "time" } | { state: "failed"; failure: ToolFailure };
 
+/** Tensors of the model's graph to mark as outputs. */
+export interface MarkJob {
+	model: ModelOnDisk;
+	outputs: readonly { name: string; dtype: OnnxDType }[];
+	/** Absolute; the copy is written there. */
+	folder: string;
+}
+
 /** Computes golden outputs with ONNX Runtime from the model file itself, never from an engine under test. */
 export interface Reference {
 	/** The builds on this machine; the first records the goldens. */
@@ -74,6 +83,8 @@ export interface Reference {
 	/** Weights that can be changed in place, and the names of those that cannot. */
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
+	/** A copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */
+	mark(job: MarkJob): Promise<ModelOnDisk>;
 	/** Runs the cases with weights and results rounded to a precision, as an engine of that precision has them. */
 	emulate(job: EmulationJob): Promise<EmulationResult>;
 	/** Tries defects in a copy of the model, one after the other, each on as many cases as its verdict takes. */

@@ -10,6 +10,7 @@ import type { OnnxRuntimeOptions } from "./backend.ts";
 import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
 import { readOutputs } from "./infer.ts";
+import { markOutputs } from "./mark-outputs.ts";
 import { refusedRun } from "./measure.ts";
 import { type Copy, copyNudged } from "./model-copy.ts";
 import type { CaseReply } from "./protocol.ts";
@@ -32,6 +33,7 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 		run: async (job) => runReference(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 		emulate: async (job) =>
 			runEmulation(job, async (rounded) => runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) })),
+		mark: markOutputs,
 		tryDefects: async (job) => tryDefects(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 		parallelRuns,
 	};

@@ -208,6 +208,8 @@ export interface Config {
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
+	/** The search for the first tensor that strays where a golden fails. */
+	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
 	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always" };
 	/** What TensorRT takes over from earlier runs on this machine. */

@@ -101,7 +101,7 @@ export const defaultMeasure: MeasureConfig = {
 	spinWait: true,
 };
 
-type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "cache">;
+type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "explain" | "cache">;
 
 export const defaultSettings: Settings = {
 	backend: "auto",
@@ -112,6 +112,8 @@ export const defaultSettings: Settings = {
 	// A profile costs a minute and is useful only after a regression.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
+	// It builds engines of its own, some of each arm.
+	explain: { bisect: "off", budgetMs: 5 * minuteMs },
 	// The base of a pull request is built again at every push; kernel timings shared by both arms remove random differences between builds.
 	cache: { engines: true, timing: true, verdicts: true },
 };

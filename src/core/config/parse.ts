@@ -65,6 +65,7 @@ function* resolveConfig(file: ConfigFile, origin: Origin): Resolution<Omit<Confi
 			nsys: yield* orDefault("/profile/nsys", { given: file.profile?.nsys, byDefault: defaultSettings.profile.nsys }),
 			ncu: yield* orDefault("/profile/ncu", { given: file.profile?.ncu, byDefault: defaultSettings.profile.ncu }),
 		},
+		explain: yield* resolveExplain(file.explain ?? {}),
 		cache: {
 			engines: yield* orDefault("/cache/engines", { given: file.cache?.engines, byDefault: defaultSettings.cache.engines }),
 			verdicts: yield* orDefault("/cache/verdicts", { given: file.cache?.verdicts, byDefault: defaultSettings.cache.verdicts }),
@@ -109,6 +110,15 @@ function limitsOf(gate: string, threshold: object): string[] {
 function* resolvePreflight(file: NonNullable<ConfigFile["preflight"]>): Resolution<Config["preflight"]> {
 	const strict = yield* orDefault("/preflight/strict", { given: file.strict, byDefault: defaultSettings.preflight.strict });
 	return file.tensorrt === undefined ? { strict } : { tensorrt: file.tensorrt, strict };
+}
+
+function* resolveExplain(file: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
+	const { budget } = file;
+	const given = budget === undefined ? undefined : yield* parseDuration("/explain/budget", { text: budget });
+	return {
+		bisect: yield* orDefault("/explain/bisect", { given: file.bisect, byDefault: defaultSettings.explain.bisect }),
+		budgetMs: yield* orDefault("/explain/budget", { given, byDefault: defaultSettings.explain.budgetMs }),
+	};
 }
 
 function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {

@@ -39,6 +39,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
 		...(records.probes === undefined ? {} : { probes: records.probes }),
+		...(records.bisections === undefined ? {} : { bisections: records.bisections }),
 		workloads,
 		gates: records.gates,
 		errors,

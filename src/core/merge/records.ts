@@ -10,7 +10,7 @@ interface NamedResult {
 
 type Records = Pick<
 	Result,
-	"findings" | "builds" | "golden" | "interfaceChanges" | "goldenChanges" | "probes" | "workloads" | "gates" | "errors"
+	"findings" | "builds" | "golden" | "interfaceChanges" | "goldenChanges" | "probes" | "bisections" | "workloads" | "gates" | "errors"
 >;
 
 /** Paths lead into folders that stayed with the parts, so they are left out. */
@@ -18,6 +18,7 @@ export function namedRecords(parts: readonly NamedResult[]): Records {
 	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
 	const probes = collect(parts, ({ probes }) => probes ?? []);
+	const bisections = collect(parts, ({ bisections }) => bisections ?? []);
 	return {
 		findings: collect(parts, ({ findings }) => findings),
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
@@ -25,6 +26,7 @@ export function namedRecords(parts: readonly NamedResult[]): Records {
 		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
 		...(probes.length === 0 ? {} : { probes }),
+		...(bisections.length === 0 ? {} : { bisections }),
 		workloads: collect(parts, ({ workloads }) => workloads).map(withoutFiles),
 		gates: collect(parts, ({ gates }) => gates),
 		errors: collect(parts, ({ errors }) => errors).map(({ log: _log, ...error }) => error),

@@ -69,6 +69,10 @@ export function elementTypeOfCode(code: number): OnnxDType {
 	return namesByCode[code] ?? "unknown";
 }
 
+export function codeOfElementType(dtype: OnnxDType): number {
+	return Math.max(0, namesByCode.indexOf(dtype));
+}
+
 /** Bits of one element, or null where the type has no fixed size. */
 export function elementBits(dtype: OnnxDType): number | null {
 	return bits[dtype] ?? null;

@@ -1,4 +1,5 @@
 // What to change in a graph: its nodes in their new order, each as it was, wired differently, or new.
+import type { OnnxDType } from "./model.ts";
 
 /** A small tensor that a new Constant node holds. */
 export interface ConstantValue {
@@ -25,9 +26,16 @@ export interface KeptNode {
 	bodies?: ReadonlyMap<string, GraphEdit>;
 }
 
+/** An output that the graph did not have: a new tensor, or one that was between nodes. */
+export interface AddedOutput {
+	name: string;
+	dtype: OnnxDType;
+	/** Of its one dimension; absent: its shape is left open. */
+	size?: number;
+}
+
 export interface GraphEdit {
 	/** All nodes; those of the file that are missing here are gone. */
 	nodes: readonly (KeptNode | NewNode)[];
-	/** Float outputs to add, of one dimension. */
-	addedOutputs?: readonly { name: string; size: number }[];
+	addedOutputs?: readonly AddedOutput[];
 }

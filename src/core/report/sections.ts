@@ -1,5 +1,6 @@
 // The sections of a report, in the order in which every format shows them: the one place that knows them all.
 import type { ReportSection } from "./section.ts";
+import { bisectionSection } from "./sections/bisections.ts";
 import { buildSection } from "./sections/builds.ts";
 import { checkSection, methodSection } from "./sections/checks.ts";
 import { environmentSection } from "./sections/environment.ts";
@@ -33,6 +34,7 @@ export const reportSections: readonly ReportSection[] = [
 	coverageSection,
 	goldenChangeSection,
 	goldenSection,
+	bisectionSection,
 	probeSection,
 	buildSection,
 	findingSection,

@@ -1,7 +1,7 @@
 // Rewrites the nodes of an ONNX file; everything else, unknown fields included, stays byte for byte.
 import type { GraphEdit, KeptNode } from "../../core/onnx/graph-edit.ts";
 import { unreadable } from "./cursor.ts";
-import { bytesField, fieldHeader, floatVectorInfo, joinBytes, nodeMessage, textField } from "./write.ts";
+import { bytesField, fieldHeader, joinBytes, nodeMessage, textField, valueInfo } from "./write.ts";
 
 /** One field of a message: its number, all its bytes, and its payload where it is length-delimited. */
 interface Field {
@@ -30,7 +30,7 @@ function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit
 	const old = fields.flatMap(({ number, payload }) => (number === 1 && payload !== null ? [payload] : []));
 	const written = nodes.map((node) => bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)));
 	const others = fields.filter(({ number }) => number !== 1).map(({ whole }) => whole);
-	return joinBytes(...written, ...others, ...addedOutputs.map(({ name, size }) => bytesField(12, floatVectorInfo(name, size))));
+	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
 }
 
 /** NodeProto: input 1, output 2, attribute 5. */

@@ -1,5 +1,6 @@
 // Writes protobuf fields and the small messages of ONNX: each function gives the bytes of one field or message.
-import type { ConstantValue, NewNode } from "../../core/onnx/graph-edit.ts";
+import { codeOfElementType } from "../../core/onnx/element-type.ts";
+import type { AddedOutput, ConstantValue, NewNode } from "../../core/onnx/graph-edit.ts";
 
 const utf8 = new TextEncoder();
 
@@ -72,8 +73,9 @@ export function nodeMessage({ op, inputs, outputs, attributes = {} }: NewNode): 
 	);
 }
 
-/** ValueInfoProto of a float tensor of one dimension: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
-export function floatVectorInfo(name: string, size: number): Uint8Array {
-	const shape = bytesField(1, integerField(1, size));
-	return joinBytes(textField(1, name), bytesField(2, bytesField(1, joinBytes(integerField(1, 1), bytesField(2, shape)))));
+/** ValueInfoProto of a tensor: name 1, type 2; in it tensor_type 1: elem_type 1, shape 2; dim 1: dim_value 1. */
+export function valueInfo({ name, dtype, size }: AddedOutput): Uint8Array {
+	const shape = size === undefined ? [] : [bytesField(2, bytesField(1, integerField(1, size)))];
+	const tensor = joinBytes(integerField(1, codeOfElementType(dtype)), ...shape);
+	return joinBytes(textField(1, name), bytesField(2, bytesField(1, tensor)));
 }

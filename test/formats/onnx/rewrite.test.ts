@@ -56,7 +56,7 @@ it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a
 				]),
 			},
 		],
-		addedOutputs: [{ name: "k", size: 2 }],
+		addedOutputs: [{ name: "k", dtype: "float", size: 2 }],
 	});
 	const { nodes, outputs, subgraphs } = read(written).graph;
 	expect(nodes.map(({ op }) => op)).toEqual(["Constant", "If"]);

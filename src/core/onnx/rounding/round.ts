@@ -34,7 +34,7 @@ export function planRounding(model: OnnxModel, rule: RoundingRule): RoundingPlan
 	const rangeOutput = facts.freshName("trtgate_ranges");
 	const nodes = [...body.nodes, ...rangeNodes(work, rangeOutput)];
 	return {
-		edit: { nodes, addedOutputs: [{ name: rangeOutput, size: Math.max(1, work.watched.length) }] },
+		edit: { nodes, addedOutputs: [{ name: rangeOutput, dtype: "float", size: Math.max(1, work.watched.length) }] },
 		rangeOutput,
 		tensors: work.watched.map(({ tensor }) => tensor),
 	};

@@ -1,0 +1,94 @@
+// Finds the first tensor of a graph that strays from its reference: which tensors to look at next, and what their errors leave open.
+import type { BisectGraph } from "./graph.ts";
+
+/** Relative L2 to the reference. */
+export interface TensorErrors {
+	head: number;
+	/** Of the base's engine; null: there is none. */
+	base: number | null;
+}
+
+export interface Search {
+	/** It strays; what it is computed of is under suspicion. */
+	bad: string;
+	/** Tensors that were compared. */
+	errors: ReadonlyMap<string, TensorErrors>;
+	/** From which error on a tensor strays. */
+	allowed: number;
+}
+
+/** A base that is as far off did not get worse. */
+const growth = 2;
+
+export function strays({ head, base }: TensorErrors, allowed: number): boolean {
+	return !(head <= Math.max(allowed, growth * (base ?? 0)));
+}
+
+/** An output that is only a little too far off has smaller errors before it. */
+const shareOfOutput = 0.5;
+
+/** null: the output itself does not stray from the reference. */
+export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
+	const allowed = Math.min(limit, shareOfOutput * errors.head);
+	return errors.head > 0 && strays(errors, Number.isFinite(allowed) ? allowed : limit)
+		? { bad: output, errors: new Map([[output, errors]]), allowed: Number.isFinite(allowed) ? allowed : limit }
+		: null;
+}
+
+/** Nodes between the tensor that strays and those that do not, in the order of the graph. */
+export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Search): number[] {
+	const last = graph.writers.get(bad);
+	if (last === undefined) return [];
+	const found = new Set([last]);
+	for (const at of found) {
+		for (const name of graph.reads[at] ?? []) {
+			const known = errors.get(name);
+			const writer = graph.writers.get(name);
+			if (writer !== undefined && (known === undefined || strays(known, allowed))) found.add(writer);
+		}
+	}
+	return [...found].sort((a, b) => a - b);
+}
+
+/**
+ * The tensors to compare next, at most so many; none: the first that strays is found. First those that all paths to it lead
+ * through, because one of them that is right clears everything before it.
+ */
+export function nextTensors(graph: BisectGraph, search: Search, most: number): string[] {
+	const nodes = suspectNodes(graph, search);
+	const lastReader = new Map<string, number>();
+	for (const at of nodes) for (const name of graph.reads[at] ?? []) lastReader.set(name, at);
+	const [open, narrow]: [string[], string[]] = [[], []];
+	let reach = -1;
+	for (const at of nodes) {
+		const outputs = (graph.nodes[at]?.outputs ?? []).filter((name) => lastReader.has(name));
+		const fresh = outputs.filter((name) => name !== search.bad && graph.comparable.has(name) && !search.errors.has(name));
+		open.push(...fresh);
+		// What was written before, and is right, leads past no node.
+		const crosses = reach > at;
+		for (const name of outputs) reach = Math.max(reach, lastReader.get(name) ?? -1);
+		if (!crosses && outputs.length === 1) narrow.push(...fresh);
+	}
+	return spread(narrow.length > 0 ? narrow : open, most);
+}
+
+function spread(names: readonly string[], most: number): string[] {
+	if (names.length <= most) return [...names];
+	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
+}
+
+/** Of those that stray, the first in the order of the graph is next. */
+export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
+	const errors = new Map([...search.errors, ...found]);
+	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
+	const wrong = [...found].filter(([, own]) => strays(own, search.allowed)).map(([name]) => name);
+	const bad = wrong.reduce((first, name) => (place(name) < place(first) ? name : first), search.bad);
+	return { ...search, bad, errors };
+}
+
+/** The largest error among what the nodes read that is right. */
+export function errorBefore(graph: BisectGraph, search: Search): number {
+	const reads = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
+	const known = reads.flatMap((name) => search.errors.get(name) ?? []);
+	return known.filter((one) => !strays(one, search.allowed)).reduce((most, { head }) => Math.max(most, head), 0);
+}

@@ -1,0 +1,240 @@
+// Where an output does not match its golden: marks tensors between as outputs in both engines, and finds the first that strays.
+import { folderName } from "../core/config/identity.ts";
+import { ConfigError, ToolError } from "../core/errors.ts";
+import { describeAgreement, describeFound, describeHealed, describeUnfinished, type Finding } from "../core/golden/bisect/describe.ts";
+import { type BisectGraph, bisectGraph } from "../core/golden/bisect/graph.ts";
+import { beginSearch, nextTensors, type Search, settle, strays, type TensorErrors } from "../core/golden/bisect/search.ts";
+import { distanceBetween } from "../core/golden/probes/distance.ts";
+import type { Tensor } from "../core/golden/tensor/tensor.ts";
+import type { Bisection, GoldenVerdict } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
+import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { Clock, Files, Interrupt, ModelOnDisk, Progress, TensorReader } from "../ports/world.ts";
+import { type GoldenSet, readTensors } from "./load-goldens.ts";
+
+export interface BisectInput {
+	engines: readonly BuiltEngine[];
+	goldens: ReadonlyMap<string, GoldenSet>;
+	verdicts: readonly GoldenVerdict[];
+	outFolder: string;
+	threads: number;
+	/** For one run, and for one build. */
+	timeoutMs: number;
+	buildTimeoutMs: number;
+	/** For all searches together. */
+	budgetMs: number;
+}
+
+export interface BisectPorts {
+	backend: Pick<Backend, "build" | "infer">;
+	reference: Pick<Reference, "builds" | "run" | "mark">;
+	files: Files;
+	tensors: TensorReader;
+	progress: Progress;
+	clock: Pick<Clock, "now">;
+	interrupt: Interrupt;
+}
+
+/** Tensors that are marked at once: each costs memory and a fusion, fewer cost more builds. */
+const mostMarked = 8;
+const mostRounds = 16;
+
+export async function* bisect(input: BisectInput, ports: BisectPorts): AsyncGenerator<Bisection> {
+	const wrong = input.engines.flatMap((head) => wrongOutput(head, input));
+	if (wrong.length === 0) return;
+	ports.progress.stage("bisect", wrong.length);
+	const endMs = ports.clock.now() + input.budgetMs;
+	for (const one of wrong) {
+		const { model, engine, id } = one.head.spec;
+		ports.progress.item(id);
+		const work: Work = { ...one, input, ports, endMs, rounds: 0, compared: 0 };
+		const finding = await search(work).catch(refused);
+		yield {
+			model: model.name,
+			engine: engine.name,
+			case: one.caseId,
+			output: one.output,
+			rounds: work.rounds,
+			compared: work.compared,
+			...finding,
+		};
+	}
+	ports.progress.done("searched");
+}
+
+interface WrongOutput {
+	head: BuiltEngine;
+	base: BuiltEngine | null;
+	set: GoldenSet;
+	caseId: string;
+	output: string;
+}
+
+/** The first that the base does not get wrong too. */
+function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectInput): WrongOutput[] {
+	const { spec, arm, record, model } = head;
+	const set = goldens.get(spec.id);
+	if (arm !== "head" || set === undefined) return [];
+	const outputs = new Set(model.onnx.graph.outputs.map(({ name }) => name));
+	const own = verdicts.filter((one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set");
+	const failed = own.flatMap((one) =>
+		one.checks.filter(({ pass, existing }) => !pass && existing !== true).map(({ output }) => ({ caseId: one.case, output })),
+	);
+	const first = failed.find(({ output }) => outputs.has(output));
+	const base = record.sharedWithBase === true ? undefined : engines.find((other) => other.arm === "base" && other.spec.id === spec.id);
+	return first === undefined ? [] : [{ head, base: base ?? null, set, ...first }];
+}
+
+interface Work extends WrongOutput {
+	input: BisectInput;
+	ports: BisectPorts;
+	endMs: number;
+	rounds: number;
+	compared: number;
+}
+
+/** Nothing that a search meets ends the run. */
+function refused(error: unknown): Finding {
+	if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
+	return impossible(error.message);
+}
+
+function impossible(why: string): Finding {
+	return { state: "impossible", message: `The search ended without a node: ${why}` };
+}
+
+interface Round {
+	work: Work;
+	graph: BisectGraph;
+	/** What ONNX Runtime runs. */
+	reference: ModelOnDisk;
+	cases: readonly InferCase[];
+}
+
+async function search(work: Work): Promise<Finding> {
+	const { head, base, set, caseId, output } = work;
+	const reference = base !== null && base.model.sha256 !== head.model.sha256 ? base.model : head.model;
+	const golden = set.manifest.cases.find(({ id }) => id === caseId);
+	const cases = [{ id: caseId, inputs: await readTensors(golden?.inputs ?? {}, set.folder, work.ports) }];
+	const round: Round = { work, graph: bisectGraph(head.model.onnx, reference.onnx), reference, cases };
+	const first = await compareTensors(round, []);
+	if (typeof first === "string") return impossible(first);
+	const errors = first.get(output);
+	const { gates, precision } = head.spec.engine;
+	const begun = errors === undefined ? null : beginSearch(output, errors, gates.relativeL2[precision]);
+	return begun === null ? describeAgreement(output, reference === head.model) : narrow(round, begun);
+}
+
+async function narrow(round: Round, begun: Search): Promise<Finding> {
+	const { work, graph, reference } = round;
+	const { head, output, ports, endMs } = work;
+	let current = begun;
+	for (let next = nextTensors(graph, current, mostMarked); next.length > 0; next = nextTensors(graph, current, mostMarked)) {
+		const isOver = ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
+		if (isOver) return describeUnfinished({ search: current, graph }, "The time for the search (`explain.budget`) was over.");
+		const found = await compareTensors(round, next);
+		if (typeof found === "string") return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
+		const again = found.get(output);
+		if (again !== undefined && !strays(again, current.allowed)) return describeHealed({ search: current, graph }, next);
+		current = settle(graph, current, found);
+	}
+	const own = reference === head.model ? null : await distanceToOwn(round, current.bad);
+	return describeFound({ search: current, graph, head: head.model.onnx, reference: reference.onnx, own });
+}
+
+/** Of the marked tensors and of the output; a text says why there is nothing. */
+async function compareTensors(round: Round, marked: readonly string[]): Promise<Map<string, TensorErrors> | string> {
+	const { work, reference } = round;
+	if (marked.length > 0) work.rounds += 1;
+	work.compared += marked.length;
+	const expected = await referenceOutputs(round, reference, marked);
+	if (typeof expected === "string") return expected;
+	const got = await engineOutputs(round, work.head, marked);
+	if (typeof got === "string") return got;
+	// A base that fails with more outputs has no errors of its own.
+	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
+	return new Map(
+		[...marked, work.output].flatMap((name): [string, TensorErrors][] => {
+			const [right, own, other] = [expected[name], got[name], typeof before === "string" ? undefined : before[name]];
+			if (right === undefined || own === undefined) return [];
+			return [[name, { head: distanceBetween(right, own, null), base: other === undefined ? null : distanceBetween(right, other, null) }]];
+		}),
+	);
+}
+
+/** How far the head's engine is from its own model; null: unknown. */
+async function distanceToOwn(round: Round, name: string): Promise<number | null> {
+	const { head, output } = round.work;
+	const marked = name === output ? [] : [name];
+	const [right, own] = [await referenceOutputs(round, head.model, marked), await engineOutputs(round, head, marked)];
+	const [expected, got] = [right, own].map((outputs) => (typeof outputs === "string" ? undefined : outputs[name]));
+	return expected === undefined || got === undefined ? null : distanceBetween(expected, got, null);
+}
+
+type Outputs = Readonly<Record<string, Tensor>>;
+
+async function referenceOutputs(round: Round, model: ModelOnDisk, marked: readonly string[]): Promise<Outputs | string> {
+	const { work, cases } = round;
+	const { reference } = work.ports;
+	const [build] = await reference.builds();
+	const variant: ReferenceVariant = { flavour: build?.flavour ?? "wasm", level: "basic", threads: 1 };
+	const folder = folderOf(work, "reference");
+	const own = await markedModel(round, model, { marked, folder });
+	const { timeoutMs } = work.input;
+	return outputsOf(
+		await reference.run({ model: own, cases, variant, scratchFolder: folder, logPath: logOf(work, "reference"), timeoutMs }),
+	);
+}
+
+async function engineOutputs(round: Round, engine: BuiltEngine, marked: readonly string[]): Promise<Outputs | string> {
+	const { work, cases } = round;
+	const { backend, progress } = work.ports;
+	const { threads, timeoutMs } = work.input;
+	progress.detail(`round ${work.rounds}, ${engine.arm}`);
+	const built = marked.length === 0 ? engine : await buildMarked(round, engine, marked);
+	if (typeof built === "string") return built;
+	const scratchFolder = folderOf(work, `${engine.arm}-run`);
+	return outputsOf(await backend.infer({ engine: built, cases, scratchFolder, logPath: logOf(work, engine.arm), threads, timeoutMs }));
+}
+
+async function buildMarked(round: Round, engine: BuiltEngine, marked: readonly string[]): Promise<BuiltEngine | string> {
+	const { work } = round;
+	const { input, ports, endMs } = work;
+	const folder = folderOf(work, engine.arm);
+	const model = await markedModel(round, engine.model, { marked, folder });
+	const { spec, arm, assets } = engine;
+	const record = await ports.backend.build({
+		spec,
+		arm,
+		model,
+		...(assets === undefined ? {} : { assets }),
+		engineFolder: `${folder}/engine`,
+		cacheFolder: `${input.outFolder}/cache`,
+		logPath: logOf(work, `build-${arm}`),
+		timeoutMs: Math.max(1000, Math.min(input.buildTimeoutMs, endMs - ports.clock.now())),
+	});
+	if (record.state === "built" && record.enginePath !== undefined) return { ...engine, model, record, path: record.enginePath };
+	return `the ${arm}'s engine with ${counted(marked.length, "tensor")} marked as outputs was not built: ${record.failure?.title ?? record.state}`;
+}
+
+async function markedModel(
+	{ graph, work }: Round,
+	model: ModelOnDisk,
+	{ marked, folder }: { marked: readonly string[]; folder: string },
+): Promise<ModelOnDisk> {
+	if (marked.length === 0) return model;
+	const outputs = marked.map((name) => ({ name, dtype: graph.comparable.get(name) ?? ("float" as const) }));
+	return work.ports.reference.mark({ model, outputs, folder: `${folder}/model` });
+}
+
+function outputsOf(result: InferResult): Outputs | string {
+	if (result.state === "failed") return result.failure.message;
+	const [first] = result.cases;
+	return first?.state === "done" ? first.outputs : (first?.message ?? "nothing came back");
+}
+
+const folderOf = ({ input, head, rounds }: Work, what: string): string =>
+	`${input.outFolder}/scratch/bisect-${folderName(head.spec.id)}/${rounds}-${what}`;
+const logOf = ({ input, head, rounds }: Work, what: string): string =>
+	`${input.outFolder}/logs/bisect-${folderName(head.spec.id)}-${rounds}-${what}.log`;
