@@ -131,6 +131,11 @@ export interface ConfigFile {
 		ncu?: "never" | "on-regression" | "always";
 	};
 	probes?: ProbesFile;
+	explain?: {
+		/** When to search for the first tensor that strays where an output does not match its golden. */
+		bisect?: "off" | "nightly" | "on";
+		budget?: Duration;
+	};
 	/** Commands that compare an output by your own rule, by the name that goldens use. */
 	comparators?: {
 		[k: string]: CommandFile;

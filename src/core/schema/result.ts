@@ -23,6 +23,8 @@ export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
+/** accumulates: no single node. agrees: the output does not stray from ONNX Runtime. impossible: the message says why. */
+export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
 /** The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time. */
 export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
@@ -99,6 +101,8 @@ export interface Result {
 	goldenChanges?: GoldenChange[];
 	/** Results of the probes, which need no reference. */
 	probes?: ProbeResult[];
+	/** Where outputs that do not match their golden first stray from ONNX Runtime. */
+	bisections?: Bisection[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
 	errors: ErrorRecord[];
@@ -403,6 +407,28 @@ export interface ProbeResult {
 	base?: Numeric | null;
 	/** The output that is furthest apart. */
 	output?: string;
+	message: string;
+}
+/** The search for the first tensor of an engine of the head that strays from ONNX Runtime. */
+export interface Bisection {
+	part?: PartName;
+	model: string;
+	engine: string;
+	case: string;
+	/** The output that does not match its golden. */
+	output: string;
+	state: BisectionState;
+	/** The first ONNX node that strays. */
+	node?: string;
+	/** Its output. */
+	tensor?: string;
+	error?: Numeric;
+	before?: Numeric;
+	/** From which error on a tensor strays. */
+	allowed?: number;
+	rounds: number;
+	/** Tensors that were marked as outputs. */
+	compared: number;
 	message: string;
 }
 export interface WorkloadResult {
