@@ -20,7 +20,7 @@ function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"
 	};
 	switch (surface.path) {
 		case "plan/action.yml":
-			return {};
+			return value("announce") === "true" ? { "pull-requests": "write", checks: "write" } : {};
 		case "golden/action.yml":
 			return { contents: "write", "pull-requests": "write" };
 		case "report/action.yml":

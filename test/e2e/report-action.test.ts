@@ -145,6 +145,35 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 	expect(run.summary).toContain("Plan: 2 jobs");
 });
 
+it("plan/ shows that the jobs measure where it announces them, and report/ concludes that", async () => {
+	const place = await openPlace();
+	const { github, workspace, temp } = place;
+	await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\n");
+	github.addComment({
+		issue: 7,
+		body: `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${base} -->\nEarlier.\n`,
+		author: "github-actions[bot]",
+	});
+	const job = {
+		event: "pull_request" as const,
+		ref: "refs/pull/7/merge",
+		sha: "c".repeat(40),
+		workspace,
+		temp,
+		payload: pullPayload,
+		runId: 500,
+	};
+	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env: await github.environment(job), cwd: workspace });
+	expect(plan.exitCode, plan.stdout).toBe(0);
+	expect(github.state.checkRuns).toMatchObject([{ headSha: head, status: "in_progress", title: "waiting for 1 job" }]);
+	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("[d4e5f6a is being measured]")]);
+	addArtifact(place, 500, { name: "trtgate-all", archive: archiveOf(resultOf("l4")) });
+	await reportSameRun(place, { expected: plan.outputs["matrix"] ?? "" });
+	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "success" }]);
+	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.not.stringMatching(/Earlier|being measured/)]);
+	expect(github.state.violations).toEqual([]);
+});
+
 it("plan/ lets a pull request choose no machine that the base's config does not name", async () => {
 	const { github, temp } = await openPlace();
 	const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;

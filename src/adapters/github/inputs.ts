@@ -39,10 +39,13 @@ export interface PlanInputs {
 	name: string;
 	artifact: string;
 	token: string;
+	/** Whether to show that the jobs measure. */
+	announce: boolean;
 }
 
 export function readPlanInputs(): PlanInputs {
 	return {
+		announce: oneOf("announce", ["false", "true"]) === "true",
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
 		only: getInput("only"),

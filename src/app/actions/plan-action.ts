@@ -3,8 +3,8 @@ import { relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import { openHistory } from "../../adapters/git/history.ts";
 import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
-import { childEnvironment, type Environment } from "../../adapters/github/env.ts";
-import { readPlanInputs } from "../../adapters/github/inputs.ts";
+import { childEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
+import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { loadConfig } from "../../core/config/parse.ts";
@@ -13,34 +13,41 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
+import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import { missingCommit, unknownBase } from "../arms/find-base.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
+import { announce } from "../publish/under-way.ts";
 import { openTerminal } from "../terminal.ts";
 import { accessOf, readRunEvent, reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	try {
-		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd, terminal.environment);
+		const inputs = readPlanInputs();
+		const event = await readRunEvent(terminal.environment);
+		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd, inputs, event);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
 		for (const { name, runner, only } of jobs) log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
+		const run = readWorkflowRun();
+		if (!inputs.announce || run === null || event === undefined) return exitCodes.ok;
+		const shown = { ...inputs, comment: "one", checkRun: true, issue: "false", artifactEngines: false, cache: "false" } as const;
+		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, { run, event, inputs: shown });
 		return exitCodes.ok;
 	} catch (error) {
 		return reportError(error);
 	}
 }
 
-async function plan(cwd: string, environment: Environment): Promise<MatrixJob[]> {
-	const inputs = readPlanInputs();
+async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined): Promise<MatrixJob[]> {
 	const { config } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
 	const labels = parseLabels(inputs.runners);
-	const event = config.runners.length === 0 ? undefined : await readRunEvent(environment);
-	if (event !== undefined) refuseNewRunners(config, { labels, base: (await runnersOfBase(event, { cwd, ...inputs })) ?? config.runners });
+	if (event !== undefined && config.runners.length > 0)
+		refuseNewRunners(config, { labels, base: (await runnersOfBase(event, { cwd, ...inputs })) ?? config.runners });
 	return planMatrix({
 		config,
 		labels,

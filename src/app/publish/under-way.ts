@@ -37,6 +37,14 @@ export function showUnderWay(configPath: string, context: PublishContext, inner:
 	};
 }
 
+/** Shows it once; the report on the jobs concludes it. */
+export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
+	const { plan } = planPublish(configPath, context);
+	const codeHost = codeHostOf(context, pace);
+	if (codeHost === null) return;
+	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", { plan, codeHost })]);
+}
+
 /** For a run that ended without publishing. */
 export async function takeBack(configPath: string, context: PublishContext, why: string): Promise<void> {
 	const { plan } = planPublish(configPath, context);
