@@ -107,8 +107,13 @@ it.each<[string, readonly string[], Files, RegExp]>([
 });
 
 it("trtgate explain shows where the time of one engine goes", async () => {
-	const { stdout, exit } = await runCli(["explain", "head", "--gpu", "H200"], { cwd: engineFolders("slower-head") });
+	const cwd = engineFolders("slower-head");
+	const { stdout, exit } = await runCli(["explain", "head", "--gpu", "H200"], { cwd });
 	expect(exit).toBe(0);
 	expect(stdout).toMatch(/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/);
 	expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
+	const as = async (format: string) => (await runCli(["explain", "head", "--format", format], { cwd })).stdout;
+	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| <code>block1 \+ block1\.relu<\/code> \| fp16 \|/);
+	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code>.*<b>[\d.]+<\/b>/);
+	expect(JSON.parse(await as("json")).engines[0]).toMatchObject({ title: "head", summary: { layers: 15 } });
 });

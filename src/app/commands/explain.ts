@@ -2,11 +2,11 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { explainEngine } from "../../core/engine/alone.ts";
-import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import { engineText, type TitledDiff } from "../../core/report/engine-report.ts";
+import { engineJson, engineMarkdown, engineText, type TitledEngine } from "../../core/report/engine-alone.ts";
+import type { TitledDiff } from "../../core/report/engine-report.ts";
+import { renderEngineAlonePage } from "../../core/report/html/engine-page.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import { jsonText } from "../../core/text/escape.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
@@ -29,18 +29,22 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 		);
 		return exitCodes.ok;
 	}
-	if (format === "markdown" || format === "html") {
-		throw usageError(
-			`One engine alone is shown as text or JSON, not as ${format}.`,
-			"Leave --format out, or compare it with another by `trtgate diff`.",
-		);
-	}
+	const engines: TitledEngine[] = [];
 	for (const found of await findEngines(path, terminal.cwd, "head")) {
 		const alone = explainEngine(await readEngine(found), args.text("gpu") ?? null);
-		terminal.out(format === "json" ? jsonText(alone) : engineText(found.name === "" ? path : `${path}: ${found.name}`, alone));
+		engines.push({ title: found.name === "" ? path : `${path}: ${found.name}`, alone });
 	}
+	terminal.out(renderAlone[format as keyof typeof renderAlone](engines));
 	return exitCodes.ok;
 }
+
+/** `renderAs` has refused other formats. */
+const renderAlone = {
+	text: (engines: readonly TitledEngine[]) => engines.map(engineText).join("\n"),
+	markdown: (engines: readonly TitledEngine[]) => engines.map(engineMarkdown).join("\n"),
+	json: engineJson,
+	html: renderEngineAlonePage,
+};
 
 /** The result.json that a path names, or whose folder it names. */
 async function resultAt(path: string, cwd: string): Promise<string | null> {

@@ -48,7 +48,7 @@ function besides(layers: string, root: string, files: readonly string[]): FoundE
 		return name.startsWith(stem === "" ? "profile" : `${stem}.profile`) && /profile(?:[-.]?\d+)?\.json$/.test(name);
 	};
 	const models = near.filter((path) => path.endsWith(".onnx"));
-	const relative = join(folder.slice(root.length), stem).replace(/^\/|\/$/g, "");
+	const relative = join(folder.slice(root.length), stem).replace(/^\/|\/$|^\.$/g, "");
 	return {
 		name: relative.replace(/^layers\//, "").replace(/-(base|head)$/, ""),
 		layers,

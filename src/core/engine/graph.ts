@@ -66,14 +66,14 @@ function inOrder(groups: readonly GraphGroup[]): GraphGroup[] {
 type Edge = readonly [from: number, to: number, where: number];
 
 function edgesOf(groups: readonly GraphGroup[], engines: Engines): Edge[] {
-	const found = new Map<string, Edge>();
+	const found = new Map<number, Edge>();
 	for (const [arm, where] of [
 		["base", 1],
 		["head", 2],
 	] as const) {
 		const groupAt = new Map(groups.flatMap(({ component }, at) => component[arm].map(({ index }) => [index, at] as const)));
 		for (const [from, to] of armEdges(engines[arm], groupAt)) {
-			const key = `${from} ${to}`;
+			const key = from * groups.length + to;
 			found.set(key, [from, to, (found.get(key)?.[2] ?? 0) | where]);
 		}
 	}

@@ -120,18 +120,30 @@ export interface Neighbours {
 const maxReaders = 64;
 const maxWriters = 16;
 
-/** A tensor may be written in parts, as a concatenation is: all count that ran before its reader, else whoever writes it last. */
+const known = new WeakMap<readonly EngineLayer[], Neighbours>();
+
 export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
+	const found = known.get(layers) ?? findNeighbours(layers);
+	known.set(layers, found);
+	return found;
+}
+
+/** A tensor may be written in parts, as a concatenation is: all count that ran before its reader, else whoever writes it last. */
+function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	const last = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
 	const written = new Map<string, number[]>();
-	const sources = layers.map(({ inputs, outputs }, at) => {
-		const found = inputs.flatMap(({ name }) => written.get(name) ?? last.get(name) ?? []);
-		for (const { name } of outputs) written.set(name, [...(written.get(name) ?? []), at].slice(-maxWriters));
-		return [...new Set(found)].filter((one) => one !== at);
-	});
 	const readers: number[][] = layers.map(() => []);
-	for (const [at, own] of sources.entries())
+	const sources = layers.map(({ inputs, outputs }, at) => {
+		const own = new Set(inputs.flatMap(({ name }) => written.get(name) ?? last.get(name) ?? []));
+		own.delete(at);
 		for (const source of own) if ((readers[source]?.length ?? 0) < maxReaders) readers[source]?.push(at);
+		for (const { name } of outputs) {
+			const before = written.get(name);
+			if (before === undefined) written.set(name, [at]);
+			else if (before.push(at) > maxWriters) before.shift();
+		}
+		return [...own];
+	});
 	return { sources, readers };
 }
 

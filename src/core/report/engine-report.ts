@@ -1,6 +1,5 @@
 // Comparisons of engines as text, Markdown and JSON, each with its title.
 
-import type { EngineAlone } from "../engine/alone.ts";
 import type { EngineDiff, EngineRow, EngineSummary } from "../schema/result.ts";
 import { jsonText, quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
@@ -11,7 +10,6 @@ import {
 	headlineOf,
 	machineSentences,
 	mostRows,
-	partTexts,
 	repeatText,
 	rowSentence,
 	unchangedSentence,
@@ -19,7 +17,6 @@ import {
 	workTexts,
 } from "./engine-format.ts";
 import { flagsAsCode, plainPhrase } from "./highlight.ts";
-import { layerUnit } from "./layer-format.ts";
 import { phraseMarkdown } from "./markdown-parts.ts";
 
 export interface TitledDiff {
@@ -27,10 +24,10 @@ export interface TitledDiff {
 	diff: EngineDiff;
 }
 
-const plain = (text: string): string => plainPhrase(flagsAsCode(text));
-const markdown = (text: string): string => phraseMarkdown(flagsAsCode(text));
+export const plain = (text: string): string => plainPhrase(flagsAsCode(text));
+export const markdown = (text: string): string => phraseMarkdown(flagsAsCode(text));
 
-function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
+export function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
 	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);
 	const share = mapped === null ? "" : `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
 	return `${counted(layers, "layer")}, ${counted(kernels, "kernel")} (${types.join(", ")}), ${counted(reformats, "reformat")}${share}`;
@@ -103,29 +100,6 @@ export function diffMarkdown({ title, diff }: TitledDiff, next?: string): string
 		markdown(
 			`${unchangedSentence(diff, unit)}${hidden > 0 ? ` ${counted(hidden, "row")} more.` : ""}${next === undefined ? "" : ` Next: ${next}`}`,
 		),
-		"",
-	].join("\n");
-}
-
-const mostGroups = 20;
-
-export function engineText(title: string, { summary, groups, warnings }: EngineAlone): string {
-	const unit = layerUnit(groups[0]?.part.meanMs ?? 0);
-	const totalMs = summary.meanMs ?? 0;
-	const line = ({ label, part }: EngineAlone["groups"][number]): string => {
-		const time =
-			part.meanMs === null
-				? []
-				: [`${unit.format(part.meanMs)} ${unit.name} (${formatPercent(totalMs > 0 ? part.meanMs / totalMs : 0, { digits: 0 })})`];
-		return `  ${[...time, plain(quoted(label)), part.precision ?? "", ...partTexts(part)].filter((text) => text !== "").join("  ")}`;
-	};
-	return [
-		title,
-		`  ${summaryText(summary)}`,
-		...warnings.map((warning) => `  ! ${plain(warning)}`),
-		"",
-		...groups.slice(0, mostGroups).map(line),
-		...(groups.length > mostGroups ? [`  … and ${counted(groups.length - mostGroups, "group")} more; --format json has all.`] : []),
 		"",
 	].join("\n");
 }

@@ -1,12 +1,53 @@
-// A page of its own for comparisons of engines; nothing is loaded, and it can be sent by itself.
-import type { TitledDiff } from "../engine-report.ts";
-import { enginePart } from "./engine.ts";
-import { html, section } from "./markup.ts";
+// Pages of their own for comparisons of engines, and for one engine; nothing is loaded, and they can be sent by themselves.
+import { factsOfGroups, type TitledEngine } from "../engine-alone.ts";
+import { summaryText, type TitledDiff } from "../engine-report.ts";
+import { coded, enginePart } from "./engine.ts";
+import { type Column, html, moreText, type Piece, section, sortableTable } from "./markup.ts";
 import { pagePolicy } from "./report.ts";
 import { sortScript, styleSheet } from "./style.ts";
 
 export function renderEnginePage(diffs: readonly TitledDiff[]): string {
-	const parts = diffs.map(({ title, diff }, at) => section(title, enginePart(diff, title), `comparison-${at + 1}`));
+	return page(
+		"engines compared",
+		diffs.map(({ title, diff }) => ({ title, body: enginePart(diff, title) })),
+	);
+}
+
+export function renderEngineAlonePage(engines: readonly TitledEngine[]): string {
+	return page(
+		"where the time goes",
+		engines.map((engine) => ({ title: engine.title, body: alonePart(engine) })),
+	);
+}
+
+const mostRows = 1000;
+
+function alonePart({ title, alone }: TitledEngine): Piece {
+	const { unit, rows } = factsOfGroups(alone);
+	const longestMs = alone.groups.reduce((most, { part }) => Math.max(most, part.meanMs ?? 0), 0);
+	const timed = rows.map((row, at) => ({ ...row, ms: alone.groups[at]?.part.meanMs ?? null }));
+	const columns: Column<(typeof timed)[number]>[] = [
+		{ title: "ONNX nodes", heading: true, cell: ({ name }) => coded(name) },
+		{ title: `time, ${unit}`, numeric: true, cell: ({ time }) => html`<b>${time || "–"}</b>`, sortBy: ({ ms }) => ms },
+		{ title: "share", numeric: true, cell: ({ share }) => share || "–", sortBy: ({ ms }) => ms },
+		{
+			title: "",
+			cell: ({ ms }) =>
+				html`<svg class="gold" viewBox="0 0 170 12" aria-hidden="true"><rect class="own" width="${longestMs > 0 ? Math.round((170 * (ms ?? 0)) / longestMs) : 0}" height="12" rx="2"/></svg>`,
+			sortBy: ({ ms }) => ms,
+		},
+		{ title: "precision", cell: ({ precision }) => precision || "–" },
+		{ title: "bytes, operations, limit", wraps: true, cell: ({ work }) => work.join(" · ") },
+	];
+	return [
+		html`<p>${summaryText(alone.summary)}.</p>`,
+		alone.warnings.map((warning) => html`<p class="notice">${coded(warning)}</p>`),
+		sortableTable(`groups of ONNX nodes of ${title}`, columns, timed.slice(0, mostRows)),
+		moreText(timed.length - mostRows, "groups"),
+	];
+}
+
+function page(about: string, parts: readonly { title: string; body: Piece }[]): string {
 	return html`<!doctype html>
 <html lang="en">
 <head>
@@ -14,12 +55,12 @@ export function renderEnginePage(diffs: readonly TitledDiff[]): string {
 <meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>trtgate: engines compared</title>
+<title>trtgate: ${about}</title>
 <style>${{ markup: styleSheet }}</style>
 </head>
 <body>
 <main>
-${parts}</main>
+${parts.map(({ title, body }, at) => section(title, body, `engine-${at + 1}`))}</main>
 <script>${{ markup: sortScript }}</script>
 </body>
 </html>

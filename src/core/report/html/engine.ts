@@ -20,7 +20,7 @@ import { type Column, html, moreText, type Piece, phrase, sortableTable } from "
 
 const mostRows = 200;
 
-const coded = (text: string): Piece => phrase(flagsAsCode(text));
+export const coded = (text: string): Piece => phrase(flagsAsCode(text));
 
 /** `graph`: the changed neighbourhood alone, or all groups as well, folded. */
 export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: { graph?: "near" | "all" } = {}): Piece {
