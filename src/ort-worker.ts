@@ -27,8 +27,9 @@ async function replyTo(task: Task): Promise<Reply> {
 /** Whatever a job leaves behind in a larger process may be missing to the next one. */
 const mostBytes = 512 * 1024 * 1024;
 
-/** A case that failed may have broken the runtime for the next job. */
+/** A case that failed, or a defect, may have broken the runtime for the next job. */
 function mayStay(task: Task, reply: Reply): boolean {
+	if (reply.kind === "defects") return false;
 	const isClean = reply.kind === "infer" ? reply.cases.every(({ state }) => state === "done") : reply.kind !== "failed";
 	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
 }

@@ -68,7 +68,7 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 				temp,
 			};
 			const env = await github.environment({ ...job, ...more });
-			const given = { reason: "The head was retrained.", "time-limit": "1s", cases: "2", onnxruntime: "wasm", ...inputs };
+			const given = { reason: "The head was retrained.", "time-limit": "10m", cases: "2", onnxruntime: "wasm", ...inputs };
 			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
 			return { ...run, workspace };
 		},

@@ -19,7 +19,7 @@ it("golden record makes a case of each line of text, and records the stored ids 
 	writeFileSync(join(cwd, "in/s.txt"), "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n");
 	writeFileSync(join(cwd, "tok.json"), JSON.stringify(oracle.texts.tokenizers["word-piece"]));
 	writeFileSync(join(cwd, "how.json"), '{ "kind": "text", "tokenizer": "tok.json", "length": 8 }');
-	const record = ["record", "net.onnx", "--out", "golden", "--quiet", "--time-limit", "1s", "--author", "Ann"];
+	const record = ["record", "net.onnx", "--out", "golden", "--quiet", "--time-limit", "10m", "--author", "Ann"];
 	const run = await cli([...record, "--inputs", "in", "--preprocess", "how.json"], cwd);
 	expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Inputs: 3 real texts \(in\/\*\.txt\)\.\n/) });
 	const manifest: GoldenManifest = JSON.parse(readFileSync(join(cwd, "golden/golden.json"), "utf8"));

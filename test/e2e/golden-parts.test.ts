@@ -64,7 +64,7 @@ function writeAll(cwd: string, files: Readonly<Record<string, Uint8Array>>): voi
 	}
 }
 
-const quick = ["--time-limit", "20s", "--quiet"];
+const quick = ["--time-limit", "10m", "--quiet"];
 
 let cwd: string;
 let run: CliRun;

@@ -1,9 +1,9 @@
 // A recording that waits: usable once there are outputs, and the same command goes on after the time limit, Ctrl-C or kill -9.
-import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
-import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
+import { readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
 const command = ["golden", "record", segmenter, "--out", "golden", "--cases", "2", "--author", "Ann"];
@@ -60,19 +60,19 @@ it("golden record writes a usable golden when its time is over, and the same com
 
 it("golden record after init needs no folder and names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
-	copyFileSync(segmenter, join(cwd, "segmenter.onnx"));
-	await runCli(["init", "segmenter.onnx", "--quiet"], { cwd });
-	const argv = ["golden", "record", "--model", "segmenter", "--cases", "2", "--time-limit", "10ms", "--quiet"];
+	writeProject(cwd, { "net.onnx": "fixture:model.onnx" });
+	await runCli(["init", "net.onnx", "--quiet"], { cwd });
+	const argv = ["golden", "record", "--model", "net", "--cases", "2", "--time-limit", "10ms", "--quiet"];
 	const recorded = await runCli(argv, { cwd });
 	expect(recorded, recorded.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("trtgate.yml names it now.") });
 	const path = join(cwd, "trtgate.yml");
 	const config = readFileSync(path, "utf8");
-	expect(config).toContain("\n    golden: golden/segmenter/golden.json\n");
+	expect(config).toContain("\n    golden: golden/net/golden.json\n");
 	writeFileSync(path, untimed(config.replace("    onnx:", "    golden-notice: { fp32: 0.5 }\n    onnx:")));
 	await runCli(["run", "--backend", "onnxruntime", "--out", "out"], { cwd });
 	const { gates } = readResult(join(cwd, "out"));
 	expect(gates.filter(({ status, gate }) => gate === "golden" && status === "warn")).toEqual([
-		expect.objectContaining({ model: "segmenter", message: expect.stringContaining("it is unknown which defects it notices") }),
+		expect.objectContaining({ model: "net", message: expect.stringContaining("it is unknown which defects it notices") }),
 	]);
 	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
 	expect(again, again.stderr).toMatchObject({ exit: 0 });

@@ -1,5 +1,5 @@
-// Tries defects in a worker process of its own, on a copy of the model; a worker that dies is started again behind the defect that
-// it died of.
+// Tries defects on a copy of the model, in a worker process that takes no other job afterwards; a worker that dies is started again
+// behind the defect that it died of.
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
@@ -10,6 +10,7 @@ import { refusedRun } from "./measure.ts";
 import { type Copy, copyModel } from "./model-copy.ts";
 import { parseDefectLine, type TensorPlace } from "./protocol.ts";
 import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";
+import { drawsRandomly } from "./worker-hosts.ts";
 import { runWorker, type TaskOf } from "./worker-process.ts";
 
 export function tryDefects(job: DefectJob, context: ReferenceContext): Promise<DefectResult> {
@@ -38,6 +39,7 @@ async function workThrough(work: Work, context: ReferenceContext): Promise<Defec
 		const limits = {
 			logPath: work.logPath,
 			timeoutMs: Math.max(1, work.timeoutMs - (performance.now() - started)),
+			isAlone: drawsRandomly(work.model.onnx),
 			onLine: (line: string) => {
 				const found = parseDefectLine(line);
 				if (found === null) return;

@@ -47,7 +47,7 @@ export async function runWorker<K extends Task["kind"]>(
 	});
 	try {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
-		const isHosted = task.flavour === "wasm" && (task.kind === "build" || task.kind === "infer") && limits.isAlone !== true;
+		const isHosted = task.flavour === "wasm" && task.kind !== "measure" && limits.isAlone !== true;
 		const stays = isHosted ? { stays: true } : {};
 		await writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })).catch((error: unknown) => {
 			throw classifyWriteError(error, jobPath);

@@ -45,6 +45,13 @@ it.each([
 	expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
 });
 
+it("a worker that does not do its work is reported where it ends well without an answer", async () => {
+	const silent = testBackend({ workerPath: "/dev/null" });
+	const failure = { code: "tool-output", message: expect.stringContaining("left no result that can be read") };
+	expect(await silent.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure });
+	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
+});
+
 it("a worker that does not do its work is missing where node is", async () => {
 	const backend = testBackend({ nodePath: "/no/node" });
 	expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
@@ -66,7 +73,7 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 	},
 );
 
-it.each(["few-samples", "nan-samples", "other-job"])("a worker that does not do its work is rejected: %s", async (lie) => {
+it.each(["few-samples", "lost-samples", "nan-samples", "other-job"])("a worker that does not do its work is rejected: %s", async (lie) => {
 	const liar = { ...engine, path: `/x/${lie}.onnx` };
 	const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
 	expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });

@@ -18,6 +18,7 @@ const replies = {
 		writeFileSync(job.samplesPath, new Uint8Array(16));
 		return { kind: "measure", iterations: 3, peakMemoryBytes: null };
 	},
+	"lost-samples": () => ({ kind: "measure", iterations: 100, peakMemoryBytes: null }),
 	"nan-samples": () => {
 		writeFileSync(job.samplesPath, new Uint8Array(8).fill(255));
 		return { kind: "measure", iterations: 1, peakMemoryBytes: null };
