@@ -113,7 +113,7 @@ it("trtgate explain shows where the time of one engine goes", async () => {
 	expect(stdout).toMatch(/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/);
 	expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
 	const as = async (format: string) => (await runCli(["explain", "head", "--format", format], { cwd })).stdout;
-	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| <code>block1 \+ block1\.relu<\/code> \| fp16 \|/);
+	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| `block1 \+ block1\.relu` \| fp16 \|/);
 	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code>.*<b>[\d.]+<\/b>/);
 	expect(JSON.parse(await as("json")).engines[0]).toMatchObject({ title: "head", summary: { layers: 15 } });
 });
