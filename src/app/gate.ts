@@ -3,13 +3,12 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { lockFolder } from "../adapters/files/store.ts";
-import type { GitAccess } from "../adapters/git/run-git.ts";
+import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
 import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { HistoryRow } from "../core/schema/history.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Repository } from "../ports/code-host.ts";
@@ -19,7 +18,8 @@ import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
 import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
-import { type HistoryWatch, historyWatch, isKept, pinRows } from "./history/history-watch.ts";
+import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
+import { concludeNight, type Night } from "./history/night.ts";
 import { openRunStore } from "./history/open-store.ts";
 import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
@@ -120,13 +120,21 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		}
 		const watching = await watchHistory(opening, composition);
 		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
-		const result = watching === null ? ran : await watching.keep(ran, await measurePins(ran, opening, watching));
+		const result = watching === null ? ran : await concludeNight(ran, nightOf(opening, watching, composition));
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
 	} finally {
 		await rm(join(outFolder, "scratch"), { recursive: true, force: true });
 		await opened.close();
 	}
+}
+
+function nightOf({ options, config, home, outFolder }: Opening, watching: HistoryWatch, { processes }: Composition): Night {
+	const run: Night["run"] = async (side) => {
+		const done = await gate({ ...options, ...side });
+		return done.state === "ran" ? done.result : null;
+	};
+	return { config, outFolder, watching, run, git: gitIn(home, processes, options.access) };
 }
 
 /** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
@@ -140,39 +148,6 @@ async function watchHistory(
 		outFolder,
 		files: ports.files,
 	});
-}
-
-/** So many times the pairs of a night: the error of a link stays in the chain. */
-const linkTimes = 3;
-
-/**
- * With a pin as the base: the old pin against the new one where it moved, so that levels chain, and the pin against itself on one
- * workload, whose alarms are false by construction. Each is a run of its own in the same job.
- */
-async function measurePins(ran: Result, { options, config, outFolder }: Opening, watching: HistoryWatch): Promise<HistoryRow[]> {
-	const pin = ran.arms.base?.commit;
-	if (config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
-	const measure = async (kind: "link" | "control", base: string, adapt: (config: Config) => Config): Promise<HistoryRow[]> => {
-		const quiet = (own: Config): Config =>
-			adapt({ ...own, history: undefined, profile: { nsys: "never", ncu: "never" }, measure: { ...own.measure, soakMs: 0 } });
-		const done = await gate({ ...options, base, head: pin, out: join(outFolder, kind), adapt: quiet });
-		return done.state === "ran" ? pinRows(done.result, kind) : [];
-	};
-	const old = await watching.oldPin(ran).catch(() => null);
-	const links =
-		old === null
-			? []
-			: await measure("link", old, (own) => ({ ...own, measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] } }));
-	const itself = { unchangedModels: "verify", identicalEngines: "measure" } as const;
-	return [...links, ...(await measure("control", pin, (own) => ({ ...oneWorkload(own), measure: { ...own.measure, ...itself } })))];
-}
-
-function oneWorkload(config: Config): Config {
-	const [model] = config.models.filter(({ engines }) => engines.some(({ workloads }) => workloads.length > 0));
-	const engine = model?.engines.find(({ workloads }) => workloads.length > 0);
-	return model === undefined || engine === undefined
-		? config
-		: { ...config, models: [{ ...model, engines: [{ ...engine, workloads: engine.workloads.slice(0, 1) }] }] };
 }
 
 async function readConfig(options: GateOptions): Promise<ReadConfig> {

@@ -1,10 +1,12 @@
 // `baseline: { from: pin }` on a real repository: the last release is the reference, and where it moves, old and new are measured together.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../src/core/schema/history.ts";
 import { git } from "../support/git-history.ts";
-import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { buildRatio, hash, short } from "../support/history-records.ts";
+import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 function recordsIn(folder: string): HistoryRecord[] {
@@ -55,4 +57,41 @@ it("a pin is the last release; the pin against itself is the control, and a new 
 	expect(link?.ratio?.ppm).toBeGreaterThan(30_000);
 	expect([link?.base.model, link?.head.model]).toEqual([before?.rows[0]?.base.model, engine?.base.model]);
 	expect(control?.base.plan).toBe(control?.head.plan);
+});
+
+it("a change between two nights with several commits between is found by bisection, within its builds", async () => {
+	const top = temporaryFolder();
+	const [folder, kept] = [join(top, "project"), join(top, "kept")];
+	const { "trtgate.yml": text, "model.onnx": model = "" } = comparisonFiles("slower-head", "base");
+	const { "model.onnx": wider = "" } = comparisonFiles("slower-head", "head");
+	const config = String(text)
+		.replace(/^ {4}golden:.*\n/m, "")
+		.replace("pairs: [5, 8]", "pairs: [5]");
+	writeProject(folder, {
+		"trtgate.yml": `${config}baseline: { from: pin }\nhistory: { folder: ${kept}, when: always, bisect: { builds: 2 } }\n`,
+		"model.onnx": model,
+		".gitignore": "trtgate-out\n",
+	});
+	const run = () => runCli(["run"], { cwd: folder, env: { PATH: installReplay(top, { comparison: "slower-head" }) } });
+	git(folder, "init", "--quiet");
+	commit(folder, "v1.0.0");
+	const good = commit(folder, "night");
+	// The replay measures the wider net as 4 % slower whatever it is built from; the record of this night becomes those of earlier, level ones.
+	expect(await run()).toMatchObject({ exit: 0 });
+	const [record] = recordsIn(kept);
+	if (record === undefined) throw new Error("no record");
+	rmSync(kept, { recursive: true });
+	const nights = Array.from({ length: 24 }, (_, night): HistoryRecord => {
+		const row = { ...record.rows[0]!, ratio: buildRatio(200 * (night % 3)) };
+		return { ...record, at: new Date(Date.UTC(2026, 0, 1 + night)).toISOString(), source: short(`${night}`), commit: good, rows: [row] };
+	});
+	const files = nights.map((night) => fileOf(night, hash));
+	writeProject(kept, Object.fromEntries(files.map(({ path, text: content }) => [path, content])));
+	for (const name of ["first", "second"]) commit(folder, name);
+	writeProject(folder, { "model.onnx": wider });
+	const bad = commit(folder, "change");
+	commit(folder, "after");
+	const { stdout } = await run();
+	const trend = readResult(join(folder, "trtgate-out")).gates.find(({ gate }) => gate === "trend");
+	expect(trend?.message, stdout).toContain(`Bisection by 2 more builds: it began with ${bad.slice(0, 12)}.`);
 });

@@ -17,6 +17,8 @@ export interface History {
 	/** The best common ancestor; null where there is none. */
 	mergeBase(left: string, right: string): Promise<string | null>;
 	isAncestor(commit: string, of: string): Promise<boolean>;
+	/** The commits after one, up to and with another that descends from it, along first parents, oldest first; none where it does not. */
+	between(after: string, upTo: string): Promise<string[]>;
 	tags(): Promise<Tag[]>;
 	/** The first of the candidates that `head` descends from, and that is not `head` itself. */
 	nearestTag(candidates: Candidates, head: string): Promise<FoundTag | null>;
@@ -49,6 +51,10 @@ export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: bo
 		find: (ref) => find(ref, walk),
 		mergeBase: (left, right) => mergeBase(left, right, walk),
 		isAncestor: (commit, of) => isAncestor(commit, of, walk),
+		between: async (after, upTo) =>
+			(await isAncestor(after, upTo, walk))
+				? parseHashes((await git(["rev-list", "--first-parent", "--reverse", `${after}..${upTo}`])).stdout)
+				: [],
 		tags: () => tags(walk),
 		nearestTag: (candidates, head) =>
 			candidates.order === "version" ? nearestVersion(candidates.tags, head, walk) : nearestByDate(candidates.tags, head, walk),

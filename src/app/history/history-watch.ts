@@ -5,6 +5,7 @@ import { readWorkflowRun } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/error-record.ts";
 import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
+import { type Doubt, doubtOf } from "../../core/history/bisect.ts";
 import { fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
 import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
@@ -40,9 +41,12 @@ export interface HistoryWatch {
 	oldPin(result: Result): Promise<string | null>;
 	/** Adds the record with these rows beside its own, and the gates of what the history shows with it. */
 	keep(result: Result, rows?: readonly HistoryRow[]): Promise<Result>;
+	/** A change that the kept run decided, whose commit is not known yet. */
+	doubt(): Doubt | null;
 }
 
 export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch {
+	let doubt: Doubt | null = null;
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
 		read ??= store.read();
@@ -53,6 +57,7 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 		return { series: readSeries(history.tables), skipped: history.skipped };
 	};
 	return {
+		doubt: () => doubt,
 		suspects: (result) =>
 			seriesWith(filesOf(result)).then(
 				({ series }) => dueForFreshPairs(series),
@@ -79,6 +84,7 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 				await store.add(added);
 				const { series, skipped } = await seriesWith(added);
 				const findings = findAlarms(series);
+				doubt = doubtOf(findings, series);
 				const gates = [...result.gates, ...judgeTrend(findings, series)];
 				const notes = [
 					...result.notes,
