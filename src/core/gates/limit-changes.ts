@@ -1,7 +1,9 @@
 // The gate of requirements that the head's config weakens: a change cannot relax its own limits unnoticed.
+
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
 import { engineRequirements, fileRequirements, modelRequirements, type Requirement, workloadRequirements } from "../config/requirements.ts";
 import { locate } from "../config/source.ts";
+import { groupBy } from "../group.ts";
 import type { GateResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
@@ -28,11 +30,7 @@ interface WeakerRequirement extends Pick<Sides, "limitChange" | "subject"> {
 
 /** Only what both configs have is compared: the head may add things, and the coverage gate reports what it drops. */
 export function judgeLimitChanges(base: Config, head: Config): GateResult[] {
-	const groups = new Map<string, WeakerRequirement[]>();
-	for (const weaker of sidesOf(base, head).flatMap(findWeaker)) {
-		const key = `${weaker.limitChange} ${weaker.says}`;
-		groups.set(key, [...(groups.get(key) ?? []), weaker]);
-	}
+	const groups = groupBy(sidesOf(base, head).flatMap(findWeaker), ({ limitChange, says }) => `${limitChange} ${says}`);
 	return [...groups.values()].flatMap((group) => resultOf(group, head));
 }
 

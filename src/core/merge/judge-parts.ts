@@ -1,5 +1,6 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
 
+import { groupBy } from "../group.ts";
 import type { ArmSource, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import type { JudgedPart, MergeOptions, PartInput } from "./parts.ts";
@@ -23,9 +24,7 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 }
 
 function onePerName(parts: readonly PartInput[]): JudgedPart[] {
-	const byName = new Map<string, PartInput[]>();
-	for (const part of parts) byName.set(part.name, [...(byName.get(part.name) ?? []), part]);
-	return [...byName.values()].flatMap(([first, ...others]) => {
+	return [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
 		if (first === undefined) return [];
 		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results came under this name, and only one may be.`)];
 	});

@@ -1,4 +1,5 @@
 // Finds the parts among a run's artifacts by their names: the latest try of each, and two of one try are two results.
+import { groupBy } from "../group.ts";
 
 export interface NamedArtifact {
 	id: number;
@@ -32,14 +33,10 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
 	options: PickOptions,
 ): PickedPart<Artifact>[] {
-	const byName = new Map<string, Candidate<Artifact>[]>();
 	// One try cannot take a name twice, so the same name again is a later try's.
 	const newest = new Map([...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]));
-	for (const artifact of newest.values()) {
-		const candidate = candidateOf(artifact, options);
-		if (candidate !== null) byName.set(candidate.name, [...(byName.get(candidate.name) ?? []), candidate]);
-	}
-	return [...byName.values()].flatMap(latest);
+	const candidates = [...newest.values()].flatMap((artifact) => candidateOf(artifact, options) ?? []);
+	return [...groupBy(candidates, ({ name }) => name).values()].flatMap(latest);
 }
 
 function candidateOf<Artifact extends NamedArtifact>(artifact: Artifact, { prefix, expected }: PickOptions): Candidate<Artifact> | null {

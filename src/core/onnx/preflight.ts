@@ -1,4 +1,5 @@
 // Finds what can be known of a model before any engine is built, from its file alone.
+import { groupBy } from "../group.ts";
 import type { Finding } from "../schema/result.ts";
 import { cycles, graphOutputs, names } from "./findings/graph.ts";
 import { dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
@@ -52,13 +53,7 @@ export function preflight(model: InspectedModel, context: PreflightContext): Fin
 }
 
 function bounded(found: readonly Finding[]): Finding[] {
-	const groups = new Map<string, Finding[]>();
-	for (const finding of found) {
-		const key = `${finding.code} ${finding.severity}`;
-		const group = groups.get(key) ?? [];
-		group.push(finding);
-		groups.set(key, group);
-	}
+	const groups = groupBy(found, ({ code, severity }) => `${code} ${severity}`);
 	return [...groups.values()].flatMap((group) => {
 		const [first] = group;
 		if (first === undefined || group.length <= maxPerCode) return group;

@@ -1,4 +1,5 @@
 // Raw tensor files of --dumpRawBindingsToFile: their names, sizes and the log lines that map tensors to files.
+import { groupBy } from "../../core/group.ts";
 import type { DType } from "../../core/schema/golden.ts";
 
 export interface DumpedTensor {
@@ -45,12 +46,7 @@ export function sanitiseTensorName(name: string): string {
 
 /** Groups of names that would share one file. */
 export function clashingDumpNames(names: readonly string[]): string[][] {
-	const groups = new Map<string, string[]>();
-	for (const name of names) {
-		const key = sanitiseTensorName(name);
-		groups.set(key, [...(groups.get(key) ?? []), name]);
-	}
-	return [...groups.values()].filter((group) => group.length > 1);
+	return [...groupBy(names, sanitiseTensorName).values()].filter((group) => group.length > 1);
 }
 
 /** Size of the whole tensor; null if the shape is not fixed or the type is unknown. */

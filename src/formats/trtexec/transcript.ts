@@ -95,15 +95,6 @@ export function createLineReader(onLine: (line: LogLine) => void): LineReader {
 	};
 }
 
-/** A whole log or transcript, for tests and small logs. */
-export function parseLog(text: string): LogLine[] {
-	const lines: LogLine[] = [];
-	const reader = createLineReader((line) => lines.push(line));
-	reader.push(new TextEncoder().encode(text));
-	reader.end();
-	return lines;
-}
-
 // Reads meta.json of a recorded run: its command, how it ended and which files it wrote.
 
 export interface WrittenFile {

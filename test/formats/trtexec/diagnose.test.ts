@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { diagnose, type Evidence } from "../../../src/formats/trtexec/diagnose.ts";
 import { diagnosisCodes } from "../../../src/formats/trtexec/failures/catalogue.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import { parseLog } from "../../../src/formats/trtexec/transcript.ts";
 import { diagnoseHonestly } from "../../../src/formats/trtexec/unverified.ts";
-import { recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
+import { parseLog, recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
 import { recordedDiagnoses } from "./recorded-diagnoses.ts";
 
 describe("recorded runs", () => {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
-import { type LogLine, parseLog, parseRecordingMeta } from "../../../src/formats/trtexec/transcript.ts";
+import { createLineReader, type LogLine, parseRecordingMeta } from "../../../src/formats/trtexec/transcript.ts";
 
 const root = new URL("../../fixtures/trtexec/", import.meta.url);
 
@@ -15,6 +15,15 @@ export function recordedCases(version: string): string[] {
 export function recordedText(name: string): string {
 	const file = new URL(`${name}/transcript.jsonl.gz`, root);
 	return existsSync(file) ? gunzipSync(readFileSync(file)).toString("utf8") : "";
+}
+
+/** A whole log or transcript. */
+export function parseLog(text: string): LogLine[] {
+	const lines: LogLine[] = [];
+	const reader = createLineReader((line) => lines.push(line));
+	reader.push(new TextEncoder().encode(text));
+	reader.end();
+	return lines;
 }
 
 export function recordedLines(name: string): LogLine[] {

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { createLogScan } from "../../../src/formats/trtexec/log-scan.ts";
-import { createLineReader, type LogLine, longestLineChars, parseLog } from "../../../src/formats/trtexec/transcript.ts";
-import { recordedText } from "./recorded.ts";
+import { createLineReader, type LogLine, longestLineChars } from "../../../src/formats/trtexec/transcript.ts";
+import { parseLog, recordedText } from "./recorded.ts";
 
 function read(chunks: readonly Uint8Array[]): LogLine[] {
 	const lines: LogLine[] = [];

@@ -1,8 +1,7 @@
 // The same runs with other names, without streams, and with stderr behind stdout: the diagnosis must not hang on any of that.
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
-import { parseLog } from "../../../src/formats/trtexec/transcript.ts";
-import { recordedCases, recordedEvidence, recordedLines, recordedVersions } from "./recorded.ts";
+import { parseLog, recordedCases, recordedEvidence, recordedLines, recordedVersions } from "./recorded.ts";
 import { recordedDiagnoses } from "./recorded-diagnoses.ts";
 
 const names: readonly (readonly [from: string, to: string])[] = [

@@ -1,7 +1,7 @@
 // Detections of one image, read from the outputs that hold them.
 import type { Detections } from "../../schema/golden.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, float64Reader, forEachChunk } from "../tensor/values.ts";
+import { valuesOf } from "../tensor/values.ts";
 
 export interface Detection {
 	/** Two corners. */
@@ -65,15 +65,6 @@ function columnsOf(outputs: ReadonlyMap<string, Tensor>, spec: Detections, boxes
 	};
 	const [scores, classes] = [read(spec.scores), read(spec.classes)];
 	return { ...(scores ? { scores } : {}), ...(classes ? { classes } : {}) };
-}
-
-function valuesOf(tensor: Tensor): Float64Array {
-	const elements = elementCount(tensor.shape);
-	const values = new Float64Array(elements);
-	const read = float64Reader(tensor);
-	if (elements <= chunkElements) values.set(read(0, elements));
-	else forEachChunk(elements, (start, count) => values.set(read(start, count), start));
-	return values;
 }
 
 function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | string {

@@ -3,8 +3,8 @@
 import type { GoldenCase } from "../../schema/golden.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
-import { elementBytes, elementCount, isFloating, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { elementBytes, isFloating, type Tensor, tensorBytes } from "../tensor/tensor.ts";
+import { pairChunks } from "../tensor/values.ts";
 import type { Comparator } from "./comparators.ts";
 
 interface Sides {
@@ -23,12 +23,9 @@ export function coveredSides(whole: Sides, { slice, floor }: Pick<Comparator, "s
 /** A copy only where something is below the floor. */
 function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 	const bytes = elementBytes[got.dtype];
-	const [readExpected, readGot] = [float64Reader(expected), float64Reader(got)];
 	let data: Uint8Array | null = null;
-	forEachChunk(elementCount(got.shape), (start, count) => {
-		const left = readExpected(start, count);
-		const right = readGot(start, count);
-		for (let i = 0; i < count; i += 1) {
+	for (const { start, expected: left, got: right } of pairChunks({ expected, got })) {
+		for (let i = 0; i < left.length; i += 1) {
 			const wanted = left[i] as number;
 			const found = right[i] as number;
 			if (wanted === found || !(Math.abs(wanted) < floor && Math.abs(found) < floor)) continue;
@@ -36,7 +33,7 @@ function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 			const at = (start + i) * bytes;
 			for (let byte = at; byte < at + bytes; byte += 1) data[byte] = expected.data[byte] as number;
 		}
-	});
+	}
 	return data === null ? got : { ...got, data };
 }
 

@@ -1,6 +1,6 @@
 // One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
 import { elementBytes, elementCount, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
+import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
 import { addNarrow, addSame, addWide, sameBytes, slot, stateLength, type WideChunk } from "./kernels.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
@@ -169,14 +169,13 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 
 /** Of the finite values, by size. */
 export function largestFinite(tensor: Tensor): number {
-	const read = float64Reader(tensor);
 	let largest = 0;
-	forEachChunk(elementCount(tensor.shape), (start, count) => {
-		for (const value of read(start, count)) {
+	for (const { values } of valueChunks(tensor)) {
+		for (const value of values) {
 			const size = Math.abs(value);
 			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
 		}
-	});
+	}
 	return largest;
 }
 

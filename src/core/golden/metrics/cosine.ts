@@ -1,7 +1,6 @@
 // Cosine similarity of an output.
 import type { Pair } from "../compare/difference.ts";
-import { elementCount } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { pairChunks } from "../tensor/values.ts";
 import type { Measured } from "./measured.ts";
 
 /**
@@ -67,15 +66,11 @@ function sizeOf(peak: number): number {
 }
 
 function forEachPair(pair: Pair, visit: (expected: number, got: number) => void): void {
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
-	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const expected = readExpected(start, count);
-		const got = readGot(start, count);
-		for (let i = 0; i < count; i += 1) {
+	for (const { expected, got } of pairChunks(pair)) {
+		for (let i = 0; i < expected.length; i += 1) {
 			const a = expected[i] as number;
 			const b = got[i] as number;
 			if (Number.isFinite(a) && Number.isFinite(b)) visit(a, b);
 		}
-	});
+	}
 }

@@ -2,7 +2,7 @@
 import { normRatio, type Pair, wideReader } from "../compare/difference.ts";
 import { isPacked, nibbleAt } from "../tensor/small-numbers.ts";
 import { elementBytes, elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, float64Reader, forEachChunk } from "../tensor/values.ts";
+import { chunkElements, forEachChunk, pairChunks } from "../tensor/values.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
 /**
@@ -112,21 +112,17 @@ export function ulpDistance(pair: Pair): Measured {
 	const difference = pair.difference();
 	if (!isFloating(pair.expected.dtype)) return { value: difference.maxAbs, elements: difference.elements, worstAt: difference.maxAbsAt };
 	const distance = distanceOf(pair.expected, pair.got);
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
 	let value = 0;
 	let worstAt = difference.elements === 0 ? -1 : difference.maxAbsAt;
-	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const expected = readExpected(start, count);
-		const got = readGot(start, count);
-		for (let i = 0; i < count; i += 1) {
+	for (const { start, expected, got } of pairChunks(pair)) {
+		for (let i = 0; i < expected.length; i += 1) {
 			if (expected[i] === got[i] || !Number.isFinite((expected[i] as number) + (got[i] as number) * 0)) continue;
 			const here = distance(start + i);
 			if (here <= value) continue;
 			value = here;
 			worstAt = start + i;
 		}
-	});
+	}
 	return { value, elements: difference.elements, worstAt };
 }
 

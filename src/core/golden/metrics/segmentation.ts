@@ -1,8 +1,8 @@
 // How far two segmentations agree: mean intersection over union, Dice, and the share of pixels that differ.
 import type { Pair } from "../compare/difference.ts";
 import { forEachRow } from "../tensor/rows.ts";
-import { elementCount, isFloating } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { isFloating } from "../tensor/tensor.ts";
+import { pairChunks } from "../tensor/values.ts";
 import { argMax } from "./classification.ts";
 import type { Measured, MetricOptions } from "./measured.ts";
 
@@ -112,17 +112,13 @@ export function tallyClasses(pair: Pair, options: MetricOptions, tally: ClassTal
 		});
 		return tally;
 	}
-	const readExpected = float64Reader(pair.expected);
-	const readGot = float64Reader(pair.got);
 	const classOf = threshold === null ? (value: number) => value : (value: number) => (value > threshold ? 1 : 0);
-	forEachChunk(elementCount(pair.expected.shape), (start, count) => {
-		const expected = readExpected(start, count);
-		const got = readGot(start, count);
-		for (let i = 0; i < count; i += 1) {
+	for (const { start, expected, got } of pairChunks(pair)) {
+		for (let i = 0; i < expected.length; i += 1) {
 			const wanted = classOf(expected[i] as number);
 			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: classOf(got[i] as number), flat: start + i });
 		}
-	});
+	}
 	return tally;
 }
 

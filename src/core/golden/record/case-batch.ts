@@ -1,4 +1,5 @@
 // Several cases as one batch, and the batch's outputs as those of its cases: whether a case depends on its neighbours.
+import { groupBy } from "../../group.ts";
 import { feeds, type OnnxGraph } from "../../onnx/model.ts";
 import { sameBytes } from "../compare/kernels.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -21,11 +22,9 @@ const maxMembers = 8;
 export function batchCases(graph: OnnxGraph, cases: readonly Inputs[]): CaseBatch | null {
 	const stacked = stackedInputs(graph);
 	if (stacked === null) return null;
-	const groups = new Map<string, number[]>();
-	for (const [index, inputs] of cases.entries()) {
-		const key = JSON.stringify(Object.entries(inputs).map(([name, { dtype, shape }]) => [name, dtype, shape]));
-		groups.set(key, [...(groups.get(key) ?? []), index]);
-	}
+	const layoutOf = (index: number): string =>
+		JSON.stringify(Object.entries(cases[index] ?? {}).map(([name, { dtype, shape }]) => [name, dtype, shape]));
+	const groups = groupBy(cases.keys(), layoutOf);
 	const [members = []] = [...groups.values()].toSorted((left, right) => right.length - left.length);
 	const chosen = members.slice(0, maxMembers).map((index) => cases[index] ?? {});
 	const inputs = chosen.length < 2 ? null : joinInputs(chosen, stacked);

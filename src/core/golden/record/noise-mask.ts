@@ -2,8 +2,8 @@
 import type { OutputSlice, Spread } from "../../schema/golden.ts";
 import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";
-import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import type { Tensor } from "../tensor/tensor.ts";
+import { forEachValue } from "../tensor/values.ts";
 import { noiseOfPart, signalFloor } from "./noise-floor.ts";
 
 /** The floor of noise, where it leaves out most of what some case holds. null: it would change nothing that counts. */
@@ -16,13 +16,10 @@ export function noiseMask(tensors: readonly Tensor[], noise: Spread | undefined,
 /** Zeros are exact, so they say nothing of noise, unless there is nothing else. */
 function isMostlyBelow(tensor: Tensor, floor: number): boolean {
 	let [below, above] = [0, 0];
-	const read = float64Reader(tensor);
-	forEachChunk(elementCount(tensor.shape), (start, count) => {
-		for (const value of read(start, count)) {
-			const size = Math.abs(value);
-			if (size >= floor) above += 1;
-			else if (size > 0) below += 1;
-		}
+	forEachValue(tensor, (value) => {
+		const size = Math.abs(value);
+		if (size >= floor) above += 1;
+		else if (size > 0) below += 1;
 	});
 	return above === 0 || below > above;
 }

@@ -2,7 +2,7 @@
 import type { BoxComparatorSpec, Detections, Spread } from "../../schema/golden.ts";
 import { defaultScoreThreshold } from "../boxes/detection.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { valuesOf } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
 
 export interface GroupProposal {
@@ -66,11 +66,8 @@ function packedGroup(boxes: string, cases: RunOutputs): Found | null {
 const mostRows = 2000;
 
 function rowsOf(tensor: Tensor, columns: number): number[][] {
-	const elements = Math.min(elementCount(tensor.shape), mostRows * columns);
-	const values = new Float64Array(elements);
-	const read = float64Reader(tensor);
-	forEachChunk(elements, (start, count) => values.set(read(start, count), start));
-	return Array.from({ length: elements / columns }, (_, row) => [...values.subarray(row * columns, (row + 1) * columns)]);
+	const values = valuesOf(tensor, mostRows * columns);
+	return Array.from({ length: values.length / columns }, (_, row) => [...values.subarray(row * columns, (row + 1) * columns)]);
 }
 
 function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {

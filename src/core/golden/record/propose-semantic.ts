@@ -4,7 +4,7 @@ import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { everyValue, forEachValue } from "../tensor/values.ts";
 
 export type Semantic = NonNullable<GoldenOutput["semantic"]>;
 
@@ -116,7 +116,7 @@ const floatRules: readonly Rule[] = [
 		shape.length >= 2 &&
 		shape.length <= 3 &&
 		(shape.at(-1) ?? 0) >= minManyClasses &&
-		!everyValue(tensors, (value) => value >= 0) &&
+		!tensors.every((tensor) => everyValue(tensor, (value) => value >= 0)) &&
 		hasPeaks(tensors)
 			? { semantic: "logits", axis: -1, because: "in each row one number stands out, not always the same" }
 			: null,
@@ -160,29 +160,14 @@ const minInside = 1e-3;
 function isDecided(tensors: readonly Tensor[]): boolean {
 	let [elements, decided, inside] = [0, 0, 0];
 	for (const tensor of tensors) {
-		const read = float64Reader(tensor);
-		forEachChunk(elementCount(tensor.shape), (start, count) => {
-			for (const value of read(start, count)) {
-				if ((value >= 0 && value <= 0.1) || (value >= 0.9 && value <= 1)) decided += 1;
-				if (value > 0.5) inside += 1;
-			}
-			elements += count;
+		elements += elementCount(tensor.shape);
+		forEachValue(tensor, (value) => {
+			if ((value >= 0 && value <= 0.1) || (value >= 0.9 && value <= 1)) decided += 1;
+			if (value > 0.5) inside += 1;
 		});
 	}
-	return decided >= minDecided * elements && inside >= minInside * elements && inside < elements && everyValue(tensors, isShare);
-}
-
-const isShare = (value: number): boolean => value >= 0 && value <= 1;
-
-function everyValue(tensors: readonly Tensor[], test: (value: number) => boolean): boolean {
-	return tensors.every((tensor) => {
-		const read = float64Reader(tensor);
-		let all = true;
-		forEachChunk(elementCount(tensor.shape), (start, count) => {
-			all &&= read(start, count).every(test);
-		});
-		return all;
-	});
+	const isMask = decided >= minDecided * elements && inside >= minInside * elements && inside < elements;
+	return isMask && tensors.every((tensor) => everyValue(tensor, (value) => value >= 0 && value <= 1));
 }
 
 /** A guess by shape alone: rows that all choose one class are rather numbers of their own. */
@@ -225,17 +210,11 @@ function everyRow(tensor: Tensor, axis: number, test: (row: Row) => boolean): bo
 		squares: new Float64Array(rows),
 		least: new Float64Array(rows).fill(Number.POSITIVE_INFINITY),
 	};
-	const read = float64Reader(tensor);
-	forEachChunk(elementCount(shape), (start, count) => {
-		const values = read(start, count);
-		for (let i = 0; i < count; i += 1) {
-			const flat = start + i;
-			const row = Math.floor(flat / (length * stride)) * stride + (flat % stride);
-			const value = values[i] as number;
-			sums.sum[row] = (sums.sum[row] as number) + value;
-			sums.squares[row] = (sums.squares[row] as number) + value * value;
-			if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
-		}
+	forEachValue(tensor, (value, flat) => {
+		const row = Math.floor(flat / (length * stride)) * stride + (flat % stride);
+		sums.sum[row] = (sums.sum[row] as number) + value;
+		sums.squares[row] = (sums.squares[row] as number) + value * value;
+		if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
 	});
 	for (let row = 0; row < rows; row += 1) {
 		if (!test({ sum: sums.sum[row] as number, squares: sums.squares[row] as number, least: sums.least[row] as number })) return false;

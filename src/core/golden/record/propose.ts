@@ -3,7 +3,7 @@ import type { OnnxDim } from "../../onnx/model.ts";
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { forEachValue } from "../tensor/values.ts";
 import { noiseMask } from "./noise-mask.ts";
 import { partComparators, scoreComparators } from "./propose-parts.ts";
 import { type Guess, guessSemantic } from "./propose-semantic.ts";
@@ -92,14 +92,11 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Co
 function rangeOf(tensors: readonly Tensor[]): { least: number; most: number; rms: number } {
 	let [least, most, squares, count] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
 	for (const tensor of tensors) {
-		const read = float64Reader(tensor);
-		forEachChunk(elementCount(tensor.shape), (start, length) => {
-			for (const value of read(start, length)) {
-				if (value < least) least = value;
-				if (value > most) most = value;
-				squares += value * value;
-			}
-			count += length;
+		count += elementCount(tensor.shape);
+		forEachValue(tensor, (value) => {
+			if (value < least) least = value;
+			if (value > most) most = value;
+			squares += value * value;
 		});
 	}
 	return { least, most, rms: Math.sqrt(squares / Math.max(1, count)) };

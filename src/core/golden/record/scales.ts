@@ -3,7 +3,7 @@ import type { OutputSlice } from "../../schema/golden.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import type { IndexRange, Tensor } from "../tensor/tensor.ts";
 import { elementCount } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { forEachValue } from "../tensor/values.ts";
 
 export interface ScalePart {
 	slice: OutputSlice;
@@ -59,18 +59,13 @@ function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
 	const [least, most] = [new Float64Array(size).fill(Number.POSITIVE_INFINITY), new Float64Array(size).fill(Number.NEGATIVE_INFINITY)];
 	for (const tensor of tensors) {
 		const inner = elementCount(tensor.shape.slice(axis + 1));
-		const read = float64Reader(tensor);
-		forEachChunk(elementCount(tensor.shape), (start, count) => {
-			const values = read(start, count);
-			for (let i = 0; i < count; i += 1) {
-				const value = values[i] as number;
-				if (!Number.isFinite(value)) continue;
-				const at = Math.floor((start + i) / inner) % size;
-				sums[at] = (sums[at] as number) + value * value;
-				counts[at] = (counts[at] as number) + 1;
-				if (value < (least[at] as number)) least[at] = value;
-				if (value > (most[at] as number)) most[at] = value;
-			}
+		forEachValue(tensor, (value, flat) => {
+			if (!Number.isFinite(value)) return;
+			const at = Math.floor(flat / inner) % size;
+			sums[at] = (sums[at] as number) + value * value;
+			counts[at] = (counts[at] as number) + 1;
+			if (value < (least[at] as number)) least[at] = value;
+			if (value > (most[at] as number)) most[at] = value;
 		});
 	}
 	return Array.from(sums, (sum, index) => ({

@@ -6,7 +6,7 @@ import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
 import { sameBytes } from "../compare/kernels.ts";
 import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk } from "../tensor/values.ts";
+import { everyValue, float64Reader } from "../tensor/values.ts";
 
 export interface Insensitive {
 	/** non-finite: NaN or infinities where the golden allows none, or nothing else. */
@@ -142,21 +142,12 @@ function watchOutput(): OutputWatch {
 			if (state.elements === 0 && count > 0) state.first = float64Reader(tensor)(0, 1)[0] ?? Number.NaN;
 			state.elements += count;
 			// What was not constant once will not become it.
-			state.constant &&= isAll(tensor, state.first);
+			state.constant &&= everyValue(tensor, (value) => value === state.first);
 		},
 		elements: () => state.elements,
 		first: () => state.first,
 		isConstant: () => state.constant,
 	};
-}
-
-function isAll(tensor: Tensor, value: number): boolean {
-	const read = float64Reader(tensor);
-	let same = true;
-	forEachChunk(elementCount(tensor.shape), (start, count) => {
-		same &&= read(start, count).every((other) => other === value);
-	});
-	return same;
 }
 
 /** Whether all cases have the same outputs; keeps those of the first, and only for as long as nothing differed. */

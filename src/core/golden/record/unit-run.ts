@@ -1,7 +1,7 @@
 // Rounding that runs of one build do not show: sigmoids of two implementations differ by a rounding of 1, however small their values are.
 import { placeSlice } from "../tensor/slice.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk, tensorStatistics } from "../tensor/values.ts";
+import { forEachValue, tensorStatistics } from "../tensor/values.ts";
 import type { LabelledRun, RunOutputs } from "./noise-floor.ts";
 import { guessSemantic } from "./propose-semantic.ts";
 import { findScaleParts } from "./scales.ts";
@@ -54,14 +54,9 @@ function insideOf(placed: ReturnType<typeof placeSlice>, shape: readonly number[
 /** By turns up and down; zeros and ones stay. */
 function shaken(tensor: Tensor, isScore: IsScore): Tensor {
 	const out = new Float32Array(elementCount(tensor.shape));
-	const read = float64Reader(tensor);
-	forEachChunk(out.length, (start, count) => {
-		const values = read(start, count);
-		for (let i = 0; i < count; i += 1) {
-			const value = values[i] as number;
-			const moves = value > 0 && value < 1 && isScore(start + i);
-			out[start + i] = moves ? Math.min(1, Math.abs(value + (i % 2 === 0 ? unit : -unit))) : value;
-		}
+	forEachValue(tensor, (value, flat) => {
+		const moves = value > 0 && value < 1 && isScore(flat);
+		out[flat] = moves ? Math.min(1, Math.abs(value + (flat % 2 === 0 ? unit : -unit))) : value;
 	});
 	return { ...tensor, data: new Uint8Array(out.buffer) };
 }

@@ -5,7 +5,7 @@ import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { float64Reader, forEachChunk, tensorStatistics } from "../tensor/values.ts";
+import { forEachValue, tensorStatistics } from "../tensor/values.ts";
 import type { RunOutputs } from "./noise-floor.ts";
 import type { Insensitive } from "./sensitivity.ts";
 
@@ -85,10 +85,9 @@ function isSaturated(tensor: Tensor, axis: number): boolean {
 	const { shape } = tensor;
 	const classes = shape.at(axis) ?? 1;
 	const rows = elementCount(shape) / classes;
-	const read = float64Reader(tensor);
 	let sure = 0;
-	forEachChunk(elementCount(shape), (start, count) => {
-		for (const value of read(start, count)) if (value >= certain) sure += 1;
+	forEachValue(tensor, (value) => {
+		if (value >= certain) sure += 1;
 	});
 	return classes > 1 && sure >= rows;
 }

@@ -151,6 +151,44 @@ export function forEachChunk(elements: number, visit: (start: number, count: num
 	for (let start = 0; start < elements; start += chunkElements) visit(start, Math.min(chunkElements, elements - start));
 }
 
+/** A tensor's values in chunks, as binary64: an array holds until the next step. */
+export function* valueChunks(tensor: Tensor): Generator<{ start: number; values: Float64Array }> {
+	const read = float64Reader(tensor);
+	const elements = elementCount(tensor.shape);
+	for (let start = 0; start < elements; start += chunkElements) {
+		yield { start, values: read(start, Math.min(chunkElements, elements - start)) };
+	}
+}
+
+/** The values of two tensors of one shape, side by side. */
+export function* pairChunks(pair: {
+	expected: Tensor;
+	got: Tensor;
+}): Generator<{ start: number; expected: Float64Array; got: Float64Array }> {
+	const read = float64Reader(pair.got);
+	for (const { start, values } of valueChunks(pair.expected)) yield { start, expected: values, got: read(start, values.length) };
+}
+
+/** Calls `visit` for each value with its flat index. */
+export function forEachValue(tensor: Tensor, visit: (value: number, flat: number) => void): void {
+	for (const { start, values } of valueChunks(tensor)) {
+		for (let i = 0; i < values.length; i += 1) visit(values[i] as number, start + i);
+	}
+}
+
+export function everyValue(tensor: Tensor, test: (value: number) => boolean): boolean {
+	for (const { values } of valueChunks(tensor)) if (!values.every(test)) return false;
+	return true;
+}
+
+/** All values, or the first `most`, as binary64. */
+export function valuesOf(tensor: Tensor, most = Number.POSITIVE_INFINITY): Float64Array {
+	const all = new Float64Array(Math.min(most, elementCount(tensor.shape)));
+	const read = float64Reader(tensor);
+	forEachChunk(all.length, (start, count) => all.set(read(start, count), start));
+	return all;
+}
+
 interface Sums {
 	min: number;
 	max: number;
@@ -164,9 +202,8 @@ interface Sums {
 
 /** Mean and population standard deviation in one pass (Welford 1962), of the finite values. */
 export function tensorStatistics(tensor: Tensor): TensorStatistics {
-	const read = float64Reader(tensor);
 	const sums: Sums = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, mean: 0, squares: 0, finite: 0, nan: 0, inf: 0 };
-	forEachChunk(elementCount(tensor.shape), (start, count) => addChunk(read(start, count), sums));
+	for (const { values } of valueChunks(tensor)) addChunk(values, sums);
 	const { finite, nan, inf } = sums;
 	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };
 	return { min: sums.min, max: sums.max, mean: sums.mean, std: Math.sqrt(sums.squares / finite), nan, inf };

@@ -1,4 +1,5 @@
 // Checks the weights: sizes, use, and the files of external data beside the model.
+import { groupBy } from "../../group.ts";
 import type { Finding } from "../../schema/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
@@ -149,14 +150,9 @@ function unsupported(subject: Subject): Finding[] {
 	const zeroPoints = new Set(
 		scopes.flatMap((scope) => scope.nodes.filter((node) => /quantize/i.test(node.op)).flatMap((node) => node.inputs)),
 	);
-	const byType = new Map<OnnxDType, OnnxInitializer[]>();
-	for (const weight of scopes.flatMap((scope) => scope.initializers)) {
-		if (hasType(tensorrt.at, weight.dtype, "inside") || zeroPoints.has(weight.name)) continue;
-		const weights = byType.get(weight.dtype) ?? [];
-		weights.push(weight);
-		byType.set(weight.dtype, weights);
-	}
-	return [...byType].map(([dtype, weights]) =>
+	const all = scopes.flatMap((scope) => scope.initializers);
+	const wrong = all.filter(({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name));
+	return [...groupBy(wrong, ({ dtype }) => dtype)].map(([dtype, weights]) =>
 		finding("dtype-unsupported", {
 			severity: "warning",
 			message: `${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`,

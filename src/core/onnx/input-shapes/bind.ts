@@ -95,7 +95,7 @@ function checkSizes(source: ShapeSource): void {
 	for (const [name, size] of [...Object.entries(source.dims), ...shapes]) {
 		if (typeof size === "string" || isSize(size)) continue;
 		const message = `The size of ${quoteName(name)} is ${size}.`;
-		throw fault(source, { message, fix: "Give a whole number.", expected: "a whole number", got: String(size) });
+		throw fault(source, { message, fix: "Give a whole number." });
 	}
 }
 
@@ -154,8 +154,6 @@ function checkRank(input: OnnxValue, source: ShapeSource): void {
 	throw fault(source, {
 		message: `${shapeLabel(input, source)} has ${given.length} dimensions, the model's input has ${input.dims.length}: ${formatDims(input.dims)}.`,
 		fix: "Give one size for each dimension.",
-		expected: formatDims(input.dims),
-		got: formatDims(given),
 	});
 }
 
@@ -171,8 +169,6 @@ function checkShape(input: OnnxValue, axes: readonly AxisLabel[] | null, source:
 		throw fault(source, {
 			message: `Dimension ${quoteName(dim)} gets two sizes: ${bound} from ${dimsLabel(dim, source)} and ${size} from ${shapeLabel(input, source)}.`,
 			fix: `Give one of the two, or the same size: ${dimsLabel(dim, source)} binds every axis of that name.`,
-			expected: String(bound),
-			got: String(size),
 		});
 	}
 }
@@ -185,8 +181,6 @@ function fixedFault(
 	return fault(source, {
 		message: `${shapeLabel(input, source)} contradicts the model at axis ${axis}: it has ${size}, and the model's input is ${formatDims(input.dims ?? [])}.`,
 		fix: `Give ${fixed} there, or export the model with a symbolic dimension.`,
-		expected: String(fixed),
-		got: String(size),
 	});
 }
 
@@ -205,15 +199,8 @@ function listed(names: readonly string[]): string {
 	return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
 }
 
-interface FaultInit {
-	message: string;
-	fix: string;
-	expected?: string;
-	got?: string;
-}
-
-export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, ...details }: FaultInit): ConfigError {
-	return new ConfigError({ code: "config-dims", message, details: { ...details, ...(pointer === undefined ? {} : { pointer }) } });
+export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, fix }: { message: string; fix: string }): ConfigError {
+	return new ConfigError({ code: "config-dims", message, details: { fix, ...(pointer === undefined ? {} : { pointer }) } });
 }
 
 // Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.

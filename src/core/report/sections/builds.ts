@@ -1,5 +1,7 @@
 // The build gate: both arms' engines side by side, why an engine was not built, and how each was built.
+
 import { buildTimesApart } from "../../build-faults.ts";
+import { groupBy } from "../../group.ts";
 import type { BuildRecord, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
@@ -146,11 +148,7 @@ function hasFailed(build: BuildRecord): boolean {
 
 /** Builds of one engine that failed in the same way, one or both arms. */
 function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
-	const groups = new Map<string, BuildRecord[]>();
-	for (const build of builds.filter(hasFailed)) {
-		const key = JSON.stringify([engineKey(build), build.state, build.failure?.title ?? null]);
-		groups.set(key, [...(groups.get(key) ?? []), build]);
-	}
+	const groups = groupBy(builds.filter(hasFailed), (build) => JSON.stringify([engineKey(build), build.state, build.failure?.title]));
 	return [...groups.values()];
 }
 

@@ -1,6 +1,6 @@
 // Defects of an output itself: what a fault behind the last layer makes of it. Pure and cheap, so all are tried on every output.
 import { elementCount, isFloating, type Tensor } from "../../tensor/tensor.ts";
-import { float64Reader, forEachChunk, tensorStatistics } from "../../tensor/values.ts";
+import { tensorStatistics, valuesOf } from "../../tensor/values.ts";
 import { canEncode, encodeTensor } from "../generators/encode.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
 
@@ -87,11 +87,4 @@ function moved(values: Float64Array, channels: Channels, from: (channel: number)
 		const channel = channelOf(at, channels);
 		return values[at + (from(channel) - channel) * channels.inner] ?? 0;
 	};
-}
-
-function valuesOf(tensor: Tensor): Float64Array {
-	const values = new Float64Array(elementCount(tensor.shape));
-	const read = float64Reader(tensor);
-	forEachChunk(values.length, (start, count) => values.set(read(start, count), start));
-	return values;
 }
