@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../src/core/report/html/report.ts";
 import { palettes, sortScript, sortScriptHash } from "../../../../src/core/report/html/style.ts";
 import { buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../../support/build-result.ts";
+import { cpuMs } from "../../../support/cpu-time.ts";
 import { buildDrawnCheck } from "../../../support/error-pictures.ts";
 import { type Element, readMarkup } from "../../../support/read-markup.ts";
 import { resultCases } from "../../../support/result-cases.ts";
@@ -195,10 +196,10 @@ it("the page of many workloads folds the rows that are unchanged, and all eviden
 });
 
 it("the page of 300 workloads is below 10 MB and drawn in a moment", () => {
-	const started = performance.now();
+	const started = cpuMs();
 	const text = renderHtml(resultCases["many-workloads"] ?? buildResult());
 	expect(text.length).toBeLessThan(10e6);
-	expect(performance.now() - started).toBeLessThan(5000);
+	expect(cpuMs() - started).toBeLessThan(5000);
 });
 
 /** WCAG 2.2 contrast of two sRGB colours. */
