@@ -44,7 +44,7 @@ describe("the npm package", () => {
 			"golden",
 			"record",
 			"node_modules/trtgate/examples/quickstart/base/models/classifier.onnx",
-			...["--out", "golden", "--cases", "1", "--dims", "batch=1", "--quiet"],
+			...["--out", "golden", "--cases", "1", "--dims", "batch=1", "--time-limit", "10ms", "--quiet"],
 		);
 		expect(said).toMatch(/^Recorded golden/m);
 	});

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
 import { formatDuration } from "../../src/core/text/units.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
@@ -58,7 +58,7 @@ it("the gate takes over golden verdicts while engine, golden and limits stay the
 });
 
 it("the gate takes over a mismatch as well as a match", async () => {
-	const folder = quickProject(temporaryFolder(), { "model.onnx": "fixture:wrong.onnx" });
+	const folder = quickProject(temporaryFolder(), { "trtgate.yml": untimed(), "model.onnx": "fixture:wrong.onnx" });
 	const env = { XDG_CACHE_HOME: join(folder, ".cache") };
 	for (const _ of ["first", "second"]) {
 		const run = await runCli(["run", "--out", "out"], { cwd: folder, env });

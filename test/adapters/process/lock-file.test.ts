@@ -24,8 +24,8 @@ interface Contender {
 	lines: Promise<string[]>;
 }
 
-function contend(rounds: number, seed: number): Contender {
-	const args = [resolve("test/support/programs/lock-contender.mjs"), module, folder, String(rounds), String(seed)];
+function contend(times: number, seed: number): Contender {
+	const args = [resolve("test/support/programs/lock-contender.mjs"), module, folder, String(times), String(seed)];
 	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 	let text = "";
 	child.stdout.on("data", (chunk) => {
@@ -35,11 +35,8 @@ function contend(rounds: number, seed: number): Contender {
 }
 
 it("the lock file is held by one at a time, and no try throws, where four contend and owners die", async () => {
-	const lines = (await Promise.all([1, 2, 3, 4].map((seed) => contend(1000, seed).lines))).flat();
-	const held = lines.filter((line) => line.startsWith("held")).map((line) => Number(line.slice(5)));
-	expect(lines.filter((line) => line !== "started" && !line.startsWith("held"))).toEqual([]);
-	expect(held).toHaveLength(4);
-	expect(held.reduce((sum, count) => sum + count)).toBeGreaterThan(500);
+	const lines = await Promise.all([1, 2, 3, 4].map((seed) => contend(150, seed).lines));
+	expect(lines).toEqual(Array.from({ length: 4 }, () => ["started", "done"]));
 });
 
 it("the lock file is free again after its contenders were killed at any step", async () => {

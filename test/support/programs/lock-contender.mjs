@@ -1,9 +1,9 @@
-// Takes a lock again and again, and says where it was not alone in it: node lock-contender.mjs MODULE FOLDER ROUNDS SEED
+// Takes a lock so many times, and says where it was not alone in it: node lock-contender.mjs MODULE FOLDER TIMES SEED
 // Now and then it leaves its lock as one that a dead process holds.
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const [module, folder, rounds, seed] = process.argv.slice(2);
+const [module, folder, times, seed] = process.argv.slice(2);
 const { tryLock } = await import(module);
 const path = join(folder, "a.lock");
 const inside = join(folder, "inside");
@@ -41,10 +41,12 @@ function abandon() {
 }
 
 console.log("started");
-let held = 0;
-for (let round = 0; round < Number(rounds); round += 1) {
-	const attempt = await tryLock(path).catch((error) => console.log(`threw: ${error.code} ${error.message}`));
-	if (attempt?.state !== "held") continue;
+for (let held = 0; held < Number(times); ) {
+	const attempt = await tryLock(path).catch((error) => {
+		console.log(`threw: ${error.code} ${error.message}`);
+		process.exit(1);
+	});
+	if (attempt.state !== "held") continue;
 	held += 1;
 	enter();
 	await new Promise((done) => setTimeout(done, random() * 2));
@@ -52,4 +54,4 @@ for (let round = 0; round < Number(rounds); round += 1) {
 	if (random() < 0.4) abandon();
 	else await attempt.lock.release();
 }
-console.log(`held ${held}`);
+console.log("done");
