@@ -17,6 +17,7 @@ import { probeSection } from "./sections/probes.ts";
 import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
 import { soakSection } from "./sections/soak.ts";
 import { trendSection } from "./sections/trend.ts";
+import { upgradeSection } from "./sections/upgrade.ts";
 import { changedWorkloadSection, unchangedWorkloadSection } from "./sections/workload-details.ts";
 import { workloadSection } from "./sections/workloads.ts";
 
@@ -24,6 +25,7 @@ export const reportSections: readonly ReportSection[] = [
 	noticeSection,
 	noteSection,
 	highlightSection,
+	upgradeSection,
 	partSection,
 	workloadSection,
 	changedWorkloadSection,

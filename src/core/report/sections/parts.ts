@@ -65,7 +65,7 @@ const columns: readonly Column<Line>[] = [
 	{ title: "why", wraps: true, cell: ({ texts }) => texts.why },
 ];
 
-const rule = "Numbers of different parts are never compared with each other.";
+const rule = "No gate compares numbers of different parts with each other.";
 
 export const partSection = defineSection({
 	id: "parts",

@@ -1,0 +1,84 @@
+// What the parts of a merged result say about an upgrade of TensorRT.
+import { expect, it } from "vitest";
+import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
+import type { Result } from "../../../src/core/schema/result.ts";
+import { buildBuild, buildCheck, buildGolden, buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
+
+type Records = Partial<Pick<Result, "builds" | "golden" | "workloads" | "findings">>;
+
+const calm: Required<Records> = {
+	builds: [buildBuild()],
+	golden: [buildGolden({ checks: [buildCheck({ got: 0.001 })] })],
+	workloads: [buildWorkload({ head: buildStats(1) })],
+	findings: [],
+};
+
+/** A part that ran on a version. */
+type Ran = readonly [version: string, records: Records, device?: string];
+
+function merged(...ran: readonly Ran[]): Result {
+	const { backend } = buildResult();
+	const of = <Key extends keyof typeof calm>(key: Key) =>
+		ran.flatMap(([version, records]) => (records[key] ?? calm[key]).map((record) => ({ ...record, part: version }))) as Result[Key];
+	const parts = ran.map(([version, , device = "NVIDIA H200"]) => ({
+		name: version,
+		state: "merged" as const,
+		backend: { ...backend, kind: "tensorrt" as const, version, device },
+	}));
+	return { ...buildResult(), parts, builds: of("builds"), golden: of("golden"), workloads: of("workloads"), findings: of("findings") };
+}
+
+const failed = (over: object) => ({
+	builds: [buildBuild({ state: "refused", failure: { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over } })],
+	golden: [],
+	workloads: [],
+});
+const check = (got: number, pass = true) => [buildGolden({ state: pass ? "match" : "mismatch", checks: [buildCheck({ got, pass })] })];
+
+it.each<[string, Records, string, string]>([
+	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower by 5 % or more.", ""],
+	["a build fails", failed({}), "Do not upgrade yet: 1 engine that no longer builds.", "`encoder/fp16` no longer builds: No kernel."],
+	[
+		"the machine cannot build",
+		failed({ kind: "runner" }),
+		"Not decided: 1 engine that its machine could not build.",
+		"by a fault of the machine",
+	],
+	[
+		"outputs drift",
+		{ golden: check(0.02, false) },
+		"Do not upgrade yet: 1 engine that drifts.",
+		"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).",
+	],
+	["errors grow", { golden: check(0.004) }, "Upgrade after a review: 1 engine whose errors grow.", "1e-3 → 4e-3"],
+	["there is no golden", { golden: [] }, "Upgrade after a review: 1 engine without a golden.", "has no golden"],
+	[
+		"a workload slows down",
+		{ workloads: [buildWorkload({ head: buildStats(1.2) })] },
+		"Upgrade after a review: 1 workload that slows down.",
+		"+20.0 % time",
+	],
+	["nothing was timed", { workloads: [] }, "1 golden case matched, no workload was timed on both.", ""],
+	["a workload speeds up", { workloads: [buildWorkload({ head: buildStats(0.8) })] }, "Upgrade: 1 engine built", "−20.0 % time"],
+	[
+		"a flag is gone",
+		{ findings: [{ code: "precision-typed", severity: "warning", message: "No `--fp16`.", model: "encoder", engine: "fp16" }] },
+		"Upgrade after a review: 1 new finding of preflight.",
+		"`encoder`: No `--fp16`.",
+	],
+])("an upgrade is decided where %s", (_, after, decision, fact) => {
+	const [upgrade, ...others] = upgradesOf(merged(["11.2.1", after], ["10.6.0", {}]));
+	expect(others).toEqual([]);
+	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
+	expect(upgrade?.decision).toContain(decision);
+	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
+	expect(upgrade?.plans).toContain("1 plan must be built again");
+});
+
+it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {
+	const versions = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}])).map(({ from, to }) => `${from} ${to}`);
+	expect(versions).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
+	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", {}, "NVIDIA L4"]))).toEqual([]);
+	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", { builds: [buildBuild({ model: "other" })] }]))).toEqual([]);
+	expect(upgradesOf(buildResult())).toEqual([]);
+});
