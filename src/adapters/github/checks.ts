@@ -1,7 +1,7 @@
 // Check runs, and the commit status that stands in for one.
 import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
-import { type Calls, named } from "./request.ts";
+import { ask, type Calls } from "./request.ts";
 
 const permission = "checks: write";
 /** GitHub takes so many annotations in one request. */
@@ -10,28 +10,22 @@ const batchSize = 50;
 type CheckCalls = Pick<CodeHost, "findCheckRun" | "createCheckRun" | "updateCheckRun" | "setStatus">;
 
 export function checkCalls(calls: Calls): CheckCalls {
-	const { send, place } = calls;
 	return {
 		findCheckRun: async ({ name, sha, externalId }) => {
-			const answer = await send({
-				route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs",
-				parameters: { ...place, ref: sha, check_name: name, filter: "all", per_page: 100 },
-				permission,
-				parse: parseCheckRuns,
-			});
+			const given = { ref: sha, check_name: name, filter: "all", per_page: 100 };
+			const route = "GET /repos/{owner}/{repo}/commits/{ref}/check-runs";
+			const answer = await ask(calls, "runs", { route, given, permission, parse: parseCheckRuns });
 			if (answer.state === "failed") return answer;
-			const attempts = answer.value.filter((run) => runOf(run.externalId) === runOf(externalId));
+			const attempts = answer.runs.filter((run) => runOf(run.externalId) === runOf(externalId));
 			return { state: "done", found: attempts.find((run) => run.externalId === externalId) ?? attempts.find((run) => run.isOpen) ?? null };
 		},
 		createCheckRun: (draft) => createCheckRun(calls, draft),
 		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
-		setStatus: ({ sha, state, context, description, url }) =>
-			send({
-				route: "POST /repos/{owner}/{repo}/statuses/{sha}",
-				parameters: { ...place, sha, state, context, description, ...(url === undefined ? {} : { target_url: url }) },
-				permission: "statuses: write",
-				parse: (data) => (typeof data === "object" && data !== null ? true : null),
-			}),
+		setStatus: ({ url, ...status }) => {
+			const given = { ...status, ...(url === undefined ? {} : { target_url: url }) };
+			const parse = (data: unknown) => (typeof data === "object" && data !== null ? true : null);
+			return ask(calls, "value", { route: "POST /repos/{owner}/{repo}/statuses/{sha}", given, permission: "statuses: write", parse });
+		},
 	};
 }
 
@@ -43,32 +37,19 @@ function runOf(externalId: string): string {
 type Found = ApiResult<{ found: HostedCheckRun }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
-	const { send, place } = calls;
-	const answer = await send({
-		route: "POST /repos/{owner}/{repo}/check-runs",
-		parameters: { ...place, head_sha: draft.sha, ...parametersOf(draft, 0) },
-		permission,
-		parse: parseCheckRun,
-	});
-	if (answer.state === "failed") return answer;
-	return draft.annotations.length <= batchSize
-		? named(answer, "found")
-		: sendBatches(calls, { id: answer.value.id, draft, first: batchSize });
+	const given = { head_sha: draft.sha, ...parametersOf(draft, 0) };
+	const answer = await ask(calls, "found", { route: "POST /repos/{owner}/{repo}/check-runs", given, permission, parse: parseCheckRun });
+	if (answer.state === "failed" || draft.annotations.length <= batchSize) return answer;
+	return sendBatches(calls, { id: answer.found.id, draft, first: batchSize });
 }
 
 /** One request for each batch of annotations from `first` on, and one where there are none. */
-async function sendBatches(
-	{ send, place }: Calls,
-	{ id, draft, first }: { id: number; draft: CheckRunDraft; first: number },
-): Promise<Found> {
+async function sendBatches(calls: Calls, { id, draft, first }: { id: number; draft: CheckRunDraft; first: number }): Promise<Found> {
+	const route = "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}";
 	for (let from = first; ; from += batchSize) {
-		const answer = await send({
-			route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
-			parameters: { ...place, check_run_id: id, ...parametersOf(draft, from) },
-			permission,
-			parse: parseCheckRun,
-		});
-		if (answer.state === "failed" || from + batchSize >= draft.annotations.length) return named(answer, "found");
+		const given = { check_run_id: id, ...parametersOf(draft, from) };
+		const answer = await ask(calls, "found", { route, given, permission, parse: parseCheckRun });
+		if (answer.state === "failed" || from + batchSize >= draft.annotations.length) return answer;
 	}
 }
 

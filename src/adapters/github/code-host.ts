@@ -3,7 +3,7 @@ import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls, issueCalls } from "./issues.ts";
 import { parseLogin, parseRunCommits } from "./replies.ts";
-import { type Calls, createSender, type Pace, type Requester, usualPace } from "./request.ts";
+import { ask, type Calls, createSender, type Pace, type Requester, usualPace } from "./request.ts";
 
 export interface CodeHostOptions {
 	token: string;
@@ -15,14 +15,19 @@ export interface CodeHostOptions {
 	pace?: Pace;
 }
 
-export function githubCodeHost(options: CodeHostOptions): CodeHost {
+/** `pace` where the options have none. */
+export function openCalls(options: CodeHostOptions, pace: Pace): Calls {
 	const [owner = "", repo = ""] = options.repository.split("/");
 	let requester: Promise<Requester> | null = null;
 	const send = createSender(() => {
 		requester ??= openRequester(options);
 		return requester;
-	}, options.pace ?? usualPace);
-	const calls: Calls = { send, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	}, options.pace ?? pace);
+	return { send, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+}
+
+export function githubCodeHost(options: CodeHostOptions): CodeHost {
+	const calls = openCalls(options, usualPace);
 	return {
 		login: () => readLogin(calls),
 		lastGoodCommit: (source) => readLastGood(calls, source),
@@ -33,7 +38,7 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 }
 
 /** octokit is half a megabyte: it is loaded when there is something to send. */
-export async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
+async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
 	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
 	const silent = { debug() {}, info() {}, warn() {}, error() {} };
 	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: silent, userAgent: "trtgate" }));
@@ -56,13 +61,13 @@ async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 
 type Source = Parameters<CodeHost["lastGoodCommit"]>[0];
 
-async function readLastGood({ send, place }: Calls, { event, ref, workflow }: Source): Promise<ApiResult<{ sha: string | null }>> {
+async function readLastGood(calls: Calls, { event, ref, workflow }: Source): Promise<ApiResult<{ sha: string | null }>> {
 	const branch = ref.replace(/^refs\/(heads|tags)\//, "");
-	const answer = await send({
+	const answer = await ask(calls, "commits", {
 		route: "GET /repos/{owner}/{repo}/actions/runs",
-		parameters: { ...place, event, branch, status: "success", per_page: 100 },
+		given: { event, branch, status: "success", per_page: 100 },
 		permission: "actions: read",
 		parse: (data) => parseRunCommits(data, workflow),
 	});
-	return answer.state === "failed" ? answer : { state: "done", sha: answer.value[0] ?? null };
+	return answer.state === "failed" ? answer : { state: "done", sha: answer.commits[0] ?? null };
 }

@@ -1,48 +1,28 @@
 // Issues (the nightly alarm), and comments of pull requests and issues.
-import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
+import type { ApiResult, CodeHost, HostedComment, HostedIssue } from "../../ports/code-host.ts";
 import { hasNextPage, isPullRequest, parseComment, parseGraphQl, parseIssue, parseList } from "./replies.ts";
-import { type Calls, named } from "./request.ts";
+import { ask, type Calls } from "./request.ts";
 
-const issuePermission = "issues: write";
-
-export function issueCalls({ send, place }: Calls): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+export function issueCalls(calls: Calls): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+	const route = "/repos/{owner}/{repo}/issues";
+	const permission = "issues: write";
 	return {
-		openIssues: async (label) => {
-			const answer = await send({
-				route: "GET /repos/{owner}/{repo}/issues",
-				parameters: { ...place, labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 },
-				permission: issuePermission,
-				parse: (data) =>
-					Array.isArray(data)
-						? parseList(
-								data.filter((one) => !isPullRequest(one)),
-								parseIssue,
-							)
-						: null,
-			});
-			return named(answer, "issues");
+		openIssues: (label) => {
+			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
+			return ask(calls, "issues", { route: `GET ${route}`, given, permission, parse: parseIssues });
 		},
-		createIssue: async ({ title, body, labels }) =>
-			named(
-				await send({
-					route: "POST /repos/{owner}/{repo}/issues",
-					parameters: { ...place, title, body, labels: [...labels] },
-					permission: issuePermission,
-					parse: parseIssue,
-				}),
-				"issue",
-			),
-		updateIssue: async (number, change) =>
-			named(
-				await send({
-					route: "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
-					parameters: { ...place, issue_number: number, ...change },
-					permission: issuePermission,
-					parse: parseIssue,
-				}),
-				"issue",
-			),
+		createIssue: (draft) => ask(calls, "issue", { route: `POST ${route}`, given: { ...draft }, permission, parse: parseIssue }),
+		updateIssue: (number, change) => {
+			const given = { issue_number: number, ...change };
+			return ask(calls, "issue", { route: `PATCH ${route}/{issue_number}`, given, permission, parse: parseIssue });
+		},
 	};
+}
+
+function parseIssues(data: unknown): HostedIssue[] | null {
+	if (!Array.isArray(data)) return null;
+	const issues = data.filter((one) => !isPullRequest(one));
+	return parseList(issues, parseIssue);
 }
 
 const pageSize = 100;
@@ -53,36 +33,20 @@ const commentPermission = "pull-requests: write";
 type CommentCalls = Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
 
 export function commentCalls(calls: Calls): CommentCalls {
-	const { send, place } = calls;
+	const ofIssue = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
+	const one = "/repos/{owner}/{repo}/issues/comments/{comment_id}";
 	return {
 		comments: (issue) => readComments(calls, issue),
-		createComment: async (issue, body, on = "pull-request") =>
-			named(
-				await send({
-					route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
-					parameters: { ...place, issue_number: issue, body },
-					permission: on === "issue" ? "issues: write" : commentPermission,
-					parse: parseComment,
-				}),
-				"comment",
-			),
-		updateComment: async (id, body) =>
-			named(
-				await send({
-					route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}",
-					parameters: { ...place, comment_id: id, body },
-					permission: commentPermission,
-					parse: parseComment,
-				}),
-				"comment",
-			),
+		createComment: (issue, body, on = "pull-request") => {
+			const permission = on === "issue" ? "issues: write" : commentPermission;
+			return ask(calls, "comment", { route: `POST ${ofIssue}`, given: { issue_number: issue, body }, permission, parse: parseComment });
+		},
+		updateComment: (id, body) => {
+			const given = { comment_id: id, body };
+			return ask(calls, "comment", { route: `PATCH ${one}`, given, permission: commentPermission, parse: parseComment });
+		},
 		deleteComment: (id) =>
-			send({
-				route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}",
-				parameters: { ...place, comment_id: id },
-				permission: commentPermission,
-				parse: () => true,
-			}),
+			ask(calls, "value", { route: `DELETE ${one}`, given: { comment_id: id }, permission: commentPermission, parse: () => true }),
 		minimiseComment: (nodeId) => minimise(calls, nodeId),
 	};
 }

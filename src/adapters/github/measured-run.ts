@@ -1,8 +1,8 @@
 // Facts about a workflow run, its pull request and a commit, from GitHub itself and never from an artifact.
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
-import { type CodeHostOptions, openRequester } from "./code-host.ts";
-import { createSender, named, type Requester, usualPace } from "./request.ts";
+import { type CodeHostOptions, openCalls } from "./code-host.ts";
+import { ask, usualPace } from "./request.ts";
 
 export interface MeasuredRun {
 	id: number;
@@ -30,40 +30,22 @@ export interface RunFacts {
 }
 
 export function githubRunFacts(options: CodeHostOptions): RunFacts {
-	const [owner = "", repo = ""] = options.repository.split("/");
-	const place = { owner, repo };
-	let requester: Promise<Requester> | null = null;
-	const send = createSender(() => {
-		requester ??= openRequester(options);
-		return requester;
-	}, options.pace ?? usualPace);
+	const calls = openCalls(options, usualPace);
 	return {
-		run: async (id) =>
-			named(
-				await send({
-					route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}",
-					parameters: { ...place, run_id: id },
-					permission: "actions: read",
-					parse: parseRun,
-				}),
-				"run",
-			),
-		openPulls: async ({ headRepository, headBranch }) => {
-			const [headOwner = ""] = headRepository.split("/");
-			const parameters = { ...place, state: "open", head: `${headOwner}:${headBranch}`, per_page: 100 };
-			const parse = (data: unknown) => parsePulls(data, headRepository);
-			return named(await send({ route: "GET /repos/{owner}/{repo}/pulls", parameters, permission: "pull-requests: read", parse }), "pulls");
+		run: (id) => {
+			const route = "GET /repos/{owner}/{repo}/actions/runs/{run_id}";
+			return ask(calls, "run", { route, given: { run_id: id }, permission: "actions: read", parse: parseRun });
 		},
-		parents: async (sha) =>
-			named(
-				await send({
-					route: "GET /repos/{owner}/{repo}/git/commits/{commit_sha}",
-					parameters: { ...place, commit_sha: sha },
-					permission: "contents: read",
-					parse: parseParents,
-				}),
-				"parents",
-			),
+		openPulls: ({ headRepository, headBranch }) => {
+			const [headOwner = ""] = headRepository.split("/");
+			const given = { state: "open", head: `${headOwner}:${headBranch}`, per_page: 100 };
+			const parse = (data: unknown) => parsePulls(data, headRepository);
+			return ask(calls, "pulls", { route: "GET /repos/{owner}/{repo}/pulls", given, permission: "pull-requests: read", parse });
+		},
+		parents: (sha) => {
+			const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
+			return ask(calls, "parents", { route, given: { commit_sha: sha }, permission: "contents: read", parse: parseParents });
+		},
 	};
 }
 

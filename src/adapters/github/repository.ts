@@ -1,9 +1,9 @@
 // A repository at GitHub: commits and branches through its git database, pull requests through its REST API.
 import type { ApiFault, ApiResult, Repository } from "../../ports/code-host.ts";
-import { type CodeHostOptions, openRequester } from "./code-host.ts";
+import { type CodeHostOptions, openCalls } from "./code-host.ts";
 import { parseList, parsePull, parseRef, parseSha } from "./replies.ts";
 import { readCalls } from "./repository-reads.ts";
-import { type ApiRequest, type Calls, createSender, named, type Pace, type Requester, type Send, usualPace } from "./request.ts";
+import { type ApiRequest, ask, type Calls, named, type Pace, type Send, usualPace } from "./request.ts";
 
 const writes = "contents: write";
 
@@ -11,13 +11,8 @@ const writes = "contents: write";
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
 export function githubRepository(options: CodeHostOptions): Repository {
-	const [owner = "", repo = ""] = options.repository.split("/");
-	let requester: Promise<Requester> | null = null;
-	const send = createSender(() => {
-		requester ??= openRequester(options);
-		return requester;
-	}, options.pace ?? unhurried);
-	const calls: Calls = { send: withProposalFixes(send), place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	const opened = openCalls(options, unhurried);
+	const calls = { ...opened, send: withProposalFixes(opened.send) };
 	return { ...readCalls(calls), ...objectCalls(calls), ...branchCalls(calls), ...pullCalls(calls) };
 }
 
@@ -69,59 +64,33 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 	};
 }
 
-function branchCalls({ send, place }: Calls): Pick<Repository, "createBranch" | "advanceBranch"> {
+function branchCalls(calls: Calls): Pick<Repository, "createBranch" | "advanceBranch"> {
+	const write = { permission: writes, parse: parseRef };
 	return {
 		createBranch: (name, sha) =>
-			send({
-				route: "POST /repos/{owner}/{repo}/git/refs",
-				parameters: { ...place, ref: `refs/heads/${name}`, sha },
-				permission: writes,
-				parse: parseRef,
-			}),
-		advanceBranch: (name, sha) =>
-			send({
-				route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}",
-				parameters: { ...place, ref: `heads/${name}`, sha, force: false },
-				permission: writes,
-				parse: parseRef,
-			}),
+			ask(calls, "sha", { ...write, route: "POST /repos/{owner}/{repo}/git/refs", given: { ref: `refs/heads/${name}`, sha } }),
+		advanceBranch: (name, sha) => {
+			const given = { ref: `heads/${name}`, sha, force: false };
+			return ask(calls, "sha", { ...write, route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}", given });
+		},
 	};
 }
 
-const pulls = "pull-requests: write";
-
-export function pullCalls({ send, place }: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+export function pullCalls(calls: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+	const route = "/repos/{owner}/{repo}/pulls";
+	const write = { permission: "pull-requests: write", parse: parsePull };
 	return {
-		openPulls: async ({ head, base }) =>
-			named(
-				await send({
-					route: "GET /repos/{owner}/{repo}/pulls",
-					parameters: { ...place, state: "open", head: `${place.owner}:${head}`, base, per_page: 100 },
-					permission: "pull-requests: read",
-					parse: (data) => parseList(data, parsePull),
-				}),
-				"pulls",
-			),
-		createPull: async (draft) => {
-			const call = {
-				route: "POST /repos/{owner}/{repo}/pulls",
-				parameters: { ...place, ...draft },
-				permission: pulls,
-				parse: parsePull,
-			};
-			const answer = await send(call);
-			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : named(answer, "pull");
+		openPulls: ({ head, base }) => {
+			const given = { state: "open", head: `${calls.place.owner}:${head}`, base, per_page: 100 };
+			const parse = (data: unknown) => parseList(data, parsePull);
+			return ask(calls, "pulls", { route: `GET ${route}`, given, permission: "pull-requests: read", parse });
 		},
-		updatePull: async (number, change) =>
-			named(
-				await send({
-					route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
-					parameters: { ...place, pull_number: number, ...change },
-					permission: pulls,
-					parse: parsePull,
-				}),
-				"pull",
-			),
+		createPull: async (draft) => {
+			const answer = await ask(calls, "pull", { ...write, route: `POST ${route}`, given: { ...draft } });
+			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : answer;
+		},
+		updatePull: (number, change) =>
+			ask(calls, "pull", { ...write, route: `PATCH ${route}/{pull_number}`, given: { pull_number: number, ...change } }),
 	};
 }
 

@@ -104,6 +104,15 @@ export interface Calls {
 	graphQlUrl: string;
 }
 
+/** Asks about the repository; the value of the answer is given under a name. */
+export async function ask<Value, Name extends string>(
+	{ send, place }: Pick<Calls, "send" | "place">,
+	name: Name,
+	{ given, ...call }: Omit<ApiRequest<Value>, "parameters"> & { given?: Readonly<Record<string, unknown>> },
+) {
+	return named(await send({ ...call, parameters: { ...place, ...given } }), name);
+}
+
 /** The value of an answer under another name. */
 export function named<Value, Name extends string>(
 	answer: ApiResult<{ value: Value }>,
