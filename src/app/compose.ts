@@ -18,7 +18,7 @@ import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/text/units.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine, type Machine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 /** A verdict is a few kilobytes. */
@@ -27,6 +27,8 @@ const maxVerdictBytes = 256 * 1024 ** 2;
 export interface Composition {
 	ports: Ports;
 	processes: Processes;
+	/** What tells this GPU from others of its kind; null on a CPU. */
+	gpuUuid(): Promise<string | null>;
 	/** Stops the run: ends the child processes, and lets the stages conclude. */
 	stop(reason: string): void;
 }
@@ -91,7 +93,11 @@ export function compose(
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,
 	};
-	return { ports, processes, stop };
+	return { ports, processes, gpuUuid: () => gpu().then(uuidOf), stop };
+}
+
+function uuidOf(gpu: Machine["gpu"]): string | null {
+	return typeof gpu === "string" ? null : gpu.choice.gpu.uuid;
 }
 
 /** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */

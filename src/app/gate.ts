@@ -140,13 +140,14 @@ function nightOf({ options, config, home, outFolder }: Opening, watching: Histor
 /** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
 async function watchHistory(
 	{ config, home, outFolder, options }: Opening,
-	{ processes, ports }: Composition,
+	{ processes, ports, gpuUuid }: Composition,
 ): Promise<HistoryWatch | null> {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	return historyWatch({
 		store: await openRunStore(config.history, { cwd: home, processes, access: options.access, repository: options.repository }),
 		outFolder,
 		files: ports.files,
+		gpuUuid: await gpuUuid().catch(() => null),
 	});
 }
 

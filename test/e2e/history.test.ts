@@ -7,9 +7,12 @@ import type { HistoryRecord } from "../../src/core/schema/history.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { drawRepository, git, line } from "../support/git-history.ts";
+import { planOf, simulateNights } from "../support/history-nights.ts";
 import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
+import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const files = (folder: string): string[] =>
@@ -110,6 +113,57 @@ it("the history of a workflow without a clone is kept through the API", async ()
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(readResult(join(workspace, "trtgate-out")).notes).toContain("Kept 1 record in the history (branch trtgate-history).");
 	expect(git(origin, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/\S+\.json$/);
+});
+
+it("the history of a GPU names its UUID, driver branch and TensorRT, and the structure of both engines", async () => {
+	const { folder, run } = await gateReplay(
+		{ comparison: "same-model" },
+		{ config: [["measure:", "history: { folder: kept, when: always }\nmeasure:"]] },
+	);
+	const top = join(folder, "head", "kept");
+	const [path = ""] = files(top);
+	expect(path, run.stdout + run.stderr).not.toBe("");
+	const { machine, rows } = JSON.parse(readFileSync(join(top, path), "utf8")) as HistoryRecord;
+	expect(machine).toMatchObject({ gpuUuid: expect.stringMatching(/^GPU-/), tensorrt: expect.stringMatching(/^10\.6/) });
+	expect(rows[0]?.head.structure).toMatch(/^[0-9a-f]{12}$/);
+	expect(rows[0]?.head.structure).toBe(rows[0]?.base.structure);
+});
+
+it("the history of forty nights on five machines finds a step of three series within two nights, each once, and puts it down to the change", async () => {
+	const plan = planOf(1);
+	const events = plan.events.filter(({ night }) => night < 34);
+	const simulated = simulateNights({ ...plan, nights: 40, events });
+	const root = temporaryFolder();
+	git(root, "init", "--quiet", "--bare", "remote.git");
+	for (const host of ["host-0", "host-1", "reader"]) git(root, "clone", "--quiet", "remote.git", host);
+	const [step] = events;
+	const stepAt = step?.night ?? 0;
+	const branch = ["--branch", "trtgate-history"];
+	const shown: ShownTrend[] = [];
+	for (const [from, to] of [
+		[0, stepAt],
+		[stepAt, stepAt + 3],
+		[stepAt + 3, 40],
+	] as const) {
+		// Two writers at once.
+		await Promise.all(
+			[0, 1].map((host) => {
+				const own = simulated.records.slice(from, to).filter((_, index) => index % 2 === host);
+				const cwd = writeProject(
+					join(root, `host-${host}`),
+					Object.fromEntries(own.map(({ name, record }) => [name, JSON.stringify(record)])),
+				);
+				return runCli(["history", "import", ...own.map(({ name }) => name), ...branch], { cwd });
+			}),
+		);
+		shown.push(JSON.parse((await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout) as ShownTrend);
+	}
+	expect(shown[0]?.alarms).toEqual([]);
+	const [alarm, ...others] = shown[1]?.alarms ?? [];
+	expect(others).toEqual([]);
+	expect(alarm).toMatchObject({ start: nightAt(stepAt), cause: "change", isOpen: true });
+	expect(alarm?.series.map(({ series }) => series).sort()).toEqual(step?.series.map((index) => `net-${index}/fp16/b1`).sort());
+	expect(shown[2]?.alarms).toEqual([alarm]);
 });
 
 it("the history of a project says what is missing where no history is named", async () => {

@@ -179,6 +179,7 @@ export const trendTable = {
 		branch: { ...historyPlace.branch, otherwise: "DIR" },
 		out: { value: "FILE", does: "File of the page.", default: "trtgate-trend.html" },
 		svg: { value: "FILE", does: "File of a picture for a README.", otherwise: "none" },
+		json: { does: "Print the answer, all alarms and the newest levels as JSON." },
 	},
 	example: "trtgate trend --branch trtgate-history --svg docs/trend.svg",
 } as const satisfies CommandTable;

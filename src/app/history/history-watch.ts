@@ -10,7 +10,7 @@ import { fileOf, type HistoryFile, readHistory } from "../../core/history/files.
 import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
-import { readSeries } from "../../core/history/series.ts";
+import { pinToLink, readSeries } from "../../core/history/series.ts";
 import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
 import type { HistoryRow } from "../../core/schema/history.ts";
@@ -26,6 +26,7 @@ export interface Keeping {
 	store: Pick<HistoryStore, "name" | "read" | "add">;
 	outFolder: string;
 	files: Files;
+	gpuUuid: string | null;
 }
 
 /** Pull requests never write: their numbers are of code that is not merged. */
@@ -37,7 +38,7 @@ export function isKept({ history }: Pick<Config, "history">, event: RunEvent | u
 export interface HistoryWatch {
 	/** Ids of the workloads that stand out, which need fresh pairs. */
 	suspects(result: Result): Promise<readonly string[]>;
-	/** Commit of the pin that earlier runs on such a machine were measured against, where it is not this run's. */
+	/** Commit of the pin before this run's on such a machine, where they are not linked yet, or too uncertainly. */
 	oldPin(result: Result): Promise<string | null>;
 	/** Adds the record with these rows beside its own, and the gates of what the history shows with it. */
 	keep(result: Result, rows?: readonly HistoryRow[]): Promise<Result>;
@@ -45,7 +46,7 @@ export interface HistoryWatch {
 	doubt(): Doubt | null;
 }
 
-export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch {
+export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
 	let doubt: Doubt | null = null;
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
@@ -59,20 +60,19 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 	return {
 		doubt: () => doubt,
 		suspects: (result) =>
-			seriesWith(filesOf(result)).then(
+			seriesWith(filesOf(result, { gpuUuid })).then(
 				({ series }) => dueForFreshPairs(series),
 				// The same fault makes the run an error when its record is to be kept.
 				() => [],
 			),
 		async oldPin(result) {
-			const [record] = recordsOf(result, identityOf(), sha256);
+			const [record] = recordsOf(result, identityOf(gpuUuid), sha256);
 			const { tables } = readHistory(await known());
 			if (record === undefined || tables.length === 0) return null;
-			const last = readSeries(tables).runs.findLast((run) => kindOf(run) === kindOf(record) && run.pinCommit !== undefined);
-			return last?.pinCommit === record.reference?.commit ? null : (last?.pinCommit ?? null);
+			return pinToLink(readSeries(tables), { kind: kindOf(record), pin: record.reference?.commit });
 		},
 		async keep(result, rows = []) {
-			const added = filesOf(result, rows);
+			const added = filesOf(result, { gpuUuid, rows });
 			if (added.length === 0)
 				return { ...result, notes: [...result.notes, "Nothing was timed, so the history has no record of this run."] };
 			try {
@@ -102,14 +102,14 @@ export function historyWatch({ store, outFolder, files }: Keeping): HistoryWatch
 
 const maxSkipped = 5;
 
-function identityOf(): RunIdentity {
+function identityOf(gpuUuid: string | null = null): RunIdentity {
 	const run = readWorkflowRun();
-	const machine = { host: hostname() };
+	const machine = { host: hostname(), ...(gpuUuid === null ? {} : { gpuUuid }) };
 	return run === null ? { run: "local", machine } : { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-function filesOf(result: Result, rows: readonly HistoryRow[] = []): HistoryFile[] {
-	const records = recordsOf(result, identityOf(), sha256);
+function filesOf(result: Result, { gpuUuid, rows = [] }: { gpuUuid: string | null; rows?: readonly HistoryRow[] }): HistoryFile[] {
+	const records = recordsOf(result, identityOf(gpuUuid), sha256);
 	return records.map((record) => fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256));
 }
 

@@ -3,11 +3,13 @@ import { dirname, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
 import { findAlarms } from "../../core/history/alarms.ts";
+import { trendFacts } from "../../core/history/facts.ts";
 import { readHistory } from "../../core/history/files.ts";
 import { readSeries } from "../../core/history/series.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
 import { renderTrendPicture } from "../../core/report/html/trend/badge.ts";
 import { renderTrend } from "../../core/report/html/trend/page.ts";
+import { jsonText } from "../../core/text/escape.ts";
 import { parseArguments } from "../commands/arguments.ts";
 import { trendTable } from "../commands/tables.ts";
 import { exitCodes } from "../exit.ts";
@@ -33,7 +35,7 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
 	const picture = args.text("svg");
 	if (picture !== undefined) await files.writeText(resolve(terminal.cwd, picture), renderTrendPicture(findings, series));
-	terminal.out(`${answer(findings, series)}\n`);
+	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
 	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
 	return exitCodes.ok;
 }

@@ -4,8 +4,8 @@ import { acceptance } from "../../../src/core/history/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
 import { tableOf } from "../../../src/core/history/columns.ts";
 import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
-import { dayOf } from "../../../src/core/history/points.ts";
-import { readSeries } from "../../../src/core/history/series.ts";
+import { dayOf, kindOf } from "../../../src/core/history/points.ts";
+import { pinToLink, readSeries } from "../../../src/core/history/series.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt, short } from "../../support/history-records.ts";
@@ -143,4 +143,24 @@ it.each([
 	[nightAt(0), 20_454.125],
 ])("alarms of a history count the days until %s", (at, days) => {
 	expect(dayOf(at)).toBeCloseTo(days, 3);
+});
+
+it.each([
+	["is due where the pin moved", [], "old"],
+	["is due again after a disturbed night", [2000], "old"],
+	["is done where it is certain", [500], null],
+	["is done where several nights together are certain", [1200, 1200, 1200], null],
+	["is given up after four nights", [9000, 9000, 9000, 9000], null],
+])("a link %s", (_what, sdPpms: number[], due) => {
+	const ratio = (sdPpm: number) => buildRatio(10_000, { pairs: 16, sdPpm });
+	const pinned = (night: number, pin: string, links: number[]) =>
+		buildRecord(night, {
+			reference: { label: pin, commit: pin },
+			rows: [buildRow(), ...links.map((sdPpm) => buildRow({ kind: "link", ratio: ratio(sdPpm) }))],
+		});
+	const records = [pinned(0, "old", []), ...sdPpms.map((sdPpm, index) => pinned(index + 1, "new", [sdPpm]))];
+	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const kind = kindOf({ machine: buildRecord(0).machine });
+	expect(pinToLink(series, { kind, pin: "new" })).toBe(due);
+	expect(pinToLink(series, { kind: "another machine", pin: "new" })).toBeNull();
 });

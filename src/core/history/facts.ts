@@ -1,0 +1,27 @@
+// The trend for other programs: what is worse, every alarm, and where each series is now.
+import { answer } from "../report/html/trend/answer.ts";
+import { type Alarm, type Findings, levelNow } from "./alarms.ts";
+import { figureOf, type Series } from "./series.ts";
+
+/** Sizes and levels are logarithms of ratios; a level is against the one that counts as normal, or null. */
+export function trendFacts(findings: Findings, series: Series) {
+	const at = (run: number | undefined): string => series.runs[run ?? -1]?.at ?? "";
+	const describe = ({ start, raised, cause, evidence, isOpen, shifts }: Alarm) => ({
+		...{ start: at(start), raised: at(raised), cause, evidence, isOpen },
+		series: shifts.map(({ chain, shift: { size, low, high, raised: place, closed } }) => ({
+			...{ series: chain.series, figure: figureOf(chain), raised: at(chain.points[place]?.run), size, low, high },
+			...(closed === undefined ? {} : { closed: { at: at(chain.points[closed.at]?.run), by: closed.by } }),
+		})),
+	});
+	return {
+		answer: answer(findings, series),
+		alarms: findings.alarms.map(describe),
+		gains: findings.gains.map(describe),
+		control: findings.control,
+		levels: findings.chains.map((watched) => {
+			const { chain } = watched;
+			const ends = { begins: at(chain.points[0]?.run), at: at(chain.points.at(-1)?.run) };
+			return { series: chain.series, figure: figureOf(chain), ...ends, changed: chain.changed, level: levelNow(watched) };
+		}),
+	};
+}
