@@ -98,6 +98,8 @@ function recall({ manifest, outputs }: NonNullable<RecordInput["begun"]>, given:
 
 /** Of the time limit, for the trial, however long the steps before it took. */
 const minTrialShare = 0.25;
+/** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
+const usableShare = 0.92;
 
 type ToTest = Pick<Drafted, "draft" | "answers"> & { spentMs: number };
 
@@ -109,7 +111,7 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 		rounding: roundingTable(draft, input.model.onnx.graph, answers.outputs),
 	};
 	const save = (record: SensitivityRecord): Promise<void> => input.save({ ...draft, sensitivity: record });
-	const limitMs = Math.max(minTrialShare * input.limitMs, input.limitMs - spentMs);
+	const limitMs = Math.max(minTrialShare * input.limitMs, usableShare * input.limitMs - spentMs);
 	const job = {
 		...jobOf(input, answers),
 		variant: answers.variant,
