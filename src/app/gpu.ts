@@ -87,7 +87,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 }
 
 /**
- * CUDA_VISIBLE_DEVICES for children, which then find their GPU as device 0. An index counts among those in sight, as
+ * CUDA_VISIBLE_DEVICES for children, which then find their GPU as device 0. An index counts among the visible ones, as
  * CUDA's own do; "" where there are not so many. UUIDs name GPUs and MIG slices in any order.
  */
 export function narrowDevices(visible: string | undefined, wanted: string | undefined): string | undefined {

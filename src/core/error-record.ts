@@ -10,7 +10,7 @@ interface Fault {
 	refusal?: string;
 }
 
-/** What the system refuses for lack of something, or because a disk or file server is broken; by its code. */
+/** What the system refuses because something has run out, or because a disk or file server is broken; by its code. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
 	EMFILE: ["this process has as many files open as it may", "Raise the limit: `ulimit -n 4096`."],
 	ENFILE: ["the machine has as many files open as it can", "Wait for other work to end, or raise fs.file-max."],

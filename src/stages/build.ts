@@ -81,7 +81,7 @@ function servesHead(prepared: Buildable, { models, sharesUnchanged }: BuildInput
 	return sharesUnchanged && other !== undefined && isUnchanged(prepared, other);
 }
 
-/** Every build counts its kernel timings anew, so that their scatter is that of any two builds. */
+/** Every build measures its kernels again, so that their scatter is that of any two builds. */
 async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPorts): Promise<Built> {
 	const times = servesHead(prepared, input) ? 1 : input.rebuilds;
 	const each = { ...input, rebuilds: times };

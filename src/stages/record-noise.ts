@@ -122,15 +122,15 @@ async function runBatch(batch: CaseBatch, input: NoiseInput, ports: NoisePorts):
 	return answer?.state === "done" ? { label, outputs: splitBatch(batch, answer.outputs, cases.length) } : null;
 }
 
-/** Levels of a quantised model round at other places: how far they lie apart is no noise of the level that records it. */
+/** Levels of a quantised model round at other places: their distance is not noise of the level that records it. */
 function countedRuns(
 	{ model, made, reference }: NoiseInput,
 	ran: readonly { variant: ReferenceVariant; run: LabelledRun }[],
 	notes: string[],
 ): LabelledRun[] {
 	if (!isQuantised(model.onnx.graph)) return ran.map(({ run }) => run);
-	const [same, other] = [true, false].map((alike) =>
-		ran.filter(({ variant }) => (variant.level === made.level) === alike).map(({ run }) => run),
+	const [same, other] = [true, false].map((isSame) =>
+		ran.filter(({ variant }) => (variant.level === made.level) === isSame).map(({ run }) => run),
 	);
 	const far = furthest(measureNoise(reference, other ?? []));
 	if (far !== null && far.relativeL2 > levelsApart)

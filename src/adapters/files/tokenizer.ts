@@ -60,7 +60,7 @@ function orInvalid<T>(path: string, work: () => T): T {
 function invalid(path: string, why: string, cause?: unknown): ConfigError {
 	return new ConfigError({
 		code: "tokenizer-invalid",
-		message: `${path} is no tokenizer that trtgate can run: ${JSON.stringify(why)}.`,
+		message: `${path} is not a tokenizer that trtgate can run: ${JSON.stringify(why)}.`,
 		cause,
 		details: { location: { path }, fix: "Give the tokenizer.json of the model, or tensors of token ids (.npy)." },
 	});

@@ -1,4 +1,4 @@
-// Check runs, and the commit status that stands in for one.
+// Check runs, and the commit status that replaces one.
 import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
 import { parseCheckRun, parseCheckRuns } from "./replies.ts";
 import { ask, type Calls } from "./request.ts";

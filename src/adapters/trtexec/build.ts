@@ -17,7 +17,7 @@ import { asFailure, buildNotes, describeTool, recipeOf, refusalOf, type Unbuilda
 import { checkLoads } from "./load-check.ts";
 import { describePlan, runTrtexec, type TrtexecRun } from "./run.ts";
 
-/** What may be wrong with a build that is one all the same: a golden judges its INT8. */
+/** What may be wrong with a build that succeeded: a golden judges its INT8. */
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 
 /** @throws ConfigError output-unwritable, config-dims. */
@@ -53,7 +53,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			cwd: job.engineFolder,
 			logPath: job.logPath,
 			timeoutMs: job.timeoutMs,
-			// The list of layers is for people alone: without it, an engine is one all the same.
+			// The list of layers is only for people: the engine is usable without it.
 			writes: [places.engine],
 			readers: [reader, { feed: ({ text }) => tellPhase(text, job) }],
 		},

@@ -80,7 +80,7 @@ async function readTimes(path: string): Promise<TimesResult> {
 	return parser.end();
 }
 
-/** Why the times are not what was args for; null where they are. */
+/** Why these are not the requested times; null where they are. */
 function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext }): string | null {
 	if (times.state === "broken") return times.message;
 	const { facts, job, context } = of;

@@ -1,4 +1,4 @@
-// Finds the engines that a path of the command line stands for: layers, profiles and the model beside them.
+// Finds the engines that a path of the command line names: layers, profiles and the model beside them.
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
@@ -74,7 +74,7 @@ async function listFiles(folder: string, depth = 0): Promise<string[]> {
 function notFound(path: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "engine-missing",
-		message: `${path} is no engine that can be compared: ${what}`,
+		message: `${path} is not an engine that can be compared: ${what}`,
 		details: {
 			fix: "Write one with `trtexec --loadEngine=FILE --exportLayerInfo=layers.json --exportProfile=profile.json --separateProfileRun`.",
 		},

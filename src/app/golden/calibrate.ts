@@ -79,7 +79,7 @@ function conclusion({ goldens }: Calibration, { written, writes }: { written: re
 	const limits = goldens.flatMap((golden) => golden.engines.flatMap((engine) => engine.limits));
 	const isRefused = limits.some(({ state }) => state === "refused");
 	const refused = isRefused
-		? "Repair an engine that is wrong first; if its error is right all the same, set the limit with --limit OUTPUT=VALUE.\n"
+		? "Repair an engine that is wrong first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
 		: "";
 	return `${refused}Nothing was written: --write puts these limits and their evidence into the goldens.\n`;
 }

@@ -84,7 +84,7 @@ function tensorsOf(tokens: TokenRow, rows: ReadonlyMap<InputPort, Row>, path: st
 	return tensors;
 }
 
-/** @throws ConfigError tensor-invalid where it is no text of lines. */
+/** @throws ConfigError tensor-invalid where it is not text in lines. */
 function linesOf(bytes: Uint8Array, path: string): string[] {
 	const lines = decodeText(bytes, path)
 		.split(/\r?\n/)

@@ -54,7 +54,7 @@ interface Unpublished extends ApiFault {
 	what: string;
 }
 
-/** All rights that the token lacks in one line, to be added at once. A status only stands in for a check run, so its right is never asked for. */
+/** All rights that the token lacks in one line, to be added at once. A status only replaces a check run, so its right is never asked for. */
 function withRightsOnce(faults: readonly Unpublished[]): Unpublished[] {
 	const others = faults.filter(({ lacks }) => lacks === undefined);
 	const wanted = faults.filter(({ lacks, what }) => lacks !== undefined && what !== "commit status");

@@ -197,7 +197,7 @@ export interface Config {
 	path: string;
 	backend: "auto" | "tensorrt" | "onnxruntime";
 	onnxruntime: "auto" | "wasm" | "native";
-	/** Index among the GPUs in sight, or UUID of a GPU or a MIG slice; absent: the first. */
+	/** Index among the visible GPUs, or UUID of a GPU or a MIG slice; absent: the first. */
 	device?: string;
 	models: readonly ModelConfig[];
 	/** The file's gates for all models; each engine and workload has its own, resolved. */

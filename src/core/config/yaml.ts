@@ -19,7 +19,7 @@ type Parsed = Document.Parsed<ParsedNode>;
 
 export function parseYaml(text: string, path: string): YamlResult {
 	const fault = (problem: SyntaxProblem) => ({ state: "invalid" as const, errors: [syntaxError(path, problem)] });
-	// A byte order mark is no column of the first line.
+	// A byte order mark does not count as a column of the first line.
 	const source = text.startsWith("\ufeff") ? text.slice(1) : text;
 	const refusal = refuseText(source);
 	if (refusal !== null) return fault(refusal);

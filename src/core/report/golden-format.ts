@@ -55,7 +55,7 @@ function timesTheCap(check: GoldenCheck): number | null {
 	return Number.isFinite(times) ? times : null;
 }
 
-/** More digits where a short form would make two different numbers look alike. */
+/** More digits where a short form would make two different numbers look the same. */
 export function gotText(check: GoldenCheck): string {
 	const short = formatValue(check.got);
 	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
@@ -81,7 +81,7 @@ export function measureText(check: GoldenCheck): string {
 	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
 }
 
-/** Both values, with more digits where short forms would look alike. */
+/** Both values, with more digits where short forms would look the same. */
 export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
 	const short = { got: formatValue(got), expected: formatValue(expected) };
 	return short.got === short.expected && got !== expected ? { got: formatValue(got, 8), expected: formatValue(expected, 8) } : short;

@@ -53,7 +53,7 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 
 const pcmTag = 1;
 const floatTag = 3;
-/** The encoding then stands in the first bytes of a GUID. */
+/** The encoding is then in the first bytes of a GUID. */
 const extensibleTag = 0xfffe;
 
 function readFormat(view: DataView, path: string): Format {

@@ -163,7 +163,7 @@ function normalise(image: Planes, { scale, mean, std }: Preprocess): Planes {
 	return { ...image, planes };
 }
 
-/** One value stands for all channels. */
+/** One value applies to all channels. */
 function channelValue(values: readonly number[] | undefined, channel: number, otherwise: number): number {
 	return values?.[values.length === 1 ? 0 : channel] ?? otherwise;
 }

@@ -70,7 +70,7 @@ function fieldsOf(message: Uint8Array): Field[] {
 	return fields;
 }
 
-/** Varints here are tags and lengths; a value that is no number of JavaScript's is only stepped over. */
+/** Varints here are tags and lengths; a value that JavaScript's numbers cannot hold is skipped. */
 function varintAt(message: Uint8Array, start: number): { value: number; end: number } {
 	let value = 0;
 	for (let at = start; ; at += 1) {

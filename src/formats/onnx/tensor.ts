@@ -134,7 +134,7 @@ interface FloatFormat {
 	exponentBits: number;
 	mantissaBits: number;
 	bias: number;
-	/** What the largest exponent, or the negative zero, stands for. */
+	/** What the largest exponent, or the negative zero, means. */
 	special: "ieee" | "nan-only" | "unsigned-zero" | "none";
 }
 

@@ -49,7 +49,7 @@ export function parseProfile(text: string): LayerProfile {
 
 export interface TimedEngine {
 	layers: ArmLayers;
-	/** null where the engine's details cannot be read: its times are useful all the same. */
+	/** null where the engine's details cannot be read: its times are still useful. */
 	info: EngineLayers | null;
 	times: LayerProfile;
 }

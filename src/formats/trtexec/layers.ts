@@ -110,7 +110,7 @@ function parametersOf(fields: Fields): EngineLayer["parameters"] {
 	return Object.fromEntries(known);
 }
 
-/** Each node stands in brackets; U+001E and U+001F separate them. */
+/** Each node is in brackets; U+001E and U+001F separate them. */
 function metadataNodes(text: string): string[] {
 	const nodes = text.split(/[\u001e\u001f]/).flatMap((part) => /^\[ONNX Layer: (.*)\]$/s.exec(part.trim())?.[1] ?? []);
 	return [...new Set(nodes)];

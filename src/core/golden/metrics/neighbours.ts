@@ -71,7 +71,7 @@ function unmeasurable(problem: string): Scores {
 	return { value: Number.NaN, lowest: Number.NaN, at: -1, problem };
 }
 
-/** The vector itself is no neighbour of its own: it stands at -Infinity in both lists, or is left out. */
+/** A vector is not its own neighbour: it is at -Infinity in both lists, or is left out. */
 function without(similarities: Float64Array, own: number): Float64Array {
 	const others = new Float64Array(similarities.length - 1);
 	others.set(similarities.subarray(0, own));

@@ -133,8 +133,8 @@ export function matchingOutput(name: string, first: readonly string[], second: r
 function findName(name: string, names: readonly string[], place: number): string | null {
 	if (names.includes(name)) return name;
 	const lower = name.toLowerCase();
-	const alike = names.find((other) => lower.includes(other.toLowerCase()) || other.toLowerCase().includes(lower));
-	return alike ?? names[place] ?? null;
+	const similar = names.find((other) => lower.includes(other.toLowerCase()) || other.toLowerCase().includes(lower));
+	return similar ?? names[place] ?? null;
 }
 
 // Polygraphy's default comparator: an element passes within its absolute or its relative tolerance.

@@ -11,7 +11,7 @@ type Distance = number;
 
 /**
  * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖): of two answers none
- * is the right one, so the longer is the measure, and the value is 2 at most. The mean row stands in the denominator because a row that is nearly zero by
+ * is the right one, so the longer is the measure, and the value is 2 at most. The mean row is in the denominator because a row that is nearly zero by
  * cancellation carries rounding of the usual size (a scalar output of 1e-6 beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
  * @param axis along which rows lie; null: the whole is one row.
  */

@@ -54,12 +54,12 @@ export function poolOf(
 	const sizes = bindSizes(subject, first);
 	if (sizes === null) return null;
 	if (batch === null) return { pool: { rows: 1, tensors: first, axes: new Map() }, sizes };
-	const alike = cases.filter((other) => isAlike(subject, batch, { first, other }));
+	const matching = cases.filter((other) => isAlike(subject, batch, { first, other }));
 	const tensors: Record<string, Tensor> = Object.create(null);
 	let rows = 0;
 	for (const { name } of subject.inputs) {
 		const axis = batch.axes.get(name);
-		const own = alike.flatMap((other) => other[name] ?? []);
+		const own = matching.flatMap((other) => other[name] ?? []);
 		const [head, ...others] = own;
 		if (head === undefined) return null;
 		const joined = axis === undefined ? head : join([head, ...others], axis);

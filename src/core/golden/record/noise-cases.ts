@@ -101,7 +101,7 @@ export function dropNoiseCases<Case extends { id: string }>(
 			code: "golden-uninformative",
 			message: `Not recorded: every case is noise; of case ${quoteName(cases[first.index]?.id ?? "")}, ${first.why}.`,
 			details: {
-				fix: "Give inputs that mean something to the model, such as real ones with --inputs; what is made up may hold nothing that it looks for.",
+				fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
 			},
 		});
 	}

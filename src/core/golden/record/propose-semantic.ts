@@ -133,7 +133,7 @@ const minPeakedShare = 0.5;
 const minChosen = 3;
 const minManyClasses = 32;
 
-/** Rows of many numbers of which one stands out, by turns. */
+/** Rows of many numbers of which one stands out, not always the same one. */
 function hasPeaks(tensors: readonly Tensor[]): boolean {
 	const chosen = new Set<number>();
 	let [rows, peaked] = [0, 0];

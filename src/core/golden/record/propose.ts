@@ -194,10 +194,10 @@ function pictureLabels(guess: Guess, tensors: readonly Tensor[]): string[] {
 function embeddingComparators(tensors: readonly Tensor[]): Task {
 	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
 	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
-	// Of tokens and states each is compared with its own: who their neighbours are serves no one.
+	// Tokens and states are each compared with their own; their neighbours say nothing.
 	if (tensors.some(({ shape }) => shape.length > 2)) return { comparators, why: ["Each vector is compared by its cosine."] };
-	const alike = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
-	if (!alike || vectors < vectorsForRanks) {
+	const isUniform = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
+	if (!isUniform || vectors < vectorsForRanks) {
 		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`] };
 	}
 	comparators.push({ kind: "rank-agreement", scope: "set" });

@@ -39,9 +39,9 @@ export function channelAxis(tensors: readonly Tensor[]): number | null {
 	const isSecond = shape.length > 3 ? (shape[1] ?? 0) <= (shape[last] ?? 0) : (shape[1] ?? 0) > 1 && (shape[1] ?? 0) < (shape[last] ?? 0);
 	const axis = isSecond ? 1 : last;
 	const size = shape[axis] ?? 1;
-	const alike = tensors.every((tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size);
+	const isUniform = tensors.every((tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size);
 	const rows = tensors.reduce((sum, tensor) => sum + elementCount(tensor.shape), 0) / size;
-	return alike && size > 1 && size <= maxChannels && rows >= minRows ? (axis === last ? -1 : axis) : null;
+	return isUniform && size > 1 && size <= maxChannels && rows >= minRows ? (axis === last ? -1 : axis) : null;
 }
 
 interface Channel {

@@ -1,4 +1,4 @@
-// Checks uses of operators that ONNX Runtime 1.30 has a kernel for and refuses all the same. Each was tried.
+// Checks uses of operators that ONNX Runtime 1.30 has a kernel for but refuses. Each was tried.
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";

@@ -48,7 +48,7 @@ function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Fi
 	return finding("operator-withdrawn", {
 		severity: "error",
 		message: `${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses)}.`,
-		fix: "Export again with a current exporter: Resize stands for Upsample, ScatterElements for Scatter.",
+		fix: "Export again with a current exporter: Resize replaces Upsample, ScatterElements replaces Scatter.",
 		node: uses.node,
 	});
 }

@@ -80,7 +80,7 @@ function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 function uncalibrated(name: string): Finding {
 	return finding("precision-uncalibrated", {
 		severity: "warning",
-		message: `The engine is to be int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so that the speed is real and the answers mean nothing.`,
+		message: `The engine is to be int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so that the speed is real and the outputs are meaningless.`,
 		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`, or name a calibration cache under `calibration`.",
 	});
 }

@@ -16,7 +16,7 @@ export interface Signature {
 	outputs: readonly Parameter[];
 	attributes: ReadonlySet<string>;
 	required: readonly string[];
-	/** Allowed types by variable; `other` stands for all that are no tensors. */
+	/** Allowed types by variable; `other` covers everything that is not a tensor. */
 	types: Types;
 	/** Each a combination of types that the CPU computes. */
 	kernels: readonly Types[];

@@ -16,7 +16,7 @@ export interface FixedTensors {
 	constants: ReadonlySet<string>;
 	/** Constants and what is computed of shapes: sizes, scales, lengths. Engines compute them beside the network, in full precision. */
 	fixed: ReadonlySet<string>;
-	/** Among the fixed ones, what comes out of a DequantizeLinear: it stands for integers. */
+	/** Among the fixed ones, what comes out of a DequantizeLinear: it represents integers. */
 	dequantised: ReadonlySet<string>;
 }
 

@@ -71,7 +71,7 @@ const keeping = new Set(
 	).split(" "),
 );
 
-/** An output of this node is rounded already, or stands for integers. */
+/** An output of this node is rounded already, or represents integers. */
 export function keepsRounding(node: OnnxNode): boolean {
 	if (/^(Resize|Upsample)$/.test(node.op)) return (textAttribute(node, "mode") ?? "nearest") === "nearest";
 	return keeping.has(node.op) || quantises(node);

@@ -50,7 +50,7 @@ interface TickLabels {
 	unit: string;
 }
 
-/** As times, or as changes where times in four digits would look alike. */
+/** As times, or as changes where times in four digits would look the same. */
 export function timeLabels(ticksMs: readonly number[], referenceMs: number): TickLabels {
 	const times = ticksMs.map(formatMs);
 	if (new Set(times).size === times.length || referenceMs <= 0) return { labels: times, unit: "time" };

@@ -54,8 +54,8 @@ export function damageOutput(tensors: readonly Tensor[], kind: OutputDefectKind)
 
 /** Each case has the output of the next one; null where shapes differ. */
 function otherCases(tensors: readonly Tensor[]): Tensor[] | null {
-	const alike = tensors.every(({ shape }) => shape.join() === tensors[0]?.shape.join());
-	return tensors.length < 2 || !alike ? null : tensors.map((tensor, index) => tensors[(index + 1) % tensors.length] ?? tensor);
+	const isUniform = tensors.every(({ shape }) => shape.join() === tensors[0]?.shape.join());
+	return tensors.length < 2 || !isUniform ? null : tensors.map((tensor, index) => tensors[(index + 1) % tensors.length] ?? tensor);
 }
 
 function damageTensor(tensor: Tensor, kind: Exclude<OutputDefectKind, "other-case">): Tensor | null {

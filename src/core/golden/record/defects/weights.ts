@@ -104,7 +104,7 @@ function aroundCentre(change: Change, centre: number): Change {
 	return centre === 0 ? change : (value, index) => centre + change(value - centre, index);
 }
 
-/** Quantised weights lie around a zero point that is kept elsewhere: their mean stands for it. */
+/** Quantised weights lie around a zero point that is kept elsewhere: their mean is used instead. */
 function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 	if (dtype !== "int8" && dtype !== "uint8") return 0;
 	const values = dtype === "int8" ? new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes;

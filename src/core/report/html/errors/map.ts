@@ -134,7 +134,7 @@ function labelOf({ map, bytes }: Pick<Plane, "bytes" | "map">, name: string): st
 	return `error map of ${name}: ${formatCount(differing)} of ${formatCount(bytes.length)} cells differ, the largest by ${formatValue(map.largest, 3)}, furthest ${where} of ${map.height} × ${map.width}`;
 }
 
-/** What one cell stands for. `rank` of the output. */
+/** What one cell represents. `rank` of the output. */
 function cellText({ map, heat, bytes }: Plane, rank: number): Markup {
 	const [down, across] = [Math.ceil(map.height / map.rows), Math.ceil(map.width / map.columns)];
 	const unit = map.image === true ? "pixel" : "element";
