@@ -54,6 +54,16 @@ export interface TensorReader {
 	read(path: string, file: TensorFile): Promise<Tensor>;
 }
 
+/** Sets of files kept between runs, by name. */
+export interface FileCache {
+	/** Names with this prefix, last used first. */
+	list(prefix: string): Promise<string[]>;
+	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
+	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
+	/** Copies the files under the names by which they are restored. Resolves to why they are not kept, or null. */
+	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
+}
+
 /** Golden verdicts of earlier runs on this machine, each under everything that it depends on. */
 export interface KeptVerdicts {
 	/** `at`: ISO 8601, UTC. */

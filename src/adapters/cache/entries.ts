@@ -1,9 +1,11 @@
 // Entries of the local cache: files with a manifest, each written completely or not at all.
+
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import type { FileCache } from "../../ports/world.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface KeptFile {
@@ -34,22 +36,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null;
 }
 
-export interface EntryStore {
-	/** Names with this prefix, last used first. */
-	list(prefix: string): Promise<string[]>;
-	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
-	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Copies the files under the names by which they are restored. Resolves to why they are not kept, or null. */
-	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
-}
-
 const manifestName = "entry.json";
 const maxManifestBytes = 1024 * 1024;
 /** Incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
 /** `folder` is absolute and shared by concurrent runs. */
-export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): EntryStore {
+export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: number }): FileCache {
 	return {
 		async list(prefix) {
 			const found = await entriesOf(folder);

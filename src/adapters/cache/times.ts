@@ -1,12 +1,11 @@
 // What the steps of earlier runs took on this machine.
 import { createHash } from "node:crypto";
-import type { KeptTimes } from "../../ports/world.ts";
-import type { EntryStore } from "./entries.ts";
+import type { FileCache, KeptTimes } from "../../ports/world.ts";
 
 /** Of the newest; an entry is read whole. */
 const maxTimes = 5000;
 
-export function timesStore(store: EntryStore): KeptTimes {
+export function timesStore(store: FileCache): KeptTimes {
 	const recall = async (key: string): Promise<Record<string, number>> => readTimes(await store.fetch(nameOf(key), {}));
 	return {
 		recall,

@@ -1,10 +1,9 @@
 // Golden verdicts of earlier runs on this machine.
 import { createHash } from "node:crypto";
 import type { GoldenVerdict } from "../../core/schema/result.ts";
-import type { KeptVerdicts } from "../../ports/world.ts";
-import type { EntryStore } from "./entries.ts";
+import type { FileCache, KeptVerdicts } from "../../ports/world.ts";
 
-export function verdictStore(store: EntryStore): KeptVerdicts {
+export function verdictStore(store: FileCache): KeptVerdicts {
 	return {
 		async recall(key) {
 			const facts = await store.fetch(nameOf(key), {});

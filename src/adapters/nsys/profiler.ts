@@ -1,15 +1,15 @@
 // Profiles one run with Nsight Systems, separately from timed runs.
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { KernelFact } from "../../core/explain/kernels.ts";
 import { chooseReport, helpReportsArgs, profileArgs, statsArgs } from "../../formats/nsys/nsight.ts";
-import { type KernelRow, parseKernelTable } from "../../formats/nsys/stats-csv.ts";
+import { parseKernelTable } from "../../formats/nsys/stats-csv.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface ProfileJob {
 	/** The run to profile: short, its iterations bounded. */
 	command: readonly string[];
-	env?: Readonly<Record<string, string | undefined>>;
 	/** Where it is started; `folder` by default. */
 	cwd?: string;
 	/** Absolute folder for the report and all that is made of it. */
@@ -21,7 +21,7 @@ export interface ProfileJob {
 
 export type Profile =
 	/** `sentence` explains missing kernels. */
-	| { state: "done"; report: string; kernels: readonly KernelRow[]; files: readonly string[]; sentence?: string }
+	| { state: "done"; report: string; kernels: readonly KernelFact[]; files: readonly string[]; sentence?: string }
 	| { state: "unavailable"; sentence: string; files: readonly string[] };
 
 export interface Nsight {
@@ -41,7 +41,6 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	const logPath = `${output}.nsys.log`;
 	const record = await nsys.processes.run({
 		argv: [...nsys.argv, ...profileArgs({ output, command: job.command })],
-		...(job.env === undefined ? {} : { env: job.env }),
 		cwd: job.cwd ?? job.folder,
 		timeoutMs: job.timeoutMs,
 		logPath,

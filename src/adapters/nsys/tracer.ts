@@ -1,8 +1,8 @@
 // Finds NVIDIA's profilers and runs a command under the requested one.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { KernelFact } from "../../core/explain/kernels.ts";
 import { diagnoseNcu, ncuArgs } from "../../formats/nsys/nsight.ts";
-import type { KernelRow } from "../../formats/nsys/stats-csv.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
 import { existing, type Nsight, type ProfileJob, profileRun } from "./profiler.ts";
@@ -52,7 +52,7 @@ async function installed({ parent, folders, program }: InstallPlace, root: strin
 
 interface Traced {
 	files: readonly string[];
-	kernels?: readonly KernelRow[];
+	kernels?: readonly KernelFact[];
 	/** What is not there, and why. */
 	sentence?: string;
 }
@@ -97,7 +97,6 @@ export async function lookIntoKernel(
 	const of = job.kernel === undefined ? { launches: launches.first } : { kernel: job.kernel, launches: launches.one };
 	const record = await ncu.processes.run({
 		argv: [...ncu.argv, ...ncuArgs({ output, ...of, command: job.command })],
-		...(job.env === undefined ? {} : { env: job.env }),
 		cwd: job.cwd ?? job.folder,
 		timeoutMs: job.timeoutMs,
 		logPath,

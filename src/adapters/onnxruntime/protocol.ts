@@ -97,9 +97,9 @@ export const defectLine = "trtgate: defect ";
 
 export type Reply =
 	| { kind: "failed"; message: string }
-	| { kind: "build"; version: string; saved: boolean; note: string }
+	| { kind: "build"; version: string; saved: boolean }
 	| { kind: "infer"; cases: readonly CaseReply[] }
-	| { kind: "defects"; tried: number }
+	| { kind: "defects" }
 	| { kind: "measure"; iterations: number; timedMs: number; peakMemoryBytes: number | null };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -110,11 +110,11 @@ export function parseReply(text: string): Reply | null {
 	if (value === null) return null;
 	if (value.kind === "failed") return isText(value.message) ? { kind: "failed", message: value.message } : null;
 	if (value.kind === "build") {
-		const { version, saved, note } = value;
-		return isText(version) && typeof saved === "boolean" && isText(note) ? { kind: "build", version, saved, note } : null;
+		const { version, saved } = value;
+		return isText(version) && typeof saved === "boolean" ? { kind: "build", version, saved } : null;
 	}
 	if (value.kind === "measure") return parseMeasure(value);
-	if (value.kind === "defects") return isCount(value.tried) ? { kind: "defects", tried: value.tried } : null;
+	if (value.kind === "defects") return { kind: "defects" };
 	const cases = value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
 	return cases === null ? null : { kind: "infer", cases };
 }

@@ -1,7 +1,9 @@
 // What every job on TensorRT needs: the program, the GPU, how it is timed, and what is remembered between jobs.
+
 import type { MeasureConfig } from "../../core/config/config.ts";
 import type { KernelFact } from "../../core/explain/kernels.ts";
 import type { InferCase, InferResult, TraceJob } from "../../ports/backend.ts";
+import type { FileCache } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Trtexec } from "./find.ts";
 
@@ -30,16 +32,6 @@ export type Tracer = (job: {
 	name: string;
 	timeoutMs: number;
 }) => Promise<{ files: readonly string[]; kernels?: readonly KernelFact[]; sentence?: string }>;
-
-/** Sets of files kept between runs, by name. */
-export interface FileCache {
-	/** Names that begin so, last used first. */
-	list(prefix: string): Promise<string[]>;
-	/** Copies the files and gives their facts; null, and nothing written, where they are not there whole. */
-	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
-	/** Resolves to why they are not kept, or null. */
-	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
-}
 
 export interface BuildCaches {
 	engines: FileCache | null;

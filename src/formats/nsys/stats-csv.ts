@@ -1,12 +1,7 @@
 // Reads the kernel table of `nsys stats --format csv`.
+import type { KernelFact } from "../../core/explain/kernels.ts";
 
-export interface KernelRow {
-	name: string;
-	totalNs: number;
-	instances: number;
-}
-
-export type KernelTable = { state: "ok"; kernels: KernelRow[] } | { state: "no-data" } | { state: "unknown"; why: string };
+export type KernelTable = { state: "ok"; kernels: KernelFact[] } | { state: "no-data" } | { state: "unknown"; why: string };
 
 /** Networks have a few thousand kernels at most; a larger table is something else. */
 const maxRows = 100_000;
@@ -28,7 +23,7 @@ export function parseKernelTable(text: string): KernelTable {
 	return { state: "ok", kernels };
 }
 
-function rowOf(cells: readonly string[], columns: readonly string[]): KernelRow | null {
+function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
 	const name = cells[columns.indexOf("Name")]?.trim();
 	const value = (...titles: string[]): number | null => {
 		const text = titles.map((title) => cells[columns.indexOf(title)]).find((cell) => cell !== undefined && cell !== "");

@@ -17,7 +17,7 @@ export async function runDefects(task: DefectTask): Promise<Reply> {
 		const verdict = await tryDefect(one, { ort, task, trial, settled });
 		process.stdout.write(`${defectLine}${JSON.stringify({ number: one.number, verdict })}\n`);
 	}
-	return { kind: "defects", tried: task.defects.length };
+	return { kind: "defects" };
 }
 
 function readTensor({ name, dtype, shape, path }: TensorPlace): [string, Tensor] {
