@@ -117,7 +117,7 @@ export function renderMarkdown(scores: Scores): string {
 	return `${parts.join("\n\n")}\n\n## What a verdict costs\n\nMeans over all cells above. A run of trtgate takes 1.4 s with its start, its two pilots 1.6 s each; a default run of trtexec 3.8 s. Builds are not counted: three builds of each arm without a shared timing cache took 300 s for the recorded nets, two with one 57 s. Earlier nights of rules on stored history are not counted either.\n\n${cost}\n`;
 }
 
-const size = { cell: 46, row: 24, left: 232, gap: 14, top: 190 } as const;
+const size = { cell: 46, row: 24, left: 232, gap: 18, head: 250 } as const;
 
 /** From white to the colour of what is wrong, or of what is right. */
 function shade(share: number, right: Group["right"]): string {
@@ -127,39 +127,52 @@ function shade(share: number, right: Group["right"]): string {
 	return `rgb(${mix(r)},${mix(g)},${mix(b)})`;
 }
 
-/** A grid: rules down, cells across; red is a false alarm, green a change that was found. */
-export function renderPicture(scores: Scores): string {
+const text = (value: string, at: string, more = ""): string =>
+	`<text ${at} ${more}>${value.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</text>`;
+
+/** The rows of a group's table in the page: rule, then cells. */
+function rowsOf(page: string, title: string): string[][] {
+	const [, body = ""] = page.split(`\n## ${title}\n`);
+	const lines = body.split("\n## ", 1)[0]?.split("\n") ?? [];
+	return lines
+		.filter((one) => one.startsWith("| "))
+		.slice(2)
+		.map((one) => one.slice(2, -2).split(" | "));
+}
+
+/** Groups of one kind side by side, below `top`. */
+function band(page: string, right: Group["right"], top: number): { marks: string[]; width: number } {
 	let x = size.left;
 	const marks: string[] = [];
-	const rows = [...scores];
-	const text = (value: string, at: string, more = ""): string =>
-		`<text ${at} ${more}>${value.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</text>`;
-	for (const [group, { title, right, columns }] of groups.entries()) {
+	for (const { title, columns } of groups.filter((group) => group.right === right)) {
 		marks.push(
-			text(
-				title.replace(/ on (recorded.*|the noise model)/, (_, what) => (what.startsWith("rec") ? " on recordings" : ", noise model")),
-				`x="${x}" y="16"`,
-				'font-weight="600"',
-			),
+			text(title.replace(/^False alarms on recorded.*/, "False alarms on recordings"), `x="${x}" y="${top + 16}"`, 'font-weight="600"'),
 		);
-		for (const [index, column] of columns.entries()) {
-			marks.push(text(column.title, `transform="translate(${x + size.cell / 2 + 4} ${size.top - 8}) rotate(-55)"`));
-			for (const [row, [, cells]] of rows.entries()) {
-				const cell = cells[group]?.[index];
-				if (cell === undefined) continue;
-				const y = size.top + row * size.row;
-				const dark = (right === "never" ? 2 * cell.slower : cell.slower) > 0.6;
-				marks.push(`<rect x="${x}" y="${y}" width="${size.cell - 2}" height="${size.row - 2}" fill="${shade(cell.slower, right)}"/>`);
-				marks.push(text(cellText(cell), `x="${x + size.cell / 2 - 1}" y="${y + 15}" text-anchor="middle"`, dark ? 'fill="#fff"' : ""));
+		for (const [index, column] of columns.entries())
+			marks.push(
+				text(column.title, `transform="translate(${x + index * size.cell + size.cell / 2 + 4} ${top + size.head - 8}) rotate(-60)"`),
+			);
+		for (const [row, [name = "", ...cells]] of rowsOf(page, title).entries()) {
+			const y = top + size.head + row * size.row;
+			if (x === size.left) marks.push(text(name, `x="8" y="${y + 15}"`, name.startsWith("trtgate") ? 'font-weight="600"' : ""));
+			for (const [index, cell] of cells.entries()) {
+				const share = Number(cell) / 100;
+				const at = x + index * size.cell;
+				const isDark = (right === "never" ? 2 * share : share) > 0.6;
+				marks.push(`<rect x="${at}" y="${y}" width="${size.cell - 2}" height="${size.row - 2}" fill="${shade(share, right)}"/>`);
+				marks.push(text(cell, `x="${at + size.cell / 2 - 1}" y="${y + 15}" text-anchor="middle"`, isDark ? 'fill="#fff"' : ""));
 			}
-			x += size.cell;
 		}
-		x += size.gap;
+		x += columns.length * size.cell + size.gap;
 	}
-	const names = rows.map(([{ name }], row) =>
-		text(name, `x="8" y="${size.top + row * size.row + 15}"`, name.startsWith("trtgate") ? 'font-weight="600"' : ""),
-	);
-	const height = size.top + rows.length * size.row + 10;
-	const width = x + 90;
-	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui,sans-serif" font-size="12" fill="#1f2328"><title>False alarms (red) and changes found (green) of each rule, %</title><rect width="${width}" height="${height}" fill="#fff"/>${[...names, ...marks].join("")}</svg>\n`;
+	return { marks, width: x };
+}
+
+/** A grid of the page's tables: rules down, conditions across; red is a false alarm, green a change that was found. */
+export function renderPicture(page: string): string {
+	const tall = size.head + rules.length * size.row + 24;
+	const bands = [band(page, "never", 0), band(page, "always", tall)];
+	const width = Math.max(...bands.map((one) => one.width)) + 110;
+	const marks = bands.flatMap((one) => one.marks).join("");
+	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${2 * tall}" width="${width}" height="${2 * tall}" font-family="system-ui,sans-serif" font-size="12" fill="#1f2328"><title>False alarms (red) and changes found (green) of each rule, %</title><rect width="${width}" height="${2 * tall}" fill="#fff"/>${marks}</svg>\n`;
 }

@@ -4,7 +4,7 @@ import { formatDuration, formatMs } from "../../text/units.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { linearScale, paddedDomain, roundTicks, type Scale, timeLabels } from "./scale.ts";
 
-const size = { width: 900, left: 74, right: 890, top: 12, bottom: 190, foot: 34 } as const;
+const size = { width: 900, left: 74, right: 868, top: 12, bottom: 190, foot: 34 } as const;
 const lane = { height: 52, gap: 16 } as const;
 /** A hostile file may hold any number. */
 const maxPoints = 2000;
@@ -22,8 +22,7 @@ function line(points: readonly (readonly [number, number])[], className: string,
 
 function timeAxis(x: Scale, bottom: number): Piece {
 	return roundTicks({ from: x.from / 60, to: x.to / 60 }, 8).map(
-		(minute) =>
-			html`<text class="tick" x="${at(x.place(minute * 60))}" y="${bottom + 16}" text-anchor="middle">${formatDuration(minute * 60_000)}</text>`,
+		(minute) => html`<text class="tick" x="${at(x.place(minute * 60))}" y="${bottom + 16}" text-anchor="middle">${minute} min</text>`,
 	);
 }
 
