@@ -9,7 +9,7 @@ import { factsOf, type PartFacts, timeOf } from "./facts.ts";
 import { type GraphGroup, graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, mappedShare, meanOf } from "./model.ts";
-import { type Delta, judgeDeltas, type Noise } from "./noise.ts";
+import { type Delta, halfWidthOfSum, judgeDeltas, type Noise } from "./noise.ts";
 import { partOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
@@ -177,18 +177,8 @@ function rowOf(
 	};
 }
 
+const halfWidthOf = (group: readonly Judged[]): number => halfWidthOfSum(group.map(({ delta }) => delta));
 const sum = (group: readonly Judged[], of: (one: Judged) => number): number => group.reduce((total, one) => total + of(one), 0);
-
-/** Of a sum: what each scatters by itself, and what all of them share. */
-function halfWidthOf(group: readonly Judged[]): number {
-	const own = Math.sqrt(sum(group, ({ delta }) => delta.halfWidthMs ** 2));
-	return group.length < 2
-		? own
-		: Math.hypot(
-				own,
-				sum(group, ({ delta }) => delta.sharedMs),
-			);
-}
 
 function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | null): EnginePart | null {
 	const layers = group.flatMap(({ component }) => component[arm]);

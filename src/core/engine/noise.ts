@@ -61,6 +61,17 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	return { deltas, commonFactor };
 }
 
+/** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */
+export function halfWidthOfSum(deltas: readonly Delta[]): number {
+	const own = Math.sqrt(deltas.reduce((sum, { halfWidthMs }) => sum + halfWidthMs ** 2, 0));
+	return deltas.length < 2
+		? own
+		: Math.hypot(
+				own,
+				deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0),
+			);
+}
+
 /** Half width of the 95 % interval of what all layers of a profile share, of their time; 0 where nothing is repeated. */
 function sharedShare(rows: readonly Row[], repeats: number): number {
 	const own = rows.filter(({ isUnchanged, differences }) => isUnchanged && differences.length === repeats);
