@@ -1,6 +1,7 @@
 // Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
 
 import { groupBy } from "../group.ts";
+import { shorten } from "../text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
 import { layerLabel, type Match, matchStructures } from "./match.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
@@ -20,6 +21,15 @@ export interface Component {
 export interface Engines {
 	base: EngineModel;
 	head: EngineModel;
+}
+
+const maxNodes = 3;
+
+export function groupLabel({ nodes, base, head }: Component): string {
+	const first = (head[0] ?? base[0])?.name ?? "";
+	if (nodes.length === 0) return shorten(first, 120);
+	const shown = nodes.slice(0, maxNodes).map((node) => shorten(node, 48));
+	return `${shown.join(" + ")}${nodes.length > maxNodes ? ` + ${nodes.length - maxNodes} more` : ""}`;
 }
 
 class Sets {

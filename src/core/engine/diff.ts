@@ -2,11 +2,10 @@
 
 import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
-import { shorten } from "../text/escape.ts";
 import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
-import { type Component, componentsOf, type Engines } from "./components.ts";
+import { type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
 import { factsOf, type PartFacts, timeOf } from "./facts.ts";
-import { type GraphGroup, graphOf } from "./graph.ts";
+import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, mappedShare, meanOf } from "./model.ts";
 import { type Delta, halfWidthOfSum, judgeDeltas, type Noise } from "./noise.ts";
@@ -37,7 +36,7 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 	const { groups, noise, isTimed } = judge(engines, overheadMs);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
-	const graph = graphOf(groups.map(drawable), engines);
+	const graph = graphOf(groups, engines);
 	return {
 		base: summaryOf(engines.base),
 		head: summaryOf(engines.head),
@@ -50,11 +49,6 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 		warnings: criticalWarnings(engines, rows).map(({ text }) => text),
 		...(graph === null ? {} : { graph }),
 	};
-}
-
-function drawable({ component, base, head, isChanged, delta }: Judged): GraphGroup {
-	const changeMs = delta.isSignificant ? delta.ms : null;
-	return { component, label: groupLabel(component), base, head, isChanged: isChanged || delta.isSignificant, changeMs };
 }
 
 /**
@@ -107,15 +101,6 @@ function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): 
 	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
 	const largest = [...groupBy(both, settingChange)].find(([change, own]) => change !== null && own.length * 2 >= both.length);
 	return largest?.[0] ?? null;
-}
-
-const maxNodes = 3;
-
-export function groupLabel({ nodes, base, head }: Component): string {
-	const first = (head[0] ?? base[0])?.name ?? "";
-	if (nodes.length === 0) return shorten(first, 120);
-	const shown = nodes.slice(0, maxNodes).map((node) => shorten(node, 48));
-	return `${shown.join(" + ")}${nodes.length > maxNodes ? ` + ${nodes.length - maxNodes} more` : ""}`;
 }
 
 /** What a group was before: blocks of a network repeat it. */

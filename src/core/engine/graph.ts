@@ -1,17 +1,16 @@
 // Both engines as one graph of groups of ONNX nodes, for a picture: what each arm does there, and what reads what.
 import type { EngineGraph } from "../schema/result.ts";
-import type { Component, Engines } from "./components.ts";
+import { type Component, type Engines, groupLabel } from "./components.ts";
 import { type PartFacts, timeOf } from "./facts.ts";
 import { type EngineModel, neighboursOf } from "./model.ts";
+import type { Delta } from "./noise.ts";
 
-export interface GraphGroup {
+interface GraphGroup {
 	component: Component;
-	label: string;
 	base: PartFacts;
 	head: PartFacts;
 	isChanged: boolean;
-	/** null: within the noise. */
-	changeMs: number | null;
+	delta: Delta;
 }
 
 const mostGroups = 2000;
@@ -19,7 +18,7 @@ const mostEdges = 8000;
 
 /** null where nothing changed: there is nothing to see. */
 export function graphOf(groups: readonly GraphGroup[], engines: Engines): EngineGraph | null {
-	if (!groups.some(({ isChanged }) => isChanged)) return null;
+	if (!groups.some(differs)) return null;
 	const ordered = inOrder(groups);
 	const edges = edgesOf(ordered, engines);
 	const kept = nearChanges(ordered, edges).sort((a, b) => a - b);
@@ -31,18 +30,22 @@ export function graphOf(groups: readonly GraphGroup[], engines: Engines): Engine
 	return { groups: kept.flatMap((at) => (ordered[at] === undefined ? [] : [shown(ordered[at])])), edges: moved.slice(0, mostEdges) };
 }
 
-function shown({ component, label, base, head, isChanged, changeMs }: GraphGroup): EngineGraph["groups"][number] {
+/** Its structure, or its time beyond the noise. */
+const differs = ({ isChanged, delta }: GraphGroup): boolean => isChanged || delta.isSignificant;
+
+function shown(group: GraphGroup): EngineGraph["groups"][number] {
+	const { component, base, head, delta } = group;
 	const arm = (layers: Component["base"], facts: PartFacts) => {
 		const [precision] = facts.precisions;
 		const ms = facts.timesMs.length === 0 ? null : timeOf(facts);
 		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, ...(precision === undefined ? {} : { precision }) };
 	};
 	return {
-		label,
+		label: groupLabel(component),
 		base: arm(component.base, base),
 		head: arm(component.head, head),
-		isChanged,
-		...(changeMs === null ? {} : { changeMs }),
+		isChanged: differs(group),
+		...(delta.isSignificant ? { changeMs: delta.ms } : {}),
 	};
 }
 
@@ -110,7 +113,7 @@ function nearChanges(groups: readonly GraphGroup[], edges: readonly Edge[]): num
 		near[from]?.push(to);
 		near[to]?.push(from);
 	}
-	const found = new Set(groups.flatMap(({ isChanged }, at) => (isChanged ? [at] : [])));
+	const found = new Set(groups.flatMap((group, at) => (differs(group) ? [at] : [])));
 	for (const at of found) {
 		if (found.size >= mostGroups) break;
 		for (const next of near[at] ?? []) found.add(next);
