@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
+import { parseMatrix } from "../../src/core/plan/matrix.ts";
 import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
 
 const examples = readWorkflows("workflows-examples");
@@ -128,6 +129,23 @@ it("the reusable workflow changes no file of the caller's checkout: it runs no c
 it("the examples have jobs of different names, so that each can be a required check of its own", () => {
 	const names = examples.flatMap((workflow) => jobsOf(workflow).map(([id, job]) => job.name ?? id));
 	expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
+it("the examples that measure in several jobs name each part to the report, so that a lost one is missed", () => {
+	const literal = examples.flatMap(({ path, jobs }) => {
+		const matrix = Object.values(jobs).find(({ strategy }) => strategy !== undefined)?.strategy?.matrix;
+		const steps = Object.values(jobs).flatMap((job) => job.steps ?? []);
+		const expected = steps.find(({ uses = "" }) => uses.includes("/report@"))?.with?.["expected"];
+		if (matrix === undefined) return [];
+		if (typeof matrix === "string") expect(String(expected), path).toContain("outputs.matrix");
+		else
+			expect(
+				parseMatrix(String(expected)).map(({ name, artifact }) => [name, artifact]),
+				path,
+			).toEqual(matrix.include.map(({ name }) => [name, `trtgate-${name}`]));
+		return [path];
+	});
+	expect(literal).toHaveLength(3);
 });
 
 it("the examples are all in the README, and nothing else is", () => {

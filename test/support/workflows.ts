@@ -20,6 +20,7 @@ export interface Job {
 	"timeout-minutes"?: number | string;
 	"runs-on"?: unknown;
 	if?: string;
+	strategy?: { matrix?: string | { include: { name: string }[] } };
 }
 
 export interface Workflow {
