@@ -76,7 +76,7 @@ export function shiftText(of: ShiftOf, { runs }: Series): string {
 export function describeAlarm(alarm: Alarm, series: Series): string {
 	const [first, ...others] = alarm.shifts;
 	if (first === undefined) return "";
-	const also = others.length === 0 ? "" : ` So are ${others.length} more series from the same night.`;
+	const also = others.length === 0 ? "" : ` The same night moved ${others.length} more series.`;
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 

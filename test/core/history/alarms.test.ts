@@ -6,6 +6,7 @@ import { tableOf } from "../../../src/core/history/columns.ts";
 import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
 import { dayOf, kindOf } from "../../../src/core/history/points.ts";
 import { pinToLink, readSeries } from "../../../src/core/history/series.ts";
+import { answer } from "../../../src/core/report/html/trend/answer.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt, short } from "../../support/history-records.ts";
@@ -73,6 +74,23 @@ it("alarms of a history say their size, start, cause and commits, with a command
 			message: `+1.30 % ± 0.05 % slower since 2026-02-10. Cause: the change (measured against the pin in one job; the layers, precisions or tactics of the engine changed). It began between ${good?.slice(0, 7)} and ${bad?.slice(0, 7)}: \`trtgate run --base ${good?.slice(0, 12)} --head ${bad?.slice(0, 12)} --only det/fp16\`. The last 40 nights: \`${"▁".repeat(9)}▂${"▁".repeat(10)}${"█".repeat(20)}\`. The run in which it began: \`https://github.com/acme/engines/actions/runs/40\`.`,
 		},
 	]);
+});
+
+it("the answer counts engines of one figure, and other alarms apart", () => {
+	const row = (series: string, late: boolean, change: Parameters<typeof buildRow>[0]) => buildRow({ series, ...(late ? change : {}) });
+	const records = Array.from({ length: 60 }, (_, night) => {
+		const level = buildRatio(night >= 40 ? 13_000 : 0);
+		const slower = { ratio: level, fresh: buildRatio(13_000, { halfPpm: 500 }), head: other };
+		const rows = [
+			{ ...row("a/fp16/b1", night >= 40, slower), ...(night < 40 ? { ratio: level } : {}) },
+			{ ...row("b/fp16/b1", false, {}), errors: { "out l2": night >= 50 ? 2e-3 : 1e-3 }, head: night >= 50 ? other : buildFacts() },
+		];
+		return buildRecord(night, { reference: { label: "v3.2" }, rows });
+	});
+	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	expect(answer(findAlarms(series), series)).toMatch(
+		/^1 engine further from the golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
+	);
 });
 
 it("alarms of a history stay silent where fresh pairs do not confirm a step", () => {

@@ -15,7 +15,7 @@ const latencyWords = {
 	latency: "slower",
 	memory: "larger in memory",
 	size: "larger",
-	error: "further from their golden",
+	error: "further from the golden",
 	control: "moved",
 } as const;
 
@@ -28,7 +28,9 @@ export function answer({ alarms }: Findings, series: Series): string {
 		const last = series.runs.at(-1);
 		return last === undefined ? "The history has no record yet" : `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
 	}
-	const engines = new Set(open.flatMap(enginesOf));
+	// One answer speaks of one figure: engines that are slower are not added to those that stray.
+	const alike = open.map((alarm) => ({ ...alarm, shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric) }));
+	const engines = new Set(alike.flatMap(enginesOf));
 	const reference = series.runs[first.start]?.reference;
 	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
 	const verb = latencyWords[first.chain.metric];
