@@ -7,28 +7,40 @@ import { pullRequest, schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import { quickConfig, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
+import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
 
-const project = { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-const strict = quickConfig.replace("gates: {", "gates: { inconclusive: fail,");
+/** A recorded model: what a base lacks is the same on any backend. */
+const project = comparisonFiles("same-model", "head");
+const lenient = String(project["trtgate.yml"]);
+const model = project["model.onnx"] ?? "";
+const strict = `${lenient}gates: { inconclusive: fail }\n`;
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4711\n`;
-const prepared = (command: string, name = "net"): string =>
-	strict.replace("  net:\n    onnx: model.onnx", `  ${name}:\n    onnx: made.onnx\n    prepare: ${command}`);
+const prepared = (command: string, name = "net", config = strict): string =>
+	config.replace("  net:\n    onnx: model.onnx", `  ${name}:\n    onnx: made.onnx\n    prepare: ${command}`);
+
+type Files = Readonly<Record<string, string | Uint8Array>>;
 
 /** A repository whose first commit is the base; the head lies in the working tree. */
-function repositoryOf(base: (folder: string) => void, head: Readonly<Record<string, string>> = {}): string {
+function repositoryOf(base: (folder: string) => void, head: Files = {}): string {
 	const folder = temporaryFolder();
 	git(folder, "init", "-q", "-b", "main");
 	base(folder);
 	git(folder, "add", "-A");
 	git(folder, "commit", "-qm", "base");
 	for (const name of readdirSync(folder)) if (name !== ".git") rmSync(join(folder, name), { recursive: true });
-	quickProject(folder, { "trtgate.yml": strict, ...head });
+	writeProject(folder, { ...project, "trtgate.yml": strict, ...head });
 	return folder;
 }
 
-const files = (of: Readonly<Record<string, string>>) => (folder: string) => void writeProject(folder, { ...project, ...of });
+function gate(cwd: string, { faults = [], path }: { faults?: readonly ReplayFault[]; path?: string } = {}) {
+	const replayed = installReplay(temporaryFolder(), { comparison: "same-model", faults });
+	const env = { PATH: path === undefined ? replayed : `${replayed.split(":")[0]}:${path}` };
+	return runCli(["run", "--base", "main", "--out", "out"], { cwd, env });
+}
+
+const files = (of: Files) => (folder: string) => void writeProject(folder, { ...project, ...of });
 
 const lfs = { ".gitattributes": "*.onnx filter=lfs -text\n" };
 const inSubmodule = { onnx: "zoo/model.onnx" };
@@ -50,32 +62,31 @@ const models: Readonly<Record<string, { onnx?: string; prepare?: string; code: s
 };
 
 /** The base fails in every way; its own prepare commands are those of the config above. */
-const severalModels = (() => {
-	const [head = "", tail = ""] = strict.split(/^ {2}net:\n(?: {4}.*\n)+/m);
-	const entries = Object.entries(models).map(
-		([name, { onnx = `${name}.onnx`, prepare }]) =>
-			`  ${name}: { onnx: ${onnx}, ${prepare === undefined ? "" : `prepare: "${prepare}", `}dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [{ batch: 2 }], golden: golden/golden.json }\n`,
-	);
-	return `${head}${entries.join("")}${tail}`;
-})();
+const severalModels = strict.replace(/^ {2}net:\n {4}onnx: .*\n((?: {4}.*\n)+)/m, (_, rest: string) =>
+	Object.entries(models)
+		.map(([name, { onnx = `${name}.onnx`, prepare }]) => {
+			const making = prepare === undefined ? "" : `    prepare: ${JSON.stringify(prepare)}\n`;
+			return `  ${name}:\n    onnx: ${onnx}\n${making}${rest}`;
+		})
+		.join(""),
+);
 
 it("a base whose models are broken in every way is an error with a fix in every report, and the head is judged all the same", async () => {
 	const given = Object.entries(models).filter(([, { prepare }]) => prepare === undefined);
 	const cwd = repositoryOf(
 		(folder) => {
-			writeProject(folder, { "trtgate.yml": severalModels, golden: "fixture:golden" });
-			writeProject(folder, { "page.onnx": "<html>", "intact.onnx": "fixture:model.onnx" });
+			writeProject(folder, { ...project, "trtgate.yml": severalModels, "page.onnx": "<html>", "intact.onnx": model });
 			symlinkSync(".dvc/cache/model", join(folder, "link.onnx"));
 			mkdirSync(join(folder, "zoo"));
 			git(join(folder, "zoo"), "init", "-q");
 			git(join(folder, "zoo"), "commit", "-qm", "models", "--allow-empty");
 		},
 		{
-			...Object.fromEntries(given.map(([name, { onnx = `${name}.onnx` }]) => [onnx, "fixture:model.onnx"])),
-			...{ "trtgate.yml": severalModels, exporter: "here", "intact.onnx": "fixture:model.onnx" },
+			...Object.fromEntries(given.map(([name, { onnx = `${name}.onnx` }]) => [onnx, model])),
+			...{ "trtgate.yml": severalModels, exporter: "here", "intact.onnx": model },
 		},
 	);
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(2);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
@@ -97,7 +108,7 @@ it("a base whose models are broken in every way is an error with a fix in every 
 
 it("a base whose model is a pointer of Git LFS that cannot be fetched is the runner's fault: exit 3", async () => {
 	const cwd = repositoryOf(files({ ...lfs, "model.onnx": pointer }));
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd, env: { PATH: pathWithoutLfs(cwd) } });
+	const run = await gate(cwd, { path: pathWithoutLfs(cwd) });
 	expect(run.exit, run.stdout + run.stderr).toBe(3);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
@@ -110,7 +121,7 @@ it("a base whose config cannot be read, and whose prepare command fails, is the 
 		"trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx"),
 		exporter: "here",
 	});
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(2);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
@@ -126,42 +137,51 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	],
 ])("a base that %s makes the model new: exit 0", async (_, base, head) => {
 	const cwd = repositoryOf(base, head);
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const result = readResult(join(cwd, "out"));
 	expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base has no /) } }]);
 });
 
 it("a base whose config has an engine of which its tree has no model is compared with nothing, and never green", async () => {
-	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": quickConfig }));
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": lenient }));
+	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
 });
 
 it("a base that does not build is compared with nothing, and never green", async () => {
-	const cwd = repositoryOf(files({ "model.onnx": "fixture:unsupported-op.onnx" }));
-	const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
-	expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	const other = Buffer.from(model);
+	// In a weight.
+	other.writeUInt8(other.readUInt8(400_001) ^ 1, 400_001);
+	const cwd = repositoryOf(files({ "model.onnx": other }));
+	const faults: ReplayFault[] = [{ step: "build", arm: "base", do: "recording", recording: "10.6/fail-bad-unsupported-op" }];
+	const run = await gate(cwd, { faults });
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	expect(result.builds.map(({ arm, state }) => [arm, state])).toEqual([
+		["base", "refused"],
+		["head", "built"],
+	]);
 	expect(run.stdout).not.toMatch(/PASSED/);
 });
 
 describe("a base's golden", () => {
-	const manifest = readFileSync("test/fixtures/project/golden/golden.json", "utf8");
+	const manifest = String(project["golden/golden.json"]);
 
 	it.each<[string, string, RegExp]>([
 		["that cannot be read", "{", /golden\/golden\.json cannot be read, so changes to it are unknown/],
 		[
 			"whose tensors stayed pointers of Git LFS, and that is another now",
-			manifest.replace("b0b3c2e742e1bd3175a7533ace61c30b39f8f7ba337fc328629dbeb64f3045e7", "0".repeat(64)),
-			/Golden net@1 became another of the same id.*1 output moved/,
+			manifest.replace("bc667c05d1d632a43bf23e796e7704268ec43df11ce493f7a918e186e9c57a89", "0".repeat(64)),
+			/Golden encoder@1 became another of the same id.*1 output moved/,
 		],
 	])("a base's golden %s asks for a review: never green without one", async (_, golden, says) => {
 		const cwd = repositoryOf((folder) => {
 			files({})(folder);
-			writeProject(folder, { "golden/golden.json": golden, "golden/y0.npy": pointer });
+			writeProject(folder, { "golden/golden.json": golden, "golden/hidden-0.bin": pointer });
 		});
-		const run = await runCli(["run", "--base", "main", "--out", "out"], { cwd });
+		const run = await gate(cwd);
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		const result = readResult(join(cwd, "out"));
 		expect(result.outcome).toBe("warn");
@@ -172,10 +192,12 @@ describe("a base's golden", () => {
 });
 
 describe("a workflow's base", () => {
+	const quick = { "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+
 	async function openPlace(config = quickConfig) {
 		const repo = makeRepository({
-			base: { ...project, "trtgate.yml": config },
-			head: { ...project, "trtgate.yml": config, exporter: "here" },
+			base: { ...quick, "trtgate.yml": config },
+			head: { ...quick, "trtgate.yml": config, exporter: "here" },
 		});
 		const workspace = workspaceOf(repo);
 		const github = await startLocalGitHub({ gitDir: repo.origin });
@@ -221,7 +243,7 @@ describe("a workflow's base", () => {
 	});
 
 	it("a workflow's base whose prepare command fails is told in the comment, the check run and the summary", async () => {
-		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx")));
+		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)));
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
