@@ -14,7 +14,8 @@ import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
 import { parseArguments } from "./arguments.ts";
-import { chooseInitSizes, parseDims, parseShapes } from "./init-sizes.ts";
+import { chooseInitSizes } from "./init-sizes.ts";
+import { parseDims, parseShapes } from "./sizes.ts";
 import { initTable } from "./tables.ts";
 
 const configName = "trtgate.yml";

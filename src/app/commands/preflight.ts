@@ -12,7 +12,7 @@ import { jsonText } from "../../core/text/escape.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { parseDims, parseShapes } from "./init-sizes.ts";
+import { parseDims, parseShapes } from "./sizes.ts";
 import { preflightTable } from "./tables.ts";
 
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {

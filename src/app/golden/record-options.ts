@@ -14,7 +14,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
 import { recordTable } from "../commands/golden-tables.ts";
-import { parseDims, parseShapes } from "../commands/init-sizes.ts";
+import { parseDims, parseShapes } from "../commands/sizes.ts";
 import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
 
