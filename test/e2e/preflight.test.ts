@@ -1,5 +1,5 @@
 // `trtgate preflight` through the built bundle, on models whose fault lies between nodes; ONNX Runtime's own answer stands beside ours.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { loadRuntime, openSession } from "../../src/adapters/onnxruntime/worker/runtime.ts";
@@ -140,4 +140,14 @@ it("preflight reports how far it could look", async () => {
 	const found = await preflighted({ nodes, outputs: [value("y", null)] });
 	expect(found.text).toContain("checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1");
 	expect(found.summary).toMatchObject({ inferred: { tensors: 2, shapes: 0, types: 2, stoppedAt: [{ operator: "Unique", count: 1 }] } });
+});
+
+it("preflight loads what reads models, and nothing that starts processes or runs them", () => {
+	const chunks = new Set(["app-commands-preflight.js"]);
+	for (const name of chunks) {
+		const text = readFileSync(resolve("dist/chunks", name), "utf8");
+		for (const [, next] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) if (next !== undefined) chunks.add(next);
+	}
+	expect(chunks.size).toBeGreaterThan(5);
+	expect([...chunks].filter((name) => /compose|processes|onnxruntime-protocol|diagnose/.test(name))).toEqual([]);
 });
