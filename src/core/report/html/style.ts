@@ -101,7 +101,7 @@ const drawings = `svg{display:block;width:100%;height:auto}.forest{width:230px}.
 .sparks{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:8px 22px}.spark{margin:0;max-width:320px}.spread{stroke-width:1.5;opacity:.55}.spread.base{stroke:var(--a0)}.spread.head{stroke:var(--a1)}figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
 input[type=search]{font:inherit;color:inherit;background:none;border:1px solid var(--line);border-radius:6px;padding:6px 10px;width:min(100%,420px);margin-bottom:10px}details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
 .plot{overflow-x:auto}
-@media(max-width:760px){.plot svg{min-width:560px}.two,.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:270px}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+@media(max-width:760px){.plot svg{min-width:560px}.two,.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
 @media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`;
 
 export const styleSheet = `:root{${variables(palettes.light)};color-scheme:light dark}
