@@ -11,7 +11,8 @@ import { viewsOf } from "./view.ts";
 const shown = 8;
 const width = 760;
 const lineHeight = 46;
-const top = 44;
+const top = 64;
+const lineChars = 88;
 
 const style = `text{font:13px system-ui,sans-serif;fill:#1f2328}.answer{font-size:15px;font-weight:600}.level{fill:none;stroke:#0969da;stroke-width:1.4}.zone{fill:#d0d7de;opacity:.45}.joint,.accept,.epoch{fill:none;stroke:#6e7781;stroke-dasharray:2 3}.worse{fill:#cf222e}.better{fill:#116329}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.level{stroke:#4493f8}.zone{fill:#30363d}.worse{fill:#ff7b72}.better{fill:#3fb950}}`;
 
@@ -22,7 +23,8 @@ export function renderTrendPicture(findings: Findings, series: Series): string {
 	const height = top + views.length * lineHeight + 6;
 	const x = dayScale(series);
 	const text = answer(findings, series);
-	return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${text}"><style>${{ markup: style }}</style><text class="answer" x="8" y="24">${shorten(text, 100)}</text>
+	const end = text.length <= lineChars ? text.length : Math.max(1, text.lastIndexOf(" ", lineChars));
+	return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${text}"><style>${{ markup: style }}</style><text class="answer" x="8" y="24">${text.slice(0, end)}</text><text class="answer" x="8" y="46">${shorten(text.slice(end).trim(), lineChars)}</text>
 ${views.map((view, index) => {
 	const y = top + index * lineHeight;
 	const level = view.level === null ? "" : formatPercent(Math.expm1(view.level), { sign: true, digits: 2 });
