@@ -56,7 +56,7 @@ function outputsSetBy(entryPoint: string): Set<string> {
 }
 
 describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, entryPoint }) => {
-	it("declares exactly the inputs that the code reads", () => {
+	it("an action file declares exactly the inputs that the code reads", () => {
 		expect(watchReaders(readers, defaultsOf(declared)).asked).toEqual(Object.keys(declared).sort());
 	});
 

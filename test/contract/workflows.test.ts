@@ -18,7 +18,7 @@ const foreignText =
 	/\$\{\{[^}]*\b(github\.event\b|github\.head_ref|github\.ref_name|github\.ref\b|github\.actor|inputs\.|matrix\.|needs\.|steps\.)[^}]*\}\}/;
 
 describe.each(workflows)("$path", (workflow) => {
-	it("pins every action by its full commit, with the version beside it", () => {
+	it("a workflow pins every action by its full commit, with the version beside it", () => {
 		const uses = [...workflow.text.matchAll(/^\s*(?:- )?uses:\s*(\S+)(.*)$/gm)];
 		for (const [line, action = "", rest = ""] of uses) {
 			if (action.startsWith("./")) continue;

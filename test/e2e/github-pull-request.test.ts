@@ -28,7 +28,7 @@ function pushRight(play: Play, before: Pushed): Pushed {
 	return { base, head, merge: play.merge({ number: 7, base, head }) };
 }
 
-it("comments, checks and keeps what a wrong change did; a second push turns the same comment green", async () => {
+it("the action on a pull request comments, checks and keeps what a wrong change did; a second push turns the same comment green", async () => {
 	const play = await openPlay();
 	const { state } = play.github;
 	const wrong = pushWrong(play);

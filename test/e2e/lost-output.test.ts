@@ -64,7 +64,7 @@ const reports: [string, number][] = [
 ];
 
 describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout) => {
-	it.each(reports)("loses the report of `%s`, which is nowhere else: never green", async (command, kept) => {
+	it.each(reports)("a lost stdout loses the report of `%s`, which is nowhere else: never green", async (command, kept) => {
 		const cwd = project();
 		expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
 		const { exit, said } = await runInto(command.split(" "), cwd, { stdout });

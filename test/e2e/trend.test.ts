@@ -27,7 +27,7 @@ function historyIn(folder: string): string {
 }
 
 describe("trtgate trend", () => {
-	it("answers first, names what it skipped, and writes a page that only its own script runs on", async () => {
+	it("trtgate trend answers first, names what it skipped, and writes a page that only its own script runs on", async () => {
 		const folder = historyIn(temporaryFolder());
 		const run = await runCli(["trend", ".", "--out", "page.html", "--svg", "trend.svg"], { cwd: folder });
 		const answer = "1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";

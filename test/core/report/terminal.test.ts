@@ -9,7 +9,7 @@ describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result
 		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
 	});
 
-	it("differs with colour only in colour", () => {
+	it("renderTerminal differs with colour only in colour", () => {
 		const colored = renderTerminal(result, { color: true, columns: 100 });
 		expect(colored).toContain("\u001b[1m");
 		expect(colored.replace(/\u001b\[\d+m/g, "")).toBe(renderTerminal(result, { color: false, columns: 100 }));

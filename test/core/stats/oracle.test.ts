@@ -48,7 +48,7 @@ test("t functions answer at their edges without inventing numbers", () => {
 describe.each(Object.entries(oracle.samples))("the sample %s", (_, sample) => {
 	const sorted = Float64Array.from(sample.values).sort();
 
-	test("has numpy's quantiles to the bit", () => {
+	test("a sample has numpy's quantiles to the bit", () => {
 		expect(sample.quantiles.map(([p = 0]) => quantile(sorted, p))).toEqual(sample.quantiles.map(([, expected]) => expected));
 	});
 

@@ -48,7 +48,7 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		}
 	});
 
-	it("loads nothing and leads nowhere but to files beside it", () => {
+	it("the page loads nothing and leads nowhere but to files beside it", () => {
 		expect(named(elements, "link", "img", "iframe", "object", "base", "form")).toEqual([]);
 		const wrong = elements.flatMap(({ attributes }) =>
 			[...attributes].filter(([name, value]) => {

@@ -95,7 +95,7 @@ describe.each(Object.entries(palettes))("the colours of error maps in the %s pal
 	};
 	const steps = ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map((step) => luminance(palette[`h${step}`]));
 
-	it("grow away from the ground in lightness at every step", () => {
+	it("the colours of error maps grow away from the ground in lightness at every step", () => {
 		const away = luminance(palette.fg) > luminance(palette.bg) ? 1 : -1;
 		for (const [at, value] of [luminance(palette.card), ...steps].entries())
 			if (at > 0) expect(away * (value - ([luminance(palette.card), ...steps][at - 1] ?? 0))).toBeGreaterThan(0);
