@@ -1,5 +1,5 @@
 // Compares the inputs and outputs of every model between base and head.
-import { interfaceRows } from "../core/onnx/interface.ts";
+import { interfaceRows } from "../core/onnx/describe.ts";
 import type { InterfaceChange } from "../core/schema/result.ts";
 import type { PreparedModel } from "./prepared.ts";
 

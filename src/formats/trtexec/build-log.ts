@@ -1,4 +1,4 @@
-// Reads the log of a build: memory, the timing cache, and warnings by class.
+// Reads the log of a build (memory, the timing cache, warnings by class) and what trtexec reports of a timed run.
 import type { LogLine } from "./transcript.ts";
 
 const classes = [
@@ -31,7 +31,7 @@ const classes = [
 	["several-streams", /Multiple inference streams are used/],
 ] as const satisfies readonly (readonly [string, RegExp])[];
 
-export type WarningClass = (typeof classes)[number][0] | "other";
+type WarningClass = (typeof classes)[number][0] | "other";
 
 /** Second lines of a warning: advice that adds nothing. */
 const advice = /\[W\] {2,}\S/;
@@ -42,7 +42,7 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
-export interface BuildMemory {
+interface BuildMemory {
 	weightsBytes: number | null;
 	activationBytes: number | null;
 	scratchBytes: number | null;
@@ -50,14 +50,14 @@ export interface BuildMemory {
 	contextMiB: number | null;
 }
 
-export interface TimingCacheFacts {
+interface TimingCacheFacts {
 	/** global: read from and written to a file. local: discarded. */
 	mode: "global" | "local" | "unknown";
 	/** Kernel timings in the file after this build. The second of two builds on one file adds only those it had to measure. */
 	entries: number | null;
 }
 
-export interface BuildWarning {
+interface BuildWarning {
 	class: WarningClass;
 	count: number;
 	example: string;
@@ -118,5 +118,49 @@ export function createBuildLog(): BuildLogReader {
 			precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
 		},
 		result: () => ({ precision, memory: { ...memory }, timingCache: { ...timingCache }, warnings: [...warnings.values()] }),
+	};
+}
+
+export interface PerfLogFacts {
+	/** Iterations per second, not samples. */
+	throughput: number | null;
+	iterations: number | null;
+	/** The mode that trtexec reports; a version's defaults can differ from what was requested. */
+	mode: { cudaGraph: boolean | null; spinWait: boolean | null; transfers: boolean | null };
+}
+
+interface PerfLogReader {
+	feed(line: LogLine): void;
+	result(): PerfLogFacts;
+}
+
+/** `0.0279541`, `1e-05`; null for `inf` and `nan`. */
+function numberAfter(text: string, label: string): number | null {
+	const at = text.indexOf(label);
+	if (at < 0) return null;
+	const found = /^\s*(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)/.exec(text.slice(at + label.length))?.[1];
+	return found === undefined ? null : Number(found);
+}
+
+function switchOf(text: string, label: string, known: boolean | null): boolean | null {
+	if (!text.includes(`${label}: `)) return known;
+	return text.endsWith("Enabled") ? true : text.endsWith("Disabled") ? false : known;
+}
+
+export function createPerfLog(): PerfLogReader {
+	const facts: PerfLogFacts = { throughput: null, iterations: null, mode: { cudaGraph: null, spinWait: null, transfers: null } };
+	return {
+		feed: ({ level, text }) => {
+			if (level !== "info") return;
+			const { mode } = facts;
+			facts.throughput = numberAfter(text, "] Throughput:") ?? facts.throughput;
+			facts.iterations = numberAfter(text, "Timing trace has") ?? facts.iterations;
+			facts.mode = {
+				cudaGraph: switchOf(text, "CUDA Graph", mode.cudaGraph),
+				spinWait: switchOf(text, "Spin-wait", mode.spinWait),
+				transfers: switchOf(text, "Data transfers", mode.transfers),
+			};
+		},
+		result: () => ({ ...facts }),
 	};
 }

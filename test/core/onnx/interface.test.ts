@@ -1,6 +1,6 @@
 // What counts as a change of a model's interface: what a caller would notice.
 import { expect, it } from "vitest";
-import { interfaceRows } from "../../../src/core/onnx/interface.ts";
+import { interfaceRows } from "../../../src/core/onnx/describe.ts";
 import type { OnnxDim, OnnxDType, OnnxModel, OnnxValue } from "../../../src/core/onnx/model.ts";
 
 type Sides = { inputs: OnnxValue[]; outputs: OnnxValue[] };

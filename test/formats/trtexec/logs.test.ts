@@ -1,7 +1,6 @@
 // What build logs and performance summaries tell.
 import { expect, it } from "vitest";
-import { classifyWarning, createBuildLog } from "../../../src/formats/trtexec/build-log.ts";
-import { createPerfLog } from "../../../src/formats/trtexec/perf-log.ts";
+import { classifyWarning, createBuildLog, createPerfLog } from "../../../src/formats/trtexec/build-log.ts";
 import { recordedCases, recordedLines, recordedVersions } from "./recorded.ts";
 
 function build(name: string) {

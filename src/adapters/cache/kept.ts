@@ -1,0 +1,52 @@
+// What earlier runs on this machine left: golden verdicts, and the time of each step.
+import { createHash } from "node:crypto";
+import type { GoldenVerdict } from "../../core/schema/result.ts";
+import type { FileCache, KeptTimes, KeptVerdicts } from "../../ports/world.ts";
+
+function hashOf(key: string): string {
+	return createHash("sha256").update(key).digest("hex");
+}
+
+export function verdictStore(store: FileCache): KeptVerdicts {
+	return {
+		async recall(key) {
+			const facts = await store.fetch(hashOf(key), {});
+			return isKept(facts) && facts.key === key ? { verdicts: facts.verdicts, at: facts.at } : null;
+		},
+		async keep(key, verdicts, at) {
+			await store.keep(hashOf(key), { files: {}, facts: { key, verdicts, at } });
+		},
+	};
+}
+
+/** The key holds our own version, so an entry under it has the form that this version writes. */
+function isKept(facts: unknown): facts is { key: string; verdicts: GoldenVerdict[]; at: string } {
+	return (
+		typeof facts === "object" &&
+		facts !== null &&
+		"verdicts" in facts &&
+		Array.isArray(facts.verdicts) &&
+		"at" in facts &&
+		typeof facts.at === "string"
+	);
+}
+
+/** Of the newest; an entry is read whole. */
+const maxTimes = 5000;
+
+export function timesStore(store: FileCache): KeptTimes {
+	const nameOf = (key: string): string => `times-${hashOf(key).slice(0, 32)}`;
+	const recall = async (key: string): Promise<Record<string, number>> => readTimes(await store.fetch(nameOf(key), {}));
+	return {
+		recall,
+		async keep(key, times) {
+			const earlier = Object.entries(await recall(key)).filter(([step]) => !Object.hasOwn(times, step));
+			await store.keep(nameOf(key), { files: {}, facts: Object.fromEntries([...earlier, ...Object.entries(times)].slice(-maxTimes)) });
+		},
+	};
+}
+
+function readTimes(facts: unknown): Record<string, number> {
+	if (typeof facts !== "object" || facts === null) return {};
+	return Object.fromEntries(Object.entries(facts).filter((entry): entry is [string, number] => Number.isFinite(entry[1]) && entry[1] >= 0));
+}
