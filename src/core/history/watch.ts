@@ -1,7 +1,8 @@
 // Watches one chain: finds creep by a clipped CUSUM and steps by single points, and lets fresh pairs decide.
 import { median } from "../stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
-import type { Chain, Metric } from "./series.ts";
+import { type MetricRules, rules } from "./rules.ts";
+import type { Chain } from "./series.ts";
 
 /** A change of level that was decided. */
 export interface Shift {
@@ -42,24 +43,6 @@ const suspicious = 2.5;
 const wellAgain = 2;
 /** Without fresh pairs, so many points in a row must be off by four times the noise. */
 const persistent = 2;
-
-interface MetricRules {
-	/** Noise that is believed at least. */
-	minSd: number;
-	/** Smallest change that an alarm is worth. */
-	minSize: number;
-	/** Pairs can be measured again; other figures hardly scatter, and must only persist. */
-	confirms: boolean;
-}
-
-const rules: Readonly<Record<Metric, MetricRules>> = {
-	latency: { minSd: 2e-4, minSize: 5e-4, confirms: true },
-	control: { minSd: 2e-4, minSize: 5e-4, confirms: true },
-	memory: { minSd: 2e-3, minSize: 5e-3, confirms: false },
-	size: { minSd: 1e-3, minSize: 5e-3, confirms: false },
-	// Another choice of kernels moves an error by some percent.
-	error: { minSd: 2e-2, minSize: 5e-2, confirms: false },
-};
 
 interface Noise {
 	level: number;
