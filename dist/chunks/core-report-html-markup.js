@@ -1,14 +1,16 @@
-import{a as e,i as t}from"./core-errors.js";import{f as n,h as r}from"./adapters-process-input-file.js";function i(e){return e===null?``:typeof e==`string`?r(e):typeof e==`number`?Number.isFinite(e)?String(e):``:`markup`in e?e.markup:e.map(i).join(``)}function a(e,...t){return{markup:e.reduce((e,n,r)=>e+i(t[r-1]??null)+n)}}function o(e){return Math.round(e*10)/10}function s(e,t){return a`<span class="pill ${t}">${e}</span>`}function c(e){return e.map(e=>typeof e==`string`?e:a`<code>${e.code}</code>`)}function l(e){return a`<pre tabindex="0" aria-label="log excerpt">${e.map((e,t)=>[t===0?``:a`\n`,e])}</pre>`}function u(e,t,n){return a`<section aria-labelledby="${n}"><h2 id="${n}">${e}</h2>
+import{a as e,n as t,o as n}from"./core-errors.js";import{a as r,c as i}from"./adapters-process-input-file.js";function a(e){return e===null?``:typeof e==`string`?i(e):typeof e==`number`?Number.isFinite(e)?String(e):``:`markup`in e?e.markup:e.map(a).join(``)}function o(e,...t){return{markup:e.reduce((e,n,r)=>e+a(t[r-1]??null)+n)}}function s(e){return Math.round(e*10)/10}function c(e,t){return o`<span class="pill ${t}">${e}</span>`}function l(e){return e.map(e=>typeof e==`string`?e:o`<code>${e.code}</code>`)}function u(e){return o`<pre tabindex="0" aria-label="log excerpt">${e.map((e,t)=>[t===0?``:o`\n`,e])}</pre>`}function d(e,t,n){return o`<section aria-labelledby="${n}"><h2 id="${n}">${e}</h2>
 ${t}</section>
-`}function d(e,t){return a`<details><summary>${e}</summary>
+`}function f(e,t){return o`<details><summary>${e}</summary>
 ${t}</details>
-`}function f(e){return e===void 0?null:a`<small>${n(e,60)}</small>`}function p(e,t){return e>0?a`<p class="more">… and ${e.toLocaleString(`en-US`)} more ${t}; result.json contains all.</p>`:null}function m(e){return a`<th scope="col"${e.numeric===!0?a` class="n"`:null} aria-sort="none"><button type="button" disabled>${e.title}</button>${e.axis??null}</th>`}function h(e,t){let n=e.cell(t),r=e.sortBy===void 0?null:a` data-v="${e.sortBy(t)??``}"`;return e.heading===!0?a`<th scope="row"${r}>${n}</th>`:a`<td${e.numeric===!0?a` class="n"`:e.wraps===!0?a` class="wrap"`:null}${r}>${n}</td>`}function g(e,t,n){return a`<div class="scroll" role="region" aria-label="${e}" tabindex="0"><table><thead><tr>${t.map(m)}</tr></thead><tbody>
-${n.map(e=>a`<tr>${t.map(t=>h(t,e))}</tr>\n`)}</tbody></table></div>
-`}function _(e,t){let[n,r]=e,i=r-n;return{from:n,to:r,place:e=>{let r=i>0?Math.min(1,Math.max(0,(e-n)/i)):.5;return t[0]+r*(t[1]-t[0])}}}function v(e,t){let n=e/t,r=10**Math.floor(Math.log10(n));return([1,2,5].find(e=>e*r>=n)??10)*r}function y({from:e,to:t},n){let r=t-e;if(!(r>0)||!Number.isFinite(r))return[e];let i=v(r,n),a=Math.ceil(e/i-1e-9),o=Math.floor(t/i+1e-9);return Array.from({length:Math.max(0,o-a+1)},(e,t)=>Number(((a+t)*i).toPrecision(12)))}function b(e,t){let n=e.reduce((e,t)=>Math.min(e,t),1/0),r=e.reduce((e,t)=>Math.max(e,t),-1/0);if(!(r>=n))return[0,1];let i=r-n||Math.abs(r)*.02||1;return[n-i*t,r+i*t]}function x(n,r){let i=n.map(t);return new Set(i).size===i.length||r<=0?{labels:i,unit:`time`}:{labels:n.map(t=>e(t/r-1,{sign:!0,digits:2})),unit:`change against ${t(r)}`}}const S={light:{bg:`#ffffff`,fg:`#1f2328`,mut:`#59636e`,line:`#d1d9e0`,card:`#f6f8fa`,bad:`#b81c28`,badbg:`#ffebe9`,warn:`#855900`,warnbg:`#fff8c5`,ok:`#116329`,okbg:`#dafbe1`,open:`#6e40c9`,openbg:`#f5edff`,a0:`#6e7781`,a1:`#0969da`,h0:`#fde8c4`,h1:`#fdd49e`,h2:`#fdb97d`,h3:`#fc9a63`,h4:`#f5784c`,h5:`#e5573a`,h6:`#cb3529`,h7:`#a81b24`,h8:`#7f0d24`,h9:`#530620`},dark:{bg:`#0d1117`,fg:`#e6edf3`,mut:`#9198a1`,line:`#30363d`,card:`#151b23`,bad:`#ff7b72`,badbg:`#2d1618`,warn:`#d9a528`,warnbg:`#272115`,ok:`#3fb950`,okbg:`#12261e`,open:`#bc9cff`,openbg:`#211a33`,a0:`#9198a1`,a1:`#4493f8`,h0:`#3a2145`,h1:`#56245c`,h2:`#742a66`,h3:`#933166`,h4:`#b23c5f`,h5:`#cf4c52`,h6:`#e66444`,h7:`#f5853c`,h8:`#fdac4f`,h9:`#ffdd92`}};function C(e){return Object.entries(e).map(([e,t])=>`--${e}:${t}`).join(`;`)}const w=`svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
+`}function p(e){return e===void 0?null:o`<small>${r(e,60)}</small>`}function m(e,n){return e>0?o`<p class="more">… and ${t(e)} more ${n}; result.json contains all.</p>`:null}function h(e){return o`<th scope="col"${e.numeric===!0?o` class="n"`:null} aria-sort="none"><button type="button" disabled>${e.title}</button>${e.axis??null}</th>`}function g(e,t){let n=e.cell(t),r=e.sortBy===void 0?null:o` data-v="${e.sortBy(t)??``}"`;return e.heading===!0?o`<th scope="row"${r}>${n}</th>`:o`<td${e.numeric===!0?o` class="n"`:e.wraps===!0?o` class="wrap"`:null}${r}>${n}</td>`}function _(e,t,n){return o`<div class="scroll" role="region" aria-label="${e}" tabindex="0"><table><thead><tr>${t.map(h)}</tr></thead><tbody>
+${n.map(e=>o`<tr>${t.map(t=>g(t,e))}</tr>\n`)}</tbody></table></div>
+`}function v(e,t){let[n,r]=e,i=r-n;return{from:n,to:r,place:e=>{let r=i>0?Math.min(1,Math.max(0,(e-n)/i)):.5;return t[0]+r*(t[1]-t[0])}}}function y(e,t){let n=e/t,r=10**Math.floor(Math.log10(n));return([1,2,5].find(e=>e*r>=n)??10)*r}function b({from:e,to:t},n){let r=t-e;if(!(r>0)||!Number.isFinite(r))return[e];let i=y(r,n),a=Math.ceil(e/i-1e-9),o=Math.floor(t/i+1e-9);return Array.from({length:Math.max(0,o-a+1)},(e,t)=>Number(((a+t)*i).toPrecision(12)))}function x(e,t){let n=e.reduce((e,t)=>Math.min(e,t),1/0),r=e.reduce((e,t)=>Math.max(e,t),-1/0);if(!(r>=n))return[0,1];let i=r-n||Math.abs(r)*.02||1;return[n-i*t,r+i*t]}function S(t,r){let i=t.map(e);return new Set(i).size===i.length||r<=0?{labels:i,unit:`time`}:{labels:t.map(e=>n(e/r-1,{sign:!0,digits:2})),unit:`change against ${e(r)}`}}const C={light:{bg:`#ffffff`,fg:`#1f2328`,mut:`#59636e`,line:`#d1d9e0`,card:`#f6f8fa`,bad:`#b81c28`,badbg:`#ffebe9`,warn:`#855900`,warnbg:`#fff8c5`,ok:`#116329`,okbg:`#dafbe1`,open:`#6e40c9`,openbg:`#f5edff`,a0:`#6e7781`,a1:`#0969da`,h0:`#fde8c4`,h1:`#fdd49e`,h2:`#fdb97d`,h3:`#fc9a63`,h4:`#f5784c`,h5:`#e5573a`,h6:`#cb3529`,h7:`#a81b24`,h8:`#7f0d24`,h9:`#530620`},dark:{bg:`#0d1117`,fg:`#e6edf3`,mut:`#9198a1`,line:`#30363d`,card:`#151b23`,bad:`#ff7b72`,badbg:`#2d1618`,warn:`#d9a528`,warnbg:`#272115`,ok:`#3fb950`,okbg:`#12261e`,open:`#bc9cff`,openbg:`#211a33`,a0:`#9198a1`,a1:`#4493f8`,h0:`#3a2145`,h1:`#56245c`,h2:`#742a66`,h3:`#933166`,h4:`#b23c5f`,h5:`#cf4c52`,h6:`#e66444`,h7:`#f5853c`,h8:`#fdac4f`,h9:`#ffdd92`}};function w(e){return Object.entries(e).map(([e,t])=>`--${e}:${t}`).join(`;`)}const T=`svg{display:block;width:100%;height:auto}.forest{width:230px}.zone{fill:var(--line);opacity:.45}.zero{stroke:var(--mut);stroke-width:1}.gate{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 3}
 .ci{stroke-width:3;stroke-linecap:round;stroke:var(--mut)}.ci.bad,.beyond.bad{stroke:var(--bad)}.ci.warn,.beyond.warn{stroke:var(--warn)}.ci.ok,.beyond.ok{stroke:var(--ok)}.ci.open,.beyond.open{stroke:var(--open)}.dot{fill:var(--mut)}.dot.bad{fill:var(--bad)}.dot.warn{fill:var(--warn)}.dot.ok{fill:var(--ok)}.dot.open{fill:var(--open)}.beyond{fill:none;stroke:var(--mut);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .grid{stroke:var(--line)}.tick{font:11px system-ui,sans-serif;fill:var(--mut)}.link{stroke:var(--line);stroke-width:1.5}circle.base{fill:var(--bg);stroke:var(--a0);stroke-width:2}circle.head{fill:var(--a1)}.med{stroke-dasharray:2 4}.med.base{stroke:var(--a0)}.med.head{stroke:var(--a1)}.tick.base{fill:var(--mut)}.tick.head{fill:var(--a1)}.cross{stroke:var(--mut);stroke-width:1.5}
-.pairbars{width:200px;height:22px}.pairbars .base{fill:var(--a0)}.pairbars .head{fill:var(--a1)}
 .changemap{max-width:960px}.changemap rect{stroke:var(--bg);stroke-width:2}.changemap .bad rect{fill:var(--badbg)}.changemap .ok rect{fill:var(--okbg)}.changemap .tick{fill:var(--fg)}
+.soakline{fill:none;stroke-width:1.5;stroke-linejoin:round}.soakline.base{stroke:var(--a0)}.soakline.head{stroke:var(--a1)}
+.waterfall{max-width:960px}.waterfall .name{font:12px system-ui,sans-serif;fill:var(--fg)}.waterfall .bad{fill:var(--bad)}.waterfall .ok{fill:var(--ok)}.waterfall .plain,.waterfall .base{fill:var(--a0)}.waterfall .head{fill:var(--a1)}.waterfall .link{stroke:var(--mut);stroke-width:1;stroke-dasharray:2 2}
+.panes{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:0 12px;margin-top:10px}.panes figure{margin:0}.panes figcaption{justify-content:flex-start}.pane{height:420px;overflow:auto;border:1px solid var(--line);border-radius:6px;background:var(--card);cursor:grab}.pane svg{width:calc(var(--w)*var(--zoom,1));max-width:none;min-width:0;margin:0 auto}.edges{fill:none;stroke:var(--mut);stroke-width:1.2}.node>rect:first-of-type{fill:var(--bg);stroke:var(--line)}.node.bad>rect:first-of-type{fill:var(--badbg);stroke:var(--bad)}.node.ok>rect:first-of-type{fill:var(--okbg);stroke:var(--ok)}.node.warn>rect:first-of-type{fill:var(--warnbg);stroke:var(--warn)}.ghost{fill:none;stroke:var(--mut);stroke-dasharray:3 4}.node text{font:12px system-ui,sans-serif;fill:var(--fg)}.node .tick{font-size:11px}.node .time{fill:var(--a0)}rect.wide{fill:var(--open)}rect.half{fill:var(--a1)}rect.narrow{fill:var(--warn)}.legend i.wide{background:var(--open)}.legend i.half{background:var(--a1)}.legend i.narrow{background:var(--warn)}.zoom{font:inherit;color:inherit;background:var(--card);border:1px solid var(--line);border-radius:6px;min-width:32px;margin:0 4px 6px 0;cursor:pointer}
 .area{fill-opacity:.4;stroke-width:1.5}.area.base{fill:var(--a0);stroke:var(--a0)}.area.head{fill:var(--a1);stroke:var(--a1)}
 .gold{width:170px;height:12px}.track{fill:var(--line);opacity:.6}.bar{fill:var(--ok)}.bar.bad{fill:var(--bad)}.bar.warn{fill:var(--warn)}.cap{fill:var(--fg)}.own{fill:var(--mut)}
 .errhist{max-width:520px}.errmap{max-width:330px}.err.plain{fill:var(--a1)}.err.mute{fill:var(--a0);opacity:.55}.err.ok{fill:var(--ok)}.err.warn{fill:var(--warn)}.err.bad{fill:var(--bad)}.err.open{fill:var(--open)}.tick.bad{fill:var(--bad)}
@@ -18,9 +20,9 @@ ${n.map(e=>a`<tr>${t.map(t=>h(t,e))}</tr>\n`)}</tbody></table></div>
 .sparks{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:8px 22px}.spark{margin:0;max-width:320px}.spread{stroke-width:1.5;opacity:.55}.spread.base{stroke:var(--a0)}.spread.head{stroke:var(--a1)}figcaption{font-size:13px;color:var(--mut);display:flex;justify-content:space-between;gap:8px}figcaption b{color:var(--fg);font-weight:600}
 input[type=search]{font:inherit;color:inherit;background:none;border:1px solid var(--line);border-radius:6px;padding:6px 10px;width:min(100%,420px);margin-bottom:10px}details{border-top:1px solid var(--line);padding:10px 0}summary{cursor:pointer;font-weight:600}details details{margin-left:16px}.workload{content-visibility:auto;contain-intrinsic-size:auto 420px}
 .plot{overflow-x:auto}
-@media(max-width:760px){.plot svg{min-width:560px}.two{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
-@media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`,T=`:root{${C(S.light)};color-scheme:light dark}
-@media(prefers-color-scheme:dark){:root{${C(S.dark)}}}
+@media(max-width:760px){.plot svg{min-width:560px}.two,.panes{grid-template-columns:minmax(0,1fr)}.pane{height:300px}.wrap{min-width:340px}td,th[scope=row]{vertical-align:top}main,header,footer{padding-left:14px;padding-right:14px}h1{font-size:20px}th[scope=row]{min-width:118px;max-width:150px}details details{margin-left:6px}}
+@media print{.scroll{overflow:visible}th[scope=row]{position:static}.highlight,svg,tr{break-inside:avoid}}`,E=`:root{${w(C.light)};color-scheme:light dark}
+@media(prefers-color-scheme:dark){:root{${w(C.dark)}}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;overflow-wrap:anywhere}
 main,header,footer{max-width:1240px;margin:0 auto;padding:0 20px}header{padding-top:28px}footer{padding-top:36px;padding-bottom:60px;color:var(--mut);font-size:13px}
@@ -37,4 +39,86 @@ thead th{color:var(--mut);font-weight:500;font-size:13px;vertical-align:bottom;w
 th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}thead button:not(:disabled):hover{color:var(--fg)}
 th[scope=row]{font-weight:400;white-space:normal;min-width:190px;max-width:360px;overflow-wrap:anywhere;position:sticky;left:0;background:var(--bg);z-index:1}th[scope=row] span,.mut{color:var(--mut)}th[scope=row] a{color:inherit;text-decoration-color:var(--mut);text-underline-offset:3px}th[scope=row] small{display:block;color:var(--mut);font-size:12px}.n{text-align:right;font-variant-numeric:tabular-nums}.strong{font-weight:600}.wrap{white-space:normal;min-width:150px;overflow-wrap:anywhere}
 td small{display:block;color:var(--mut);font-size:12px}.more{color:var(--mut);font-size:14px}
-${w}`;function E(e,t){return t||=e.slice(0),Object.freeze(Object.defineProperties(e,{raw:{value:Object.freeze(t)}}))}export{y as a,d as c,p as d,f,g,u as h,b as i,a as l,s as m,T as n,x as o,c as p,_ as r,o as s,E as t,l as u};
+${T}`,D=`"use strict";
+for (const button of document.querySelectorAll("thead button")) {
+	button.disabled = false;
+	button.addEventListener("click", () => {
+		const head = button.closest("th");
+		const body = head.closest("table").tBodies[0];
+		const heads = [...head.parentNode.children];
+		const down = head.getAttribute("aria-sort") === "ascending";
+		for (const other of heads) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+		head.setAttribute("aria-sort", down ? "descending" : "ascending");
+		const key = (row) => {
+			const cell = row.cells[heads.indexOf(head)];
+			return cell.dataset.v ?? cell.textContent.trim();
+		};
+		const compare = (x, y) => (x === "" || y === "" || isNaN(x) || isNaN(y) ? x.localeCompare(y, "en", { numeric: true }) : x - y);
+		const rows = [...body.rows].sort((a, b) => {
+			const [x, y] = [key(a), key(b)];
+			if ((x === "") !== (y === "")) return x === "" ? 1 : -1;
+			return down ? compare(y, x) : compare(x, y);
+		});
+		body.append(...rows);
+	});
+}
+const list = document.getElementById("workloads")?.parentNode;
+const lines = [...(list?.querySelectorAll("tbody tr") ?? [])];
+if (lines.length > 30) {
+	const field = document.createElement("input");
+	field.type = "search";
+	field.placeholder = "Filter " + lines.length + " workloads: model, engine, verdict";
+	field.setAttribute("aria-label", field.placeholder);
+	field.addEventListener("input", () => {
+		const words = field.value.toLowerCase().split(" ");
+		for (const line of lines) line.hidden = !words.every((word) => line.textContent.toLowerCase().includes(word));
+		for (const part of list.querySelectorAll("details")) part.open = field.value !== "";
+	});
+	list.querySelector("h2").after(field);
+}
+for (const pair of document.querySelectorAll(".panes")) {
+	const panes = [...pair.querySelectorAll(".pane")];
+	let zoom = 1;
+	const setZoom = (factor) => {
+		const next = Math.min(2, Math.max(0.2, zoom * factor));
+		const [pane] = panes;
+		const middle = [pane.scrollLeft + pane.clientWidth / 2, pane.scrollTop + pane.clientHeight / 2].map((at) => (at * next) / zoom);
+		zoom = next;
+		pair.style.setProperty("--zoom", zoom);
+		pane.scrollTo(middle[0] - pane.clientWidth / 2, middle[1] - pane.clientHeight / 2);
+	};
+	const buttons = document.createElement("div");
+	for (const [sign, factor] of [["−", 0.8], ["+", 1.25]]) {
+		const button = document.createElement("button");
+		button.type = "button";
+		button.className = "zoom";
+		button.textContent = sign;
+		button.setAttribute("aria-label", factor > 1 ? "zoom in" : "zoom out");
+		button.addEventListener("click", () => setZoom(factor));
+		buttons.append(button);
+	}
+	pair.before(buttons);
+	const showChange = () => {
+		const change = panes[1].querySelector(".bad,.ok,.warn");
+		if (change === null) return;
+		const [own, all] = [change.getBoundingClientRect(), panes[1].getBoundingClientRect()];
+		panes[1].scrollBy(own.left - all.left - all.width / 2 + own.width / 2, own.top - all.top - all.height / 3);
+	};
+	showChange();
+	pair.closest("details")?.addEventListener("toggle", showChange, { once: true });
+	for (const pane of panes) {
+		pane.addEventListener("scroll", () => {
+			for (const other of panes) if (other !== pane) other.scrollTo(pane.scrollLeft, pane.scrollTop);
+		});
+		pane.addEventListener("keydown", ({ key }) => {
+			if (key === "+" || key === "-") setZoom(key === "+" ? 1.25 : 0.8);
+		});
+		pane.addEventListener("pointermove", ({ buttons: held, pointerType, movementX, movementY }) => {
+			if (held === 1 && pointerType === "mouse") pane.scrollBy(-movementX, -movementY);
+		});
+	}
+}
+addEventListener("beforeprint", () => {
+	for (const part of document.querySelectorAll("details")) part.open = true;
+});
+`,O=`sha256-H1MFkY7fLALP6YmUPIJIc9DjChSfGU3n3ALHe2xOAzc=`;function k(e,t){return t||=e.slice(0),Object.freeze(Object.defineProperties(e,{raw:{value:Object.freeze(t)}}))}export{d as _,v as a,S as c,o as d,u as f,c as g,l as h,E as i,s as l,p as m,D as n,x as o,m as p,O as r,b as s,k as t,f as u,_ as v};

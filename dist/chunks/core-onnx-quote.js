@@ -1,1 +1,0 @@
-const e=/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;function t(e,t=`"`){return`${t}${n(e.length>100?`${e.slice(0,99)}…`:e)}${t}`}function n(t){return t.replace(e,r)}function r(e){return`\\u${(e.codePointAt(0)??0).toString(16).padStart(4,`0`)}`}export{n,t};
