@@ -60,7 +60,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
 	const plan = await learnedPlan(prepared, input, ports);
-	const followed = withTimeLeft(ports, plan, facts.backend.kind);
+	const followed = withTimeLeft(ports, plan, { facts, input });
 	const run: RunContext = { prepared: { ...prepared, plan }, input, facts, ports: followed.ports };
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);

@@ -29,8 +29,12 @@ async function timesKey({ outFolder }: GateInput, { backend }: Ports): Promise<s
 }
 
 /** The same ports; what their progress reports shows how much time is left. */
-export function withTimeLeft(ports: Ports, plan: Plan, backend: BackendKind): { ports: Ports; forecast: Forecast } {
-	const forecast = createForecast(plan, backend);
+export function withTimeLeft(
+	ports: Ports,
+	plan: Plan,
+	{ facts, input }: Pick<RunContext, "facts" | "input">,
+): { ports: Ports; forecast: Forecast } {
+	const forecast = createForecast(plan, facts.backend.kind, input.isSoakDue === true ? input.config.measure.soakMs : 0);
 	return { ports: { ...ports, progress: followedProgress(ports.progress, forecast, ports.clock) }, forecast };
 }
 

@@ -70,7 +70,9 @@ async function soakOne(timed: TimedWorkload, input: SoakInput, ports: SoakPorts)
 	let state: SoakResult["state"] = "time-up";
 	for (let leftMs = soakMs; leftMs >= Math.min(leastMs, soakMs); leftMs = soakMs - ledger.elapsedS * 1000) {
 		ports.progress.detail(
-			`${formatDuration(ledger.elapsedS * 1000)} of at most ${formatDuration(soakMs)}`,
+			ledger.elapsedS === 0
+				? `up to ${formatDuration(soakMs)}`
+				: `${formatDuration(ledger.elapsedS * 1000)} of at most ${formatDuration(soakMs)}`,
 			ledger.elapsedS / (soakMs / 1000),
 		);
 		const fromMs = ports.clock.now();

@@ -43,8 +43,13 @@ const tellingShare = 0.15;
 /** An item that outlasts its estimate has this share of its time still before it. */
 const overdueShare = 0.05;
 
-export function createForecast(plan: Pick<Plan, "steps">, backend: BackendKind): Forecast {
-	let lines = [...linesOf(plan.steps), ...(backend === "tensorrt" ? explainedOf(plan.steps) : [])];
+/** @param soakMs that each engine is under load; 0: none is. */
+export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendKind, soakMs = 0): Forecast {
+	let lines = [
+		...linesOf(steps),
+		...(soakMs > 0 ? onceAnEngine(steps, "soak", soakMs) : []),
+		...(backend === "tensorrt" ? onceAnEngine(steps, "explain", explainMs) : []),
+	];
 	let [at, kind, isOpen, startedMs] = [-1, "", false, 0];
 	/** By the item's own pace. */
 	let paceMs: number | null = null;
@@ -136,8 +141,8 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 	return [...lines.values()];
 }
 
-/** One of each engine that is timed; which became slower is not known before. */
-function explainedOf(steps: readonly PlannedStep[]): Line[] {
+/** Of each engine that is timed: which of them became slower is not known before. */
+function onceAnEngine(steps: readonly PlannedStep[], kind: string, likelyMs: number): Line[] {
 	const timed = new Set(steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : [])));
-	return [...timed].map((engineId) => ({ kind: "explain", engineId, label: "", likelyMs: explainMs, isKnown: false, groups: ["explain"] }));
+	return [...timed].map((engineId) => ({ kind, engineId, label: "", likelyMs, isKnown: false, groups: [kind] }));
 }

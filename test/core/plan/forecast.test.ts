@@ -146,3 +146,13 @@ it("the time left never says that an item which outlasts its estimate is over", 
 	const known = earlier({ net: { ...late.net, base: 30 } });
 	for (const { atS, saysS } of play(late, known).slice(30, 300)) expect(saysS).toBeGreaterThan(0.05 * atS);
 });
+
+it("the time left includes the load that each engine is kept under", () => {
+	const forecast = createForecast(planOf(three), "tensorrt", 60 * ms);
+	expect(forecast.leftMs(0) - createForecast(planOf(three), "tensorrt").leftMs(0)).toBe(3 * 60 * ms);
+	forecast.stage("soak", 3, 0);
+	forecast.item("encoder/fp16/default", 0);
+	const before = forecast.leftMs(0);
+	forecast.item("classifier/fp16/default", 60 * ms);
+	expect(before - forecast.leftMs(60 * ms)).toBe(60 * ms);
+});
