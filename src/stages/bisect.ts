@@ -94,7 +94,7 @@ interface Work extends WrongOutput {
 	compared: number;
 }
 
-/** Nothing that a search meets ends the run. */
+/** A search that fails does not end the run. */
 function refused(error: unknown): Finding {
 	if (!(error instanceof ToolError) && !(error instanceof ConfigError)) throw error;
 	return impossible(error.message);

@@ -1,5 +1,5 @@
 // Compares what `trtgate trend --json` shows night by night with what is true of the nights.
-import type { trendFacts } from "../../src/core/history/facts.ts";
+import type { trendFacts } from "../../src/core/report/trend-facts.ts";
 import type { Nights } from "./history-nights.ts";
 import { nightAt } from "./history-records.ts";
 

@@ -52,7 +52,7 @@ interface Whose {
 
 function whose({ node, head, reference, own, allowed }: Whose): string {
 	if (reference === head)
-		return "The engine computes it otherwise than ONNX Runtime does on the same model: look at its precision, kernel and fusions.";
+		return "The engine computes it differently from ONNX Runtime on the same model: look at its precision, kernel and fusions.";
 	if (own === null || own > allowed) return "The engine strays from its own model there, so the model is not the only cause.";
 	const before = node && reference.graph.nodes.find(({ outputs }) => outputs.join() === node.outputs.join());
 	const isSame = before !== undefined && shape(before) === shape(node);

@@ -1,7 +1,8 @@
 // The trend for other programs: what is worse, every alarm, and where each series is now.
-import { answer } from "../report/html/trend/answer.ts";
-import { type Alarm, type Findings, levelNow } from "./alarms.ts";
-import { figureOf, type Series } from "./series.ts";
+
+import { type Alarm, type Findings, levelNow } from "../history/alarms.ts";
+import { figureOf, type Series } from "../history/series.ts";
+import { answer } from "./html/trend/answer.ts";
 
 /** Sizes and levels are logarithms of ratios; a level is against the one that counts as normal, or null. */
 export function trendFacts(findings: Findings, series: Series) {
