@@ -21,8 +21,9 @@ function line(points: readonly (readonly [number, number])[], className: string,
 }
 
 function timeAxis(x: Scale, bottom: number): Piece {
-	return roundTicks({ from: x.from / 60, to: x.to / 60 }, 8).map(
-		(minute) => html`<text class="tick" x="${at(x.place(minute * 60))}" y="${bottom + 16}" text-anchor="middle">${minute} min</text>`,
+	const [seconds, unit] = x.to < 120 ? [1, "s"] : [60, "min"];
+	return roundTicks({ from: x.from / seconds, to: x.to / seconds }, 8).map(
+		(tick) => html`<text class="tick" x="${at(x.place(tick * seconds))}" y="${bottom + 16}" text-anchor="middle">${tick} ${unit}</text>`,
 	);
 }
 
@@ -36,8 +37,10 @@ function laneOf(soak: SoakResult, index: number, x: Scale): Piece {
 	const top = size.bottom + size.foot + index * (lane.height + lane.gap);
 	const all = values.map(([, value]) => value);
 	const [low, high] = [Math.min(...all), Math.max(...all)];
-	const y = linearScale(paddedDomain(all, 0.15), [top + lane.height, top]);
-	const label = `${quantity.name} ${Math.round(low)}${low === high ? "" : ` to ${Math.round(high)}`} ${quantity.unit}`;
+	// Tenths of a degree should not look like a climb.
+	const y = linearScale(paddedDomain([...all, 0.97 * low, 1.03 * high], 0.15), [top + lane.height, top]);
+	const range = [...new Set([low, high].map(Math.round))].join(" to ");
+	const label = `${quantity.name} ${range} ${quantity.unit}`;
 	return html`<line class="grid" x1="${size.left}" x2="${size.right}" y1="${top + lane.height}" y2="${top + lane.height}"/>${line(values, "base", { x, y })}<text class="tick" x="${size.left + 4}" y="${top + 4}">${label}</text>`;
 }
 
