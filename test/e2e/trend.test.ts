@@ -61,11 +61,11 @@ describe("trtgate trend", () => {
 		expect(page).not.toContain("<b>");
 	});
 
-	it("has a script whose hash is in the page's policy", () => {
+	it("the trend page has a script whose hash is in the page's policy", () => {
 		expect(trendScriptHash).toBe(`sha256-${createHash("sha256").update(trendScript).digest("base64")}`);
 	});
 
-	it("says what to do where there is no record", async () => {
+	it("trend says what to do where there is no record", async () => {
 		const run = await runCli(["trend", "."], { cwd: temporaryFolder() });
 		expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("trtgate history import") });
 	});

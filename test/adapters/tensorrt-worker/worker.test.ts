@@ -80,7 +80,7 @@ function failureOf(result: InferResult): { code: string; message: string } {
 }
 
 suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${missing})`, () => {
-	it("answers many cases in their order, several in flight", async () => {
+	it("the golden worker answers many cases in their order, several in flight", async () => {
 		const counts: number[] = [];
 		const result = await infer(negation, numbered(300), { onCase: (done) => counts.push(done) });
 		expect(outputsOf(result).map((outputs) => outputs)).toEqual(
@@ -116,7 +116,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["int8", "INT8", 1],
 		["uint8", "UINT8", 1],
 		["bool", "BOOL", 1],
-	])("carries every byte of %s", async (dtype, member, size) => {
+	])("the golden worker carries every byte of %s", async (dtype, member, size) => {
 		const plan: FakePlan = {
 			inputs: [{ name: "x", dtype: member, shape: [32] }],
 			outputs: [{ name: "y", dtype: member, shape: [32], op: "same", from: "x" }],
@@ -138,7 +138,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		]);
 	});
 
-	it("narrows int64 to the int32 that an engine of TensorRT 8 takes, where the values fit", async () => {
+	it("the golden worker narrows int64 to the int32 that an engine of TensorRT 8 takes, where the values fit", async () => {
 		const plan: FakePlan = {
 			inputs: [{ name: "x", dtype: "INT32", shape: [2] }],
 			outputs: [{ name: "y", dtype: "INT32", shape: [2], op: "same", from: "x" }],
@@ -149,7 +149,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(wide).toBe("input x holds 2147483648, which the engine's int32 does not hold");
 	});
 
-	it("follows shapes from case to case, empty ones too, and picks the profile that holds them", async () => {
+	it("the golden worker follows shapes from case to case, empty ones too, and picks the profile that holds them", async () => {
 		const profiles = [
 			{
 				x: [
@@ -179,7 +179,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]) });
 	});
 
-	it("brings outputs whose shape only the data decides, an empty one too", async () => {
+	it("the golden worker brings outputs whose shape only the data decides, an empty one too", async () => {
 		const plan: FakePlan = {
 			inputs: [{ name: "x", dtype: "FLOAT", shape: [2, 2] }],
 			outputs: [{ name: "at", dtype: "INT64", shape: [2, -1], op: "nonzero", from: "x" }],
@@ -193,7 +193,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		expect(outputsOf(await infer(plan, cases))).toEqual(expected.map((at) => ({ at })));
 	});
 
-	it("feeds shape tensors from host memory", async () => {
+	it("the golden worker feeds shape tensors from host memory", async () => {
 		const plan: FakePlan = {
 			inputs: [
 				{ name: "x", dtype: "FLOAT", shape: [6] },
@@ -251,12 +251,12 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["refuse", "TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)"],
 		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
 		["confuse", "KeyError: 'a bug'"],
-	])("loses one case and not the others where TensorRT does %s", async (what, message) => {
+	])("the golden worker loses one case and not the others where TensorRT does %s", async (what, message) => {
 		const [first, second, third] = outputsOf(await infer({ ...negation, behave: [{ run: 2, do: what }] }, numbered(3)));
 		expect([first, second, third]).toEqual([{ y: float32([1, 2], [-0, -0.5]) }, message, { y: float32([1, 2], [-2, -0.5]) }]);
 	});
 
-	it("loses one case where GPU memory is short", async () => {
+	it("the golden worker loses one case where GPU memory is short", async () => {
 		const plan = {
 			...negation,
 			bytesLeft: 256,
@@ -392,7 +392,7 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			4,
 			"has 8 bytes",
 		],
-	])("answers %s with an error frame", (_, make, status, message) => {
+	])("the golden worker answers %s with an error frame", (_, make, status, message) => {
 		const input = make(Buffer.concat(encodeCase("a", { x: float32([1, 2], [1, 2]) })));
 		const engine = writePlan(temporaryFolder(), negation);
 		const done = spawnSync(python, [workerPath, `--engine=${engine}`], { input, env: fakeEnvironment() });

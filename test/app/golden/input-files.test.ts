@@ -9,11 +9,11 @@ describe("lineOf", () => {
 		["a signal beside the batch of the config", ["batch", 7], [8, 7], [1, 7]],
 		["a column", [7, 1], [7, 1], [7, 1]],
 		["chunks of one signal", ["time", 7], [null, 7], [1, 7]],
-	])("takes %s", (_, axes, sizes, shape) => {
+	])("a line of samples takes %s", (_, axes, sizes, shape) => {
 		expect(lineOf({ name: "x", axes, sizes }, "a.wav").shapeOf(7)).toEqual(shape);
 	});
 
-	it("refuses two long axes that the model fixes", () => {
+	it("a line of samples refuses two long axes that the model fixes", () => {
 		expect(() => lineOf({ name: "x", axes: [8, 7], sizes: [8, 7] }, "a.wav")).toThrow("it has to have one long axis");
 	});
 });

@@ -27,7 +27,7 @@ describe("planted changes", () => {
 	});
 	const missing = (which: "isInTop3" | "isAttributed" | "isCovered") => found.filter((one) => !one[which]).map(({ name }) => name);
 
-	it("are at least forty", () => {
+	it("planted changes are at least forty", () => {
 		expect(planted.length).toBeGreaterThanOrEqual(40);
 	});
 

@@ -14,7 +14,7 @@ it.each([
 	expect(note[0]).toMatch(/builds net\/fast in another way .* is not measured\.$/);
 });
 
-it("says nothing where limits or lines move, of new engines, and without a base", () => {
+it("the review of recipes says nothing where limits or lines move, of new engines, and without a base", () => {
 	const plain = configOf("{ precision: fp32 }");
 	const moved = configOf("{ precision: fp32 }", "gates: { latency: { warn: 3% } }\n");
 	expect(changedRecipesNote(moved, plain)).toEqual([]);

@@ -91,7 +91,7 @@ describe("the search for the first tensor that strays", () => {
 		expect(found).toBeGreaterThan(50);
 	});
 
-	it("takes five rounds at most on a thousand residual blocks", () => {
+	it("a search takes five rounds at most on a thousand residual blocks", () => {
 		for (const wrong of [0, 1, 2, 1500, 1501, 2999]) {
 			const end = find(residual(1000), wrong);
 			expect(end?.search.bad).toBe(`t${wrong}`);

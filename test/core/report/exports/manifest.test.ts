@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { predicateType, renderManifest } from "../../../../src/core/report/exports/manifest.ts";
 import { buildBuild, buildGate, buildGolden, buildResult } from "../../../support/build-result.ts";
 
-it("names engines, models, recipes, goldens and what does not pass", () => {
+it("a manifest names engines, models, recipes, goldens and what does not pass", () => {
 	const built = { engineSha256: "e".repeat(64), modelSha256: "f".repeat(64), enginePath: "/runner/out/engines/head/a.engine" };
 	const result = buildResult({
 		outcome: "warn",
