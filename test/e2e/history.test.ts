@@ -129,7 +129,7 @@ it("the history of a GPU names its UUID, driver branch and TensorRT, and the str
 	expect(rows[0]?.head.structure).toBe(rows[0]?.base.structure);
 });
 
-it("the history of forty nights on five machines finds a step of three series within two nights, each once, and puts it down to the change", async () => {
+it("the history of forty nights on five machines finds a step of three series, each once, and names the change as its cause", async () => {
 	const plan = planOf(1);
 	const events = plan.events.filter(({ night }) => night < 34);
 	const simulated = simulateNights({ ...plan, nights: 40, events });
