@@ -1,6 +1,6 @@
 // The time left of a run, in its progress; and what its steps took, kept for the estimates of later runs.
 import { dirname } from "node:path";
-import { type BackendKind, type Known, modelKey, stepKey } from "../core/plan/estimate.ts";
+import { type Known, modelKey, stepKey } from "../core/plan/estimate.ts";
 import { createForecast, type Forecast, type Took } from "../core/plan/forecast.ts";
 import { estimateSteps } from "../core/plan/make-plan.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
