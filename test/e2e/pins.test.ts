@@ -21,7 +21,8 @@ function commit(folder: string, tag: string): string {
 	return git(folder, "rev-parse", "HEAD");
 }
 
-it("a pin is the last release; the pin against itself is the control, and a new pin is linked with the old one", async () => {
+/** A repository whose base is its last release, with the nets of a recorded comparison. */
+function pinned(history: string) {
 	const top = temporaryFolder();
 	const [folder, kept] = [join(top, "project"), join(top, "kept")];
 	const { "trtgate.yml": text, "model.onnx": model = "" } = comparisonFiles("slower-head", "base");
@@ -30,12 +31,17 @@ it("a pin is the last release; the pin against itself is the control, and a new 
 		.replace(/^ {4}golden:.*\n/m, "")
 		.replace("pairs: [5, 8]", "pairs: [5]");
 	writeProject(folder, {
-		"trtgate.yml": `${config}baseline: { from: pin }\nhistory: { folder: ${kept}, when: always }\n`,
+		"trtgate.yml": `${config}baseline: { from: pin }\nhistory: { folder: ${kept}, when: always${history} }\n`,
 		"model.onnx": model,
 		".gitignore": "trtgate-out\n",
 	});
 	const run = () => runCli(["run"], { cwd: folder, env: { PATH: installReplay(top, { comparison: "slower-head" }) } });
 	git(folder, "init", "--quiet");
+	return { folder, kept, model, wider, run };
+}
+
+it("a pin is the last release; the pin against itself is the control, and a new pin is linked with the old one", async () => {
+	const { folder, kept, model, wider, run } = pinned("");
 	const first = commit(folder, "v1.0.0");
 	writeProject(folder, { "model.onnx": wider });
 	git(folder, "commit", "--quiet", "--all", "--message", "change");
@@ -60,20 +66,7 @@ it("a pin is the last release; the pin against itself is the control, and a new 
 });
 
 it("a change between two nights with several commits between is found by bisection, within its builds", async () => {
-	const top = temporaryFolder();
-	const [folder, kept] = [join(top, "project"), join(top, "kept")];
-	const { "trtgate.yml": text, "model.onnx": model = "" } = comparisonFiles("slower-head", "base");
-	const { "model.onnx": wider = "" } = comparisonFiles("slower-head", "head");
-	const config = String(text)
-		.replace(/^ {4}golden:.*\n/m, "")
-		.replace("pairs: [5, 8]", "pairs: [5]");
-	writeProject(folder, {
-		"trtgate.yml": `${config}baseline: { from: pin }\nhistory: { folder: ${kept}, when: always, bisect: { builds: 2 } }\n`,
-		"model.onnx": model,
-		".gitignore": "trtgate-out\n",
-	});
-	const run = () => runCli(["run"], { cwd: folder, env: { PATH: installReplay(top, { comparison: "slower-head" }) } });
-	git(folder, "init", "--quiet");
+	const { folder, kept, model, wider, run } = pinned(", bisect: { builds: 2 }");
 	commit(folder, "v1.0.0");
 	const good = commit(folder, "night");
 	// The replay measures the wider net as 4 % slower whatever it is built from; the record of this night becomes those of earlier, level ones.

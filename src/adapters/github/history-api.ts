@@ -37,7 +37,7 @@ export function historyApi(repository: Used, branch: string, patienceMs = defaul
 				const moved = await append(repository, { branch, head, entries });
 				if (moved.state === "done") return;
 				const after = must(await repository.branchHead(branch), branch).sha;
-				// Where nobody else came first, trying again changes nothing; what GitHub reads may be a little old.
+				// Without another writer a retry changes nothing; but GitHub's reads may lag a little.
 				if ((after === head && tries >= 3) || performance.now() > endMs) throw errorOf(moved.fault, branch, "written");
 				const waitMs = Math.random() * Math.min(longestWaitMs, 50 * 2 ** tries);
 				await new Promise((resolve) => setTimeout(resolve, waitMs));

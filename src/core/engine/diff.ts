@@ -133,8 +133,8 @@ function foldRows(changed: readonly Judged[], all: readonly Judged[], context: R
 	};
 	const rows = [...groupBy(changed, key).values()].map((group) => {
 		const first = group.reduce((largest, one) => (Math.abs(one.delta.ms) > Math.abs(largest.delta.ms) ? one : largest));
-		const alike = isCommon(first) ? all.length : (before.get(formerShape(first))?.length ?? 0);
-		const of = Math.max(first.component.base.length === 0 ? 0 : alike, group.length);
+		const inBase = isCommon(first) ? all.length : (before.get(formerShape(first))?.length ?? 0);
+		const of = Math.max(first.component.base.length === 0 ? 0 : inBase, group.length);
 		return rowOf(group, { first, of, causes: causes.get(first) ?? [] }, context);
 	});
 	const weight = ({ isSignificant, changeMs }: EngineRow): number => (isSignificant ? Math.abs(changeMs ?? 0) : 0);

@@ -128,7 +128,7 @@ export function neighboursOf(layers: readonly EngineLayer[]): Neighbours {
 	return found;
 }
 
-/** A tensor may be written in parts, as a concatenation is: all count that ran before its reader, else whoever writes it last. */
+/** A tensor may be written in parts, as a concatenation is: all writers that ran before its reader count, else the last one. */
 function findNeighbours(layers: readonly EngineLayer[]): Neighbours {
 	const last = new Map(layers.flatMap(({ outputs }, at) => outputs.map(({ name }) => [name, at] as const)));
 	const written = new Map<string, number[]>();

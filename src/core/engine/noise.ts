@@ -32,7 +32,7 @@ const floorMs = 5e-5;
 const fewUnchanged = 4;
 /** Spread of a layer's mean between profiles where nothing else is known. */
 const assumedShare = 0.03;
-/** Variance of one component's repeats over that of all: beyond it in about one of a hundred alike, with four profiles. */
+/** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
 
 export function judgeDeltas(changes: readonly TimedChange[]): Noise {

@@ -201,7 +201,7 @@ function reset(state: State): void {
 	state.well = 0;
 }
 
-/** An open alarm ends when the level is back, or where somebody accepts it. */
+/** An open alarm ends when the level is back, or is accepted. */
 function follow({ at, point, state, noise }: Step, open: Shift): Judged | null {
 	// A disturbed night proves nothing.
 	const isWell = point.level + point.error - noise.level < Math.max(2 * noise.sd, open.size / 2);

@@ -4,7 +4,7 @@ import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
 
-/** stop: it must not go on. unknown: it was not seen. review: somebody should look. note: good to know. */
+/** stop: blocks the upgrade. unknown: could not be measured. review: needs a reviewer. note: for information. */
 type Weight = "stop" | "unknown" | "review" | "note";
 
 export interface UpgradeFact {

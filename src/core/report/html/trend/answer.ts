@@ -29,8 +29,8 @@ export function answer({ alarms }: Findings, series: Series): string {
 		return last === undefined ? "The history has no record yet" : `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
 	}
 	// One answer speaks of one figure: engines that are slower are not added to those that stray.
-	const alike = open.map((alarm) => ({ ...alarm, shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric) }));
-	const engines = new Set(alike.flatMap(enginesOf));
+	const sameFigure = open.map((alarm) => ({ ...alarm, shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric) }));
+	const engines = new Set(sameFigure.flatMap(enginesOf));
 	const reference = series.runs[first.start]?.reference;
 	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
 	const verb = latencyWords[first.chain.metric];
