@@ -66,7 +66,7 @@ it("a pin is the last release; the pin against itself is the control, and a new 
 });
 
 it("a change between two nights with several commits between is found by bisection, within its builds", async () => {
-	const { folder, kept, model, wider, run } = pinned(", bisect: { builds: 2 }");
+	const { folder, kept, wider, run } = pinned(", bisect: { builds: 2 }");
 	commit(folder, "v1.0.0");
 	const good = commit(folder, "night");
 	// The replay measures the wider net as 4 % slower whatever it is built from; the record of this night becomes those of earlier, level ones.
