@@ -1,6 +1,6 @@
 // A history on a branch of its own: read shallow, appended by push. The remote takes a push only on top of the tip that it was
 // made from, so a writer that comes second starts again from the new tip, and no record is lost.
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import type { HistoryStore } from "../../ports/history.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { isPlainRef, refuseForeignOwner } from "./refs.ts";
-import { remoteName } from "./remote.ts";
+import { pickRemote } from "./remote.ts";
 import { firstLine, type Git, type GitAccess, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
 
 export interface HistoryBranchOptions {
@@ -33,6 +33,8 @@ interface Scratch {
 
 const defaultPatienceMs = 5 * 60_000;
 const longestWaitMs = 4_000;
+/** A clone with many branches has long settings. */
+const configBytes = 4 * 1024 * 1024;
 
 export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	const { branch } = options;
@@ -75,11 +77,11 @@ async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch:
 	const own = gitIn(repository, processes, access);
 	const folder = await mkdtemp(join(tmpdir(), "trtgate-history-"));
 	try {
-		const env = await remoteSettings(own, access);
+		const env = variablesOf([...scratchSettings, ...(await remoteSettings(own, access))]);
 		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
 			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
 		const git: Git = Object.assign(run, { identity: own.identity });
-		const created = await own(["init", "--quiet", "--bare", folder]);
+		const created = await own(["init", "--quiet", "--bare", "--template=", folder]);
 		if (!succeeded(created)) throw unwritable(branch, created);
 		return await work({ git, folder, branch, patienceMs });
 	} finally {
@@ -87,22 +89,36 @@ async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch:
 	}
 }
 
+type Setting = readonly [name: string, value: string];
+
+/** What is thrown away need not reach the disk: on a busy one, each flush may take seconds. */
+const scratchSettings: readonly Setting[] = [
+	["core.fsync", "none"],
+	["fastimport.unpackLimit", "1"],
+];
+
 /** Settings of the clone that reach its remote: the address, and the token, in the clone or of the workflow. Handed on unseen by `ps`. */
-async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Record<string, string>> {
-	const name = await remoteName(own);
-	const top = firstLine(await own(["rev-parse", "--absolute-git-dir"]));
-	const url = name === null ? top : firstLine(await own(["remote", "get-url", "--push", name]));
-	const listed = await own(["config", "--null", "--get-regexp", "^(http|credential|core\\.sshcommand|ssh)(\\..*)?$"]);
-	const settings = listed.stdout.split("\0").flatMap((entry) => {
+async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
+	const listed = (await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })).stdout.split("\0");
+	const settings = listed.flatMap((entry, index): Setting[] => {
 		const at = entry.indexOf("\n");
-		return at < 0 ? [] : [[entry.slice(0, at), entry.slice(at + 1)] as const];
+		const scope = listed[index - 1] ?? "";
+		// Those of the machine and the user hold for every repository; a header that is given twice is refused.
+		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global" ? [] : [[entry.slice(0, at), entry.slice(at + 1)]];
 	});
+	const name = pickRemote(settings.flatMap(([key]) => /^remote\.(.*)\.url$/.exec(key)?.[1] ?? []));
+	const last = (key: string): string | undefined => settings.findLast(([own]) => own === key)?.[1];
+	const url = name === null ? undefined : (last(`remote.${name}.pushurl`) ?? last(`remote.${name}.url`));
 	const token =
 		access === undefined || (await own.identity()) !== "token" ? [] : [[`http.${access.serverUrl}/.extraheader`, access.header] as const];
-	const all = [["remote.origin.url", url] as const, ...settings, ...token];
+	const reaching = settings.filter(([key]) => /^(http|credential|core\.sshcommand|ssh|url)(\.|$)/.test(key));
+	return [["remote.origin.url", url ?? firstLine(await own(["rev-parse", "--absolute-git-dir"]))], ...reaching, ...token];
+}
+
+function variablesOf(settings: readonly Setting[]): Record<string, string> {
 	return Object.fromEntries([
-		["GIT_CONFIG_COUNT", String(all.length)],
-		...all.flatMap(([key, value], index) => [
+		["GIT_CONFIG_COUNT", String(settings.length)],
+		...settings.flatMap(([key, value], index) => [
 			[`GIT_CONFIG_KEY_${index}`, key],
 			[`GIT_CONFIG_VALUE_${index}`, value],
 		]),
@@ -113,11 +129,12 @@ const tipRef = "refs/heads/tip";
 const nextRef = "refs/heads/next";
 
 /** trees: without the files' contents, where the remote can leave them out. null: there is no such branch yet. */
-async function fetchTip({ git, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
+async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
 	const args = ["fetch", "--quiet", "--depth=1", "--no-tags", "--force", ...filter, "origin", `refs/heads/${branch}:${tipRef}`];
 	const record = await git(args);
-	if (succeeded(record)) return firstLine(await git(["rev-parse", tipRef]));
+	// As the fetch left it; one process less.
+	if (succeeded(record)) return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
 	const fault = classifyFetch(record.tail);
 	if (fault === "absent") return null;
 	if (fault === "denied" || fault === "refused" || fault === "keyless") throw denied(branch, "the remote denied the fetch", record.tail);

@@ -53,7 +53,11 @@ export function silentRemote(name: string | null): Remote {
 
 /** `origin`, or else the first remote of the clone. */
 export async function remoteName(git: Git): Promise<string | null> {
-	const names = (await git(["remote"])).stdout.split("\n").filter((line) => line !== "" && isPlainRef(line));
+	return pickRemote((await git(["remote"])).stdout.split("\n"));
+}
+
+export function pickRemote(all: readonly string[]): string | null {
+	const names = all.filter((name) => name !== "" && isPlainRef(name));
 	return names.includes("origin") ? "origin" : (names[0] ?? null);
 }
 

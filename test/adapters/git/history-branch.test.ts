@@ -137,3 +137,24 @@ it("a history on a branch of a private repository is read and written with the t
 	await expect(storeWith("ghs_wrong").read()).rejects.toMatchObject({ code: "history-denied" });
 	expect(git(clone, "config", "--list", "--local")).not.toContain("extraheader");
 });
+
+it("a history on a branch adds a record with five git commands", async () => {
+	const [clone = ""] = repositories(1).clones;
+	const processes = gitProcesses();
+	const commands: string[] = [];
+	const counting: typeof processes = {
+		...processes,
+		run: (job) => {
+			commands.push(job.argv.join(" "));
+			return processes.run(job);
+		},
+		exec: (job) => {
+			commands.push(job.argv.join(" "));
+			return processes.exec(job);
+		},
+	};
+	await storeIn(clone).add([fileOfNight(0)]);
+	await historyBranch({ repository: clone, branch, processes: counting, readFolder }).add([fileOfNight(1)]);
+	const found = commands.map((command) => / (config|init|fetch|fast-import|push) /.exec(command)?.[1]);
+	expect(found, commands.join("\n")).toEqual(["config", "init", "fetch", "fast-import", "push"]);
+});
