@@ -114,12 +114,10 @@ function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: B
 	return new ConfigError({
 		code: "backend-mismatch",
 		message: `TensorRT is required, but trtexec was not found: ${list}.`,
-		details: {
-			fix:
-				trtexec === undefined
-					? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
-					: "Correct the path of trtexec; run it by hand with --help to see why it does not start.",
-		},
+		fix:
+			trtexec === undefined
+				? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
+				: "Correct the path of trtexec; run it by hand with --help to see why it does not start.",
 	});
 }
 
@@ -131,13 +129,11 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 	return new ConfigError({
 		code: "backend-mismatch",
 		message: `TensorRT is required and trtexec is installed, but nvidia-smi lists no GPU${wanted}.`,
-		details: {
-			...(device === undefined ? {} : { pointer: "/device" }),
-			fix:
-				device === undefined
-					? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`
-					: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES where that is set.",
-		},
+		...(device === undefined ? {} : { pointer: "/device" }),
+		fix:
+			device === undefined
+				? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`
+				: "Write an index, UUID or MIG UUID that `nvidia-smi -L` lists; an index counts among CUDA_VISIBLE_DEVICES where that is set.",
 	});
 }
 

@@ -87,7 +87,7 @@ function reportLost(fault: NodeJS.ErrnoException): ToolError {
 		code: "output-lost",
 		message: `What this command found could not be written to stdout (${fault.code ?? fault.message}), and no file has it.`,
 		cause: fault,
-		details: { fix: "Run it again with a stdout that accepts all of it: a disk with free space, or a program that reads to the end." },
+		fix: "Run it again with a stdout that accepts all of it: a disk with free space, or a program that reads to the end.",
 	});
 }
 
@@ -99,7 +99,7 @@ function unknownCommand([first = "", second = ""]: readonly string[]): ConfigErr
 	const message =
 		group.length > 0 && second === "" ? `\`trtgate ${first}\` needs a command.` : `There is no command ${JSON.stringify(wanted)}.`;
 	const help = `\`trtgate ${group.length === 0 ? "" : `${first} `}--help\` lists the commands.`;
-	return new ConfigError({ code: "usage", message, details: { fix: meant === undefined ? help : `Did you mean \`trtgate ${meant}\`?` } });
+	return new ConfigError({ code: "usage", message, fix: meant === undefined ? help : `Did you mean \`trtgate ${meant}\`?` });
 }
 
 function help(listed: readonly CommandTable[]): string {

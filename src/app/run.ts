@@ -110,11 +110,7 @@ function enterStage(stage: string, facts: Facts, ports: Ports): void {
 function stopIfInterrupted({ interrupt }: Ports): void {
 	const reason = interrupt.reason();
 	if (reason === null) return;
-	throw new ToolError({
-		code: "interrupted",
-		message: `The run was ${reason}.`,
-		details: { fix: "Run it again; what was measured so far is kept." },
-	});
+	throw new ToolError({ code: "interrupted", message: `The run was ${reason}.`, fix: "Run it again; what was measured so far is kept." });
 }
 
 /** A golden that changed needs a review: otherwise a change could redefine what is correct unnoticed. */

@@ -1,14 +1,6 @@
 // Turns an error or a tool's fault into the record that a result carries.
-import { BugError, ConfigError, type ErrorDetails, PlatformError, ToolError } from "./errors.ts";
+import { BugError, ConfigError, type Fault, PlatformError, ToolError } from "./errors.ts";
 import type { ErrorKind, ErrorRecord } from "./schema/result.ts";
-
-interface Fault {
-	code: string;
-	message: string;
-	details: ErrorDetails;
-	/** Why the model cannot run with what it is fed: the configuration's fault, not the machine's. */
-	refusal?: string;
-}
 
 /** What the system refuses because something has run out, or because a disk or file server is broken; by its code. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
@@ -21,18 +13,21 @@ const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>
 };
 
 /** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */
-export function systemFault(message: string): (Fault & { code: "system-error" }) | null {
+export function systemFault(message: string): Fault<"system-error"> | null {
 	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
 	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
 	if (why === undefined || fix === undefined) return null;
-	return { code: "system-error", message: `The system refused a call: ${why} (${message}).`, details: { fix } };
+	return { code: "system-error", message: `The system refused a call: ${why} (${message}).`, fix };
 }
 
 export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
 
-/** The record of a fault of a tool or machine, with what it was doing. */
-export function recordFault(fault: Fault, subject: ErrorSubject, kind?: ErrorKind): ErrorRecord {
-	const { fix, excerpt, log, location } = fault.details;
+/**
+ * The record of a fault of a tool or machine, with what it was doing.
+ * @param fault with the refusal, where the model cannot run with what it is fed: the configuration's fault, not the machine's.
+ */
+export function recordFault(fault: Fault & { refusal?: string }, subject: ErrorSubject, kind?: ErrorKind): ErrorRecord {
+	const { fix, excerpt, log, location } = fault;
 	return {
 		kind: kind ?? (fault.refusal === undefined ? "runner" : "configuration"),
 		code: fault.refusal ?? fault.code,

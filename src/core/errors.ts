@@ -75,34 +75,35 @@ export type PlatformCode = (typeof platformCodes)[number];
 export const bugCodes = ["internal"] as const;
 export type BugCode = (typeof bugCodes)[number];
 
-/** What an error carries beside its message; only what is known. */
-export interface ErrorDetails {
-	/** What the user does next, one sentence. */
-	fix?: string;
-	location?: Location;
-	/** JSON pointer into the file at `location`. */
-	pointer?: string;
-	/** Last lines of a child's log. */
-	excerpt?: readonly string[];
-	log?: string;
-}
-
-export interface ErrorInit<Code extends string> {
+/** What is at fault, as a value; beside code and message only what is known. */
+export interface Fault<Code extends string = string> {
 	code: Code;
 	message: string;
-	cause?: unknown;
-	details?: ErrorDetails;
+	/** What the user does next, one sentence. */
+	fix?: string | undefined;
+	location?: Location | undefined;
+	/** JSON pointer into the file at `location`. */
+	pointer?: string | undefined;
+	/** Last lines of a child's log. */
+	excerpt?: readonly string[] | undefined;
+	log?: string | undefined;
 }
 
-abstract class GateError<Code extends string> extends Error {
-	readonly code: Code;
-	readonly details: ErrorDetails;
+export interface ErrorInit<Code extends string> extends Fault<Code> {
+	cause?: unknown;
+}
 
-	constructor(init: ErrorInit<Code>) {
-		super(init.message, { cause: init.cause });
-		this.name = new.target.name;
-		this.code = init.code;
-		this.details = init.details ?? {};
+abstract class GateError<Code extends string> extends Error implements Fault<Code> {
+	declare readonly code: Code;
+	declare readonly fix: string | undefined;
+	declare readonly location: Location | undefined;
+	declare readonly pointer: string | undefined;
+	declare readonly excerpt: readonly string[] | undefined;
+	declare readonly log: string | undefined;
+
+	constructor({ message, cause, ...known }: ErrorInit<Code>) {
+		super(message, { cause });
+		Object.assign(this, known, { name: new.target.name });
 	}
 }
 
@@ -113,5 +114,10 @@ export class BugError extends GateError<BugCode> {}
 
 /** The command, its options or the files that they name are at fault. */
 export function usageError(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "usage", message, details: { fix } });
+	return new ConfigError({ code: "usage", message, fix });
+}
+
+/** The fault that an error carries. */
+export function faultOf<Code extends string>({ code, message, fix, location, pointer, excerpt, log }: GateError<Code>): Fault<Code> {
+	return { code, message, fix, location, pointer, excerpt, log };
 }

@@ -1,6 +1,6 @@
 // What stages need of the machine and its user. Types only.
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
-import type { ErrorDetails, ToolCode } from "../core/errors.ts";
+import type { Fault, ToolCode } from "../core/errors.ts";
 import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custom.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
@@ -10,10 +10,7 @@ import type { GoldenVerdict, GpuWindow } from "../core/schema/result.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
 /** A failure of a tool, as a value: the stage decides what it stops. */
-export interface ToolFailure {
-	code: ToolCode;
-	message: string;
-	details: ErrorDetails;
+export interface ToolFailure extends Fault<ToolCode> {
 	/** Set where the tool works, and the model cannot run with what it is fed: no retry helps. The code says why. */
 	refusal?: string;
 }

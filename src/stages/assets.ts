@@ -45,6 +45,6 @@ export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSp
 	return new ConfigError({
 		code: "asset-missing",
 		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "not there"}.`,
-		details: { fix: "Correct its path in the config, or let the model's prepare command write it." },
+		fix: "Correct its path in the config, or let the model's prepare command write it.",
 	});
 }

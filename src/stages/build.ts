@@ -134,8 +134,7 @@ async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Pro
 	}
 }
 
-function describeFault({ code, message, details }: ConfigError): Pick<BuildRecord, "failure" | "log"> {
-	const { fix = "", excerpt = [], log } = details;
+function describeFault({ code, message, fix = "", excerpt = [], log }: ConfigError): Pick<BuildRecord, "failure" | "log"> {
 	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, ...(log === undefined ? {} : { log }) };
 }
 

@@ -69,9 +69,8 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 }
 
 /** The verdict on an engine whose golden cannot be used. */
-export function judgeUnusable({ model, engine }: EngineSpec, { code, message, details }: ConfigError): GoldenVerdict {
+export function judgeUnusable({ model, engine }: EngineSpec, { code, message, fix = "" }: ConfigError): GoldenVerdict {
 	const about = { model: model.name, engine: engine.name, precision: engine.precision, case: wholeSet, scope: "set" } as const;
-	const { fix = "" } = details;
 	// Some messages end with their fix, which reports show apart.
 	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };

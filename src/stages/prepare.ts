@@ -1,7 +1,7 @@
 // Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
 
 import { recordFault } from "../core/error-record.ts";
-import { ConfigError, type ErrorDetails, ToolError } from "../core/errors.ts";
+import { ConfigError, type Fault, faultOf, ToolError } from "../core/errors.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
@@ -32,10 +32,7 @@ interface Context {
 	ports: PreparePorts;
 }
 
-interface CommandFailure {
-	message: string;
-	details: ErrorDetails;
-}
+type CommandFailure = Omit<Fault, "code">;
 
 interface Wanted {
 	spec: EngineSpec;
@@ -73,10 +70,9 @@ async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }:
 	if (result.state === "done") return null;
 	const { failure } = result;
 	if (failure.code === "interrupted") throw new ToolError(failure);
-	const details = { ...failure.details, log: logPath };
-	if (folder.arm === "base") return { message: failure.message, details: { ...details, fix: `${fixOfCommand} ${otherBase}` } };
+	if (folder.arm === "base") return { ...failure, log: logPath, fix: `${fixOfCommand} ${otherBase}` };
 	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
-	return { message: `The prepare command of ${spec.model.name} failed: ${failure.message}`, details: { ...details, fix } };
+	return { ...failure, message: `The prepare command of ${spec.model.name} failed: ${failure.message}`, log: logPath, fix };
 }
 
 /** A fault of one model is a value, so that it never ends the run of the others. */
@@ -87,7 +83,7 @@ async function readModel(wanted: Wanted, context: Context): Promise<PreparedMode
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
 		if (folder.arm === "head") return { state: "broken", spec, arm: "head", fault: error };
-		return brokenBase(wanted, { code: error.code, message: error.message, details: { ...error.details, fix: otherBase } });
+		return brokenBase(wanted, { ...faultOf(error), fix: otherBase });
 	}
 }
 
@@ -95,7 +91,7 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	const { spec, folder, commandFailure } = wanted;
 	const { input, ports } = context;
 	const { arm } = folder;
-	if (arm === "head" && commandFailure !== null) throw new ConfigError({ code: "prepare-failed", ...commandFailure });
+	if (arm === "head" && commandFailure !== null) throw new ConfigError({ ...commandFailure, code: "prepare-failed" });
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	const model =
 		arm === "head" ? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) : await readBase(path, wanted, context);
@@ -107,7 +103,7 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	if (arm === "head") throw missingAsset(assets, spec);
 	if (assets.state === "missing") return absentFromBase(assets.path, wanted, input);
 	const message = `The base's ${assets.what} ${assets.path} is an empty file.`;
-	return brokenBase(wanted, { code: "asset-missing", message, details: { fix: otherBase } });
+	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
 }
 
 const fixOfCommand = "Make the command work in the base too: it runs in a checkout of the base, on the base's own files.";
@@ -124,7 +120,7 @@ async function readBase(path: string | null, wanted: Wanted, { input, ports }: C
 	const { onnx } = spec.engine;
 	if (commandFailure !== null && (path !== null || input.isKnownToBase(spec))) {
 		const message = `The prepare command of ${spec.model.name} failed in the base: ${commandFailure.message}`;
-		return brokenBase(wanted, { code: "prepare-failed", message, details: commandFailure.details });
+		return brokenBase(wanted, { ...commandFailure, code: "prepare-failed", message });
 	}
 	if (path === null) return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
 	try {
@@ -132,16 +128,12 @@ async function readBase(path: string | null, wanted: Wanted, { input, ports }: C
 		const external = model.external.find(({ problem }) => notWhole.has(problem));
 		if (external === undefined) return model;
 		const message = `The base's ${onnx} cannot be used: its external data ${external.location} is ${problemLabels[external.problem ?? ""]}.`;
-		return brokenBase(wanted, { code: "model-unreadable", message, details: { fix: otherBase } });
+		return brokenBase(wanted, { code: "model-unreadable", message, fix: otherBase });
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
-		const { excerpt, fix = "" } = error.details;
+		const { code, excerpt, fix = "" } = error;
 		const message = `The base's model cannot be read: ${error.message.split(path).join(onnx)}`;
-		return brokenBase(wanted, {
-			code: error.code,
-			message,
-			details: { ...(excerpt ? { excerpt } : {}), fix: `${fix} ${otherBase}`.trim() },
-		});
+		return brokenBase(wanted, { code, message, excerpt, fix: `${fix} ${otherBase}`.trim() });
 	}
 }
 
@@ -153,7 +145,7 @@ async function notWritten(wanted: Wanted, input: PrepareInput): Promise<Prepared
 	const { onnx } = spec.engine;
 	if (spec.model.prepare === undefined || !input.isKnownToBase(spec)) return absentFromBase(onnx, wanted, input);
 	const message = `The prepare command of ${spec.model.name} succeeded in the base but wrote no ${onnx}.`;
-	return brokenBase(wanted, { code: "model-missing", message, details: { fix: `${fixOfCommand} ${otherBase}` } });
+	return brokenBase(wanted, { code: "model-missing", message, fix: `${fixOfCommand} ${otherBase}` });
 }
 
 async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
@@ -162,7 +154,7 @@ async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput)
 	if (why === null)
 		return { state: "missing", spec, arm: folder.arm, isNew: !input.isKnownToBase(spec), reason: `the base has no ${path}` };
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
-	return brokenBase(wanted, { code: "model-missing", message: `The base's ${path} is not in its checkout: ${why}.`, details: { fix } });
+	return brokenBase(wanted, { code: "model-missing", message: `The base's ${path} is not in its checkout: ${why}.`, fix });
 }
 
 function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFault>[0]): PreparedModel {
@@ -170,7 +162,9 @@ function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFau
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
 	if (!isOfLfs) return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
-	const details = { ...fault.details, fix: `${lfsProblem.fix} ${otherBase}` };
-	const error = recordFault({ code: "lfs-unavailable", message: `${fault.message} ${lfsProblem.reason}`, details }, place);
+	const error = recordFault(
+		{ ...fault, code: "lfs-unavailable", message: `${fault.message} ${lfsProblem.reason}`, fix: `${lfsProblem.fix} ${otherBase}` },
+		place,
+	);
 	return { state: "broken", spec, arm: "base", error };
 }

@@ -84,7 +84,7 @@ function unanswered(id: string, why: string): ConfigError {
 	return new ConfigError({
 		code: "golden-uninformative",
 		message: `ONNX Runtime failed on case ${quoteName(id)}: ${why.replace(/\.$/, "")}.`,
-		details: { fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model." },
+		fix: "Give inputs that the model takes (--inputs, --generator, --dims), or fix the model.",
 	});
 }
 

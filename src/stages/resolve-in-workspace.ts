@@ -14,9 +14,7 @@ export async function confine(files: Pick<Files, "realPath">, root: string, path
 	throw new ConfigError({
 		code: "path-outside-workspace",
 		message: `${path} leads to ${real}, outside the workspace ${realRoot}.`,
-		details: {
-			location: { path: wanted },
-			fix: "Put the file itself into the workspace; trtgate does not follow links out of it.",
-		},
+		location: { path: wanted },
+		fix: "Put the file itself into the workspace; trtgate does not follow links out of it.",
 	});
 }

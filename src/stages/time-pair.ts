@@ -111,4 +111,4 @@ function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
 	return { ...common, state: "ok", samples: samplesOf(job, index), ...summary, ...measured, peakMemoryBytes, ...bound };
 }
 
-const noSamples: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite.", details: {} };
+const noSamples: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite." };

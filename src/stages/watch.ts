@@ -54,6 +54,6 @@ export function unstable(reason: string): ToolFailure {
 	return {
 		code: "runs-unstable",
 		message: `More than ${replacementCap} pairs of runs were invalid, the last because ${reason}.`,
-		details: { fix: "Keep other work off this GPU, let it cool, and run again; the report lists the reason for each run." },
+		fix: "Keep other work off this GPU, let it cool, and run again; the report lists the reason for each run.",
 	};
 }

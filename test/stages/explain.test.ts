@@ -111,7 +111,7 @@ it("explain does not look at what was not timed, because nothing changed", async
 });
 
 it("explain reports what it could not see, and throws nothing", async () => {
-	const failure = { code: "tool-crashed", message: "It died.", details: {} } as const;
+	const failure = { code: "tool-crashed", message: "It died." } as const;
 	const { explained } = await look(
 		{ nsys: "always", workloads: [timed("one", null)] },
 		{ profile: { state: "failed", failure }, trace: { state: "ran", files: [], sentence: "No nsys." } },

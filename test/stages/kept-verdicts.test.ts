@@ -8,7 +8,7 @@ import { silent } from "../support/fakes.ts";
 import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
 import { modelSha256 } from "../support/golden-tensors.ts";
 
-const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
+const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
 const withoutFirst = (job: InferJob): InferResult => {
 	const all = echo(job);
 	return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;

@@ -81,7 +81,7 @@ describe("probe", () => {
 		expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
 	});
 
-	const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
+	const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
 	it("probe reports a machine that failed, and goes on without a base that did", async () => {
 		const { probed } = await probeAll({ answer: () => crash });
 		expect(probed).toMatchObject([{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } }]);

@@ -9,7 +9,7 @@ import { silent } from "../support/fakes.ts";
 import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
 import { modelSha256 } from "../support/golden-tensors.ts";
 
-const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died", details: {} }, wallMs: 1 };
+const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
 
 interface Asked {
 	cases: number;

@@ -12,7 +12,7 @@ export function steadyRun(medianMs: number): MeasureResult {
 }
 
 export function brokenRun(reason: string): MeasureResult {
-	return { state: "unusable", reason, failure: { code: "tool-crashed", message: reason, details: {} }, wallMs: 10 };
+	return { state: "unusable", reason, failure: { code: "tool-crashed", message: reason }, wallMs: 10 };
 }
 
 function isPilot({ samplesPath }: MeasureJob): boolean {

@@ -83,6 +83,6 @@ function tooMany(root: string): ToolError {
 	return new ToolError({
 		code: "history-unreadable",
 		message: `${root} holds more than ${maxFiles} files.`,
-		details: { fix: "Run `trtgate history compact` on it, or name the folder of the history itself." },
+		fix: "Run `trtgate history compact` on it, or name the folder of the history itself.",
 	});
 }

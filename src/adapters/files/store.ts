@@ -76,8 +76,6 @@ function busy(folder: string, owner: Owner | null): ConfigError {
 	return new ConfigError({
 		code: "output-busy",
 		message: `The output folder ${folder} is in use by ${who}.`,
-		details: {
-			fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
-		},
+		fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
 	});
 }

@@ -62,7 +62,8 @@ function invalid(path: string, why: string, cause?: unknown): ConfigError {
 		code: "tokenizer-invalid",
 		message: `${path} is not a tokenizer that trtgate can run: ${JSON.stringify(why)}.`,
 		cause,
-		details: { location: { path }, fix: "Give the tokenizer.json of the model, or tensors of token ids (.npy)." },
+		location: { path },
+		fix: "Give the tokenizer.json of the model, or tensors of token ids (.npy).",
 	});
 }
 

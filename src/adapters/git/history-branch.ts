@@ -200,10 +200,8 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 	return new ConfigError({
 		code: "history-denied",
 		message: `The history cannot use the branch ${branch}: ${why}.`,
-		details: {
-			excerpt: tail.slice(-5),
-			fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
-		},
+		excerpt: tail.slice(-5),
+		fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
 	});
 }
 
@@ -211,10 +209,8 @@ function unwritable(branch: string, { tail }: ProcessRecord): ToolError {
 	return new ToolError({
 		code: "history-unwritable",
 		message: `The record could not be added to the branch ${branch}.`,
-		details: {
-			excerpt: tail.slice(-5),
-			fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
-		},
+		excerpt: tail.slice(-5),
+		fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
 	});
 }
 
@@ -222,6 +218,7 @@ function unreadable(branch: string, { tail }: ProcessRecord): ToolError {
 	return new ToolError({
 		code: "history-unreadable",
 		message: `The branch ${branch} could not be fetched.`,
-		details: { excerpt: tail.slice(-5), fix: "Check that the remote can be reached, and run it again." },
+		excerpt: tail.slice(-5),
+		fix: "Check that the remote can be reached, and run it again.",
 	});
 }

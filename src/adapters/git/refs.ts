@@ -48,18 +48,12 @@ export function refuseForeignOwner(lines: readonly string[]): void {
 	throw new ConfigError({
 		code: "git-ref",
 		message: "git refuses to read the workspace because another user owns it.",
-		details: {
-			excerpt: lines.slice(-5),
-			fix: 'Run `git config --global --add safe.directory "$GITHUB_WORKSPACE"` in a step before, as the user that runs this job.',
-		},
+		excerpt: lines.slice(-5),
+		fix: 'Run `git config --global --add safe.directory "$GITHUB_WORKSPACE"` in a step before, as the user that runs this job.',
 	});
 }
 
 function unknownRef(ref: string, why: string, fix: string): ConfigError {
 	const shown = JSON.stringify(ref.slice(0, 200));
-	return new ConfigError({
-		code: "git-ref",
-		message: `Cannot find ${shown}: ${why}.`,
-		details: { fix },
-	});
+	return new ConfigError({ code: "git-ref", message: `Cannot find ${shown}: ${why}.`, fix });
 }

@@ -95,7 +95,8 @@ function deniedError(record: ProcessRecord, remote: string, fix: string): Config
 	return new ConfigError({
 		code: "git-ref",
 		message: `The base is not in this clone, and ${remote} denied the fetch.`,
-		details: { excerpt: record.tail.slice(-5), fix: `${fix} Or check out with \`fetch-depth: 0\`.` },
+		excerpt: record.tail.slice(-5),
+		fix: `${fix} Or check out with \`fetch-depth: 0\`.`,
 	});
 }
 
@@ -104,9 +105,7 @@ function remoteError(record: ProcessRecord, remote: string): ToolError {
 	return new ToolError({
 		code: "tool-crashed",
 		message: `The base is not in this clone, and git could not fetch it from ${remote}.`,
-		details: {
-			excerpt: record.tail.slice(-5),
-			fix: "Run the job again, or check out with `fetch-depth: 0`, so that no later fetch is needed.",
-		},
+		excerpt: record.tail.slice(-5),
+		fix: "Run the job again, or check out with `fetch-depth: 0`, so that no later fetch is needed.",
 	});
 }

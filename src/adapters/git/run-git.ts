@@ -116,8 +116,7 @@ export function fixOfDenied(fault: "denied" | "refused" | "keyless", identity: I
 }
 
 export function gitError(record: ProcessRecord, what: string, timeoutMs = slowMs): ToolError {
-	const { code, message, details } = describeFailure(record, { what, timeoutMs });
-	return new ToolError({ code, message, details });
+	return new ToolError(describeFailure(record, { what, timeoutMs }));
 }
 
 export function succeeded(record: ProcessRecord): boolean {

@@ -74,11 +74,11 @@ function errorOf({ code, message }: ApiFault, branch: string, what: "read" | "wr
 		return new ConfigError({
 			code: "history-denied",
 			message: `The history cannot use the branch ${branch}: ${message}`,
-			details: { fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules." },
+			fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
 		});
 	return new ToolError({
 		code: what === "read" ? "history-unreadable" : "history-unwritable",
 		message: `The branch ${branch} could not be ${what}: ${message}`,
-		details: { fix: "Run `trtgate history import` with this run's result.json, or run the job again." },
+		fix: "Run `trtgate history import` with this run's result.json, or run the job again.",
 	});
 }

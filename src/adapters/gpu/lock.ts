@@ -84,8 +84,6 @@ function busy(options: GpuLockOptions, owner: string): ToolError {
 	return new ToolError({
 		code: "gpu-busy",
 		message: `The GPU ${options.gpuUuid} was in use by ${owner} for the ${Math.round(options.waitMs / 1000)} s that this job waited.`,
-		details: {
-			fix: `Wait for the other job to finish, or allow a longer wait. If no job is running, delete ${lockPath(options)}.`,
-		},
+		fix: `Wait for the other job to finish, or allow a longer wait. If no job is running, delete ${lockPath(options)}.`,
 	});
 }

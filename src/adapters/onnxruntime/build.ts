@@ -1,7 +1,7 @@
 // Builds an engine for ONNX Runtime: checks that the model loads, and stores it with its recipe.
 import { rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ToolError } from "../../core/errors.ts";
+import { faultOf, ToolError } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
@@ -65,7 +65,7 @@ function tryLoad(
 
 /** A fault of the machine is marked as one: such a build is no verdict on the model. */
 function describeFault(fault: ToolFailure): Pick<BuildRecord, "state" | "failure"> {
-	const { fix, excerpt } = fault.details;
+	const { fix, excerpt } = fault;
 	const failure: Failure = {
 		code: fault.code,
 		title: fault.message,
@@ -114,7 +114,7 @@ async function writeRecipe(path: string, recipe: Readonly<Record<string, string>
 
 /** A fault of the machine as a value; an unwritable folder and our own bugs stay errors. */
 export function asFailure(error: unknown): ToolFailure {
-	if (error instanceof ToolError) return { code: error.code, message: error.message, details: error.details };
+	if (error instanceof ToolError) return faultOf(error);
 	throw error;
 }
 

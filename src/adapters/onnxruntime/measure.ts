@@ -59,7 +59,7 @@ export function refusedRun(result: { message: string; record: ProcessRecord }): 
 		output: `cannot run this engine: ${explained.replace(/\.$/, "")}`,
 	});
 	const refusal = code === "ort-run-failed" || code === "ort-input-mismatch" ? { refusal: code } : {};
-	return { ...failure, details: { ...failure.details, excerpt }, ...refusal };
+	return { ...failure, excerpt, ...refusal };
 }
 
 /** Raw samples: milliseconds as little-endian 64-bit floats. null: not such a file. */

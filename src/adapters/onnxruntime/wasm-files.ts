@@ -61,12 +61,7 @@ async function readShipped(path: string): Promise<Uint8Array> {
 		return await readFile(path);
 	} catch (error) {
 		const message = `ONNX Runtime's file ${path} cannot be read (${errorCode(error)}).`;
-		throw new ToolError({
-			code: "tool-missing",
-			message,
-			cause: error,
-			details: { fix: "Install trtgate again: this file ships with it." },
-		});
+		throw new ToolError({ code: "tool-missing", message, cause: error, fix: "Install trtgate again: this file ships with it." });
 	}
 }
 
@@ -75,7 +70,7 @@ function damaged(name: string, cause?: unknown): ToolError {
 		code: "tool-output",
 		message: `ONNX Runtime's file ${name} is not the one that was shipped.`,
 		cause,
-		details: { fix: "Install trtgate again: this file ships with it." },
+		fix: "Install trtgate again: this file ships with it.",
 	});
 }
 

@@ -106,6 +106,7 @@ export function badOutput(what: string, record: { logPath: string }): ToolFailur
 	return {
 		code: "tool-output",
 		message: `ONNX Runtime's worker process left a result that does not hold: ${what}.`,
-		details: { fix: "Read the log; where it comes back, report it as a bug.", log: record.logPath },
+		fix: "Read the log; where it comes back, report it as a bug.",
+		log: record.logPath,
 	};
 }

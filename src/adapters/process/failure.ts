@@ -20,15 +20,7 @@ export interface FailureText {
 /** The fault of a record whose work is not done, an exit with code 0 included. */
 export function describeFailure(record: ProcessRecord, texts: FailureText): ToolFailure {
 	const { code, message, fix } = classifyRecord(record, texts);
-	return {
-		code,
-		message,
-		details: {
-			fix: texts.fix ?? fix,
-			excerpt: record.tail.slice(-excerptLines),
-			...(record.logPath === null ? {} : { log: record.logPath }),
-		},
-	};
+	return { code, message, fix: texts.fix ?? fix, excerpt: record.tail.slice(-excerptLines), log: record.logPath ?? undefined };
 }
 
 function classifyRecord(record: ProcessRecord, texts: FailureText): { code: ToolCode; message: string; fix: string } {
@@ -38,7 +30,7 @@ function classifyRecord(record: ProcessRecord, texts: FailureText): { code: Tool
 			return {
 				code: systemFault(record.problem)?.code ?? "tool-missing",
 				message: `${what} did not start: ${record.problem}.`,
-				fix: systemFault(record.problem)?.details.fix ?? `Install ${record.argv[0]}, or put it on PATH.`,
+				fix: systemFault(record.problem)?.fix ?? `Install ${record.argv[0]}, or put it on PATH.`,
 			};
 		case "timed-out":
 			return {

@@ -101,12 +101,12 @@ const reasons: Readonly<Record<string, string>> = {
 export function inputError(error: unknown, kind: InputKind, shown: string): unknown {
 	const code = errorCode(error);
 	if (code === "ENOENT" || code === "ENOTDIR") {
-		const details = { location: { path: shown }, expected: kind.what, got: "no file", fix: kind.fix };
 		return new ConfigError({
 			code: kind.missing,
 			message: `There is no ${kind.what.replace(/^an? /, "")} at ${shown}.`,
 			cause: error,
-			details,
+			location: { path: shown },
+			fix: kind.fix,
 		});
 	}
 	const why = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
@@ -115,7 +115,7 @@ export function inputError(error: unknown, kind: InputKind, shown: string): unkn
 	return refused({ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error }, shown);
 }
 
-interface Refusal extends Omit<ErrorInit<ConfigCode>, "message" | "details"> {
+interface Refusal extends Omit<ErrorInit<ConfigCode>, "message"> {
 	why: string;
 	expected: string;
 	fix: string;
@@ -126,7 +126,8 @@ function refused({ code, why, expected, fix, cause }: Refusal, shown: string): C
 		code,
 		message: `${shown} cannot be read: ${why}; expected ${expected}.`,
 		cause,
-		details: { location: { path: shown }, fix },
+		location: { path: shown },
+		fix,
 	});
 }
 

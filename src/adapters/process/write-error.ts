@@ -25,7 +25,7 @@ export function classifyWriteError(error: unknown, path: string): unknown {
 			code: "disk-full",
 			message: `No space left for ${path} (${code}).`,
 			cause: error,
-			details: { fix: "Free space on this disk, or choose another output folder." },
+			fix: "Free space on this disk, or choose another output folder.",
 		});
 	}
 	const why = Object.hasOwn(unwritable, code) ? unwritable[code] : undefined;
@@ -34,7 +34,7 @@ export function classifyWriteError(error: unknown, path: string): unknown {
 		code: "output-unwritable",
 		message: `Cannot write ${path}: ${why} (${code}).`,
 		cause: error,
-		details: { fix: "Choose an output folder that this user may write to." },
+		fix: "Choose an output folder that this user may write to.",
 	});
 }
 

@@ -68,7 +68,7 @@ function notRecorded(what: string): ToolFailure {
 	return {
 		code: "tool-output",
 		message: `The recording has no ${what}.`,
-		details: { fix: "Replay the project that was recorded, as it is." },
+		fix: "Replay the project that was recorded, as it is.",
 	};
 }
 
@@ -77,8 +77,8 @@ async function build(job: BuildJob, state: Replay): Promise<BuildRecord> {
 	const recorded = await armOf(spec.id, arm, state);
 	const described = describeBuild(job);
 	if (recorded === null) {
-		const { message, details } = notRecorded(`engine ${spec.id}`);
-		const failure = { code: "tool-output", title: message, fix: details.fix ?? "", excerpt: [], kind: "refusal" as const };
+		const { message, fix = "" } = notRecorded(`engine ${spec.id}`);
+		const failure = { code: "tool-output", title: message, fix, excerpt: [], kind: "refusal" as const };
 		return { ...described, state: "refused", durationMs: 0, warnings: [], failure };
 	}
 	const enginePath = join(job.engineFolder, "engine.txt");

@@ -1,5 +1,5 @@
 // Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
-import { type ToolCode, ToolError } from "../../core/errors.ts";
+import { faultOf, type ToolCode, ToolError } from "../../core/errors.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
@@ -52,8 +52,7 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 				return await infer(job, options);
 			} catch (error) {
 				if (!(error instanceof ToolError)) throw error;
-				const failure = { code: error.code, message: error.message, details: error.details };
-				return { state: "failed", failure, wallMs: performance.now() - started };
+				return { state: "failed", failure: faultOf(error), wallMs: performance.now() - started };
 			}
 		},
 	};
@@ -127,13 +126,13 @@ function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: rea
 			...ended,
 			code: "tool-output",
 			message: `${what}${where} wrote what cannot be read: ${outcome.fault}.`,
-			details: { ...ended.details, fix: "Read the log; where it comes back, report it as a bug." },
+			fix: "Read the log; where it comes back, report it as a bug.",
 		};
 	}
 	if (outcome.error === null || record.state === "timed-out") return ended;
 	const { code, fix } = classifyError(outcome.error.code);
 	const message = `${what}${where} stopped: ${outcome.error.message.replace(/\.$/, "")}.`;
-	return { ...ended, code, message, details: { ...ended.details, fix } };
+	return { ...ended, code, message, fix };
 }
 
 /** Cases are answered in order, so the first without an answer is the current one. */

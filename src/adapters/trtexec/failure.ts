@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
-import { ToolError } from "../../core/errors.ts";
+import { faultOf, ToolError } from "../../core/errors.ts";
 import type { Failure } from "../../core/schema/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
@@ -19,16 +19,10 @@ function excerptOf(diagnosis: Diagnosis): string[] {
 
 /** The fault of a run whose work is not done. */
 export function failureOf({ record, diagnosis }: Pick<TrtexecRun, "record" | "diagnosis">): ToolFailure {
-	const common = { argv: record.argv, ...(record.logPath === null ? {} : { log: record.logPath }) };
-	if (record.state === "aborted") {
-		return { code: "interrupted", message: "trtexec was interrupted.", details: { ...common, fix: "Start the run again." } };
-	}
-	const exit = record.signal ?? record.exitCode;
-	return {
-		code: codeOf(record),
-		message: `${diagnosis.title} [${diagnosis.code}]`,
-		details: { ...common, fix: diagnosis.fix, excerpt: excerptOf(diagnosis), ...(exit === null ? {} : { exit }) },
-	};
+	const log = record.logPath ?? undefined;
+	if (record.state === "aborted") return { code: "interrupted", message: "trtexec was interrupted.", fix: "Start the run again.", log };
+	const message = `${diagnosis.title} [${diagnosis.code}]`;
+	return { code: codeOf(record), message, fix: diagnosis.fix, excerpt: excerptOf(diagnosis), log };
 }
 
 function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
@@ -45,25 +39,24 @@ export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failur
 }
 
 export function describeTool(fault: ToolFailure): Failure {
-	const { fix, excerpt } = fault.details;
-	return { code: fault.code, title: fault.message, fix: fix ?? "Read the log.", excerpt: [...(excerpt ?? [])], kind: "runner" };
+	const { code, message, fix = "Read the log.", excerpt = [] } = fault;
+	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
 /** What trtexec has no way to express. */
 export function unsupportedArgs(reason: Unbuildable): ToolFailure {
-	return { code: "tool-output", message: reason.message, details: { fix: reason.fix } };
+	return { code: "tool-output", message: reason.message, fix: reason.fix };
 }
 
 /** Output that is there and does not hold. */
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
-	const { logPath } = run.record;
 	const fix = "Check the free disk space and run again. If it fails again, read the log.";
-	return { code: "tool-output", message, details: { fix, ...(logPath === null ? {} : { log: logPath }) } };
+	return { code: "tool-output", message, fix, log: run.record.logPath ?? undefined };
 }
 
 /** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
 export function asFailure(error: unknown): ToolFailure {
-	if (error instanceof ToolError) return { code: error.code, message: error.message, details: error.details };
+	if (error instanceof ToolError) return faultOf(error);
 	throw error;
 }
 

@@ -89,7 +89,7 @@ function clashOf(job: InferJob): ToolFailure | null {
 	return {
 		code: "tool-output",
 		message: `trtexec writes the tensors ${group.map((name) => JSON.stringify(name)).join(" and ")} to one file, so neither can be read.`,
-		details: { fix: "Install TensorRT's Python package, which needs no files, or rename one of them in the ONNX file." },
+		fix: "Install TensorRT's Python package, which needs no files, or rename one of them in the ONNX file.",
 	};
 }
 
@@ -172,7 +172,7 @@ async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContex
 
 /** The case's own log goes with its folder; all are in the job's. */
 function withLog(failure: ToolFailure, { job }: CaseRef): ToolFailure {
-	return { ...failure, details: { ...failure.details, log: job.logPath } };
+	return { ...failure, log: job.logPath };
 }
 
 /** trtexec silently reads a file of another type or of twice the size, so everything is checked before. */

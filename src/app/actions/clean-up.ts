@@ -70,7 +70,7 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	if (!isExplained) {
 		const message = wasStopped ? "The run was cancelled or exceeded its time limit." : "The run was killed before it could write a result.";
 		const fix = "Read the end of the job's log; the kernel kills programs if the machine runs out of memory. Run the job again.";
-		const record = recordError(new ToolError({ code: "interrupted", message, details: { fix } }));
+		const record = recordError(new ToolError({ code: "interrupted", message, fix }));
 		if (hasResult) return publishResult(await readResult(join(outFolder, reportFiles.result)), context);
 		if (await publishNoResult([record], context)) return;
 	}

@@ -150,8 +150,6 @@ function noParts(prefix: string): ToolError {
 	return new ToolError({
 		code: "part-missing",
 		message: `The run left no result: it has no artifact ${prefix} or ${prefix}-… with a ${reportFiles.result} in it.`,
-		details: {
-			fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the same `artifact` to the gate and to the report.",
-		},
+		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the same `artifact` to the gate and to the report.",
 	});
 }

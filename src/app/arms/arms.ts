@@ -123,14 +123,10 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 		if (await isRepository(gitIn(repository, processes))) return "the workspace has no commit yet, so there is no earlier one";
 	} catch (error) {
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
-		throw new ToolError({
-			code: "tool-missing",
-			message: "The base of this run is a commit, and git is not installed to find it.",
-			details: { fix },
-		});
+		throw new ToolError({ code: "tool-missing", message: "The base of this run is a commit, and git is not installed to find it.", fix });
 	}
 	const message = "The base of this run is a commit, and the workspace is no git repository, so it cannot be found.";
-	throw new ConfigError({ code: "git-ref", message, details: { fix } });
+	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
 async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {

@@ -112,7 +112,7 @@ async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
 		throw new ConfigError({
 			code: "git-ref",
 			message: `Cannot find ${JSON.stringify(ref.slice(0, 200))}, which baseline.ref names: neither this clone nor its remote has it.`,
-			details: { fix: "Correct baseline.ref in the config." },
+			fix: "Correct baseline.ref in the config.",
 		});
 	}
 	return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
@@ -130,24 +130,20 @@ export function missingCommit(commit: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
 		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
-		details: {
-			fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
-		},
+		fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
 	});
 }
 
 export function unknownBase(why: string): ToolError {
 	const fix = "Run the job again; or name the base with the input `base`.";
-	return new ToolError({ code: "tool-output", message: `Nothing can be compared: ${why}.`, details: { fix } });
+	return new ToolError({ code: "tool-output", message: `Nothing can be compared: ${why}.`, fix });
 }
 
 function withoutChange(branch: string): ConfigError {
 	return new ConfigError({
 		code: "git-ref",
 		message: `Base and head are the same commit: the checked-out commit is on ${branch}, without the change of the pull request.`,
-		details: {
-			fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
-		},
+		fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
 	});
 }
 

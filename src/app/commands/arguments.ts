@@ -127,12 +127,12 @@ function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandT
 	if (missing === undefined) return;
 	const [name, { value, does }] = missing;
 	const fix = `Add --${name} ${value}: ${does[0]?.toLowerCase()}${does.slice(1)}`;
-	throw new ConfigError({ code: "usage", message: `${table.name} needs --${name}.`, details: { fix } });
+	throw new ConfigError({ code: "usage", message: `${table.name} needs --${name}.`, fix });
 }
 
 function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
 	const fix = suggestion === undefined ? `\`trtgate ${table.name} --help\` lists its options.` : `Did you mean --${suggestion}?`;
-	return new ConfigError({ code: "usage", message, details: { fix } });
+	return new ConfigError({ code: "usage", message, fix });
 }
 
 /** @throws ConfigError by the kind where it cannot be read. */

@@ -51,7 +51,7 @@ function misused(option: string, expected: string, got: string): ConfigError {
 	return new ConfigError({
 		code: "usage",
 		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
-		details: { fix: "`trtgate diagnose --help` shows how it is used." },
+		fix: "`trtgate diagnose --help` shows how it is used.",
 	});
 }
 
@@ -87,12 +87,7 @@ async function scanLog(path: string, wanted: string): Promise<LogScan> {
 
 function unreadable(path: string, cause: unknown): ConfigError {
 	const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-	return new ConfigError({
-		code: "usage",
-		message: `${path} cannot be read${why}.`,
-		cause,
-		details: { location: { path }, fix: "Check the path." },
-	});
+	return new ConfigError({ code: "usage", message: `${path} cannot be read${why}.`, cause, location: { path }, fix: "Check the path." });
 }
 
 type Known = Evidence & { scan: LogScan };

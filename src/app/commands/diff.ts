@@ -49,11 +49,7 @@ export function renderAs(format: string, next: string): Render {
 }
 
 function misused(option: string, expected: string, got: string): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
-		details: {},
-	});
+	return new ConfigError({ code: "usage", message: `${option} is ${JSON.stringify(got)}; expected ${expected}.` });
 }
 
 interface EnginePair {
@@ -79,6 +75,6 @@ function pairEngines(bases: readonly FoundEngine[], heads: readonly FoundEngine[
 	throw new ConfigError({
 		code: "engine-missing",
 		message: `${paths.join(" and ")} have several engines, and none of one name: ${names.join(" and ")}.`,
-		details: { fix: "Name the folder of one engine in each." },
+		fix: "Name the folder of one engine in each.",
 	});
 }

@@ -75,9 +75,7 @@ function notFound(path: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "engine-missing",
 		message: `${path} is not an engine that can be compared: ${what}`,
-		details: {
-			fix: "Write one with `trtexec --loadEngine=FILE --exportLayerInfo=layers.json --exportProfile=profile.json --separateProfileRun`.",
-		},
+		fix: "Write one with `trtexec --loadEngine=FILE --exportLayerInfo=layers.json --exportProfile=profile.json --separateProfileRun`.",
 	});
 }
 
@@ -99,7 +97,8 @@ async function parsed<Value>(path: string, parse: (text: string) => Value): Prom
 			code: "engine-unreadable",
 			message: `${path} cannot be used. ${cause.message}`,
 			cause,
-			details: { location: { path }, fix: "Export it again." },
+			location: { path },
+			fix: "Export it again.",
 		});
 	}
 }

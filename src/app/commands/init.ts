@@ -28,7 +28,7 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	const onnxPath = relative(terminal.cwd, path);
 	if (onnxPath.startsWith("..")) {
 		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
-		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, details: { fix } });
+		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, fix });
 	}
 	for (const name of [configName, workflowName]) await refuseToOverwrite(join(terminal.cwd, name), name);
 	const name = basename(path).replace(/\.onnx$/i, "");
@@ -79,6 +79,7 @@ async function refuseToOverwrite(path: string, name: string): Promise<void> {
 	throw new ConfigError({
 		code: "output-unwritable",
 		message: `${name} is already there.`,
-		details: { location: { path }, fix: "Move it away, or edit it by hand." },
+		location: { path },
+		fix: "Move it away, or edit it by hand.",
 	});
 }

@@ -81,8 +81,7 @@ function errorsOf({ errors, builds }: Result): Error[] {
 }
 
 function asError({ kind, message, fix }: ErrorRecord): Error {
-	const details = fix === undefined ? {} : { fix };
 	return kind === "runner"
-		? new ToolError({ code: "tool-crashed", message, details })
-		: new ConfigError({ code: "config-value", message, details });
+		? new ToolError({ code: "tool-crashed", message, fix })
+		: new ConfigError({ code: "config-value", message, fix });
 }

@@ -61,5 +61,5 @@ export async function checkFilters(paths: readonly string[], { git }: Checkout):
 }
 
 export function proposalRefused(message: string, fix: string): ConfigError {
-	return new ConfigError({ code: "proposal-refused", message, details: { fix } });
+	return new ConfigError({ code: "proposal-refused", message, fix });
 }

@@ -97,5 +97,5 @@ async function defaultBranch(repository: Repository): Promise<string> {
 }
 
 function platformError({ code, message, fix }: ApiFault): PlatformError {
-	return new PlatformError({ code, message, details: { fix } });
+	return new PlatformError({ code, message, fix });
 }

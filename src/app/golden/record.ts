@@ -206,7 +206,7 @@ function portablePath(home: string, path: string): string {
 function refuse(findings: readonly Weakness[]): void {
 	const errors = findings
 		.filter(({ severity }) => severity === "refuse")
-		.map(({ message, fix }) => new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, details: { fix } }));
+		.map(({ message, fix }) => new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, fix }));
 	const [first] = errors;
 	if (first !== undefined) throw errors.length === 1 ? first : new AggregateError(errors, "the golden would detect too little");
 }
@@ -218,7 +218,7 @@ function checkRules(manifest: GoldenManifest, { out }: RecordOptions): GoldenMan
 	throw new ConfigError({
 		code: "golden-invalid",
 		message: `The limits of ${join(out, "golden.json")} do not fit the recorded outputs: ${problem.pointer}: expected ${problem.expected}, got ${problem.got}.`,
-		details: { fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose." },
+		fix: problem.fix ?? "Correct them, or let new ones be proposed with --propose.",
 	});
 }
 

@@ -53,7 +53,8 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 		throw new ConfigError({
 			code: "tensor-invalid",
 			message: `${path} does not state its shape.`,
-			details: { location: { path }, fix: "Save it as .npy, or bind the model's dimensions with --dims." },
+			location: { path },
+			fix: "Save it as .npy, or bind the model's dimensions with --dims.",
 		});
 	}
 	const file: TensorFile = { path, sha256: await ports.files.sha256(path, inputKinds.tensor), dtype, shape: [...shape] };

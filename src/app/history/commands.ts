@@ -27,12 +27,8 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	const files: HistoryFile[] = [];
 	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
 	if (files.length === 0) {
-		const details = { fix: "Give results of runs that timed at least one engine." };
-		throw new ConfigError({
-			code: "nothing-to-check",
-			message: "None of these results was timed, so there is nothing to import.",
-			details,
-		});
+		const fix = "Give results of runs that timed at least one engine.";
+		throw new ConfigError({ code: "nothing-to-check", message: "None of these results was timed, so there is nothing to import.", fix });
 	}
 	await store.add(files);
 	terminal.out(`Imported ${counted(files.length, "record")} into ${store.name}.\n`);
@@ -79,7 +75,7 @@ export async function acceptAlarms(argv: readonly string[], terminal: Terminal):
 	if (found === null) {
 		const open = openShifts(findings).slice(0, 12).map(describe);
 		const fix = open.length === 0 ? `${store.name} has no open alarm.` : `Open are: ${open.join("; ")}.`;
-		throw new ConfigError({ code: "nothing-to-check", message: "No alarm is open for these engines.", details: { fix } });
+		throw new ConfigError({ code: "nothing-to-check", message: "No alarm is open for these engines.", fix });
 	}
 	await store.add([fileOf(found.record, sha256)]);
 	terminal.out(found.shifts.map((shift) => `Accepted ${describe(shift)}\n`).join(""));

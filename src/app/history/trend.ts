@@ -24,8 +24,8 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	const store = openStore({ folder, branch: args.text("branch") }, terminal);
 	const { tables, skipped } = readHistory(await store.read());
 	if (tables.length === 0) {
-		const details = { fix: "Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml." };
-		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} holds no record.`, details });
+		const fix = "Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
+		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} holds no record.`, fix });
 	}
 	const series = readSeries(tables);
 	const findings = findAlarms(series);

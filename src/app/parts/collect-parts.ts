@@ -28,11 +28,7 @@ export interface Collecting extends PickOptions {
 export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
 	const listed = await collecting.artifacts.list();
 	if (listed.state === "failed") {
-		throw new ToolError({
-			code: "part-missing",
-			message: `The parts cannot be found: ${listed.fault.message}`,
-			details: { fix: listed.fault.fix },
-		});
+		throw new ToolError({ code: "part-missing", message: `The parts cannot be found: ${listed.fault.message}`, fix: listed.fault.fix });
 	}
 	const picked = pickArtifacts(listed.artifacts, collecting);
 	if (picked.length > maxParts) throw tooMany(picked.length);
@@ -99,6 +95,6 @@ function tooMany(count: number): ToolError {
 	return new ToolError({
 		code: "part-missing",
 		message: `The run has ${count} artifacts that could be parts; at most ${maxParts} are merged.`,
-		details: { fix: "Give the parts of each report an `artifact` prefix of their own." },
+		fix: "Give the parts of each report an `artifact` prefix of their own.",
 	});
 }

@@ -46,7 +46,7 @@ async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise
 		throw new ToolError({
 			code: "part-missing",
 			message: `The run that measured is not known: ${response.fault.message}`,
-			details: { fix: response.fault.fix },
+			fix: response.fault.fix,
 		});
 	}
 	const { run } = response;

@@ -65,7 +65,7 @@ function noResult(folders: readonly string[]): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
 		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor in a folder right below.`,
-		details: { fix: "Name the output folders of the runs, or one folder that holds them." },
+		fix: "Name the output folders of the runs, or one folder that holds them.",
 	});
 }
 
@@ -73,6 +73,6 @@ function tooMany(count: number): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
 		message: `${count} results are to be merged; at most ${maxParts} can be.`,
-		details: { fix: "Merge fewer, or remove old folders." },
+		fix: "Merge fewer, or remove old folders.",
 	});
 }

@@ -23,7 +23,7 @@ function invalid(path: string, { pointer, expected, got, cause }: Fault): Config
 	const place = pointer === "" ? path : `${path} at ${pointer}`;
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
 	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
-	return new ConfigError({ code: "pairs-invalid", message, cause, details: { location: { path }, pointer, fix } });
+	return new ConfigError({ code: "pairs-invalid", message, cause, location: { path }, pointer, fix });
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -58,9 +58,9 @@ export function toErrors(problems: readonly Problem[], origin: Origin): ConfigEr
 	const errors = placed.slice(0, maxErrors).map(({ problem, position }) => toError(problem, position, origin));
 	const [beyond] = placed.slice(maxErrors);
 	if (beyond !== undefined) {
-		const details = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
+		const known = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
 		errors.push(
-			new ConfigError({ code: beyond.problem.code, message: `${origin.path} has more errors than these ${maxErrors}.`, details }),
+			new ConfigError({ code: beyond.problem.code, message: `${origin.path} has more errors than these ${maxErrors}.`, ...known }),
 		);
 	}
 	return errors;
@@ -96,8 +96,8 @@ function toError(problem: Problem, position: Position | undefined, origin: Origi
 	const duplicate = duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-	const details = { fix, ...(input === undefined ? { location } : {}), pointer };
-	return new ConfigError({ code, message: `${where} ${says}${duplicate}${wanted}.${guess}`, details });
+	const known = { fix, ...(input === undefined ? { location } : {}), pointer };
+	return new ConfigError({ code, message: `${where} ${says}${duplicate}${wanted}.${guess}`, ...known });
 }
 
 export function formatLocation({ path, line, column }: Location): string {

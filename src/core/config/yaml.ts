@@ -55,11 +55,7 @@ interface SyntaxProblem {
 
 function syntaxError(path: string, { says, fix, position, code }: SyntaxProblem): ConfigError {
 	const location = { path, ...position };
-	return new ConfigError({
-		code: code ?? "config-syntax",
-		message: `${formatLocation(location)} ${says}.`,
-		details: { location, fix },
-	});
+	return new ConfigError({ code: code ?? "config-syntax", message: `${formatLocation(location)} ${says}.`, location, fix });
 }
 
 function refuseText(source: string): SyntaxProblem | null {

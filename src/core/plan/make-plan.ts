@@ -99,9 +99,7 @@ function nothingToCheck(config: Config): ConfigError {
 	return new ConfigError({
 		code: "nothing-to-check",
 		message: `${config.path} requests nothing: no engine has a workload or a golden case.`,
-		details: {
-			location: { path: config.path },
-			fix: "Remove `workloads: []`, record a golden and name it under golden, or set `probes: on`.",
-		},
+		location: { path: config.path },
+		fix: "Remove `workloads: []`, record a golden and name it under golden, or set `probes: on`.",
 	});
 }

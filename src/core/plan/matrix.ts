@@ -61,10 +61,8 @@ function unknownEngines(runner: RunnerConfig, config: MatrixInput["config"]): Co
 		return new ConfigError({
 			code: "config-value",
 			message: `${config.path}: runners of ${runner.name}: engines[${index}] ${says}; expected ${expected}.${guess}`,
-			details: {
-				location: { path: config.path },
-				fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
-			},
+			location: { path: config.path },
+			fix: meant === undefined ? "Correct the pattern, or remove it." : `Write ${meant}.`,
 		});
 	});
 }
@@ -128,10 +126,8 @@ function tooMany(count: number, path: string): ConfigError {
 	return new ConfigError({
 		code: "config-value",
 		message: `${path}: runners makes ${count} jobs; expected at most ${maxJobs}, which is what GitHub runs from one matrix.`,
-		details: {
-			location: { path },
-			fix: "Write split: model or split: none for some runners, or give each fewer engines.",
-		},
+		location: { path },
+		fix: "Write split: model or split: none for some runners, or give each fewer engines.",
 	});
 }
 

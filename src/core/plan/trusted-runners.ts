@@ -18,10 +18,8 @@ export function refuseNewRunners({ runners, path }: Pick<Config, "runners" | "pa
 	throw new ConfigError({
 		code: "config-value",
 		message: `${path}: the runner ${foreign.name} has the labels ${got}, which the config of the base does not name. A pull request cannot choose another machine.`,
-		details: {
-			location: { path },
-			fix: "Merge the new runner first, in a pull request of its own; it takes part from the next one on.",
-		},
+		location: { path },
+		fix: "Merge the new runner first, in a pull request of its own; it takes part from the next one on.",
 	});
 }
 

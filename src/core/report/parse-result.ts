@@ -26,7 +26,9 @@ function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): C
 		code: "result-invalid",
 		message: `${where} is not a result: expected ${expected}, got ${got}.`,
 		cause,
-		details: { location: { path }, pointer, fix: fix ?? defaultFix },
+		location: { path },
+		pointer,
+		fix: fix ?? defaultFix,
 	});
 }
 

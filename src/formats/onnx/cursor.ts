@@ -165,5 +165,5 @@ export const limits = {
 const fixOfDamage = "Export or download the model again; `onnx.checker.check_model` in Python judges the file.";
 
 export function unreadable(message: string, path: string, fix = fixOfDamage): ConfigError {
-	return new ConfigError({ code: "model-unreadable", message, details: { fix, location: { path } } });
+	return new ConfigError({ code: "model-unreadable", message, fix, location: { path } });
 }

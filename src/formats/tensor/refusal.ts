@@ -17,7 +17,8 @@ export function tensorInvalid(path: string, problem: TensorProblem): ConfigError
 	return new ConfigError({
 		code: "tensor-invalid",
 		message: `Tensor file ${formatPath(path)}: expected ${expected}, got ${got}.`,
-		details: { location: { path }, fix: problem.fix ?? recordAgain },
+		location: { path },
+		fix: problem.fix ?? recordAgain,
 	});
 }
 

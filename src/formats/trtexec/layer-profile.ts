@@ -35,9 +35,7 @@ export function parseProfile(text: string): LayerProfile {
 		throw new ToolError({
 			code: "tool-output",
 			message: "The layer profile that trtexec wrote cannot be read.",
-			details: {
-				fix: "Check that the run finished and that the disk has space.",
-			},
+			fix: "Check that the run finished and that the disk has space.",
 		});
 	}
 	const totalMs = layers.reduce((sum, layer) => sum + layer.sumMs, 0);

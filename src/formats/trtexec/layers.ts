@@ -171,7 +171,7 @@ export function parseLayerInfo(text: string): EngineLayers {
 			code: "tool-output",
 			message: "The layer info that trtexec wrote is not JSON.",
 			cause,
-			details: { fix: "Check that the run finished and that the disk has space." },
+			fix: "Check that the run finished and that the disk has space.",
 		});
 	}
 	const fields = asFields(value);
@@ -179,7 +179,7 @@ export function parseLayerInfo(text: string): EngineLayers {
 		throw new ToolError({
 			code: "tool-output",
 			message: "The layer info that trtexec wrote has no list of layers.",
-			details: { fix: "Build the engine with --profilingVerbosity=detailed." },
+			fix: "Build the engine with --profilingVerbosity=detailed.",
 		});
 	}
 	const layers = fields["Layers"].map(toLayer);

@@ -130,12 +130,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 	try {
 		value = JSON.parse(text);
 	} catch (cause) {
-		throw new ConfigError({
-			code: "usage",
-			message: "meta.json is not JSON.",
-			cause,
-			details: {},
-		});
+		throw new ConfigError({ code: "usage", message: "meta.json is not JSON.", cause });
 	}
 	const fields = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
 	const argv = fields["argv"];
@@ -143,7 +138,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 		throw new ConfigError({
 			code: "usage",
 			message: "meta.json has no argv.",
-			details: { fix: "Point diagnose at a recording's folder or at a plain log." },
+			fix: "Point diagnose at a recording's folder or at a plain log.",
 		});
 	}
 	return {

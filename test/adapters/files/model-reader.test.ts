@@ -94,7 +94,7 @@ it("fileModelReader refuses a model that is not there, with a fix", async () => 
 	const error = await refusal(join(folder, "nothing.onnx"));
 	expect(error.code).toBe("model-missing");
 	expect(error.message).toContain("nothing.onnx");
-	expect(error.details.fix).toMatch(/prepare/);
+	expect(error.fix).toMatch(/prepare/);
 });
 
 it("fileModelReader refuses a folder", async () => {

@@ -240,7 +240,7 @@ describe("images", () => {
 
 	async function hashOf(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<string> {
 		const error = await read(name, bytes, rest).catch((caught: unknown) => caught);
-		return (error instanceof ConfigError && /"tensorSha256": "(\w{64})"/.exec(error.details.fix ?? "")?.[1]) || String(error);
+		return (error instanceof ConfigError && /"tensorSha256": "(\w{64})"/.exec(error.fix ?? "")?.[1]) || String(error);
 	}
 
 	async function taken(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<Tensor> {

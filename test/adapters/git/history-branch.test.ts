@@ -93,7 +93,7 @@ it("a history on a branch fails with the reason where the remote refuses the pus
 	chmodSync(hook, 0o755);
 	await expect(storeIn(clones[0] ?? "").add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-denied",
-		details: { excerpt: expect.arrayContaining([expect.stringContaining("GH006")]) },
+		excerpt: expect.arrayContaining([expect.stringContaining("GH006")]),
 	});
 });
 

@@ -75,7 +75,7 @@ it("openRef explains how to get a missing ref", async () => {
 	await expect(run).rejects.toMatchObject({
 		code: "git-ref",
 		message: 'Cannot find "v2": the repository does not contain it.',
-		details: { fix: expect.stringContaining("fetch-depth: 0") },
+		fix: expect.stringContaining("fetch-depth: 0"),
 	});
 });
 

@@ -51,6 +51,6 @@ it("a history through the API names the right that the token lacks", async () =>
 	const { storeOf } = await open("read");
 	await expect(storeOf().add([fileOfNight(0)])).rejects.toMatchObject({
 		code: "history-denied",
-		details: { fix: expect.stringContaining("contents: write") },
+		fix: expect.stringContaining("contents: write"),
 	});
 });

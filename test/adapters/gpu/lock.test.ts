@@ -48,7 +48,7 @@ describe("lockGpu", () => {
 		await expect(lock({ waitMs: 50 })).rejects.toMatchObject({
 			code: "gpu-busy",
 			message: expect.stringContaining(`in use by process ${process.pid}`),
-			details: { fix: expect.stringContaining(folder) },
+			fix: expect.stringContaining(folder),
 		});
 		await first.release();
 	});

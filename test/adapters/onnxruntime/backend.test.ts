@@ -206,7 +206,7 @@ it("measure explains why an engine does not run", async () => {
 		failure: { code: "tool-output" },
 		reason: expect.stringContaining("ONNX Runtime cannot run this engine"),
 	});
-	expect(result.state === "unusable" && result.failure.details.excerpt?.join()).toMatch(/rank/i);
+	expect(result.state === "unusable" && result.failure.excerpt?.join()).toMatch(/rank/i);
 });
 
 describe("measurePair", () => {

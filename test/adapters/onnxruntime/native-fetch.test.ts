@@ -103,7 +103,7 @@ it.each([
 	await expect(failed).rejects.toMatchObject({
 		code: "runtime-fetch",
 		message: expect.stringMatching(message),
-		details: { fix: expect.stringContaining("onnxruntime: wasm") },
+		fix: expect.stringContaining("onnxruntime: wasm"),
 	});
 	await expect(failed).rejects.toThrow(url);
 	expect(readdirSync(cacheFolder)).toEqual([]);

@@ -37,7 +37,8 @@ it.each([
 	const backend = backendOf(name);
 	const failure = {
 		code,
-		details: { excerpt: expect.arrayContaining([expect.stringContaining(word)]), log: expect.stringMatching(/\.log$/) },
+		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
+		log: expect.stringMatching(/\.log$/),
 	};
 	expect(await backend.measure({ ...measureJob(engine, folder), timeoutMs })).toMatchObject({ state: "unusable", failure });
 	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });

@@ -29,12 +29,12 @@ it.each([
 	[{}, "tool-output", "Tool ended without a result."],
 ] as const)("describeFailure tells %j apart", (changes, code, message) => {
 	const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
-	expect(failure).toMatchObject({ code, message, details: { log: "/x.log" } });
-	expect(failure.details.fix).toMatch(/\.$/);
-	expect(failure.details.excerpt).toHaveLength(20);
+	expect(failure).toMatchObject({ code, message, log: "/x.log" });
+	expect(failure.fix).toMatch(/\.$/);
+	expect(failure.excerpt).toHaveLength(20);
 });
 
 it("describeFailure mentions memory if the kernel may have killed the process", () => {
 	const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
-	expect(failure.details.fix).toContain("out-of-memory");
+	expect(failure.fix).toContain("out-of-memory");
 });

@@ -29,7 +29,7 @@ it.each([
 
 it("userShell shows the last lines of a command that failed", async () => {
 	const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
-	expect(result).toMatchObject({ failure: { details: { excerpt: ["out of luck"], log: options.logPath } } });
+	expect(result).toMatchObject({ failure: { excerpt: ["out of luck"], log: options.logPath } });
 });
 
 it("userShell kills a command that does not end", async () => {

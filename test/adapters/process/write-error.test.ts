@@ -14,7 +14,7 @@ it.each(["ENOSPC", "EDQUOT"])("classifyWriteError calls %s the machine's fault a
 it.each(["EACCES", "EROFS", "ENOTDIR", "EISDIR", "ENAMETOOLONG"])("classifyWriteError calls %s the user's fault with a fix", (code) => {
 	const error = classifyWriteError(system(code), "/out");
 	expect(error).toBeInstanceOf(ConfigError);
-	expect(error).toMatchObject({ code: "output-unwritable", details: { fix: expect.stringMatching(/folder/) } });
+	expect(error).toMatchObject({ code: "output-unwritable", fix: expect.stringMatching(/folder/) });
 });
 
 it.each([system("EIO"), system("constructor"), new Error("other"), "text", null])("classifyWriteError leaves %s as it is", (error) => {

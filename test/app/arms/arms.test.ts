@@ -96,7 +96,7 @@ it("both arms are none in a workflow's folder that git knows nothing of, or wher
 	await expect(open(folder, { event })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("no git repository") });
 	await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
 		code: "tool-missing",
-		details: { fix: expect.stringContaining("Install git") },
+		fix: expect.stringContaining("Install git"),
 	});
 	git(folder, "init", "--quiet");
 	expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });

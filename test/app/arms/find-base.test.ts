@@ -458,7 +458,7 @@ it("findBase, where there must be a base and is none, reports that the remote ca
 	const history = await openHistory(gitIn(folder, processes));
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 		code: "tool-crashed",
-		details: { fix: expect.stringContaining("fetch-depth: 0") },
+		fix: expect.stringContaining("fetch-depth: 0"),
 	});
 });
 
@@ -470,7 +470,7 @@ it("findBase, where there must be a base and is none, names the permission that 
 	const history = await openHistory(gitIn(folder, processes));
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
 		code: "git-ref",
-		details: { fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/) },
+		fix: expect.stringMatching(/contents: read.*`token`.*fetch-depth/),
 	});
 });
 

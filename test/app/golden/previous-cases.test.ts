@@ -60,7 +60,7 @@ it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
 	await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
 		code: "usage",
 		message: expect.stringMatching(says),
-		details: { fix: expect.stringMatching(/--cases 8/) },
+		fix: expect.stringMatching(/--cases 8/),
 	});
 });
 

@@ -47,7 +47,7 @@ async function refusal(run: Promise<unknown>): Promise<string> {
 	);
 	if (!(error instanceof ConfigError)) throw new Error(`not refused: ${String(error)}`);
 	expect(error.code).toBe("proposal-refused");
-	return `${error.message} → ${error.details.fix}`;
+	return `${error.message} → ${error.fix}`;
 }
 
 it("the files of a proposal lie where git has them, under the hashes that git gives them, and old tensors go", async () => {

@@ -67,10 +67,10 @@ async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<Record
 async function refusalOf(cwd: string, ...argv: readonly string[]): Promise<string> {
 	const error = await inputsOf(cwd, ...argv).then(
 		() => expect.fail("nothing was refused"),
-		(thrown: unknown) => thrown as { message: string; code: string; details: { fix?: string } },
+		(thrown: unknown) => thrown as { message: string; code: string; fix?: string },
 	);
-	const { message, code, details } = error;
-	return `${message} [${code}] ${details.fix}`;
+	const { message, code, fix } = error;
+	return `${message} [${code}] ${fix}`;
 }
 
 function valuesOf(one: Tensor | undefined): number[] {

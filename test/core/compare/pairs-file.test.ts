@@ -79,10 +79,10 @@ test.each([
 	expect(refusal).toBeInstanceOf(ConfigError);
 	if (!(refusal instanceof ConfigError)) return;
 	expect(refusal.code).toBe("pairs-invalid");
-	expect(refusal.details).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
+	expect(refusal).toMatchObject({ pointer, location: { path: "runs/pairs.json" } });
 	expect(refusal.message).toContain(expected);
 	expect(refusal.message).toContain(got);
-	expect(refusal.details.fix).toContain("milliseconds");
+	expect(refusal.fix).toContain("milliseconds");
 	expect(refusal.message.length).toBeLessThan(400);
 });
 

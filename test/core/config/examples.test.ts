@@ -17,7 +17,7 @@ function load(kind: string, name: string) {
 }
 
 function render(errors: readonly ConfigError[]): string {
-	return errors.map((error) => `${error.code}\n  ${error.message}\n  fix: ${error.details.fix}\n`).join("");
+	return errors.map((error) => `${error.code}\n  ${error.message}\n  fix: ${error.fix}\n`).join("");
 }
 
 it.each(names("valid"))("the config reader loads %s.yml", (name) => {

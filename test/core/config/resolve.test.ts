@@ -71,7 +71,7 @@ it("workloads need a size inside the range that the engine is built for", () => 
 	expect(error).toMatchObject({
 		code: "config-dims",
 		message: expect.stringContaining("expected 1 to 32"),
-		details: { pointer: "/models/net/workloads/0/batch" },
+		pointer: "/models/net/workloads/0/batch",
 	});
 });
 
@@ -92,7 +92,7 @@ it.each([
 
 it("workloads may not share a name, and the first is named", () => {
 	const [error] = refused(withModel(`${batch}, workloads: [{ batch: 8 }, { batch: 8 }]`));
-	expect(error).toMatchObject({ code: "config-value", details: { pointer: "/models/net/workloads/1" } });
+	expect(error).toMatchObject({ code: "config-value", pointer: "/models/net/workloads/1" });
 	expect(error?.message).toContain("line 3");
 });
 
@@ -172,9 +172,9 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 	});
 
 	it("gates refuse a warning above the limit that fails, at whatever level", () => {
-		expect(refused(withModel("", "gates: { latency: { warn: 5%, fail: 4% } }"))[0]?.details.pointer).toBe("/gates/latency/warn");
+		expect(refused(withModel("", "gates: { latency: { warn: 5%, fail: 4% } }"))[0]?.pointer).toBe("/gates/latency/warn");
 		expect(refused(withModel("", "gates: { latency: { warn: 30% } }"))[0]?.message).toContain("10% by default");
-		expect(refused(withModel("gates: { latency: { warn: 5% } }", "gates: { latency: { fail: 4% } }"))[0]?.details.pointer).toBe(
+		expect(refused(withModel("gates: { latency: { warn: 5% } }", "gates: { latency: { fail: 4% } }"))[0]?.pointer).toBe(
 			"/models/net/gates/latency/warn",
 		);
 		expect(loaded(withModel("", "gates: { latency: { warn: 30%, fail: off } }")).gates.latency).toEqual({ warn: 0.3 });
@@ -196,7 +196,7 @@ it.each([
 	["", "baseline: { from: pinned, ref: -x }", "config-value", "/baseline/ref"],
 	["gates: { max-latency: 0s }", "", "config-value", "/models/net/gates/max-latency"],
 ])("rules between values refuse { %s } %s", (model, more, ...wanted) => {
-	expect(refused(withModel(model, more)).map((error) => [error.code, error.details.pointer])).toEqual([wanted]);
+	expect(refused(withModel(model, more)).map((error) => [error.code, error.pointer])).toEqual([wanted]);
 });
 
 it("rules between values let a range begin at nothing and a size be a range of one", () => {
@@ -248,9 +248,7 @@ it.each([
 	[{ pairs: "8,5" }, "config-value", "input pairs is [8, 5]; expected numbers of pairs that ascend."],
 	[{ strict: "maybe" }, "config-schema", 'input strict is "maybe"; expected true or false.'],
 ])("inputs are refused under their own name: %j", (inputs, code, message) => {
-	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.details.location])).toEqual([
-		[code, message, undefined],
-	]);
+	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.location])).toEqual([[code, message, undefined]]);
 });
 
 it("inputs that are unknown are refused", () => {

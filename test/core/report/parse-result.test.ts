@@ -65,9 +65,9 @@ describe("parseResult", () => {
 	it.each(Object.entries(invalid))("parseResult refuses the example %s", (name, [pointer, expected]) => {
 		const error = refusal(read(`invalid/${name}`));
 		expect(error.code).toBe("result-invalid");
-		expect(error.details).toMatchObject({ pointer, location: { path: "out/result.json" } });
+		expect(error).toMatchObject({ pointer, location: { path: "out/result.json" } });
 		expect(error.message).toContain(expected);
-		expect(error.details.fix).toBeTruthy();
+		expect(error.fix).toBeTruthy();
 		expect(error.message).toContain("out/result.json");
 	});
 

@@ -77,8 +77,8 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 	const error = refusal(file);
 	expect(error.code).toBe("model-unreadable");
 	expect(error.message).toMatch(message);
-	expect(error.details.fix).toMatch(fix);
-	expect(error.details.location).toEqual({ path: "m.onnx" });
+	expect(error.fix).toMatch(fix);
+	expect(error.location).toEqual({ path: "m.onnx" });
 });
 
 it("the ONNX reader refuses subgraphs nested without end", () => {

@@ -153,7 +153,7 @@ describe("decodeTensor", () => {
 		expect(error.code).toBe("tensor-invalid");
 		expect(error.message).toContain("golden/y");
 		expect(error.message).toContain(words);
-		expect(error.details.fix).toBeTruthy();
+		expect(error.fix).toBeTruthy();
 	});
 
 	it("decodeTensor either decodes or refuses any bytes, and never anything else", () => {

@@ -42,6 +42,8 @@ function invalid(path: string, problem: ManifestProblem): ConfigError {
 	return new ConfigError({
 		code: "golden-invalid",
 		message: `${path}: ${place}: expected ${expected}, got ${got}.${fix === undefined ? "" : ` ${fix}`}`,
-		details: { location: { path }, pointer, fix: fix ?? `Write ${expected}.` },
+		location: { path },
+		pointer,
+		fix: fix ?? `Write ${expected}.`,
 	});
 }

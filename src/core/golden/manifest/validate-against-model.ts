@@ -79,6 +79,6 @@ function otherModel(manifest: GoldenManifest, problem: string): ConfigError {
 	return new ConfigError({
 		code: "golden-other-model",
 		message: `Golden ${manifest.goldenId} belongs to another model (${quoteName(manifest.model.path)}): ${problem}.`,
-		details: { fix: "Point `golden:` at this model's manifest, or record the golden again." },
+		fix: "Point `golden:` at this model's manifest, or record the golden again.",
 	});
 }

@@ -100,9 +100,7 @@ export function dropNoiseCases<Case extends { id: string }>(
 		throw new ConfigError({
 			code: "golden-uninformative",
 			message: `Not recorded: every case is noise; of case ${quoteName(cases[first.index]?.id ?? "")}, ${first.why}.`,
-			details: {
-				fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
-			},
+			fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
 		});
 	}
 	const notes = noisy.map(({ index, why }) => `Case ${quoteName(cases[index]?.id ?? "")} was left out, because it is noise: ${why}.`);

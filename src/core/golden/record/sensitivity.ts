@@ -84,7 +84,7 @@ export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readon
 	throw new ConfigError({
 		code: "golden-uninformative",
 		message: `Golden ${goldenId} cannot fail: ${first.message}${more}.`,
-		details: { fix: first.fix },
+		fix: first.fix,
 	});
 }
 

@@ -200,7 +200,7 @@ function listed(names: readonly string[]): string {
 }
 
 export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, fix }: { message: string; fix: string }): ConfigError {
-	return new ConfigError({ code: "config-dims", message, details: { fix, ...(pointer === undefined ? {} : { pointer }) } });
+	return new ConfigError({ code: "config-dims", message, fix, ...(pointer === undefined ? {} : { pointer }) });
 }
 
 // Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.

@@ -87,7 +87,7 @@ it("refuseInsensitive names the golden, the output and what to do", () => {
 		expect.unreachable();
 	} catch (error) {
 		expect(error).toBeInstanceOf(ConfigError);
-		expect(error).toMatchObject({ code: "golden-uninformative", details: { fix: expect.stringContaining("Record the golden") } });
+		expect(error).toMatchObject({ code: "golden-uninformative", fix: expect.stringContaining("Record the golden") });
 		expect((error as Error).message).toBe('Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).');
 	}
 });

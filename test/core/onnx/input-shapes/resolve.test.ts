@@ -144,8 +144,8 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		attempt();
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
-		expect([error.code, error.details.pointer]).toEqual(["config-dims", source.pointer]);
-		expect(error.details.fix).toMatch(fix);
+		expect([error.code, error.pointer]).toEqual(["config-dims", source.pointer]);
+		expect(error.fix).toMatch(fix);
 	}
 });
 
