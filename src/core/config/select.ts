@@ -119,7 +119,6 @@ export function unknownSelection(problems: readonly PatternProblem[], path: stri
 		code: "usage",
 		message: `only does not fit ${path}: ${messages.slice(0, 5).join(" ")}`,
 		location: { path },
-		...(problems[0] === undefined ? {} : { expected: problems[0].expected }),
 		fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
 	});
 }
