@@ -8,7 +8,7 @@ import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { drawRepository, git, line } from "../support/git-history.ts";
 import { planOf, simulateNights } from "../support/history-nights.ts";
-import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
+import { buildRatio, buildRecord, hash, nightAt, short } from "../support/history-records.ts";
 import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
@@ -92,9 +92,15 @@ it("the history of a project imports into a branch of the remote", async () => {
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.json");
 });
 
-it("the history of a workflow without a clone is kept through the API", async () => {
+it("the history of a workflow without a clone is kept through the API, and past months are compacted there", async () => {
 	const origin = join(temporaryFolder(), "origin.git");
-	drawRepository(origin, { commits: line("main", 1), refs: { "refs/heads/main": "main-0" } });
+	const earlier = Array.from({ length: 60 }, (_, night) =>
+		fileOf(buildRecord(night, { at: nightAt(night).replace("2026", "2021") }), hash),
+	);
+	drawRepository(origin, {
+		commits: [...line("main", 1), { name: "kept", files: Object.fromEntries(earlier.map(({ path, text }) => [path, text])) }],
+		refs: { "refs/heads/main": "main-0", "refs/heads/trtgate-history": "kept" },
+	});
 	const github = await startLocalGitHub({ gitDir: origin });
 	onTestFinished(github.close);
 	const workspace = temporaryFolder();
@@ -112,7 +118,14 @@ it("the history of a workflow without a clone is kept through the API", async ()
 	});
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(readResult(join(workspace, "trtgate-out")).notes).toContain("Kept 1 record in the history (branch trtgate-history).");
-	expect(git(origin, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/\S+\.json$/);
+	const kept = git(origin, "ls-tree", "-r", "--name-only", "trtgate-history").split("\n");
+	expect(kept).toEqual([
+		"kept",
+		"months/2026-01.json",
+		"months/2026-02.json",
+		"months/2026-03.json",
+		expect.stringMatching(/^runs\/\S+\.json$/),
+	]);
 });
 
 it("the history of a GPU names its UUID, driver branch and TensorRT, and the structure of both engines", async () => {

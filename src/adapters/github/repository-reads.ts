@@ -5,7 +5,7 @@ import { ask, type Calls } from "./request.ts";
 
 const reads = "contents: read";
 
-type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob">;
+type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob" | "readArchive">;
 
 export function readCalls(calls: Calls): ReadCalls {
 	return {
@@ -23,6 +23,10 @@ export function readCalls(calls: Calls): ReadCalls {
 			return ask(calls, "tree", { route, given: { commit_sha: commit }, permission: reads, parse: parseCommitTree });
 		},
 		filesUnder: (commit, folder) => listFiles(calls, commit, folder),
+		readArchive: (commit) => {
+			const parse = (data: unknown) => (data instanceof ArrayBuffer ? new Uint8Array(data) : null);
+			return ask(calls, "archive", { route: "GET /repos/{owner}/{repo}/tarball/{ref}", given: { ref: commit }, permission: reads, parse });
+		},
 		readBlob: (sha) => {
 			const route = "GET /repos/{owner}/{repo}/git/blobs/{file_sha}";
 			return ask(calls, "bytes", { route, given: { file_sha: sha }, permission: reads, parse: parseBlob });

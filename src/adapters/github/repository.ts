@@ -57,7 +57,10 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 		writeTree: (base, files) =>
 			write("trees", {
 				...(base === null ? {} : { base_tree: base }),
-				tree: files.map(({ path, blob }) => ({ path, mode: "100644", type: "blob", sha: blob })),
+				tree: files.map(({ path, ...file }) => ({
+					...{ path, mode: "100644", type: "blob" },
+					...("text" in file ? { content: file.text } : { sha: file.blob }),
+				})),
 			}),
 		// With no author, GitHub signs the commit in the name of the token.
 		writeCommit: ({ message, tree, parents }) => write("commits", { message, tree, parents: [...parents] }),

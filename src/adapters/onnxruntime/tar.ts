@@ -2,9 +2,8 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { Writable } from "node:stream";
+import { blockBytes, parseHeader, type TarHeader } from "../../formats/tar/tar.ts";
 import { makeFolders } from "../process/write-error.ts";
-
-const blockBytes = 512;
 
 export interface TarTarget {
 	/** Files are written below it; the first part of their path (`package/`) is taken off. */
@@ -77,35 +76,6 @@ async function takeHeader(state: Unpacking, bytes: Buffer, target: TarTarget): P
 		if (header.bytes === 0) await closeFile(state);
 	}
 	return bytes.subarray(needed);
-}
-
-interface TarHeader {
-	path: string;
-	bytes: number;
-	isFile: boolean;
-}
-
-/** null: one of the blocks of zeros at the end. Fields by POSIX.1-1988 ustar. */
-function parseHeader(block: Buffer): TarHeader | null {
-	if (block.every((byte) => byte === 0)) return null;
-	const text = (from: number, length: number): string => {
-		const field = block.toString("utf8", from, from + length);
-		const end = field.indexOf("\0");
-		return end === -1 ? field : field.slice(0, end);
-	};
-	const size = text(124, 12).trim();
-	if (!/^[0-7]{1,12}$/.test(size) || checksum(block) !== Number.parseInt(text(148, 8).trim(), 8)) throw new Error("the archive is damaged");
-	const kind = text(156, 1);
-	const prefix = text(257, 5) === "ustar" ? text(345, 155) : "";
-	const path = prefix === "" ? text(0, 100) : `${prefix}/${text(0, 100)}`;
-	return { path, bytes: Number.parseInt(size, 8), isFile: kind === "" || kind === "0" };
-}
-
-/** Sum of all bytes, those of the checksum's own field read as spaces. */
-function checksum(block: Buffer): number {
-	let sum = 0;
-	for (const [index, byte] of block.entries()) sum += index >= 148 && index < 156 ? 32 : byte;
-	return sum;
 }
 
 async function openFile(header: TarHeader, target: TarTarget): Promise<WriteStream | null> {

@@ -6,7 +6,7 @@ import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/error-record.ts";
 import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
 import { type Doubt, doubtOf } from "../../core/history/bisect.ts";
-import { fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
+import { compact, fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
 import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
@@ -23,7 +23,7 @@ import { runUrl } from "../publish/publish-run.ts";
 import { sha256 } from "./open-store.ts";
 
 export interface Keeping {
-	store: Pick<HistoryStore, "name" | "read" | "add">;
+	store: HistoryStore;
 	outFolder: string;
 	files: Files;
 	gpuUuid: string | null;
@@ -91,6 +91,7 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 					`Trend: ${answer(findings, series)}.`,
 					`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
 					...skipped.slice(0, maxSkipped),
+					...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
 				];
 				return concludeAgain({ ...result, gates, notes });
 			} catch (error) {
@@ -101,6 +102,18 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 }
 
 const maxSkipped = 5;
+/** Past months are put together where so many records of them wait. */
+const dueRecords = 60;
+
+/** The record is kept already, so a store that refuses this is only noted. */
+async function compactWhenDue(store: HistoryStore, files: readonly HistoryFile[], month: string): Promise<string[]> {
+	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
+	try {
+		return (await store.compact((newest) => compact(newest, month))) ? [`Compacted the months before ${month}.`] : [];
+	} catch (error) {
+		return [`The months before ${month} were not compacted: ${recordError(error).message}`];
+	}
+}
 
 function identityOf(gpuUuid: string | null = null): RunIdentity {
 	const run = readWorkflowRun();

@@ -41,7 +41,7 @@ interface RunWorld {
 	repository: Repository | undefined;
 }
 
-export async function openRunStore(place: HistoryPlace, world: RunWorld): Promise<Pick<HistoryStore, "name" | "read" | "add">> {
+export async function openRunStore(place: HistoryPlace, world: RunWorld): Promise<HistoryStore> {
 	const { cwd, processes, repository } = world;
 	if (place.branch === undefined || repository === undefined) return openStore(place, world);
 	const hasClone = await isRepository(gitIn(cwd, processes)).catch(() => false);
