@@ -61,11 +61,16 @@ const added: Rule = ({ component: { tier }, base, head }) => {
 	if (tier !== "none" || base.kernels.length > 0 === head.kernels.length > 0) return null;
 	const own = head.kernels.length > 0 ? head : base;
 	const copies = own.reformats.length === 0 ? "" : ` and ${counted(own.reformats.length, "reformat")}`;
+	const isQuantising = own.kernels.every(({ kind }) => kind === "quantize");
 	return {
-		says: `${own === head ? "new" : "gone"}: ${counted(own.kernels.length, "kernel")}${copies}`,
+		says: `${own === head ? "new" : "gone"}: ${counted(own.kernels.length, isQuantising ? "Q/DQ kernel" : "kernel")}${copies}`,
 		evidence: own.kernels.slice(0, 3).map(({ name }) => code(name)),
+		...(isQuantising && own === head ? { try: quantiseAdvice } : {}),
 	};
 };
+
+export const quantiseAdvice =
+	"Put Q and DQ on every input of the layers around it, both inputs of an Add as well, so that they read and write 8 bits.";
 
 const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
 const half = new Set(["fp16", "bf16"]);
@@ -175,15 +180,43 @@ const shape: Rule = ({ base, head }) => {
 	return { says: `another shape: ${from} → ${to}`, evidence: [] };
 };
 
-/** Kernels are as before, and read something else. */
-const inputs: Rule = ({ base, head }) => {
-	if (base.kernels.length !== head.kernels.length || base.shapes !== head.shapes || base.weights !== head.weights) return null;
-	const types = ({ kernels }: PartFacts) =>
-		kernels.map((kernel) => kernel.inputs.map(({ dtype }) => dtype ?? "?").join(" and ")).join(", ");
-	const [from, to] = [types(base), types(head)];
-	return from === to || from === "" || to === ""
-		? null
-		: { says: `reads ${shorten(to, 60)} instead of ${shorten(from, 60)}`, evidence: [] };
+const isAlike = ({ base, head }: Changed): boolean =>
+	base.kernels.length === head.kernels.length && base.shapes === head.shapes && base.weights === head.weights;
+
+const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] => kernels.flatMap((kernel) => kernel[side]);
+
+/** Kernels are as before, and read or write other types. */
+const inputs: Rule = (changed) => {
+	const { base, head, around } = changed;
+	if (!isAlike(changed)) return null;
+	const sides = (["inputs", "outputs"] as const).map((side) => {
+		const [from, to] = [tensorsOf(base, side), tensorsOf(head, side)];
+		const [before, after] = [from, to].map((tensors) => tensors.map(({ dtype }) => dtype ?? "?").join(" and "));
+		const isSame = before === after || before === "" || after === "";
+		const says = `${side === "inputs" ? "reads" : "writes"} ${shorten(after ?? "", 60)} instead of ${shorten(before ?? "", 60)}`;
+		return { says: isSame ? [] : [says], other: isSame ? [] : to.filter(({ dtype }, at) => dtype !== from[at]?.dtype) };
+	});
+	if (sides.every(({ says }) => says.length === 0)) return null;
+	const evidence = (sides[0]?.other ?? []).slice(0, 2).map(({ name }) => {
+		const writer = around.writers.get(name);
+		return `${code(name)} comes from ${writer === undefined ? "outside" : code(writer.nodes[0] ?? writer.name)}`;
+	});
+	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) => isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype));
+	return { says: sides.flatMap(({ says }) => says).join("; "), evidence, ...(isWider ? { try: quantiseAdvice } : {}) };
+};
+
+const isLost = (from: string | null, to: string | null | undefined): boolean => narrow.has(from ?? "") && to != null && !narrow.has(to);
+
+/** Stride, activation, …: of the same kernels. */
+const setting: Rule = (changed) => {
+	if (!isAlike(changed)) return null;
+	const [kernel, before] = [changed.head.kernels, changed.base.kernels].map((own) => (own.length === 1 ? own[0] : undefined));
+	const keys = Object.keys({ ...before?.parameters, ...kernel?.parameters });
+	const says = keys.flatMap((key) => {
+		const [from, to] = [before, kernel].map((one) => String(one?.parameters[key] ?? "none"));
+		return from === to ? [] : [`${key} ${cleanName(from ?? "", 30)} → ${cleanName(to ?? "", 30)}`];
+	});
+	return says.length === 0 || before === undefined || kernel === undefined ? null : { says: says.slice(0, 3).join(", "), evidence: [] };
 };
 
 const weights: Rule = ({ base, head }) => {
@@ -200,7 +233,11 @@ const boundary: Rule = ({ base, head }) => {
 	};
 };
 
-const tactic: Rule = ({ base, head }) => {
+const tactic: Rule = (changed) => {
+	const { base, head } = changed;
+	const types = ({ kernels }: PartFacts): string => [...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and ");
+	if (isAlike(changed) && precisionChange(changed) === null && types(base) !== types(head))
+		return { says: `another kind of kernel: ${code(types(base))} → ${code(types(head))}`, evidence: [] };
 	if (base.structure !== head.structure || base.tactics === head.tactics) return null;
 	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
 	return {
@@ -216,7 +253,7 @@ const layout: Rule = ({ base, head }) =>
 		: null;
 
 /** The first that applies names the row. */
-const rules = { added, precision, fusion, boundary, weights, shape, inputs, reformat, tactic, layout } as const satisfies Record<
+const rules = { added, precision, fusion, boundary, weights, shape, inputs, setting, reformat, tactic, layout } as const satisfies Record<
 	string,
 	Rule
 >;

@@ -4,7 +4,7 @@ import { groupBy } from "../group.ts";
 import { shorten } from "../text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";
 import { layerLabel, type Match, matchStructures } from "./match.ts";
-import type { EngineModel, ModelLayer } from "./model.ts";
+import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 export type MatchTier = "names" | "structure" | "similarity" | "none";
 
@@ -69,11 +69,11 @@ function placed(engines: Engines): Placed[] {
 export function componentsOf(engines: Engines): Component[] {
 	const sets = new Sets();
 	const all = placed(engines);
-	const named = namesAgree(engines);
-	const paired = named ? pairEqualSets(all, sets) : new Set<string>();
+	const isCommon = trusted.find(({ names, share }) => namesAgree(engines, names, share))?.names ?? /$^/;
+	const paired = pairEqualSets(all, sets, isCommon);
 	for (const { arm, layer, key } of all.filter((one) => !paired.has(one.key))) {
 		// Names that do not agree say nothing across the engines.
-		for (const node of layer.nodes) sets.join(key, `node ${named ? "" : arm} ${node}`);
+		for (const node of layer.nodes) sets.join(key, `node ${isCommon.test(node) ? "" : arm} ${node}`);
 	}
 	const matches = matchOneSided(engines, all, sets);
 	for (const { base, head } of matches) sets.join(layerKey("base", base), layerKey("head", head));
@@ -82,35 +82,46 @@ export function componentsOf(engines: Engines): Component[] {
 	return collect(all, sets, matches);
 }
 
+/** All names, or those that no exporter counted, such as those of weights: where the share of layers agrees that have a like one. */
+const trusted = [
+	{ names: /^/, share: 0.95 },
+	{ names: /[^\d]$/, share: 0.5 },
+];
+
 /**
  * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold where they lead to the same operation for
  * nearly all layers that have one in the other engine.
  */
-function namesAgree({ base, head }: Engines): boolean {
+function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {
 	const byNode = new Map<string, Set<string>>();
 	const left = new Map<string, number>();
-	for (const layer of base.layers.filter(({ nodes }) => nodes.length > 0)) {
+	const named = ({ nodes }: ModelLayer): boolean => nodes.some((node) => names.test(node));
+	for (const layer of base.layers.filter(named)) {
 		const own = layerLabel(layer);
 		left.set(own, (left.get(own) ?? 0) + 1);
 		for (const node of layer.nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(own));
 	}
-	let [possible, named] = [0, 0];
-	for (const layer of head.layers.filter(({ nodes }) => nodes.length > 0)) {
+	let [possible, agreeing] = [0, 0];
+	for (const layer of head.layers.filter(named)) {
 		const own = layerLabel(layer);
 		const count = left.get(own) ?? 0;
 		if (count === 0) continue;
 		possible += 1;
 		left.set(own, count - 1);
-		if (layer.nodes.some((node) => byNode.get(node)?.has(own))) named += 1;
+		if (layer.nodes.some((node) => names.test(node) && byNode.get(node)?.has(own))) agreeing += 1;
 	}
-	return named >= possible * 0.95 || base.detail === "names" || head.detail === "names";
+	return agreeing >= possible * share || base.detail === "names" || head.detail === "names";
 }
 
 /** Layers of the same nodes are one change at most, so that chains of layers that share a node do not become one. */
-function pairEqualSets(all: readonly Placed[], sets: Sets): Set<string> {
+function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<string> {
 	const groups = new Map<string, Record<Arm, string[]>>();
-	for (const { arm, layer, key } of all.filter((one) => one.layer.nodes.length > 0)) {
-		const nodes = [...layer.nodes].sort().join("\n");
+	for (const { arm, layer, key } of all) {
+		const nodes = layer.nodes
+			.filter((node) => names.test(node))
+			.sort()
+			.join("\n");
+		if (nodes === "") continue;
 		const own = groups.get(nodes) ?? { base: [], head: [] };
 		own[arm].push(key);
 		groups.set(nodes, own);
@@ -134,12 +145,37 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 	const groups = [...roots.values()];
 	const open = (arm: Arm, other: Arm) => new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm] : [])));
 	const alone = { base: open("base", "head"), head: open("head", "base") };
-	if (alone.base.size === 0 || alone.head.size === 0) return [];
 	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
 		base === undefined || head === undefined ? [] : [{ base, head, confidence: 1 }],
 	);
-	return matchStructures(engines, alone, known);
+	const matches = alone.base.size === 0 || alone.head.size === 0 ? [] : matchStructures(engines, alone, known);
+	return [...matches, ...absorbed(engines, alone, [...known, ...matches])];
 }
+
+/** What a node does, by its name: `/block/Conv_14` is a `Conv`. */
+const operationOf = (node: string): string => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
+
+/** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
+function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, matches: readonly Match[]): Match[] {
+	return (["base", "head"] as const).flatMap((arm): Match[] => {
+		const other = arm === "base" ? "head" : "base";
+		const pairs = new Map(matches.map((match) => [match[arm], match]));
+		const { sources, readers } = neighboursOf(engines[arm].layers);
+		const operations = (which: Arm, at: number) => (engines[which].layers[at]?.nodes ?? []).map(operationOf).filter((name) => name !== "");
+		return [...alone[arm]].flatMap((at): Match[] => {
+			const own = pairs.has(at) ? [] : operations(arm, at);
+			const match = [...(sources[at] ?? []), ...(readers[at] ?? [])]
+				.flatMap((near) => pairs.get(near) ?? [])
+				.find((pair) => {
+					const [here, there] = [operations(arm, pair[arm]), operations(other, pair[other])];
+					return own.some((name) => count(there, name) > count(here, name));
+				});
+			return match === undefined ? [] : [{ ...match, [arm]: at, confidence: Math.min(match.confidence, 0.8) }];
+		});
+	});
+}
+
+const count = (names: readonly string[], wanted: string): number => names.filter((name) => name === wanted).length;
 
 function joinUnattributed(all: readonly Placed[], sets: Sets): void {
 	const alone = all.filter(({ layer }) => layer.nodes.length === 0 && layer.owner === null);

@@ -81,6 +81,7 @@ function judge(engines: Engines, overheadMs: number): { groups: Judged[]; noise:
 	const compared = working.map((one) => ({ ...one, around, commonPrecision, ...sameness(one) }));
 	const noise = judgeDeltas(
 		compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged })),
+		Math.min(engines.base.iterations, engines.head.iterations),
 	);
 	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {

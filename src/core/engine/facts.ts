@@ -9,7 +9,7 @@ export interface PartFacts {
 	kernels: readonly ModelLayer[];
 	/** Copies between layouts and types that take time. */
 	reformats: readonly ModelLayer[];
-	/** Of the kernels, the one that moves most first. */
+	/** Of the kernels, the one that computes most first, then the one that moves most. */
 	precisions: readonly string[];
 	/** Where Myelin made them. */
 	regions: number;
@@ -36,7 +36,9 @@ const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => st
 export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
 	const working = layers.filter(takesTime);
 	const kernels = working.filter(({ kind }) => kind !== "reformat");
-	const bySize = [...kernels].sort((a, b) => (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
+	const bySize = kernels
+		.filter(({ kind }) => kind !== "quantize")
+		.sort((a, b) => (operationsOf(b) ?? 0) - (operationsOf(a) ?? 0) || (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
 	return {
 		kernels,
 		reformats: working.filter(({ kind }) => kind === "reformat"),

@@ -4,6 +4,7 @@ import { unnumbered } from "./fingerprint.ts";
 import { hashText } from "./hash.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 import { type Neighbours, neighboursOf } from "./model.ts";
+import { commonSequence } from "./sequence.ts";
 
 export interface Match {
 	base: number;
@@ -13,7 +14,8 @@ export interface Match {
 }
 
 /** What a layer computes, whatever its precision, layout and kernel. */
-export function operationClass({ type, parameters, name, region }: ModelLayer): string {
+export function operationClass({ type, parameters, name, region, kind: role, outputs: [output] }: ModelLayer): string {
+	if (role === "quantize") return `to ${/^(?:fp|bf)(?:16|32)$/.test(output?.dtype ?? "") ? "floats" : "8 bits"}`;
 	const { ParameterType: kind } = parameters;
 	if (typeof kind === "string") return kind;
 	// Myelin names generated kernels after their operations.
@@ -65,14 +67,35 @@ export function matchStructures(
 		left.head.delete(match.head);
 		matches.push(match);
 	};
-	for (let radius = rounds; radius >= 1; radius -= 1) {
-		for (const [base, head] of equalGroups(sides, left, rounds - radius)) {
-			const confidence = base.length === 1 ? 0.95 : 0.85;
+	const addEqual = (round: number, confident: readonly [one: number, several: number]): void => {
+		for (const [base, head] of equalGroups(sides, left, round)) {
+			const confidence = confident[base.length === 1 ? 0 : 1];
 			for (const [at, one] of base.entries()) add({ base: one, head: head[at] ?? 0, confidence });
 		}
-	}
+	};
+	for (let round = 0; round < rounds; round += 1) addEqual(round, [0.95, 0.85]);
+	for (const match of alignInOrder(sides, left, [...known, ...matches])) add(match);
+	addEqual(rounds, [0.7, 0.7]);
 	for (const match of similar(sides, left, [...known, ...matches])) add(match);
 	return matches;
+}
+
+/** Engines run their layers in about one order: by their own labels, between those that are matched already. */
+function alignInOrder(
+	sides: Record<"base" | "head", Side>,
+	left: Record<"base" | "head", ReadonlySet<number>>,
+	known: readonly Match[],
+): Match[] {
+	if (left.base.size === 0 || left.head.size === 0) return [];
+	const markedOf = (arm: "base" | "head"): (readonly [at: number, mark: string])[] => {
+		const own = known.map((match, pair) => [match[arm], `pair ${pair}`] as const);
+		const open = [...left[arm]].map((at) => [at, sides[arm].labels[rounds]?.[at] ?? ""] as const);
+		return [...own, ...open].sort(([one], [other]) => one - other);
+	};
+	const [base, head] = [markedOf("base"), markedOf("head")];
+	const marks = [base, head].map((marked) => marked.map(([, mark]) => mark));
+	const pairs = commonSequence(marks[0] ?? [], marks[1] ?? []).map(([one, other]) => [base[one]?.[0] ?? 0, head[other]?.[0] ?? 0] as const);
+	return pairs.filter(([one]) => left.base.has(one)).map(([one, other]) => ({ base: one, head: other, confidence: 0.8 }));
 }
 
 /** Layers of one label, as many in the base as in the head, in the order in which they run. */

@@ -19,6 +19,8 @@ export interface EngineModel {
 	layers: readonly ModelLayer[];
 	io: readonly EngineIo[];
 	profiles: number;
+	/** Inferences of the shortest profile. */
+	iterations: number;
 }
 
 export interface EngineFiles {
@@ -35,7 +37,8 @@ export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel
 	const regions = foreignNodes(graph);
 	const resolved = [...layers, ...timedOnly].map((layer, index) => ({ ...layer, index, nodes: nodesOf(layer, regions), owner: null }));
 	const detail = info?.detail ?? "names";
-	return { detail, io: info?.io ?? [], profiles: profiles.length, layers: attach(resolved) };
+	const iterations = profiles.reduce((least, profile) => Math.min(least, Math.max(1, profile.iterations)), Number.POSITIVE_INFINITY);
+	return { detail, io: info?.io ?? [], profiles: profiles.length, iterations, layers: attach(resolved) };
 }
 
 function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {

@@ -27,15 +27,19 @@ export interface Noise {
 	commonFactor: number;
 }
 
-/** Timers of profiles resolve about this much; means over fewer layers than needed say nothing better. */
-const floorMs = 5e-5;
-const fewUnchanged = 4;
+/** Means over fewer layers than needed say nothing better. */
+const leastFloorMs = 5e-5;
+/** GPU events are stamped every 1.024 µs: the standard deviation of one difference of two times, in milliseconds. */
+const tickMs = 4.2e-4;
+export const fewUnchanged = 4;
 /** Spread of a layer's mean between profiles where nothing else is known. */
 const assumedShare = 0.03;
 /** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
 
-export function judgeDeltas(changes: readonly TimedChange[]): Noise {
+/** `iterations`: of each profile. */
+export function judgeDeltas(changes: readonly TimedChange[], iterations = Number.POSITIVE_INFINITY): Noise {
+	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));
 	const commonFactor = factorOf(changes.filter(({ isUnchanged }) => isUnchanged));
 	const rows = changes.map((change) => {
 		const pairs = Math.min(change.baseMs.length, change.headMs.length);
@@ -51,7 +55,7 @@ export function judgeDeltas(changes: readonly TimedChange[]): Noise {
 	const repeats = rows.reduce((most, { differences }) => Math.max(most, differences.length), 1);
 	const shared = sharedShare(rows, repeats);
 	const deltas = rows.map((row) => {
-		const { sd, df } = spreadOf(row, pooled);
+		const { sd, df } = spreadOf(row, pooled, floorMs);
 		const halfWidth = (tail: number) => (critical(tail, df) * sd) / Math.sqrt(repeats);
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
@@ -76,7 +80,8 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 function sharedShare(rows: readonly Row[], repeats: number): number {
 	const own = rows.filter(({ isUnchanged, differences }) => isUnchanged && differences.length === repeats);
 	const timeMs = own.reduce((sum, row) => sum + row.timeMs, 0);
-	if (repeats < 2 || timeMs <= 0) return 0;
+	if (repeats < 2) return own.length < fewUnchanged ? assumedShare : 0;
+	if (timeMs <= 0) return 0;
 	const shares = Array.from({ length: repeats }, (_, at) => own.reduce((sum, { differences }) => sum + (differences[at] ?? 0), 0) / timeMs);
 	return tCritical(0.05, repeats) * Math.sqrt(meanOf(shares.map((share) => share ** 2)) / repeats);
 }
@@ -132,7 +137,7 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 }
 
 /** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
-function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: Spread | null): Spread {
+function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number): Spread {
 	const prior = pooled === null ? { sd: timeMs * assumedShare, df: fewUnchanged } : { sd: pooled.sd * scale, df: pooled.df };
 	const squares = differences.reduce((sum, one) => sum + (one - ms) ** 2, 0);
 	const df = Math.max(0, differences.length - 1);

@@ -4,7 +4,7 @@ import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
-import { fusionAdvice } from "./causes.ts";
+import { fusionAdvice, quantiseAdvice } from "./causes.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 const wide = new Set(["fp32", "tf32"]);
@@ -27,12 +27,16 @@ export interface CriticalWarning {
 /** With a base, only what is new in the head. */
 export function criticalWarnings(engines: { base: EngineModel | null; head: EngineModel }, rows: readonly EngineRow[]): CriticalWarning[] {
 	const { base, head } = engines;
-	const broken = rows.filter(({ causes }) => causes.some(({ kind, try: advice }) => kind === "fusion" && advice !== undefined));
+	const broken = (wanted: string): string[] =>
+		rows.flatMap(({ causes, members }) => (causes.some(({ kind, try: advice }) => kind === wanted && advice !== undefined) ? members : []));
 	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
-		const before = new Set(base === null ? [] : find(base));
-		return find(head).filter((one) => !before.has(one));
+		const [before, after] = [new Set(base === null ? [] : find(base)), find(head)];
+		const own = after.filter((one) => !before.has(one));
+		// An export that renamed its nodes renamed all: then only their number says what is new.
+		return own.length === after.length ? own.slice(before.size) : own;
 	};
-	const [skipped, found, unfused] = [broken.flatMap((row) => row.members), fresh(islands), fresh(unfusedQuantisation)];
+	const [skipped, found, unfused] = [broken("fusion"), fresh(islands), fresh(unfusedQuantisation)];
+	const alone = base === null ? ownKernels(head) : broken("added");
 	const than = base === null ? "" : " in the head alone";
 	const all: CriticalWarning[] = [
 		{
@@ -49,6 +53,11 @@ export function criticalWarnings(engines: { base: EngineModel | null; head: Engi
 			class: "unfused-qdq",
 			count: unfused.length,
 			text: `Q/DQ did not fuse${than}, so that these run unquantised: ${named(unfused)}. Put Q and DQ on every input of the product, directly before it, with constant scales.`,
+		},
+		{
+			class: "unfused-qdq",
+			count: alone.length,
+			text: `${counted(alone.length, "Q/DQ node")}${than} did not fuse, and ${alone.length === 1 ? "is a kernel of its" : "are kernels of their"} own: ${named(alone)}. ${quantiseAdvice}`,
 		},
 	];
 	return all.filter(({ count }) => count > 0);
@@ -68,6 +77,14 @@ function islands(engine: EngineModel): string[] {
 	const halves = kernels.filter(({ precision }) => half.has(precision ?? "") || narrow.has(precision ?? ""));
 	if (halves.length * 2 < kernels.length || halves.length < 2) return [];
 	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(label);
+}
+
+/** Q and DQ between two kernels; an engine's own inputs and outputs need them. */
+function ownKernels({ layers }: EngineModel): string[] {
+	const { sources, readers } = neighboursOf(layers);
+	const isBetween = (at: number): boolean =>
+		[sources, readers].every((near) => near[at]?.some((other) => layers[other]?.kind === "compute"));
+	return layers.filter(({ kind, index }) => kind === "quantize" && isBetween(index)).map(label);
 }
 
 /** A DequantizeLinear of its own whose reader computes in floats. */

@@ -1,4 +1,6 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
+
+import { fewUnchanged } from "../engine/noise.ts";
 import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
@@ -25,7 +27,7 @@ export function repeatText({ members, of }: EngineRow): string {
 
 export function causeText({ causes, isSignificant }: EngineRow): string {
 	if (causes.length > 0) return causes.map(({ says }) => says).join("; ");
-	return isSignificant ? "same structure and kernels; the cause is unknown" : "";
+	return isSignificant ? "cause unknown: nothing that a rule knows differs" : "";
 }
 
 function workText(part: EnginePart | null, unknown: string): string {
@@ -64,13 +66,15 @@ export function rowSentence(row: EngineRow, unit: LayerUnit): string {
 }
 
 /** `Explains +30.1 ± 0.9 of +33.5 µs; the rest, +3.4 µs, is below 0.5 µs a group of nodes.` */
-export function accountSentence({ account, rows }: EngineDiff, unit: LayerUnit): string | null {
+export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
 	const of = account.from === "runs" ? "of the timed runs" : "of the layers' sum";
 	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
 	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
 	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
-	return `Explains ${explained} of ${measured}; the rest is ${unit.formatChange(account.restMs)} ${unit.name}, at most ${unit.format(account.largestRestMs)} ${unit.name} a group of nodes.`;
+	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
+	const once = account.profiles === 1 ? ` With one profile an arm, ± is ${noise}.` : "";
+	return `Explains ${explained} of ${measured}; the rest is ${unit.formatChange(account.restMs)} ${unit.name}, at most ${unit.format(account.largestRestMs)} ${unit.name} a group of nodes.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {

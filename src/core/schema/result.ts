@@ -739,6 +739,7 @@ export interface EngineCause {
 		| "weights"
 		| "shape"
 		| "inputs"
+		| "setting"
 		| "reformat"
 		| "tactic"
 		| "layout"

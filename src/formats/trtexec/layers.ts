@@ -116,8 +116,15 @@ function metadataNodes(text: string): string[] {
 	return [...new Set(nodes)];
 }
 
+/** A convolution that was fused with what follows it states its own settings with a prefix. */
+function flattened(fields: Fields): Fields {
+	if (asText(fields["ConvParameterType"]) === "") return fields;
+	const own = Object.entries(fields).flatMap(([key, value]) => (/^Conv[A-Z]/.test(key) ? [[key.slice(4), value] as const] : []));
+	return { ...fields, ...Object.fromEntries(own) };
+}
+
 function toLayer(value: unknown): EngineLayer {
-	const fields = typeof value === "string" ? { Name: value } : asFields(value);
+	const fields = flattened(typeof value === "string" ? { Name: value } : asFields(value));
 	const name = asText(fields["Name"]);
 	const inputs = asList(fields["Inputs"]).map(toTensor);
 	const outputs = asList(fields["Outputs"]).map(toTensor);

@@ -19,7 +19,7 @@ it("explanationSentences states the cause, how much of the change it explains, a
 		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
 		"+0.20 ± 0.16 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
-		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.13 µs a group of nodes.",
+		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.13 µs a group of nodes. With one profile an arm, ± is estimated from what did not change.",
 		"Unchanged: 7 of 10 groups of nodes; together −0.33 ± 0.54 µs.",
 		next,
 	]);

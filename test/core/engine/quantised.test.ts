@@ -1,0 +1,67 @@
+// Engines of two exports that number their nodes anew, with and without quantised residuals.
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { explainEngine } from "../../../src/core/engine/alone.ts";
+import { engineModel } from "../../../src/core/engine/model.ts";
+import { commonSequence } from "../../../src/core/engine/sequence.ts";
+import { accountSentence, unitOf } from "../../../src/core/report/engine-format.ts";
+import { pooledNet, residualNet } from "../../support/quantised-engines.ts";
+import { diffOf } from "../../support/recorded-engines.ts";
+
+const [quantised, halves] = [residualNet({ quantised: true, first: 2 }), residualNet({ quantised: false, first: 40 })];
+
+it("a residual that is no longer quantised is two rows: the Q kernels, and the convolutions that read and write halves", () => {
+	const diff = diffOf(quantised, halves);
+	expect(diff.rows.map(({ members, tier, causes }) => [members.length, tier, causes[0]?.kind, causes[0]?.says])).toEqual([
+		[6, "none", "added", "new: 1 Q/DQ kernel"],
+		[6, "names", "inputs", "reads int8 and fp16 instead of int8 and int8; writes fp16 instead of int8"],
+	]);
+	expect(diff.rows[1]?.causes[0]?.try).toContain("both inputs of an Add");
+	expect(diff.warnings).toHaveLength(1);
+	expect(diff.warnings[0]).toContain("6 Q/DQ nodes in the head alone did not fuse");
+	expect(diff.unchanged).toMatchObject({ groups: 6, of: 18 });
+	expect(diff.account!.attributedMs + diff.account!.restMs).toBeCloseTo(diff.account!.measuredMs, 9);
+	expect(diffOf(halves, quantised)).toMatchObject({ warnings: [], rows: [{ causes: [{ says: "gone: 1 Q/DQ kernel" }] }, {}] });
+});
+
+it("Q/DQ kernels between others are a warning about one engine as well, the one at its input is not", () => {
+	const { warnings } = explainEngine(engineModel({ ...halves, graph: null }), null);
+	expect(warnings.join()).toMatch(/^5 Q\/DQ nodes did not fuse, and are kernels of their own: `QuantizeLinear_45`, /);
+});
+
+it("a pooling that was fused with its convolution is one change, though the export numbered both anew", () => {
+	const { rows, warnings } = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
+	expect(rows).toHaveLength(1);
+	expect(rows[0]?.causes[0]?.says).toBe("no longer fused: 1 kernel → 2");
+	expect(warnings[0]).toContain("1 fusion skipped in the head alone: `conv1.weight");
+	expect(diffOf(pooledNet({ fused: false }), pooledNet({ fused: true })).rows[0]?.causes[0]?.says).toBe("fused: 2 kernels → 1 kernel");
+});
+
+it("one profile an arm: the account says so, and one inference is known no better than the GPU's timer", () => {
+	const estimated = diffOf(quantised, halves);
+	expect(accountSentence(estimated, unitOf(estimated))).toContain("With one profile an arm, ± is estimated from what did not change.");
+	expect(estimated.rows[0]?.halfWidthMs).toBeGreaterThan(1e-3);
+	const assumed = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
+	expect(accountSentence(assumed, unitOf(assumed))).toContain("± is assumed: 3 % of each time.");
+});
+
+it("commonSequence finds a longest rising list of equal texts", () => {
+	const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 8 });
+	const longest = (one: readonly string[], other: readonly string[]): number =>
+		one.length === 0 || other.length === 0
+			? 0
+			: one[0] === other[0]
+				? 1 + longest(one.slice(1), other.slice(1))
+				: Math.max(longest(one.slice(1), other), longest(one, other.slice(1)));
+	fc.assert(
+		fc.property(texts, texts, (one, other) => {
+			const pairs = commonSequence(one, other);
+			expect(pairs).toHaveLength(longest(one, other));
+			for (const [at, [left, right]] of pairs.entries()) {
+				expect(one[left]).toBe(other[right]);
+				const [before = -1, beside = -1] = pairs[at - 1] ?? [];
+				expect(left > before && right > beside).toBe(true);
+			}
+		}),
+	);
+});
