@@ -39,6 +39,9 @@ async function typesOf(name: string): Promise<string> {
 	return body
 		.replace(/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
 		.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "")
+		// How many items a list may have is for the validators.
+		.replace(/(\n\s*\*)?(\n\s*\* @(min|max)Items \d+)+/g, "")
+		.replace(/\/\*\*\n\s*\*\/\n\s*/g, "")
 		.replace(/\/\*\*\n\s*\* (.*)\n\s*\*\//g, "/** $1 */");
 }
 

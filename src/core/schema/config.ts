@@ -9,11 +9,7 @@ export type PrepareFile =
 	| string
 	| {
 			command: string;
-			/**
-			 * Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld.
-			 *
-			 * @maxItems 64
-			 */
+			/** Variables that the command gets although their names look like tokens, keys, secrets or passwords; others of this kind are withheld. */
 			env?: string[];
 	  };
 /** A size, or the range of an optimization profile. */
@@ -37,20 +33,10 @@ export type PluginFile =
 			/** Load it through TensorRT's plugin registry, as libraries with getCreators need. */
 			dynamic?: boolean;
 	  };
-/** @maxItems 32 */
 export type Plugins = PluginFile[];
-/**
- * TensorRT's optimization profiles where one range is not enough: each gives sizes over those of dims.
- *
- * @minItems 1
- * @maxItems 16
- */
+/** TensorRT's optimization profiles where one range is not enough: each gives sizes over those of dims. */
 export type Profiles = [DimsFile, ...DimsFile[]];
-/**
- * More flags for trtexec's builds, each one word.
- *
- * @maxItems 64
- */
+/** More flags for trtexec's builds, each one word. */
 export type Flags = string[];
 /** A share of the base: 2% or 0.02; off: no limit. */
 export type Percentage = number | string;
@@ -65,10 +51,6 @@ export type ProbesFile =
 	| {
 			/** nightly (default): in scheduled runs. on: in every run. */
 			when?: "nightly" | "on" | "off";
-			/**
-			 * @minItems 1
-			 * @maxItems 6
-			 */
 			only?: [
 				"determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding",
 				...("determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding")[]
@@ -86,7 +68,6 @@ export type RunsOnFile =
 	| [string, ...string[]]
 	| {
 			group: string;
-			/** @maxItems 20 */
 			labels?: string[];
 	  };
 /** The TensorRT version to check against, where it is not the installed one. */
@@ -110,12 +91,7 @@ export interface ConfigFile {
 	};
 	gates?: GatesFile;
 	measure?: MeasureFile;
-	/**
-	 * Which engines are measured on which kind of runner, where jobs share the work. Left out: one job measures all.
-	 *
-	 * @minItems 1
-	 * @maxItems 64
-	 */
+	/** Which engines are measured on which kind of runner, where jobs share the work. Left out: one job measures all. */
 	runners?: [RunnerFile, ...RunnerFile[]];
 	preflight?: PreflightFile;
 	baseline?: {
@@ -267,12 +243,7 @@ export interface NoticeFile {
 	[k: string]: number;
 }
 export interface MeasureFile {
-	/**
-	 * After how many pairs of runs to look at the result.
-	 *
-	 * @minItems 1
-	 * @maxItems 8
-	 */
+	/** After how many pairs of runs to look at the result. */
 	pairs?: [number, ...number[]];
 	"warm-up"?: Duration;
 	duration?: Duration;
@@ -295,12 +266,7 @@ export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */
 	name: string;
 	labels: RunsOnFile;
-	/**
-	 * Models (resnet50) or engines (resnet50/fp16) measured there; * matches anything. Left out: all.
-	 *
-	 * @minItems 1
-	 * @maxItems 200
-	 */
+	/** Models (resnet50) or engines (resnet50/fp16) measured there; * matches anything. Left out: all. */
 	engines?: [string, ...string[]];
 	device?: DeviceFile;
 	/** One job for all its engines (none), one for each model, or one for each engine. */
@@ -312,12 +278,7 @@ export interface PreflightFile {
 	strict?: boolean;
 }
 export interface CommandFile {
-	/**
-	 * Program and arguments, as a list; no shell reads them. It runs in the head's folder.
-	 *
-	 * @minItems 1
-	 * @maxItems 64
-	 */
+	/** Program and arguments, as a list; no shell reads them. It runs in the head's folder. */
 	command: [string, ...string[]];
 	timeout?: Duration;
 }

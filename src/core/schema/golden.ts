@@ -95,22 +95,13 @@ export interface GoldenManifest {
 	rounding?: RoundingRecord;
 	mutation?: MutationRecord;
 	sensitivity?: SensitivityRecord;
-	/**
-	 * What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them.
-	 *
-	 * @maxItems 100
-	 */
+	/** What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them. */
 	calibration?: CalibrationRecord[];
 	outputs: {
 		[k: string]: GoldenOutput;
 	};
-	/**
-	 * Outputs that together hold the boxes of a detector, compared box by box whatever their order.
-	 *
-	 * @minItems 1
-	 */
+	/** Outputs that together hold the boxes of a detector, compared box by box whatever their order. */
 	detections?: [Detections, ...Detections[]];
-	/** @minItems 1 */
 	cases: [GoldenCase, ...GoldenCase[]];
 	policy?: {
 		/** When the model is not the one the golden was made from. compare (default): judge the outputs all the same and say so; warn, fail: call the golden stale without judging. */
@@ -126,28 +117,13 @@ export interface Preprocess {
 	colour?: "rgb" | "bgr" | "grey";
 	/** Bilinear with half-pixel centers and no antialiasing, edges repeated. */
 	resize?: number | [number | null, number | null, ...(number | null)[]];
-	/**
-	 * Height and width, cut from the middle.
-	 *
-	 * @minItems 2
-	 * @maxItems 2
-	 */
+	/** Height and width, cut from the middle. */
 	crop?: [number, number, ...number[]];
 	/** What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out. */
 	scale?: number;
-	/**
-	 * After scale, by channel in the order of colour; 0 where it is left out.
-	 *
-	 * @minItems 1
-	 * @maxItems 3
-	 */
+	/** After scale, by channel in the order of colour; 0 where it is left out. */
 	mean?: [number, ...number[]];
-	/**
-	 * By channel; 1 where it is left out.
-	 *
-	 * @minItems 1
-	 * @maxItems 3
-	 */
+	/** By channel; 1 where it is left out. */
 	std?: [number, ...number[]];
 	/** How the axes of the tensor lie; n is 1. */
 	layout: "nchw" | "nhwc" | "chw" | "hwc";
@@ -191,11 +167,7 @@ export interface TextPreprocess {
 }
 /** How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs. */
 export interface NoiseFloor {
-	/**
-	 * What was run, e.g. "wasm, all, 2 threads".
-	 *
-	 * @minItems 1
-	 */
+	/** What was run, e.g. "wasm, all, 2 threads". */
 	runs: [string, ...string[]];
 	outputs: {
 		[k: string]: Spread;
@@ -204,11 +176,7 @@ export interface NoiseFloor {
 export interface Spread {
 	relativeL2: number;
 	maxAbs: number;
-	/**
-	 * Of an output whose parts lie on scales far apart: each part by itself.
-	 *
-	 * @minItems 1
-	 */
+	/** Of an output whose parts lie on scales far apart: each part by itself. */
 	parts?: [PartSpread, ...PartSpread[]];
 }
 export interface PartSpread {
@@ -224,12 +192,7 @@ export interface OutputSlice {
 	from?: number;
 	/** The index behind the last one; left out: up to the end. */
 	to?: number;
-	/**
-	 * In place of from and to: several such pairs, in ascending order and apart from each other.
-	 *
-	 * @minItems 1
-	 * @maxItems 256
-	 */
+	/** In place of from and to: several such pairs, in ascending order and apart from each other. */
 	ranges?: [[number, number], ...[number, number][]];
 }
 /** How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision. */
@@ -243,12 +206,7 @@ export interface RoundingAt {
 	cases: number;
 	/** Weights and results that were rounded, outside control flow. */
 	tensors: number;
-	/**
-	 * Tensors with values that the precision cannot hold; those stayed as they were.
-	 *
-	 * @minItems 1
-	 * @maxItems 100
-	 */
+	/** Tensors with values that the precision cannot hold; those stayed as they were. */
 	beyondRange?: [string, ...string[]];
 	/** The largest difference from the golden, by output. */
 	outputs: {
@@ -269,11 +227,7 @@ export interface MutationRecord {
 	belowNoise: number;
 	/** Relative L2 of the smallest change of the outputs that lies above the noise floor. */
 	smallest?: number;
-	/**
-	 * Tensors whose change lies below the noise floor.
-	 *
-	 * @maxItems 1000
-	 */
+	/** Tensors whose change lies below the noise floor. */
 	unseen?: string[];
 }
 /** What the recorder's trial found: which defects, of outputs and of weight tensors, the golden notices. */
@@ -287,11 +241,7 @@ export interface SensitivityRecord {
 	tensors: number;
 	/** How many of the planned defects were tried, in the order of the plan. */
 	tested: number;
-	/**
-	 * Weight tensors of which no defect that was tried moves an output beyond its rounding.
-	 *
-	 * @maxItems 1000
-	 */
+	/** Weight tensors of which no defect that was tried moves an output beyond its rounding. */
 	unseen?: string[];
 	precisions: {
 		[k: string]: {
@@ -303,7 +253,6 @@ export interface SensitivityRecord {
 					noticed: number;
 				};
 			};
-			/** @maxItems 1000 */
 			missed: SensitivityMiss[];
 		};
 	};
@@ -326,7 +275,6 @@ export interface CalibrationRecord {
 	device: string;
 	/** ISO 8601, UTC. */
 	at: string;
-	/** @maxItems 1000 */
 	limits: CalibratedLimit[];
 }
 export interface CalibratedLimit {
@@ -348,7 +296,6 @@ export interface GoldenOutput {
 	semantic?: "logits" | "probabilities" | "boxes" | "mask" | "image" | "embedding" | "ids" | "tensor";
 	/** The axis whose slices are judged one by one; null or absent: the whole tensor. */
 	batchAxis?: number | null;
-	/** @minItems 1 */
 	comparators?: [ComparatorSpec, ...ComparatorSpec[]];
 	/** reject (default): a golden with NaN or infinities is refused. must-match: they must stand at the same places. */
 	nonFinite?: "reject" | "must-match";
@@ -409,7 +356,6 @@ export interface Detections {
 	iou?: number;
 	/** hungarian (default): the pairing with the largest sum of overlaps. greedy: by score, each box takes the best that is free, as COCO's evaluation does. */
 	matching?: "hungarian" | "greedy";
-	/** @minItems 1 */
 	comparators?: [BoxComparatorSpec, ...BoxComparatorSpec[]];
 }
 export interface BoxComparatorSpec {
@@ -430,7 +376,6 @@ export interface GoldenCase {
 	};
 	/** The correct classes, labelled by people, by output: one class for each row, in order. For accuracy. */
 	labels?: {
-		/** @minItems 1 */
 		[k: string]: [number, ...number[]];
 	};
 }
@@ -449,7 +394,6 @@ export interface TensorFile {
 	preprocess?: Preprocess;
 	tensorSha256?: Sha256;
 	dtype: DType;
-	/** @maxItems 16 */
 	shape: number[];
 	stats?: TensorStatistics;
 }

@@ -23,7 +23,6 @@ export interface HistoryRecord {
 	};
 	machine: Words;
 	method: Words;
-	/** @maxItems 2000 */
 	rows: HistoryRow[];
 }
 export interface Words {
