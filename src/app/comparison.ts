@@ -1,11 +1,13 @@
-// What is timed and compared in a run, and why a workload has no base to compare with.
+// What is timed and compared in a run: pairs, fresh pairs of what stands out in the history, and engines under load for minutes.
 import { BugError } from "../core/errors.ts";
 import type { EngineSpec, Workload } from "../core/plan/plan.ts";
 import type { BackendFacts, RunFigure } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
-import type { CompareInput } from "../stages/compare.ts";
-import type { Measured, MeasureInput } from "../stages/measure.ts";
+import { type CompareInput, compare } from "../stages/compare.ts";
+import { type Measured, type MeasureInput, measure } from "../stages/measure.ts";
+import { soak } from "../stages/soak.ts";
 import { isIdentical, timedWorkloads } from "../stages/workloads.ts";
+import { concludeResult } from "./conclude.ts";
 import type { RunContext } from "./run-context.ts";
 
 /**
@@ -40,4 +42,27 @@ function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepare
 	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "Not comparable: the base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
 	return { verdict: "not-comparable", reason: `Not comparable: the base's config has this engine, but ${base.reason}.` };
+}
+
+/** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */
+export async function measureAgain(timing: MeasureInput, run: RunContext): Promise<void> {
+	const { input, facts, ports } = run;
+	const now = { nowMs: ports.clock.now(), childMs: ports.childMs() };
+	const due = (await input.suspects?.(concludeResult(facts, input, now))) ?? [];
+	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
+	if (workloads.length === 0) return;
+	const looks = timing.measure.looks.slice(-1);
+	const again = { ...timing, workloads, measure: { ...timing.measure, looks }, outFolder: `${input.outFolder}/fresh` };
+	for await (const measured of measure(again, ports)) {
+		const row = facts.rows.find(({ id }) => id === measured.workload.id);
+		if (row !== undefined) row.fresh = compare(measured, { ...comparisonOf(measured, timing, run), looks }).latency;
+	}
+}
+
+export async function soakEngines(timing: MeasureInput, { facts, ports }: RunContext): Promise<void> {
+	for await (const soaked of soak({ ...timing, rows: facts.rows }, ports)) {
+		if ("error" in soaked) facts.errors.push(soaked.error);
+		const row = facts.rows.find(({ id }) => id === soaked.id);
+		if (row !== undefined && "soak" in soaked) row.soak = soaked.soak;
+	}
 }

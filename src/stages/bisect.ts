@@ -2,8 +2,16 @@
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import { describeAgreement, describeFound, describeHealed, describeUnfinished, type Finding } from "../core/golden/bisect/describe.ts";
-import { type BisectGraph, bisectGraph } from "../core/golden/bisect/graph.ts";
-import { beginSearch, nextTensors, type Search, settle, strays, type TensorErrors } from "../core/golden/bisect/search.ts";
+import {
+	type BisectGraph,
+	beginSearch,
+	bisectGraph,
+	nextTensors,
+	type Search,
+	settle,
+	strays,
+	type TensorErrors,
+} from "../core/golden/bisect/search.ts";
 import { distanceBetween } from "../core/golden/probes/distance.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { Bisection, GoldenVerdict } from "../core/schema/result.ts";

@@ -1,5 +1,8 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
 import { folderName } from "../core/config/identity.ts";
+import { diffEngines } from "../core/engine/diff.ts";
+import { type EngineModel, engineModel } from "../core/engine/model.ts";
+import { criticalWarnings } from "../core/engine/warnings.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { EngineAssets } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
@@ -8,9 +11,8 @@ import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Progress } from "../ports/world.ts";
 import { isBlocked } from "./preflight.ts";
 import type { PreparedModel } from "./prepared.ts";
-import { warnOfLayers } from "./warn-of-layers.ts";
 
-export interface BuildInput {
+interface BuildInput {
 	models: readonly PreparedModel[];
 	findings: readonly Finding[];
 	strict: boolean;
@@ -24,7 +26,7 @@ export interface BuildInput {
 }
 
 /** The record of one build; with the engine where there is one. */
-export interface Built {
+interface Built {
 	record: BuildRecord;
 	engine?: BuiltEngine;
 }
@@ -141,4 +143,26 @@ function describeFault({ code, message, fix = "", excerpt = [], log }: ConfigErr
 function notBuilt(prepared: Pick<BuildJob, "spec" | "arm">, state: "missing" | "skipped" | "refused"): BuildRecord {
 	const { spec, arm } = prepared;
 	return { model: spec.model.name, engine: spec.engine.name, arm, precision: spec.engine.precision, state, durationMs: 0, warnings: [] };
+}
+
+/** Without a base they are counted; with one, only what is new in the head counts, and the gate warns of it. */
+export async function warnOfLayers(
+	{ base, head }: { base: BuiltEngine | undefined; head: BuiltEngine },
+	backend: Pick<Backend, "layersOf">,
+): Promise<BuildRecord["warnings"]> {
+	const modelOf = async (engine: BuiltEngine | undefined): Promise<EngineModel | null> => {
+		const info = engine === undefined ? null : ((await backend.layersOf?.(engine)) ?? null);
+		return info === null ? null : engineModel({ info, profiles: [], graph: engine?.model.onnx.graph ?? null });
+	};
+	const engines = { base: await modelOf(base), head: await modelOf(head) };
+	if (engines.head === null) return [];
+	const both = engines.base === null ? null : { base: engines.base, head: engines.head };
+	const rows = both === null ? [] : diffEngines(both, { gpu: null, enginesMs: null }).rows;
+	const isNew = both === null ? {} : { isNew: true };
+	return criticalWarnings({ base: engines.base, head: engines.head }, rows).map(({ class: kind, count, text }) => ({
+		class: kind,
+		count,
+		example: text,
+		...isNew,
+	}));
 }

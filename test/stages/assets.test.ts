@@ -6,7 +6,7 @@ import { fileStore } from "../../src/adapters/files/store.ts";
 import { ConfigError } from "../../src/core/errors.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
-import { missingAsset, readAssets } from "../../src/stages/assets.ts";
+import { missingAsset, readAssets } from "../../src/stages/prepare.ts";
 import { isIdentical } from "../../src/stages/workloads.ts";
 import { loaded, withModel } from "../core/config/load.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";

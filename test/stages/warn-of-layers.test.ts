@@ -6,7 +6,7 @@ import { judgeBuild } from "../../src/core/gates/builds.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
-import { warnOfLayers } from "../../src/stages/warn-of-layers.ts";
+import { warnOfLayers } from "../../src/stages/build.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
-import { countWords } from "../../src/core/report/brief.ts";
+import { countWords } from "../../src/core/report/sections/highlights.ts";
 import type { Result } from "../../src/core/schema/result.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { checkOut, git } from "./git-history.ts";

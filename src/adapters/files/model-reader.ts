@@ -7,7 +7,7 @@ import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
 import { fileSource, withInput } from "../process/input-file.ts";
 import { findExternalFiles } from "./external-files.ts";
-import { hashFile, hashOfLines, hashOpen } from "./file-hash.ts";
+import { hashFile, hashOfLines, hashOpen } from "./store.ts";
 
 export function fileModelReader(): ModelReader {
 	return { read: readModel };

@@ -1,15 +1,16 @@
 // The file system: whole files in, atomic writes out.
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { read } from "node:fs";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { ConfigError } from "../../core/errors.ts";
-import { inputKinds } from "../../core/input-kind.ts";
+import { type InputKind, inputKinds } from "../../core/input-kind.ts";
 import type { Files } from "../../ports/world.ts";
-import { inputError, readInput, readInputText } from "../process/input-file.ts";
+import { inputError, readInput, readInputText, withInput } from "../process/input-file.ts";
 import { type Lock, type LockOptions, tryLock } from "../process/lock-file.ts";
 import { describeOwner, type Owner } from "../process/owner.ts";
 import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
-import { hashFile } from "./file-hash.ts";
 
 export function fileStore(): Files {
 	return {
@@ -78,4 +79,31 @@ function busy(folder: string, owner: Owner | null): ConfigError {
 		message: `The output folder ${folder} is in use by ${who}.`,
 		fix: `Wait for it to end, or give this run another output folder. If nothing runs, delete ${join(folder, lockName)}.`,
 	});
+}
+
+// SHA-256 of files, in blocks of bounded memory.
+const blockBytes = 1024 * 1024;
+const readBlock = promisify(read);
+
+/** Lower-case hex. @throws ConfigError by the kind. */
+export function hashFile(path: string, kind: InputKind): Promise<string> {
+	return withInput(path, kind, ({ file }) => hashOpen(file));
+}
+
+/** Of an open file from its start; its position does not change. */
+export async function hashOpen(file: number): Promise<string> {
+	const hash = createHash("sha256");
+	const block = new Uint8Array(blockBytes);
+	for (let position = 0; ; ) {
+		const { bytesRead } = await readBlock(file, block, 0, blockBytes, position);
+		if (bytesRead === 0) return hash.digest("hex");
+		hash.update(block.subarray(0, bytesRead));
+		position += bytesRead;
+	}
+}
+
+/** The hash of lines sorted by their bytes, each with its line end. */
+export function hashOfLines(lines: readonly string[]): string {
+	const sorted = lines.map((line) => Buffer.from(`${line}\n`)).sort(Buffer.compare);
+	return createHash("sha256").update(Buffer.concat(sorted)).digest("hex");
 }

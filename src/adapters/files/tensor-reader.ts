@@ -10,8 +10,8 @@ import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointe
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { TensorReader } from "../../ports/world.ts";
 import { fileSource, readWhole, withInput } from "../process/input-file.ts";
-import { hashOpen } from "./file-hash.ts";
 import { readImage } from "./image-reader.ts";
+import { hashOpen } from "./store.ts";
 
 /** A Git LFS pointer is far smaller. */
 const headBytes = 512;

@@ -1,6 +1,7 @@
 // Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
-import { foreignProcessesOf } from "../../core/telemetry/foreign-processes.ts";
+
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
+import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";

@@ -1,17 +1,16 @@
 // Keeps a golden on disk while it is recorded: written as soon as it is usable, improved, finished, or taken back.
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { Files } from "../../ports/world.ts";
 import { readManifestText } from "./read-old.ts";
-import { manifestText, removeTensors, writeTensors } from "./write.ts";
 
 /** Beside golden.json while a golden is recorded again: the manifest of before, whose tensors stay until the new one is finished. */
 const previousName = "golden.previous.json";
 
-export interface Keeper {
+interface Keeper {
 	save(manifest: GoldenManifest): Promise<void>;
 	/** Removes what belonged to the golden of before. */
 	finish(manifest: GoldenManifest): Promise<void>;
@@ -19,7 +18,7 @@ export interface Keeper {
 	takeBack(): Promise<void>;
 }
 
-export interface KeptGolden {
+interface KeptGolden {
 	/** Absolute. */
 	folder: string;
 	/** The golden on disk; null: none. */
@@ -68,4 +67,43 @@ async function readPrevious(folder: string): Promise<GoldenManifest | null> {
 	const path = join(folder, previousName);
 	const text = await readManifestText(path);
 	return text === null ? null : parseManifest(text, path);
+}
+
+// Writes and removes the files of a golden: each is written in one step, and only what a manifest names is removed.
+function manifestText(manifest: GoldenManifest): string {
+	return `${JSON.stringify(manifest, null, "\t")}\n`;
+}
+
+/** Their folder of the revision is empty before. */
+async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files): Promise<void> {
+	const [first] = tensors;
+	if (first !== undefined) await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
+	const folders = new Set(tensors.map(({ path }) => dirname(join(folder, path))));
+	for (const path of folders) await files.makeFolder(path);
+	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
+}
+
+/** Removes what the manifest names and the kept one does not, and folders left empty; other files are the user's. */
+async function removeTensors(folder: string, manifest: GoldenManifest, kept: GoldenManifest | null): Promise<void> {
+	const wanted = new Set(kept === null ? [] : tensorPaths(kept));
+	const paths = tensorPaths(manifest).filter((path) => !wanted.has(path));
+	for (const path of paths) await rm(join(folder, path), { force: true });
+	for (const path of paths) await removeEmpty(folder, dirname(path));
+	if (kept === null) await rmdir(folder).catch(() => {});
+}
+
+/** Of all tensors, relative to the manifest. */
+export function tensorPaths({ cases }: GoldenManifest): string[] {
+	const paths = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path));
+	return [...new Set(paths)];
+}
+
+async function removeEmpty(folder: string, path: string): Promise<void> {
+	for (let at = path; at !== "." && at !== ""; at = dirname(at)) {
+		const removed = await rmdir(join(folder, at)).then(
+			() => true,
+			() => false,
+		);
+		if (!removed) return;
+	}
 }

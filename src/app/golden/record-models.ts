@@ -16,10 +16,10 @@ import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { GoldenChange } from "../../core/schema/result.ts";
 import { reviewGoldens } from "../../stages/review.ts";
 import type { Terminal } from "../terminal.ts";
+import { tensorPaths } from "./keep.ts";
 import { readManifestText } from "./read-old.ts";
 import { recordWith } from "./record.ts";
 import { parseRecordOptions } from "./record-options.ts";
-import { tensorPaths } from "./write.ts";
 
 /** A model whose golden is to be recorded. */
 export interface GoldenTarget {

@@ -1,5 +1,6 @@
 // Follows the progress of a run and shows it elsewhere, at most once in a while.
-import { type ProgressState, progressTitle } from "../../core/report/progress-title.ts";
+
+import { shorten } from "../../core/text/escape.ts";
 import type { Progress } from "../../ports/world.ts";
 
 export interface LiveStatus {
@@ -8,7 +9,7 @@ export interface LiveStatus {
 	stop(): Promise<void>;
 }
 
-export interface LiveOptions {
+interface LiveOptions {
 	/** @returns false where nothing more should be sent. */
 	send(title: string): Promise<boolean>;
 	everyMs: number;
@@ -51,4 +52,24 @@ export function liveStatus(inner: Progress, { send, everyMs, wait }: LiveOptions
 			await loop;
 		},
 	};
+}
+
+// The title of a check run in progress.
+
+interface ProgressState {
+	/** Name of the stage, e.g. `measure`. */
+	stage: string;
+	/** 1-based; 0 before the first. */
+	at: number;
+	items: number;
+	/** Of the whole run; undefined where it is not known. */
+	etaMs?: number;
+}
+
+/** `measure 2 of 3 · about 4 min left`. */
+function progressTitle({ stage, at, items, etaMs }: ProgressState): string {
+	const count = at === 0 || items === 0 ? "" : ` ${Math.min(at, items)} of ${items}`;
+	const minutes = Math.ceil((etaMs ?? 0) / 60_000);
+	const left = etaMs === undefined ? "" : ` · ${minutes <= 1 ? "less than a minute" : `about ${minutes} min`} left`;
+	return `${shorten(stage, 60)}${count}${left}`;
 }

@@ -9,11 +9,13 @@ import type { ReportLinks } from "../../core/report/markdown.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArtifactStore, CodeHost } from "../../ports/code-host.ts";
+import { publishAlarm } from "../../stages/publish/alarm.ts";
+import { publishCheckRun } from "../../stages/publish/check-run.ts";
+import { publishComment } from "../../stages/publish/comment.ts";
 import type { CommentMode, Published, PublishPlan } from "../../stages/publish/plan.ts";
-import { publish } from "../../stages/publish.ts";
 import { type Uploaded, uploadFolder } from "./upload.ts";
 
-export interface Publisher {
+interface Publisher {
 	codeHost: CodeHost | null;
 	artifacts: ArtifactStore;
 }
@@ -71,7 +73,7 @@ export interface PublishContext {
 	inputs: PublishInputs;
 }
 
-export interface Planned {
+interface Planned {
 	plan: PublishPlan;
 	/** What is not published on purpose. */
 	skipped: Published[];
@@ -132,4 +134,13 @@ function shaOf(event: RunEvent, run: WorkflowRun): string {
 		default:
 			return event.sha || run.sha;
 	}
+}
+
+// Carries a result to where people look: check run, comment, alarm. Best effort: nothing here throws or judges.
+export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
+	return [
+		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
+		...(plan.checkRun ? await publishCheckRun(result, plan, codeHost) : []),
+		...(plan.alarm === null ? [] : [await publishAlarm(result, { ...plan, alarm: plan.alarm }, codeHost)]),
+	];
 }

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { usualPace } from "../../adapters/github/request.ts";
 import type { HostedCheckRun } from "../../ports/code-host.ts";
 import type { Progress } from "../../ports/world.ts";
-import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../stages/publish/under-way.ts";
+import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../stages/publish/check-run.ts";
 import { type LiveStatus, liveStatus, unwatched } from "./live-status.ts";
 import { codeHostOf, type PublishContext, planPublish } from "./publish-run.ts";
 

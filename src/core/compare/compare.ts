@@ -1,13 +1,15 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
+import { median } from "../stats/quantile.ts";
+import { tCritical } from "../stats/student-t.ts";
 import { figureMs, isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
-import { hopeless } from "./busy.ts";
-import { compareExact, observedMemory } from "./exact.ts";
-import { defaultAlpha, defaultLooks, errorShare } from "./looks.ts";
+import { formatLimit, formatPercent } from "../text/units.ts";
+import { perMedianDeviation } from "./disturbed.ts";
+import { defaultAlpha, defaultLooks, errorShare, nominalP } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
-import { type JudgeOptions, judgePairs } from "./verdict.ts";
+import { type JudgeOptions, judgePairs, openRange } from "./verdict.ts";
 
-export interface CompareOptions extends Omit<JudgeOptions, "share"> {
+interface CompareOptions extends Omit<JudgeOptions, "share"> {
 	/** Number of workloads of the job that share its error; 1 by default. */
 	family?: number;
 	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
@@ -85,5 +87,91 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 		noise: { runCv: runCv(figures("base"), figures("head")), detectable: detectableBy(latency) },
 		base: summarizeArm(kept.base),
 		head: summarizeArm(kept.head),
+	};
+}
+
+/** The scatter that few pairs show may be too large by as much: below it lies the truth in 1 of 20 cases, with 4 degrees of freedom. */
+const luckiest = 0.65;
+/** By how many standard errors the estimate may still move. */
+const mostMove = 2;
+
+/**
+ * Why measuring may stop before its last look, as one sentence, or null: even at the smallest scatter that agrees with the pairs so far, the
+ * last look's interval would be wider than the limit on both sides, and would still hold zero. It can only lead to `inconclusive`.
+ *
+ * @param alpha the error that this comparison may spend over all its looks.
+ */
+function hopeless(
+	latency: Comparison,
+	{ pairs, looks, alpha }: { pairs: readonly Pair[]; looks: readonly number[]; alpha: number },
+): string | null {
+	const last = Math.max(...looks);
+	const [p, lastP] = [nominalP(looks, latency.pairs, alpha), nominalP(looks, last, alpha)];
+	if (latency.verdict !== "inconclusive" || latency.interval === null || latency.estimate === null) return null;
+	if (p === null || lastP === null || latency.pairs >= last) return null;
+	const change = { estimate: Math.log1p(latency.estimate), low: Math.log1p(latency.interval[0]), high: Math.log1p(latency.interval[1]) };
+	const counted = latency.pairs - (latency.setAside ?? 0);
+	const error = (change.high - change.low) / 2 / tCritical(p, counted - 1);
+	const logs = pairs.map(({ base, head }) => Math.log(head / base));
+	const middle = median(logs);
+	// A few pairs that were slow in one arm do not count here: among more pairs they are set aside.
+	const sd = perMedianDeviation * median(logs.map((log) => Math.abs(log - middle)));
+	const halfAtLast = (tCritical(lastP, last - 1) * luckiest * sd) / Math.sqrt(last);
+	const limit = Math.log1p(latency.minimalEffect);
+	if (halfAtLast <= limit || Math.abs(change.estimate) + mostMove * error >= halfAtLast) return null;
+	const scatter = formatPercent(Math.expm1(sd));
+	return `This machine is too busy: its pairs scatter by ${scatter}, so ${last} of them would not decide on a limit of ${formatLimit(latency.minimalEffect)} either, and timing stopped after ${latency.pairs}; ${openRange(change, limit)}`;
+}
+
+// Compares facts that have no noise, or whose noise has a known bound: engine size, memory.
+
+interface ExactOptions {
+	/** What is compared, for sentences: `engine size`. */
+	what: string;
+	/** A difference up to the larger of the two tolerances is none; both 0 by default. */
+	toleranceBytes?: number;
+	/** Share of the base. */
+	toleranceFraction?: number;
+}
+
+/** Observed peak memory comes in steps of a MiB and moves with the driver's lazy loading. */
+export const observedMemory: ExactOptions = { what: "GPU memory", toleranceBytes: 2 * 2 ** 20, toleranceFraction: 0.005 };
+
+function isSize(value: number | null): value is number {
+	return value !== null && Number.isFinite(value) && value >= 0;
+}
+
+function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
+	if (Math.abs(change) <= tolerance) return "unchanged";
+	return change > 0 ? "regressed" : "improved";
+}
+
+/** Why two sizes cannot be compared; null when they can. A value that vanished is worse than one that never was. */
+function obstacle(base: number | null, head: number | null, what: string): { verdict: Comparison["verdict"]; reason: string } | null {
+	if (base === null && head === null) return { verdict: "missing", reason: `Neither arm reports its ${what}.` };
+	if (base === null) return { verdict: "missing", reason: `The base reports no ${what}: there is nothing to compare with.` };
+	if (head === null) return { verdict: "not-comparable", reason: `The base reports its ${what}, the head does not.` };
+	if (!isSize(base)) return { verdict: "not-comparable", reason: `The base's ${what} is ${base}, not a size.` };
+	if (!isSize(head)) return { verdict: "not-comparable", reason: `The head's ${what} is ${head}, not a size.` };
+	if (base === 0 && head > 0) return { verdict: "not-comparable", reason: `The base's ${what} is 0: no ratio exists.` };
+	return null;
+}
+
+/** Larger is worse. `minimalEffect` of the result is the tolerance as a share of the base, `level` 1, `pairs` 0: nothing was sampled. */
+export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
+	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
+	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: toleranceFraction, level: 1 };
+	const fault = obstacle(base, head, what);
+	if (fault !== null || base === null || head === null) return { ...blank, verdict: "missing", ...fault };
+	const tolerance = Math.max(toleranceBytes, toleranceFraction * base);
+	const estimate = base === 0 ? 0 : (head - base) / base;
+	return {
+		verdict: verdictOf(head - base, tolerance),
+		estimate,
+		interval: [estimate, estimate],
+		pairs: 0,
+		excluded: Math.abs(estimate),
+		minimalEffect: base === 0 ? toleranceFraction : tolerance / base,
+		level: 1,
 	};
 }

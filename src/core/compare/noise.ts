@@ -1,4 +1,7 @@
 // How much the runs of one arm differ among themselves.
+import { groupBy } from "../group.ts";
+import type { Arm, BuildSpread } from "../schema/result.ts";
+import { sampleMean } from "../stats/mean.ts";
 
 /** A base run and a head run next to each other in time: medians or P99s in ms. */
 export interface Pair {
@@ -24,4 +27,42 @@ export function runCv(base: readonly number[], head: readonly number[]): number 
 	const free = arms.reduce((sum, arm) => sum + arm.free, 0);
 	const cv = Math.sqrt(arms.reduce((sum, arm) => sum + arm.squares, 0) / free);
 	return free > 0 && Number.isFinite(cv) ? cv : null;
+}
+
+// The luck of builds: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
+
+export interface BuildError {
+	/** Standard error of the change, from how the builds of both arms differ. */
+	error: number;
+	df: number;
+	spread: BuildSpread;
+}
+
+/** Logarithms of an arm's runs, by build. */
+function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
+	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) => own.map((pair) => Math.log(pair[arm])));
+}
+
+/**
+ * Runs within builds within an arm, as random effects: ln t = arm + build + run, with the variances σ_B² and σ_R² the same in both arms.
+ * Analysis of unweighted means (Searle, Casella and McCulloch, Variance Components, 1992, ch. 4; Kalibera and Jones, ISMM 2013, make the
+ * build the highest level of the same model): with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both
+ * arms has the expectation σ_B² + σ_R² · mean(1 / runs). The change is a mean over pairs, in which a build counts by its share w_i of its
+ * arm's runs, so its variance is V · Σ w_i². σ_B² is V less what the runs within builds explain, at least 0.
+ *
+ * Null where no arm has two builds.
+ */
+export function buildError(pairs: readonly Pair[]): BuildError | null {
+	const arms = (["base", "head"] as const).map((arm) => byBuild(pairs, arm));
+	const means = arms.map((builds) => sampleMean(builds.map((logs) => sampleMean(logs)?.mean ?? 0)));
+	const df = means.reduce((sum, mean) => sum + (mean?.df ?? 0), 0);
+	if (df < 1) return null;
+	const between = means.reduce((sum, mean) => sum + (mean?.sd ?? 0) ** 2 * (mean?.df ?? 0), 0) / df;
+	const runs = arms.flat().flatMap((logs) => sampleMean(logs) ?? []);
+	const free = runs.reduce((sum, run) => sum + run.df, 0);
+	const within = free === 0 ? 0 : runs.reduce((sum, run) => sum + run.sd ** 2 * run.df, 0) / free;
+	const ofRuns = (within * runs.reduce((sum, run) => sum + 1 / (run.df + 1), 0)) / runs.length;
+	const shares = arms.flat().reduce((sum, logs) => sum + (logs.length / pairs.length) ** 2, 0);
+	const count = Math.min(...arms.map((builds) => builds.length));
+	return { error: Math.sqrt(between * shares), df, spread: { count, sd: Math.sqrt(Math.max(0, between - ofRuns)) } };
 }

@@ -4,10 +4,9 @@ import type { Arm, Comparison, Interval } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
-import { type BuildError, buildError } from "./builds.ts";
 import { doubtOfSetAside, undisturbed } from "./disturbed.ts";
 import { defaultAlpha, defaultLooks, nextLook, nominalP } from "./looks.ts";
-import { type Pair, runCv } from "./noise.ts";
+import { type BuildError, buildError, type Pair, runCv } from "./noise.ts";
 
 export interface JudgeOptions {
 	/** The smallest relevant change, as a fraction: 0.02 is 2 %. The same for slower and faster: symmetric in logarithms. */

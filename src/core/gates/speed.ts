@@ -3,7 +3,7 @@ import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { locate } from "../config/source.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
-import { soakText } from "../soak/describe.ts";
+import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(

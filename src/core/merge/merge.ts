@@ -4,8 +4,7 @@ import { worstOutcome } from "../precedence.ts";
 import type { ErrorRecord, Outcome, Part, Result, WorkloadResult } from "../schema/result.ts";
 import { formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
-import { judgeParts } from "./judge-parts.ts";
-import type { JudgedPart, MergeOptions, PartInput } from "./parts.ts";
+import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
 
 /** The order of `parts` does not matter. */
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {

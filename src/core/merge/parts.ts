@@ -1,5 +1,8 @@
-// What comes into a merge, and what becomes of each part. Types only.
-import type { Result } from "../schema/result.ts";
+// Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
+
+import { groupBy } from "../group.ts";
+import type { ArmSource, Result } from "../schema/result.ts";
+import { cleanName } from "../text/escape.ts";
 
 /** What came of one part. */
 export type PartContent =
@@ -29,4 +32,107 @@ export interface JudgedPart {
 	name: string;
 	artifact?: string;
 	content: PartContent | { state: "missing"; reason: string };
+}
+
+/** Every part that was expected or came, by name: the same whatever the order they came in. */
+export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
+	const came = onePerName(parts).map((part) => checkPlanned(part, options.expected));
+	const names = new Set(came.map(({ name }) => name));
+	const missing = (options.expected ?? [])
+		.filter(({ name }) => !names.has(name))
+		.map(({ name, artifact }): JudgedPart => {
+			const reason = "The plan names this part, and no result of it came: its job did not run, was cancelled, or could not upload.";
+			return { name, ...(artifact === undefined ? {} : { artifact }), content: { state: "missing", reason } };
+		});
+	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
+	return [...refuseDoubles(judged), ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+function refuse(part: JudgedPart, reason: string): JudgedPart {
+	return { ...part, content: { state: "refused", reason, kind: "configuration" } };
+}
+
+function onePerName(parts: readonly PartInput[]): JudgedPart[] {
+	return [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
+		if (first === undefined) return [];
+		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results came under this name, and only one may be.`)];
+	});
+}
+
+function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): JudgedPart {
+	if (expected === undefined || expected.some(({ name }) => name === part.name)) return checkOwn(part);
+	return refuse(part, "The plan names no such part.");
+}
+
+function checkOwn(part: JudgedPart): JudgedPart {
+	if (part.content.state !== "read" || part.content.result.parts === undefined) return part;
+	return refuse(part, "It is a merged result itself; merge what it was made from.");
+}
+
+/** Where the commit is known from elsewhere, a result that names none could be of anything. */
+function refuseForeignCommits(parts: readonly JudgedPart[], allowed: MergeOptions["headCommits"]): JudgedPart[] {
+	if (allowed === undefined) return [...parts];
+	return parts.map((part) => {
+		if (part.content.state !== "read") return part;
+		const { commit } = part.content.result.arms.head;
+		if (commit !== undefined && allowed.includes(commit)) return part;
+		const says =
+			commit === undefined
+				? "names no commit that it measured (earlier steps changed tracked files?)"
+				: `says that it measured commit ${short(commit)}`;
+		return refuse(part, `It ${says}; expected ${allowed.map(short).join(" or ")}.`);
+	});
+}
+
+/** With several commits it is unknown which is meant, so all parts are refused. */
+function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
+	const heads = commitsOf(parts, (result) => result.arms.head);
+	const bases = commitsOf(parts, (result) => result.arms.base);
+	return parts.map((part) => {
+		if (part.content.state !== "read") return part;
+		if (heads.size > 1) return refuse(part, differ("heads", heads));
+		return bases.size > 1 ? refuse(part, differ("bases", bases)) : part;
+	});
+}
+
+function commitsOf(parts: readonly JudgedPart[], arm: (result: Result) => ArmSource | null): Set<string> {
+	return new Set(parts.flatMap(({ content }) => (content.state === "read" ? (arm(content.result)?.commit ?? []) : [])));
+}
+
+function differ(what: string, commits: ReadonlySet<string>): string {
+	return `The parts are of different commits, so it is unknown which is right: their ${what} are ${[...commits].sort().slice(0, 5).map(short).join(", ")}.`;
+}
+
+function short(commit: string): string {
+	return cleanName(commit, 100).slice(0, 7);
+}
+
+/** Refuses parts that measured the same engine of the same config on the same kind of device: it is unknown which is right. */
+function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
+	const owners = new Map<string, Set<string>>();
+	for (const part of parts) {
+		for (const key of measuredIn(part)) owners.set(key, (owners.get(key) ?? new Set()).add(part.name));
+	}
+	return parts.map((part) => {
+		const double = measuredIn(part).find((key) => (owners.get(key)?.size ?? 0) > 1);
+		if (double === undefined) return part;
+		const others = [...(owners.get(double) ?? [])].filter((name) => name !== part.name).sort();
+		const [, , model, engine] = JSON.parse(double) as string[];
+		const subject = `${cleanName(model ?? "", 60)} · ${cleanName(engine ?? "", 60)}`;
+		return refuse(
+			part,
+			`It measured ${subject} on the same device as ${others
+				.slice(0, 3)
+				.map((name) => cleanName(name, 60))
+				.join(", ")} did.`,
+		);
+	});
+}
+
+function measuredIn({ content }: JudgedPart): string[] {
+	if (content.state !== "read") return [];
+	const { environment, backend, config, workloads, builds, golden } = content.result;
+	const machine = JSON.stringify([backend.device, Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1))]);
+	const engines = [...workloads, ...builds, ...golden].map(({ model, engine }) => JSON.stringify([machine, config.path, model, engine]));
+	return [...new Set(engines)];
 }

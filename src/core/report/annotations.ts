@@ -3,7 +3,7 @@ import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } f
 import { cleanText } from "../text/escape.ts";
 import { gateLabel, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { backendOf } from "./part-backend.ts";
+import { backendOf } from "./facts.ts";
 
 type AnnotationLevel = "error" | "warning" | "notice";
 

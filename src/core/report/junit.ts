@@ -3,7 +3,7 @@ import type { GateResult, GateStatus, Result } from "../schema/result.ts";
 import { cleanName, escapeXml } from "../text/escape.ts";
 import { gateLabel, gateTitle, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
-import { backendOf } from "./part-backend.ts";
+import { backendOf } from "./facts.ts";
 
 function attribute(name: string, value: string): string {
 	return `${name}="${escapeXml(value)}"`;

@@ -1,12 +1,11 @@
 // One row a workload: what every report's main table shows, from verdicts and gates.
-
 import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
 import { shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs } from "../text/units.ts";
 import { changeText, dash } from "./comparison-format.ts";
+import { backendOfRow } from "./facts.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
-import { backendOfRow } from "./part-backend.ts";
 
 interface GoldenTally {
 	match: number;

@@ -1,9 +1,45 @@
 // What a long load shows that short runs do not: drift, steps, throttling, and how the tail grows.
 import { perMedianDeviation } from "../compare/disturbed.ts";
 import type { GpuWindow, SoakProcess, SoakResult, SoakSlice } from "../schema/result.ts";
-import { median } from "../stats/quantile.ts";
+import { middleMean } from "../stats/mean.ts";
+import { median, quantile } from "../stats/quantile.ts";
 import { spoilingReason } from "../telemetry/reasons.ts";
-import type { SoakPoint } from "./points.ts";
+import { formatDuration, formatMs, formatPercent } from "../text/units.ts";
+
+// The times of one long process as points: a level and a tail for each stretch of time.
+
+export interface SoakPoint {
+	/** Since the load began. */
+	atS: number;
+	/** Mean of the middle half of the iterations: trtexec's times are 32-bit, so a minute after its start they lie on a grid of 4 µs, as would their median. */
+	ms: number;
+	p99Ms: number;
+}
+
+/** When a process ran within the soak, and how long its points are. */
+interface SoakSpan {
+	fromS: number;
+	timedMs: number;
+	everyS: number;
+}
+
+/** Each iteration lies where its share of the summed time is: iterations follow each other without a gap. A last stretch shorter than half is left out. */
+export function soakPoints(samplesMs: Float64Array, { fromS, timedMs, everyS }: SoakSpan): SoakPoint[] {
+	const totalMs = samplesMs.reduce((sum, ms) => sum + ms, 0);
+	const perMs = timedMs / 1000 / totalMs / everyS;
+	const bins: number[][] = [];
+	let passedMs = 0;
+	for (const ms of samplesMs) {
+		const bin = Math.floor(passedMs * perMs);
+		bins[bin] ??= [];
+		bins[bin].push(ms);
+		passedMs += ms;
+	}
+	const last = timedMs / 1000 / everyS - (bins.length - 1);
+	return (last < 0.5 ? bins.slice(0, -1) : bins).flatMap((own, bin) =>
+		own === undefined ? [] : [{ atS: fromS + bin * everyS, ms: middleMean(own), p99Ms: quantile(Float64Array.from(own).sort(), 0.99) }],
+	);
+}
 
 /** The stretch in which the gate's own runs would be: warm, and not yet hot. */
 const fresh = { fromS: 1, toS: 11 } as const;
@@ -22,7 +58,7 @@ export function isSteady(processes: readonly SoakProcess[]): boolean {
 	return range(levels) <= steadyShare && (degrees.length < last.length || range(degrees) <= steadyDegrees);
 }
 
-export type SoakFigures = Omit<SoakResult, "state" | "limits">;
+type SoakFigures = Omit<SoakResult, "state" | "limits">;
 
 /** Null where there is too little to compare: no point after the first seconds. */
 export function analyseSoak(
@@ -103,4 +139,26 @@ function* splitsIn(sums: readonly number[], { from, to, sd }: { from: number; to
 	yield best.split;
 	yield* splitsIn(sums, { from, to: best.split, sd });
 	yield* splitsIn(sums, { from: best.split, to, sd });
+}
+
+// A soak in one sentence each: what changed, and what the GPU did.
+const ends: Readonly<Record<SoakResult["state"], string>> = {
+	steady: "steady",
+	"time-up": "not steady when the time was up",
+	interrupted: "interrupted",
+};
+
+/** `After 6 min of load 1.0 % slower than fresh (0.800 → 0.808 ms), steady; +0.7 % at 13 s; P99 0.81 → 0.83 ms; throttled for 0 % of the time.` */
+export function soakText(soak: SoakResult): string {
+	const { seconds, drift, freshMs, steadyMs, state, steps, processes, throttledShare } = soak;
+	const [first, last] = [processes[0], processes.at(-1)];
+	return [
+		`After ${formatDuration(seconds * 1000)} of load ${formatPercent(Math.abs(drift))} ${drift < 0 ? "faster" : "slower"} than fresh (${formatMs(freshMs)} → ${formatMs(steadyMs)}), ${ends[state]}`,
+		...steps.slice(0, 3).map(({ atS, change }) => `${formatPercent(change, { sign: true })} at ${formatDuration(atS * 1000)}`),
+		...(steps.length > 3 ? [`${steps.length - 3} more steps`] : []),
+		...(first === undefined || last === undefined ? [] : [`P99 ${formatMs(first.p99Ms)} → ${formatMs(last.p99Ms)}`]),
+		...(throttledShare === undefined ? [] : [`throttled for ${formatPercent(throttledShare)} of the time`]),
+	]
+		.join("; ")
+		.concat(".");
 }

@@ -3,6 +3,7 @@ import type { GpuWindow } from "../schema/result.ts";
 import { median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
 import { spoilingReason } from "./reasons.ts";
+import type { GpuProcess, ProcessSample } from "./sample.ts";
 
 /** A process on the GPU that is not ours and came after we began, or was busy before. */
 export interface ForeignProcess {
@@ -19,9 +20,9 @@ export interface RunConditions {
 	foreignProcesses: readonly ForeignProcess[];
 }
 
-export type Validity = { state: "valid" } | { state: "invalid"; reason: string };
+type Validity = { state: "valid" } | { state: "invalid"; reason: string };
 
-export const validityLimits = {
+const validityLimits = {
 	/**
 	 * Mean SM clock off the median of all runs. Without throttling, clocks of one workload agree within 0.1 %
 	 * (H200, 196 processes); 3 % of clock is 3 % of latency, more than the smallest effect that is gated.
@@ -80,4 +81,25 @@ function clockOff(run: RunConditions, all: readonly RunConditions[]): string | n
 
 function isIncident(isApart: (run: RunConditions) => boolean, all: readonly RunConditions[]): boolean {
 	return all.filter(isApart).length <= all.length * validityLimits.incidentShare;
+}
+
+/** Each process once, over all readings. */
+export function foreignProcessesOf(readings: readonly ProcessSample[]): ForeignProcess[] {
+	const found = new Map<string, ForeignProcess>();
+	for (const { processes } of readings) {
+		for (const { pid, name, memoryBytes } of untrusted(processes))
+			found.set(`${pid} ${name}`, { pid, name: name || "a process", memoryBytes });
+	}
+	return [...found.values()];
+}
+
+/**
+ * One run is at work at a time. In a container the driver numbers processes as the host does, and ours cannot be identified by
+ * number: then one of the unknown is ours, and all but one are foreign processes. The driver lists the oldest first.
+ */
+function untrusted(processes: readonly GpuProcess[]): readonly GpuProcess[] {
+	const foreign = processes.filter(({ owner }) => owner === "foreign");
+	const unknown = processes.filter(({ owner }) => owner === "unknown");
+	const oursIsSeen = processes.some(({ owner }) => owner === "ours");
+	return [...foreign, ...(oursIsSeen ? unknown : unknown.slice(0, -1))];
 }

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openCheckout } from "../../../src/app/golden/checkout.ts";
-import { changedFiles } from "../../../src/app/golden/proposal.ts";
+import { changedFiles } from "../../../src/app/golden/propose-goldens.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";

@@ -2,9 +2,8 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { type Random, seededRandom } from "../../../bench/run-model.ts";
-import { buildError } from "../../../src/core/compare/builds.ts";
 import { undisturbed } from "../../../src/core/compare/disturbed.ts";
-import type { Pair } from "../../../src/core/compare/noise.ts";
+import { buildError, type Pair } from "../../../src/core/compare/noise.ts";
 import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 

@@ -1,6 +1,6 @@
 // Facts without noise are compared as facts.
 import { expect, test } from "vitest";
-import { compareExact, observedMemory } from "../../../src/core/compare/exact.ts";
+import { compareExact, observedMemory } from "../../../src/core/compare/compare.ts";
 
 const size = { what: "engine size" };
 const mib = 2 ** 20;

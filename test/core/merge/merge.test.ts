@@ -1,6 +1,7 @@
 // Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { resultWithoutRun } from "../../../src/app/publish/publish-no-result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
@@ -9,7 +10,6 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
-import { resultWithoutRun } from "../../../src/core/without-run.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 

@@ -1,9 +1,9 @@
 // A highlight of a comment: never more words than allowed, and what matters most is kept.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { brief, countWords } from "../../../src/core/report/brief.ts";
 import { type Highlight, plainPhrase } from "../../../src/core/report/highlight.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
+import { brief, countWords } from "../../../src/core/report/sections/highlights.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
 function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {

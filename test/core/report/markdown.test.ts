@@ -1,9 +1,9 @@
 // The comment: its words are reviewed as files, its size and its safety are tested.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countWords } from "../../../src/core/report/brief.ts";
 import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { countWords } from "../../../src/core/report/sections/highlights.ts";
 import { buildCheck, buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 import { shownFindings, shownLines } from "../../support/shown-lines.ts";

@@ -3,9 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { seededRandom } from "../../../bench/run-model.ts";
 import type { GpuWindow, SoakProcess } from "../../../src/core/schema/result.ts";
-import { analyseSoak, isSteady, soakSlice } from "../../../src/core/soak/analyse.ts";
-import { soakText } from "../../../src/core/soak/describe.ts";
-import { type SoakPoint, soakPoints } from "../../../src/core/soak/points.ts";
+import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice, soakText } from "../../../src/core/soak/analyse.ts";
 
 const none = { processes: [], slices: [] };
 

@@ -2,11 +2,11 @@
 import { expect, it, onTestFinished } from "vitest";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import type { Pace } from "../../../src/adapters/github/request.ts";
+import { publish } from "../../../src/app/publish/publish-run.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
+import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
-import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/under-way.ts";
-import { publish } from "../../../src/stages/publish.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { type Fault, type LocalGitHub, startLocalGitHub } from "../../support/local-github/start.ts";
 

@@ -4,8 +4,7 @@ import type { Bisection, Numeric } from "../../schema/result.ts";
 import { quoted } from "../../text/escape.ts";
 import { counted, listNames } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
-import type { BisectGraph } from "./graph.ts";
-import { errorBefore, type Search, suspectNodes } from "./search.ts";
+import { type BisectGraph, errorBefore, type Search, suspectNodes } from "./search.ts";
 
 export interface Found {
 	search: Search;

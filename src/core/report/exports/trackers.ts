@@ -1,10 +1,9 @@
 // The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
-
 import { ofSlice } from "../../golden/tensor/slice.ts";
 import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
 import { shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
-import { backendOf } from "../part-backend.ts";
+import { backendOf } from "../facts.ts";
 
 interface BencherMetric {
 	value: number;

@@ -5,7 +5,7 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
-import { backendOf } from "../part-backend.ts";
+import { backendOf } from "../facts.ts";
 import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { at, type Column, folded, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
 import { linearScale, roundTicks, type Scale } from "./scale.ts";

@@ -4,8 +4,8 @@ import type { GateResult, Result, WorkloadResult } from "../../schema/result.ts"
 import { gateLabel, statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
+import { backendOfRow } from "../facts.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
-import { backendOfRow } from "../part-backend.ts";
 import { defineSection } from "../section.ts";
 
 const maxRows = 1000;

@@ -4,9 +4,9 @@ import { cleanName } from "../../text/escape.ts";
 import { outcomeLabels, statusTones, type Tone } from "../../text/labels.ts";
 import { formatCount, formatDuration } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
+import { partsText, partsToReport } from "../facts.ts";
 import { type Column, html, pill, section, sortableTable } from "../html/markup.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { partsText, partsToReport } from "../part-backend.ts";
 import { defineSection } from "../section.ts";
 
 interface PartTexts {

@@ -5,9 +5,9 @@ import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-format.ts";
+import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { backendOfRow } from "../part-backend.ts";
 import type { SectionHighlights } from "../section.ts";
 
 function levels(workload: WorkloadResult): string {

@@ -4,6 +4,7 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatCount, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
+import { backendOfRow } from "../facts.ts";
 import { drawDistribution } from "../html/distribution.ts";
 import { drawGpu } from "../html/gpu-plots.ts";
 import { kernelsPart } from "../html/kernels.ts";
@@ -11,7 +12,6 @@ import { layersPart } from "../html/layers.ts";
 import { folded, html, type Markup, type Piece } from "../html/markup.ts";
 import { figuresTable, runsTable } from "../html/runs-table.ts";
 import { drawStrip } from "../html/strip.ts";
-import { backendOfRow } from "../part-backend.ts";
 import type { WorkloadRow } from "../rows.ts";
 import { defineSection, type ReportContext } from "../section.ts";
 

@@ -1,9 +1,10 @@
 // The search on graphs whose first wrong node is known: everything after it strays, as far as a path leads there.
 import { describe, expect, it } from "vitest";
 import { describeFound } from "../../../../src/core/golden/bisect/describe.ts";
-import { type BisectGraph, bisectGraph } from "../../../../src/core/golden/bisect/graph.ts";
 import {
+	type BisectGraph,
 	beginSearch,
+	bisectGraph,
 	nextTensors,
 	type Search,
 	settle,
