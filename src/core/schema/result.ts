@@ -15,10 +15,6 @@ export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
-/**
- * @minItems 2
- * @maxItems 2
- */
 export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
@@ -66,11 +62,7 @@ export interface Result {
 		stage: string;
 		reason: string;
 	};
-	/**
-	 * Set where several jobs' results were merged: every part that was expected or came. Records then name their part.
-	 *
-	 * @maxItems 300
-	 */
+	/** Set where several jobs' results were merged: every part that was expected or came. Records then name their part. */
 	parts?: Part[];
 	/** ISO 8601, UTC. */
 	startedAt: string;
@@ -261,11 +253,7 @@ export interface GoldenCheck {
 	worst?: GoldenElement;
 	histogram?: ErrorHistogram;
 	errorMap?: ErrorMap;
-	/**
-	 * The elements that are furthest from the golden, furthest first.
-	 *
-	 * @maxItems 5
-	 */
+	/** The elements that are furthest from the golden, furthest first. */
 	largest?: GoldenElement[];
 	detail?: string;
 }
@@ -277,12 +265,7 @@ export interface CheckedSlice {
 	from?: number;
 	/** The index behind the last one; left out: up to the end. */
 	to?: number;
-	/**
-	 * In place of from and to: several such pairs, in ascending order and apart from each other.
-	 *
-	 * @minItems 1
-	 * @maxItems 256
-	 */
+	/** In place of from and to: several such pairs, in ascending order and apart from each other. */
 	ranges?: [[number, number], ...[number, number][]];
 }
 export interface GoldenElement {
@@ -298,11 +281,7 @@ export interface ErrorHistogram {
 	from: number;
 	/** Upper end of the last bin, which also holds what is larger. */
 	to: number;
-	/**
-	 * Empty where no finite elements differ.
-	 *
-	 * @maxItems 64
-	 */
+	/** Empty where no finite elements differ. */
 	counts: number[];
 	/** Elements without any difference. */
 	equal: number;
@@ -317,12 +296,7 @@ export interface ErrorMap {
 	columns: number;
 	height: number;
 	width: number;
-	/**
-	 * The output's axes that are the map's height and width.
-	 *
-	 * @minItems 2
-	 * @maxItems 2
-	 */
+	/** The output's axes that are the map's height and width. */
 	axes: [number, number];
 	/** The plane is an image's. */
 	image?: boolean;
@@ -337,10 +311,6 @@ export interface InterfaceChange {
 	model: string;
 	/** Present where the engine has an ONNX file of its own. */
 	engine?: string;
-	/**
-	 * @minItems 1
-	 * @maxItems 1000
-	 */
 	rows: [InterfaceRow, ...InterfaceRow[]];
 }
 /** One input or output that differs; null: this arm has none. */
@@ -550,25 +520,12 @@ export interface SoakResult {
 	steadyMs: number;
 	/** steadyMs / freshMs − 1: what short runs do not show. */
 	drift: number;
-	/**
-	 * Where the level changed at once, as fractions.
-	 *
-	 * @maxItems 20
-	 */
+	/** Where the level changed at once, as fractions. */
 	steps: SoakStep[];
-	/**
-	 * Each lasts up to a minute: level and tail.
-	 *
-	 * @maxItems 1000
-	 */
+	/** Each lasts up to a minute: level and tail. */
 	processes: SoakProcess[];
-	/** @maxItems 2000 */
 	points: SoakPoint[];
-	/**
-	 * The GPU, every ten seconds; absent where nothing was read.
-	 *
-	 * @maxItems 2000
-	 */
+	/** The GPU, every ten seconds; absent where nothing was read. */
 	slices?: SoakSlice[];
 	/** Share of the slices in which the GPU was throttled; the power cap does not count. */
 	throttledShare?: number;
@@ -617,11 +574,7 @@ export interface ArmLayers {
 	count: number;
 	/** Mean time of all layers together in one inference. */
 	totalMs: number;
-	/**
-	 * In the order in which they run; where there are too many, the slowest of them.
-	 *
-	 * @maxItems 2000
-	 */
+	/** In the order in which they run; where there are too many, the slowest of them. */
 	layers: TimedLayer[];
 	fingerprint?: EngineFingerprint;
 }
@@ -650,7 +603,6 @@ export interface EngineDiff {
 	head: EngineSummary;
 	isSameStructure: boolean;
 	isSameTactics: boolean;
-	/** @maxItems 500 */
 	rows: EngineRow[];
 	/** Rows beyond the limit. */
 	hidden: number;
@@ -662,17 +614,9 @@ export interface EngineDiff {
 	};
 	/** measuredMs = attributedMs + restMs. */
 	account: null | EngineAccount;
-	/**
-	 * Backticks mark names.
-	 *
-	 * @maxItems 20
-	 */
+	/** Backticks mark names. */
 	warnings: string[];
-	/**
-	 * Causes outside the layers: how kernels were launched, clocks, memory.
-	 *
-	 * @maxItems 3
-	 */
+	/** Causes outside the layers: how kernels were launched, clocks, memory. */
 	machine?: EngineCause[];
 	graph?: EngineGraph;
 }
@@ -691,11 +635,7 @@ export interface EngineSummary {
 /** ONNX nodes whose layers changed; blocks that changed in the same way share a row. */
 export interface EngineRow {
 	label: string;
-	/**
-	 * The groups of nodes that changed in the same way.
-	 *
-	 * @maxItems 2000
-	 */
+	/** The groups of nodes that changed in the same way. */
 	members: string[];
 	/** Groups of the base that had the same shape before. */
 	of: number;
@@ -722,7 +662,6 @@ export interface EnginePart {
 	bytes: number | null;
 	operations: number | null;
 	roofline?: EngineRoofline;
-	/** @maxItems 12 */
 	layers: string[];
 }
 export interface EngineRoofline {
@@ -748,7 +687,6 @@ export interface EngineCause {
 		| "memory";
 	/** Backticks mark names. */
 	says: string;
-	/** @maxItems 8 */
 	evidence: string[];
 	/** What may help. */
 	try?: string;
@@ -773,13 +711,8 @@ export interface EngineAccount {
 }
 /** The groups of nodes of both engines, in the order in which they run, and what reads what; of larger engines those near a change. */
 export interface EngineGraph {
-	/** @maxItems 2000 */
 	groups: EngineGroup[];
-	/**
-	 * From, to, and where: 1 base, 2 head, 3 both.
-	 *
-	 * @maxItems 8000
-	 */
+	/** From, to, and where: 1 base, 2 head, 3 both. */
 	edges: [number, number, number, ...number[]][];
 }
 export interface EngineGroup {
@@ -804,7 +737,6 @@ export interface ArmKernels {
 	/** All kernels; `kernels` may hold fewer. */
 	count: number;
 	totalMs: number;
-	/** @maxItems 100 */
 	kernels: TimedKernel[];
 }
 export interface TimedKernel {
