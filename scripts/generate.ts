@@ -36,13 +36,15 @@ async function typesOf(name: string): Promise<string> {
 	const style = { printWidth: 140, useTabs: true };
 	const options = { bannerComment: banner, additionalProperties: false, format: true, maxItems: -1, style };
 	const body = await compile(forTypes(readSchema(name)) as never, name, options);
-	return body
-		.replace(/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
-		.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "")
-		// How many items a list may have is for the validators.
-		.replace(/(\n\s*\*)?(\n\s*\* @(min|max)Items \d+)+/g, "")
-		.replace(/\/\*\*\n\s*\*\/\n\s*/g, "")
-		.replace(/\/\*\*\n\s*\* (.*)\n\s*\*\//g, "/** $1 */");
+	return (
+		body
+			.replace(/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
+			.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "")
+			// How many items a list may have is for the validators.
+			.replace(/(\n\s*\*)?(\n\s*\* @(min|max)Items \d+)+/g, "")
+			.replace(/\/\*\*\n\s*\*\/\n\s*/g, "")
+			.replace(/\/\*\*\n\s*\* (.*)\n\s*\*\//g, "/** $1 */")
+	);
 }
 
 /**
