@@ -1,8 +1,9 @@
 // `trtgate diff` and `trtgate explain` through the built bundle, on folders that trtexec wrote.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { timesKeys } from "../../src/formats/trtexec/times-entry.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 /** Folders `base` and `head` with layers and profiles of a recorded comparison. */
@@ -60,6 +61,26 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 	] as const) {
 		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(shown);
 	}
+});
+
+it("trtgate diff knows files of other names by their content, and reads what whole inferences take", async () => {
+	const cwd = engineFolders("slower-head");
+	const expected = (await runCli(["diff", "base", "head", "--engine-ms", "0.0279,0.02903"], { cwd })).stdout;
+	for (const [arm, computeMs] of [
+		["base", 0.0279],
+		["head", 0.02903],
+	] as const) {
+		renameSync(join(cwd, arm, "layers.json"), join(cwd, arm, "net.onnx.engine.graph.json"));
+		renameSync(join(cwd, arm, "profile.json"), join(cwd, arm, "net.onnx.engine.profile.json"));
+		const times = Object.fromEntries(timesKeys.map((key) => [key, key === "computeMs" ? computeMs : 1]));
+		writeFileSync(join(cwd, arm, "net.onnx.engine.timing.json"), JSON.stringify([times, times]));
+		writeFileSync(join(cwd, arm, "net.onnx.engine.profile.metadata.json"), '{"performance_summary": {}}');
+	}
+	expect((await runCli(["diff", "base", "head"], { cwd })).stdout).toBe(expected);
+	const files = ["base/net.onnx.engine.graph.json", "head/net.onnx.engine.graph.json"] as const;
+	expect((await runCli(["diff", ...files], { cwd })).stdout.split("\n")[1]).toBe(expected.split("\n")[1]);
+	writeFileSync(join(cwd, "head", "net.onnx.engine.timing.json"), '[ { "startEnqMs" : 1');
+	expect((await runCli(["diff", "base", "head"], { cwd })).stderr).toMatch(/timing\.json cannot be used\. The times file is truncated\./);
 });
 
 type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", string | null>>;

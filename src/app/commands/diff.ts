@@ -6,7 +6,7 @@ import { renderEnginePage } from "../../core/report/html/engine-page.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
-import { type FoundEngine, findEngines, readEngine } from "./find-engines.ts";
+import { engineMs, type FoundEngine, findEngines, readEngine } from "./find-engines.ts";
 import { diffTable } from "./tables.ts";
 
 export async function diff(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -25,7 +25,9 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	for (const { base, head } of pairs) {
 		const engines = { base: await readEngine(base), head: await readEngine(head) };
 		const title = `${basePath} → ${headPath}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
-		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs }) });
+		const [baseMs, headMs] = enginesMs === null ? [await engineMs(base), await engineMs(head)] : [enginesMs.base, enginesMs.head];
+		const timed = baseMs === null || headMs === null ? null : { base: baseMs, head: headMs };
+		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs: timed }) });
 	}
 	terminal.out(render(diffs));
 	return exitCodes.ok;

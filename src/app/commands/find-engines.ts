@@ -2,11 +2,13 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
-import { readInputText } from "../../adapters/process/input-file.ts";
+import { readInput, readInputText, readWhole, withInput } from "../../adapters/process/input-file.ts";
 import type { LayerProfile } from "../../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../../core/engine/model.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { median } from "../../core/stats/quantile.ts";
+import { createTimesParser } from "../../formats/trtexec/export-times.ts";
 import { parseProfile } from "../../formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import { reportFiles } from "../../stages/report.ts";
@@ -16,12 +18,32 @@ export interface FoundEngine {
 	name: string;
 	layers: string;
 	profiles: string[];
+	/** What --exportTimes wrote. */
+	times: string | null;
 	model: string | null;
 }
 
 const maxDepth = 6;
 const maxFiles = 20_000;
-const layerFile = /^(?:(.*)[.-])?layers\.json$/;
+
+type Kind = "layers" | "profile" | "times";
+
+/** Files are known by name, else by how they start: other tools call them otherwise. */
+const kinds: readonly { kind: Kind; name: RegExp; start: RegExp }[] = [
+	{ kind: "layers", name: /(?:^|[.-])layers\.json$/, start: /^\s*\{\s*"Layers"\s*:/ },
+	{ kind: "profile", name: /(?:^|[.-])profile(?:[-.]?\d+)?\.json$/, start: /^\s*\[\s*\{\s*"count"\s*:/ },
+	{ kind: "times", name: /(?:^|[.-])times\.json$/, start: /^\s*\[\s*\{\s*"start\w{1,20}Ms"\s*:/ },
+];
+
+async function kindOf(path: string): Promise<Kind | undefined> {
+	const named = kinds.find(({ name }) => name.test(basename(path)));
+	if (named !== undefined || !path.endsWith(".json")) return named?.kind;
+	const start = await withInput(path, inputKinds.path, ({ file }) => readWhole(file, 200)).catch(() => new Uint8Array());
+	return kinds.find((one) => one.start.test(Buffer.from(start).toString("utf8")))?.kind;
+}
+
+/** `det.profile-2.json` and `det.layers.json` are of one engine. */
+const stemOf = (path: string): string => basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
 
 /** `arm`: of a result folder, which of the two engines of each workload. */
 export async function findEngines(wanted: string, cwd: string, arm: "base" | "head"): Promise<FoundEngine[]> {
@@ -30,29 +52,36 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const facts = await stat(root).catch(() => null);
 	if (facts === null) throw notFound(wanted, "There is nothing here.");
 	const files = facts.isDirectory() ? await listFiles(root) : [root];
-	const found = files.filter((path) => layerFile.test(basename(path)) || !facts.isDirectory());
+	const byName = files.filter((path) => !facts.isDirectory() || kinds[0]?.name.test(basename(path)));
+	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");
 	// A result folder has layers of both arms, and those of its builds, which were not timed.
 	const own = profiled.length > 0 ? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path)) : found;
 	if (own.length === 0) throw notFound(wanted, `It holds no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
 	const all = facts.isDirectory() ? files : await listFiles(dirname(root));
-	return own.map((layers) => besides(layers, root, all));
+	return Promise.all(own.map((layers) => besides(layers, root, all)));
 }
 
-function besides(layers: string, root: string, files: readonly string[]): FoundEngine {
-	const stem = layerFile.exec(basename(layers))?.[1] ?? "";
-	const folder = dirname(layers);
+const mostRead = 2000;
+
+async function ofKind(files: readonly string[], wanted: Kind): Promise<string[]> {
+	const found: string[] = [];
+	for (const path of files.slice(0, mostRead)) if ((await kindOf(path)) === wanted) found.push(path);
+	return found;
+}
+
+async function besides(layers: string, root: string, files: readonly string[]): Promise<FoundEngine> {
+	const [stem, folder] = [stemOf(layers), dirname(layers)];
 	const near = files.filter((path) => dirname(path) === folder);
-	const isOwn = (path: string): boolean => {
-		const name = basename(path);
-		return name.startsWith(stem === "" ? "profile" : `${stem}.profile`) && /profile(?:[-.]?\d+)?\.json$/.test(name);
-	};
+	const isOnly = (await ofKind(near, "layers")).every((path) => path === layers);
+	const own = near.filter((path) => path !== layers && (isOnly || stemOf(path) === stem));
 	const models = near.filter((path) => path.endsWith(".onnx"));
 	const relative = join(folder.slice(root.length), stem).replace(/^\/|\/$|^\.$/g, "");
 	return {
 		name: relative.replace(/^layers\//, "").replace(/-(base|head)$/, ""),
 		layers,
-		profiles: near.filter(isOwn).sort(),
+		profiles: (await ofKind(own, "profile")).sort(),
+		times: (await ofKind(own, "times"))[0] ?? null,
 		model: models.length === 1 ? (models[0] ?? null) : null,
 	};
 }
@@ -87,18 +116,32 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 
+/** The median of what --exportTimes wrote beside the layers; null: nothing was timed. */
+export async function engineMs({ times }: FoundEngine): Promise<number | null> {
+	if (times === null) return null;
+	const parser = createTimesParser();
+	parser.push(await readInput(times, inputKinds.engineLayers, times));
+	const read = parser.end();
+	if (read.state === "broken") throw unreadable(times, read.message);
+	return median([...read.times.computeMs]);
+}
+
 async function parsed<Value>(path: string, parse: (text: string) => Value): Promise<Value> {
 	const text = await readInputText(path, inputKinds.engineLayers, path);
 	try {
 		return parse(text);
 	} catch (cause) {
 		if (!(cause instanceof ToolError)) throw cause;
-		throw new ConfigError({
-			code: "engine-unreadable",
-			message: `${path} cannot be used. ${cause.message}`,
-			cause,
-			location: { path },
-			fix: "Export it again.",
-		});
+		throw unreadable(path, cause.message, cause);
 	}
+}
+
+function unreadable(path: string, why: string, cause?: unknown): ConfigError {
+	return new ConfigError({
+		code: "engine-unreadable",
+		message: `${path} cannot be used. ${why}`,
+		cause,
+		location: { path },
+		fix: "Export it again.",
+	});
 }

@@ -98,7 +98,7 @@ export const diffTable = {
 		"engine-ms": {
 			value: "BASE,HEAD",
 			does: "What one inference of each whole engine takes, in milliseconds: the change to be explained.",
-			otherwise: "the sums of the layers, which the profiler makes longer",
+			otherwise: "the medians of both times.json, else the sums of the layers, which the profiler makes longer",
 		},
 	},
 	example: "trtgate diff main/ pull-request/ --format markdown",
