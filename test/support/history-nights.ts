@@ -2,7 +2,8 @@
 
 import { dueForFreshPairs } from "../../src/core/history/alarms.ts";
 import { type Table, tableOf } from "../../src/core/history/columns.ts";
-import { readSeries, type Series } from "../../src/core/history/series.ts";
+import { kindOf } from "../../src/core/history/points.ts";
+import { pinToLink, readSeries, type Series } from "../../src/core/history/series.ts";
 import type { HistoryRecord, HistoryRow, LogRatio } from "../../src/core/schema/history.ts";
 import { hash, nightAt, short } from "./history-records.ts";
 
@@ -39,7 +40,8 @@ const ratioOffsetSd = 3e-4;
 const pairSd = 1.5e-3;
 const pairs = 8;
 const freshPairs = 16;
-const linkPairs = 64;
+/** Three times the most pairs of a night. */
+const linkPairs = 48;
 /** Half width of a 99 % interval in standard errors, at 16 pairs. */
 const halfWidth = 2.95;
 
@@ -55,17 +57,17 @@ export interface Plan {
 	acceptAfter?: number;
 }
 
-interface Engine {
+interface Pin {
 	level: number;
 	weights: number;
 	structure: number;
-	error: number;
-	pinLevel: number;
-	pinContent: number;
-	pinStructure: number;
 }
 
-const content = (series: number, { weights }: Pick<Engine, "weights">): string => short(`model ${series} ${weights}`);
+interface Engine extends Pin {
+	error: number;
+}
+
+const content = (series: number, { weights }: Pick<Pin, "weights">): string => short(`model ${series} ${weights}`);
 
 export function simulateNights(plan: Plan): Nights {
 	const random = randomFrom(plan.seed);
@@ -81,13 +83,20 @@ export function simulateNights(plan: Plan): Nights {
 		weights: 0,
 		structure: 0,
 		error: 1e-3,
-		pinLevel: 0,
-		pinContent: 0,
-		pinStructure: 0,
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
 	const tables: Table[] = [];
-	let isDue = false;
+	/** What each pin was, by its commit. */
+	const pins = new Map<string, Pin[]>();
+	let pin = "";
+	const rotate = (night: number): void => {
+		pin = hash(`commit ${night - 1}`).slice(0, 40);
+		pins.set(
+			pin,
+			engines.map(({ level, weights, structure }) => ({ level, weights, structure })),
+		);
+	};
+	rotate(0);
 	let method = { level: 0, version: 0 };
 	const accepted = new Map<number, Set<number>>();
 	for (let night = 0; night < plan.nights; night += 1) {
@@ -101,10 +110,10 @@ export function simulateNights(plan: Plan): Nights {
 		const host = Math.floor(random.uniform() * hostOffsets.length);
 		const slow = today.some(({ kind }) => kind === "host") ? 0.01 + 0.02 * random.uniform() : 0;
 		const noise = today.some(({ kind }) => kind === "neighbour") ? 4 : 1;
-		const measure = (index: number, truth: number, count: number): LogRatio => {
+		const measure = (index: number, [base, head]: readonly [Pin, Pin], count: number): LogRatio => {
 			const error = (pairSd * noise) / Math.sqrt(count);
-			const { structure, pinStructure } = engines[index] ?? { structure: 0, pinStructure: 0 };
-			const level = truth + offsetOf(index, structure, host) - offsetOf(index, pinStructure, host) + error * random.normal();
+			const offset = offsetOf(index, head.structure, host) - offsetOf(index, base.structure, host);
+			const level = head.level - base.level + offset + error * random.normal();
 			const ppm = Math.round(level * 1e6);
 			const half = Math.round(halfWidth * error * 1e6);
 			return {
@@ -114,10 +123,15 @@ export function simulateNights(plan: Plan): Nights {
 				sdPpm: Math.round(pairSd * noise * 1e6 * (0.7 + 0.6 * random.uniform())),
 			};
 		};
-		// A link that other programs disturbed is too uncertain, so the pin moves a night later.
-		isDue ||= plan.rotations.includes(night);
-		const isRotating = isDue && noise === 1;
-		if (isRotating) isDue = false;
+		if (plan.rotations.includes(night)) rotate(night);
+		const machine = {
+			gpu: "NVIDIA H200",
+			driverBranch: night >= (plan.driverAt ?? Number.POSITIVE_INFINITY) ? "590" : "580",
+			tensorrt: "10.6.0",
+			host: `host-${host}`,
+		};
+		// As the job decides, also whether a link is certain enough.
+		const old = pins.get(pinToLink(readSeries(tables), { kind: kindOf({ machine }), pin }) ?? "");
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
 			const ns = Math.round(600_000 * Math.exp((hostOffsets[host] ?? 0) * (index % 2 === 0 ? 1 : 0.5) + slow + 3e-4 * random.normal()));
 			const series = `net-${index}/fp16/b1`;
@@ -130,22 +144,20 @@ export function simulateNights(plan: Plan): Nights {
 				memoryBytes: 80_000_000,
 				ns,
 			};
-			const links: HistoryRow[] = [];
-			if (isRotating) {
-				const old = content(index, { weights: engine.pinContent });
-				links.push({
+			const own = pins.get(pin)?.[index] ?? engine;
+			const today = { ...engine, level: engine.level + method.level };
+			const links = [old?.[index] ?? []].flat().map((before): HistoryRow => {
+				const ratio = measure(index, [before, own], linkPairs);
+				return {
 					series,
 					kind: "link",
-					ratio: measure(index, engine.level - engine.pinLevel, linkPairs),
-					base: { model: old, recipe },
-					head: { model: content(index, engine), recipe },
-				});
-				engine.pinLevel = engine.level;
-				engine.pinContent = engine.weights;
-				engine.pinStructure = engine.structure;
-			}
-			const base = { model: content(index, { weights: engine.pinContent }), recipe, ns };
-			const ratio = measure(index, engine.level - engine.pinLevel + method.level, pairs);
+					ratio,
+					base: { model: content(index, before), recipe },
+					head: { model: content(index, own), recipe },
+				};
+			});
+			const base = { model: content(index, own), recipe, ns };
+			const ratio = measure(index, [own, today], pairs);
 			const known = { latency: "known", "error out relative-l2": "known" };
 			const accepting: HistoryRow[] =
 				accepted.get(night)?.has(index) === true ? [{ series, kind: "accept", accepted: known, base: {}, head: {} }] : [];
@@ -169,12 +181,8 @@ export function simulateNights(plan: Plan): Nights {
 			run: String(night),
 			label: "main",
 			commit: hash(`commit ${night}`).slice(0, 40),
-			machine: {
-				gpu: "NVIDIA H200",
-				driverBranch: night >= (plan.driverAt ?? Number.POSITIVE_INFINITY) ? "590" : "580",
-				tensorrt: "10.6.0",
-				host: `host-${host}`,
-			},
+			reference: { label: `v${[...pins.keys()].indexOf(pin)}`, commit: pin },
+			machine,
 			method: { trtgate: `1.${method.version}.0` },
 			rows,
 		};
@@ -185,7 +193,9 @@ export function simulateNights(plan: Plan): Nights {
 			const index = Number(/\d+/.exec(due)?.[0]);
 			const row = rows.find(({ series, kind }) => series === due && kind === "engine");
 			const engine = engines[index];
-			if (row !== undefined && engine !== undefined) row.fresh = measure(index, engine.level - engine.pinLevel + method.level, freshPairs);
+			const own = pins.get(pin)?.[index];
+			if (row !== undefined && engine !== undefined && own !== undefined)
+				row.fresh = measure(index, [own, { ...engine, level: engine.level + method.level }], freshPairs);
 		}
 		tables.push(tableOf([{ name: record.run, record }]));
 		for (const event of today.filter(({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden")) {

@@ -12,7 +12,7 @@ export interface ShiftOf {
 	shift: Shift;
 	/** Run in which it began, and how that is known. */
 	start: number;
-	foundBy: "structure" | "content" | "method" | "level";
+	foundBy: "structure" | "content" | "method" | "level" | "creep";
 	/** Newest level against the same reference. */
 	now: number;
 	cause: Cause;
@@ -66,10 +66,11 @@ function yearsOf({ points }: Chain, runs: readonly Run[]): number {
 	return ((last ?? 0) - (first ?? 0)) / 365.25;
 }
 
-/** Where one commit moved several series, these are one alarm, also if some were decided a night later. */
+/** Where one commit moved several series, these are one alarm, also if some were decided a night later. What creeps is no part of a step. */
 function grouped(shifts: readonly ShiftOf[]): Alarm[] {
-	const byStart = groupBy(shifts, ({ start }) => start);
-	const alarms = [...byStart].map(([start, own]) => {
+	const byStart = groupBy(shifts, ({ start, foundBy }) => `${start} ${foundBy === "creep"}`);
+	const alarms = [...byStart.values()].map((own) => {
+		const start = own[0]?.start ?? 0;
 		const sorted = [...own].sort((left, right) => surprise(right.shift) - surprise(left.shift));
 		// A method touches every engine, also unchanged ones.
 		const first = sorted.find(({ cause }) => cause === "method") ?? sorted.find(({ cause }) => cause === "change") ?? sorted[0];
@@ -105,6 +106,12 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 	const at = (place: number): number => points[place]?.run ?? 0;
 	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const, now: levelNow(of) ?? shift.size };
 	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
+	const during = points.slice(Math.max(0, shift.from - 1), shift.raised + 1);
+	if (shift.isCreep && during.some(({ made }) => made.content !== before.made.content)) {
+		const evidence =
+			"measured against the pin in one job; it moved a little from night to night, and the model or its recipe changed meanwhile";
+		return { ...level, foundBy: "creep", cause: "change", evidence };
+	}
 	const structure = likelyChange(shift, (left, right) => isOther(points[left]?.made.structure, points[right]?.made.structure));
 	const content = likelyChange(shift, (left, right) => isOther(points[left]?.made.content, points[right]?.made.content));
 	const method = likelyChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);

@@ -16,7 +16,8 @@ export interface Doubt {
 export function doubtOf({ alarms }: Pick<Findings, "alarms">, { runs }: Series): Doubt | null {
 	const alarm = alarms.find(({ isOpen, cause, raised }) => isOpen && cause === "change" && raised === runs.length - 1);
 	const shown = alarm?.shifts.find(({ chain }) => chain.metric === "latency");
-	if (shown === undefined) return null;
+	// What creeps was brought by no single commit.
+	if (shown === undefined || shown.foundBy === "creep") return null;
 	const { chain, start, shift } = shown;
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const [good, bad] = [runs[before ?? -1]?.commit, runs[start]?.commit];

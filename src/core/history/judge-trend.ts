@@ -70,7 +70,7 @@ export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
 	const what = metric === "error" && name !== undefined ? `further from its golden (${cleanName(name, 60)})` : (worse[metric] ?? metric);
-	return `${sizeText(of)} ${what} since ${runs[of.start]?.at.slice(0, 10) ?? "an unknown night"}`;
+	return `${sizeText(of)} ${what}${of.foundBy === "creep" ? ", creeping" : ""} since ${runs[of.start]?.at.slice(0, 10) ?? "an unknown night"}`;
 }
 
 export function describeAlarm(alarm: Alarm, series: Series): string {
@@ -80,12 +80,13 @@ export function describeAlarm(alarm: Alarm, series: Series): string {
 	return `${shiftText(first, series)}.${also} Cause: ${causeNames[alarm.cause]} (${alarm.evidence}). ${commitText(first, series)}`;
 }
 
-/** The last commit before the start and the first after it, with the command that compares them. */
-function commitText({ chain, start, foundBy }: ShiftOf, { runs }: Series): string {
+/** The last commit before the start and the first after it, or where it creeps the one that decided, with the command that compares them. */
+function commitText({ chain, shift, start, foundBy }: ShiftOf, { runs }: Series): string {
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
-	const [good, bad] = [runs[before ?? -1]?.commit, runs[start]?.commit];
+	const after = foundBy === "creep" ? chain.points[shift.raised]?.run : start;
+	const [good, bad] = [runs[before ?? -1]?.commit, runs[after ?? -1]?.commit];
 	if (good === undefined || bad === undefined) return "The records name no commits to compare.";
 	const { model, engine } = subjectOf(chain.series);
-	const certain = foundBy === "level" ? "It began about" : "It began";
+	const certain = { level: "It began about", creep: "It moved" }[foundBy as string] ?? "It began";
 	return `${certain} between ${good.slice(0, 7)} and ${bad.slice(0, 7)}: \`trtgate run --base ${good.slice(0, 12)} --head ${bad.slice(0, 12)} --only ${cleanName(`${model}/${engine}`, 120)}\`.`;
 }

@@ -12,6 +12,8 @@ export interface Shift {
 	/** How likely each place is the first. */
 	starts: readonly { place: number; nats: number }[];
 	raised: number;
+	/** It moved a little every night since `from`, which no single step explains as well. */
+	isCreep: boolean;
 	/** Against the reference, logarithms. */
 	size: number;
 	low: number;
@@ -173,8 +175,34 @@ function decide(step: Step, direction: Shift["direction"]): Shift | null {
 	const size = level - noise.level;
 	const starts = likelyStarts(step, size);
 	const from = starts.reduce((best, one) => (one.nats > best.nats ? one : best)).place;
+	const creep = creepStart(step, size, from);
 	reset(state);
-	return { direction, from, starts, raised: at, size, low: size - half, high: size + half };
+	const interval = { size, low: size - half, high: size + half };
+	return { direction, from: creep ?? from, isCreep: creep !== null, starts, raised: at, ...interval };
+}
+
+/** So many nights of creep, and so much likelier than one step. */
+const creepNights = 5;
+const creepNats = 5;
+const longestCreep = 120;
+
+/** Where a level that grew evenly up to now left its reference; null where a step at `from` explains it about as well. */
+function creepStart({ at, state, noise, points }: Step, size: number, from: number): number | null {
+	const first = Math.max(state.first, at - longestCreep);
+	const shares = points.slice(first, at + 1).map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
+	const last = shares.length - 1;
+	const misfit = (expected: (index: number) => number): number =>
+		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
+	const begins = Array.from({ length: Math.max(0, shares.length - creepNights) }, (_, begin) => ({
+		begin,
+		misfit: misfit((index) => Math.max(0, index - begin) / (last - begin)),
+	}));
+	const best = begins.reduce<(typeof begins)[number] | null>(
+		(least, one) => (least !== null && least.misfit <= one.misfit ? least : one),
+		null,
+	);
+	const gain = best === null ? 0 : misfit((index) => (first + index >= from ? 1 : 0)) - best.misfit;
+	return best === null || (gain / 2) * (size / noise.sd) ** 2 < creepNats ? null : first + best.begin + 1;
 }
 
 /** A start that is less likely by so much is none. */

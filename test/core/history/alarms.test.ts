@@ -93,6 +93,26 @@ it("the answer counts engines of one figure, and other alarms apart", () => {
 	);
 });
 
+it("alarms of a history name a golden that has crept for weeks with its own start, beside a step of the same engine in the night that finds it", () => {
+	const random = randomFrom(7);
+	const records = nights(53, (night) => ({
+		...(night < 52 ? {} : { ppm: 13_000 }),
+		head: buildFacts({ model: short(`trained ${Math.floor(night / 3)}`), structure: short(night < 52 ? "layers" : "other layers") }),
+		errors: { "out l2": Number((1e-3 * Math.exp(0.008 * Math.max(0, night - 38) + 0.005 * random.normal())).toPrecision(4)) },
+	}));
+	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const { alarms } = findAlarms(series);
+	expect(alarms.map(({ start, shifts }) => [shifts[0]?.chain.metric, start]).sort()).toEqual([
+		["error", expect.toSatisfy((start: number) => start >= 35 && start <= 43)],
+		["latency", 52],
+	]);
+	const messages = judgeTrend({ alarms }, series).map(({ message }) => message);
+	expect(messages).toContainEqual(
+		expect.stringMatching(/^\+[\d.]+ % ± \S+ % further from its golden \(out l2\), creeping since 2026-02-\d\d\. .*It moved between/),
+	);
+	expect(messages).toContainEqual(expect.stringMatching(/slower since 2026-02-22/));
+});
+
 it("alarms of a history stay silent where fresh pairs do not confirm a step", () => {
 	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
 	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
