@@ -24,6 +24,10 @@ const { output } = await build({
 		format: "esm",
 		minify: true,
 		entryFileNames: "[name].js",
+		// Each further file costs a command 0.4 ms before it starts.
+		codeSplitting: {
+			groups: ["cli", "commands/preflight"].map((name, index) => ({ name, test: `/src/app/${name}.ts`, priority: 1 - index })),
+		},
 		chunkFileNames: (chunk) => `chunks/${nameOf(chunk)}.js`,
 		comments: { legal: false },
 	},

@@ -52,7 +52,7 @@ def graph(g):
         "name": g.name,
         "inputs": [value(v) for v in g.input],
         "outputs": [value(v) for v in g.output],
-        "valueInfo": [value(v) for v in g.value_info],
+        "valueInfo": [{**value(v), "dims": None} for v in g.value_info],  # shapes are not read
         "nodes": [
             {
                 "name": n.name,

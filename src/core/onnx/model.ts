@@ -113,7 +113,7 @@ export interface OnnxGraph {
 	outputs: readonly OnnxValue[];
 	nodes: readonly OnnxNode[];
 	initializers: readonly OnnxInitializer[];
-	/** Intermediate values with a stated type. */
+	/** Intermediate values with a stated type; their shapes are not read: both runtimes ignore them, and tools leave stale ones behind. */
 	valueInfo: readonly OnnxValue[];
 	subgraphs: readonly OnnxSubgraph[];
 }

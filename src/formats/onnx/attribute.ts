@@ -102,23 +102,23 @@ function attributeValue(draft: Draft): OnnxAttribute["value"] {
 type ValueType = Pick<OnnxValue, "kind" | "dtype" | "dims">;
 
 /** Fields of onnx.proto: name 1, type 2. */
-export function readValueInfo(wire: WireReader): OnnxValue {
+export function readValueInfo(wire: WireReader, readDims = readShape): OnnxValue {
 	wire.keep(2);
 	let name = "";
 	let type: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
 	wire.message((field) => {
 		if (field === 1) name = wire.text();
-		else if (field === 2) type = readType(wire);
+		else if (field === 2) type = readType(wire, readDims);
 	});
 	return { name, ...type };
 }
 
 /** TypeProto: tensor 1, sequence 4, map 5, opaque 7, sparse tensor 8, optional 9. */
-function readType(wire: WireReader): ValueType {
+function readType(wire: WireReader, readDims = readShape): ValueType {
 	let type: ValueType = { kind: "unknown", dtype: "undefined", dims: null };
 	wire.message((field) => {
-		if (field === 1) type = readTensorType(wire, "tensor");
-		else if (field === 8) type = readTensorType(wire, "sparse-tensor");
+		if (field === 1) type = readTensorType(wire, "tensor", readDims);
+		else if (field === 8) type = readTensorType(wire, "sparse-tensor", readDims);
 		else if (field === 4) type = readContainer(wire, "sequence");
 		else if (field === 5) type = readContainer(wire, "map");
 		else if (field === 9) type = readContainer(wire, "optional");
@@ -136,17 +136,17 @@ function readContainer(wire: WireReader, kind: "sequence" | "map" | "optional"):
 	return { kind, dtype, dims: null };
 }
 
-function readTensorType(wire: WireReader, kind: "tensor" | "sparse-tensor"): ValueType {
+function readTensorType(wire: WireReader, kind: "tensor" | "sparse-tensor", readDims: typeof readShape): ValueType {
 	let dtype: OnnxValue["dtype"] = "undefined";
 	let dims: OnnxDim[] | null = null;
 	wire.message((field) => {
 		if (field === 1) dtype = elementTypeOfCode(wire.int32());
-		else if (field === 2) dims = readShape(wire);
+		else if (field === 2) dims = readDims(wire);
 	});
 	return { kind, dtype, dims };
 }
 
-function readShape(wire: WireReader): OnnxDim[] {
+function readShape(wire: WireReader): OnnxDim[] | null {
 	const dims: OnnxDim[] = [];
 	wire.message((field) => {
 		if (field !== 1) return;

@@ -121,7 +121,7 @@ function readGraphField(wire: WireReader, field: number, graph: GraphDraft): voi
 	else if (field === 5) graph.initializers.push(readTensor(wire));
 	else if (field === 11) graph.inputs.push(readValueInfo(wire));
 	else if (field === 12) graph.outputs.push(readValueInfo(wire));
-	else if (field === 13) graph.valueInfo.push(readValueInfo(wire));
+	else if (field === 13) graph.valueInfo.push(readValueInfo(wire, () => null));
 	else if (field === 15) graph.initializers.push(readSparseTensor(wire));
 }
 

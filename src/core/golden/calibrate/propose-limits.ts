@@ -11,8 +11,6 @@ import { roundedUp, rules } from "../record/limits.ts";
 import { ofSlice } from "../tensor/slice.ts";
 import { type CaseError, type ComparatorErrors, type EngineErrors, isProposable, lossOf } from "./errors.ts";
 
-/** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
-export const defaultMultiple = 4;
 /** Of the limit: from here on a right engine of tomorrow may fail. */
 export const tightShare = 0.5;
 /** A limit this many times the one that would be proposed is loose. */

@@ -21,6 +21,8 @@ export const cycles: Rule = ({ scopes }) => scopes.flatMap(cycleIn);
 /** Nodes may stand in any order, so only a node that waits for itself is at fault (Kahn's algorithm). */
 function cycleIn(scope: Scope): Finding[] {
 	const needs = needsByNode(scope);
+	// In order, as exporters write them.
+	if (needs.every((from, index) => from.every((at) => at < index))) return [];
 	const left = nodesInCycles(needs);
 	const first = left.values().next().value;
 	if (first === undefined) return [];
@@ -43,7 +45,7 @@ function needsByNode(scope: Scope): number[][] {
 	for (const { nodeIndex, graph } of scope.subgraphs) captured.set(nodeIndex, [...(captured.get(nodeIndex) ?? []), ...outerNames(graph)]);
 	return scope.nodes.map((node, index) => {
 		const producers = [...node.inputs, ...(captured.get(index) ?? [])].map((name) => producer.get(name));
-		return [...new Set(producers.filter((at) => at !== undefined))];
+		return producers.filter((at) => at !== undefined);
 	});
 }
 

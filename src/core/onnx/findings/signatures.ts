@@ -13,12 +13,20 @@ const removed: ReadonlySet<string> = new Set(["Constant", "Dropout", "Identity"]
 
 export const signatures: Rule = (subject) => {
 	const local = new Set(subject.model.onnx.functions.map(({ domain, name }) => `${domain}\n${name}`));
+	// A deep graph has few kinds of nodes: one that is right makes all others of its kind right.
+	const right = new Set<string>();
 	return subject.scopes.flatMap((scope) => {
 		// Another finding says that this opset is too new for all of it.
 		if ((scope.opsets[""] ?? 0) > newestOpset) return [];
 		return scope.nodes.flatMap((node) => {
 			const signature = local.has(`${node.domain}\n${node.op}`) ? null : signatureIn(scope, node);
-			return signature === null ? [] : judge({ node, scope, signature, subject });
+			if (signature === null) return [];
+			const [given, made] = [node.inputs, node.outputs].map((names) => names.map((name) => typeIn(subject.types, scope, name)));
+			const use = { node, scope, signature, subject, given: given ?? [], made: made ?? [] };
+			const kind = kindOf(use);
+			const found = right.has(kind) ? [] : judge(use);
+			if (found.length === 0) right.add(kind);
+			return found;
 		});
 	});
 };
@@ -28,15 +36,23 @@ interface Use {
 	scope: Scope;
 	signature: Signature;
 	subject: Subject;
+	/** Types of the inputs and of the outputs. */
+	given: readonly (OnnxDType | null)[];
+	made: readonly (OnnxDType | null)[];
+}
+
+/** All that the judgement depends on. */
+function kindOf(use: Use): string {
+	const { op, attributes } = use.node;
+	return JSON.stringify([op, use.scope.opsets[""], use.given, use.made, isUnread(use), attributes.map(({ name }) => name)]);
 }
 
 /** TensorRT's parser casts where types differ and passes over what it does not know: there only types are worth a warning. */
 function judge(use: Use): Finding[] {
-	const given = use.node.inputs.map((name) => typeIn(use.subject.types, use.scope, name));
-	const types = typeFaults(use, given).slice(0, 1);
+	const types = typeFaults(use).slice(0, 1);
 	if (use.subject.tensorrt !== null) return types;
 	const found = [...attributeFaults(use), ...countFaults(use), ...types];
-	return found.length > 0 ? found : kernelFaults(use, given);
+	return found.length > 0 ? found : kernelFaults(use);
 }
 
 function attributeFaults(use: Use): Finding[] {
@@ -67,8 +83,7 @@ function signatureFault({ node, scope }: Use, what: string): Finding {
 	});
 }
 
-function typeFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
-	const { node, scope, signature, subject } = use;
+function typeFaults({ node, scope, signature, subject, given }: Use): Finding[] {
 	const bound = boundTypes(signature, given);
 	return given.flatMap((type, place) => {
 		const parameter = parameterAt(signature.inputs, place);
@@ -97,13 +112,12 @@ function mismatchOf(
 	return other === undefined || other === type ? null : `beside an input of type ${other}, where both must be the same`;
 }
 
-function kernelFaults(use: Use, given: readonly (OnnxDType | null)[]): Finding[] {
-	const { node, scope, signature, subject } = use;
+function kernelFaults(use: Use): Finding[] {
+	const { node, scope, signature, given, made } = use;
 	if ((scope.opsets[""] ?? 0) < signature.functionBefore || removed.has(node.op) || isUnread(use)) return [];
 	const types = boundTypes(signature, given);
-	for (const [place, name] of node.outputs.entries()) {
+	for (const [place, type] of made.entries()) {
 		const parameter = parameterAt(signature.outputs, place);
-		const type = typeIn(subject.types, scope, name);
 		if (parameter !== undefined && parameter.form !== "any" && type !== null && !types.has(parameter.variable))
 			types.set(parameter.variable, type);
 	}

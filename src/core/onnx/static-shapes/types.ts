@@ -90,9 +90,10 @@ function outputTypes(node: OnnxNode, signature: Signature, given: readonly (Onnx
 	const typeOf = (parameter: Parameter | undefined): OnnxDType | null => {
 		if (parameter === undefined || parameter.form === "any") return null;
 		const { variable } = parameter;
-		const [only, ...others] = signature.types.get(variable) ?? [];
-		if (only === undefined || (others.length === 0 && only === "other")) return null;
-		if (others.length === 0 && only !== "other") return only;
+		const types = signature.types.get(variable) ?? new Set();
+		const [only] = types;
+		if (types.size === 1) return only === undefined || only === "other" ? null : only;
+		if (types.size === 0) return null;
 		const isFed = signature.inputs.some((input, place) => input.variable === variable && (node.inputs[place] ?? "") !== "");
 		return bound.get(variable) ?? (isFed ? null : statedType(node, given));
 	};
