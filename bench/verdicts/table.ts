@@ -114,7 +114,7 @@ export function renderMarkdown(scores: Scores): string {
 	});
 	const costs = [...scores].map(([rule, cells]) => costRow(rule, cells.flat()));
 	const cost = table(["rule", "processes", "GPU-seconds", "where it is written down"], costs);
-	return `${parts.join("\n\n")}\n\n## What a verdict costs\n\nMeans over all cells above. A run of trtgate takes 1.4 s with its start, its two pilots 1.6 s each; a default run of trtexec 3.8 s. Builds are not counted: three builds of each arm without a shared timing cache took 300 s for the recorded nets, two with one 57 s. Earlier nights of rules on stored history are not counted either.\n\n${cost}\n`;
+	return `${parts.join("\n\n")}\n\n## What a verdict costs\n\nMeans over all cells above. A run of trtgate takes 1.4 s with its start, its two pilots 1.6 s each; a default run of trtexec 3.8 s. Builds are not counted: three builds each of base and head without a shared timing cache took 300 s for the recorded nets, two with one 57 s. Earlier nights of rules on stored history are not counted either.\n\n${cost}\n`;
 }
 
 const size = { cell: 46, row: 24, left: 232, gap: 18, head: 250 } as const;

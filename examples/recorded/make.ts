@@ -211,8 +211,8 @@ for (const source of sources) {
 		facts: { ...result.backend, caveat: "replay of an H200" },
 		fingerprint: { ...result.environment, recorded: "21 November 2026" },
 		notes: [
-			"This is a replay: nothing was built or timed here. Builds, answers, times and telemetry are as they were recorded on one NVIDIA H200 with TensorRT 10.6; what was decided from them was decided now.",
-			"To keep the example small, its ONNX files have zeros for weights, and only the segmenter has a golden. The engines were built from the whole models.",
+			"This is a replay: nothing was built or timed here. Builds, outputs, times and telemetry were recorded on one NVIDIA H200 with TensorRT 10.6; the verdicts were computed just now.",
+			"To keep the example small, its ONNX files have zeros as weights, and only the segmenter has a golden. The engines were built from the full models.",
 		],
 		engines: { ...machine?.engines, [`${model}/${engine}`]: `runs/${model}.json.gz` },
 	};

@@ -85,9 +85,9 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
 function reportLost(fault: NodeJS.ErrnoException): ToolError {
 	return new ToolError({
 		code: "output-lost",
-		message: `What this command found could not be written to stdout (${fault.code ?? fault.message}), and no file has it.`,
+		message: `The output could not be written to stdout (${fault.code ?? fault.message}), and it is in no file.`,
 		cause: fault,
-		fix: "Run it again with a stdout that accepts all of it: a disk with free space, or a program that reads to the end.",
+		fix: "Run it again with a stdout that accepts everything: a disk with free space, or a program that reads to the end.",
 	});
 }
 
@@ -97,19 +97,19 @@ function unknownCommand([first = "", second = ""]: readonly string[]): ConfigErr
 	const wanted = group.length === 0 ? first : `${first} ${second}`.trim();
 	const meant = didYouMean(wanted, group.length === 0 ? names.map((name) => name.split(" ")[0] ?? name) : group);
 	const message =
-		group.length > 0 && second === "" ? `\`trtgate ${first}\` needs a command.` : `There is no command ${JSON.stringify(wanted)}.`;
+		group.length > 0 && second === "" ? `\`trtgate ${first}\` needs a command.` : `Unknown command ${JSON.stringify(wanted)}.`;
 	const help = `\`trtgate ${group.length === 0 ? "" : `${first} `}--help\` lists the commands.`;
 	return new ConfigError({ code: "usage", message, fix: meant === undefined ? help : `Did you mean \`trtgate ${meant}\`?` });
 }
 
 function help(listed: readonly CommandTable[]): string {
 	const lines = listed.map((table) => `  ${usageOf(table)}\n      ${table.does}\n`);
-	return `trtgate ${version}: does this change still build, compute the right thing, and run as fast?
+	return `trtgate ${version}: checks that a change to a TensorRT engine still builds, is still accurate and is still fast
 
 Usage: trtgate COMMAND [options]
 
 ${lines.join("")}
 \`trtgate COMMAND --help\` lists all options of a command, with their defaults.
-Exit: 0 pass or warn · 1 fail · 2 configuration or usage · 3 runner or tool, or a report that was lost · 70 a bug of trtgate
+Exit: 0 pass or warn · 1 fail · 2 configuration or usage · 3 runner or tool, or a report that was lost · 70 a bug in trtgate
 `;
 }

@@ -155,11 +155,12 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 	return engines;
 }
 
-const noLuck = "measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so each arm was built once.";
+const noLuck =
+	"measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so base and head were each built once.";
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
-	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Same model and settings in both arms, so one engine serves both and is not timed.`;
+	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not timed.`;
 }
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
@@ -192,8 +193,8 @@ async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, pr
 }
 
 function takenOverNote(takenOver: readonly TakenOver[]): string {
-	const names = listNames(takenOver.map(({ engineId, at }) => `${engineId} of ${at}`));
-	return `Golden verdicts taken over from earlier runs with the same engine, golden, limits, GPU and driver: ${names}. Run with --fresh to verify again.`;
+	const names = listNames(takenOver.map(({ engineId, at }) => `${engineId} (${at.slice(0, 10)})`));
+	return `Golden verdicts reused from earlier runs with the same engine, golden, limits, GPU and driver: ${names}. Run with --fresh to verify again.`;
 }
 
 /** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */

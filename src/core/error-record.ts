@@ -49,6 +49,6 @@ export function recordError(error: unknown): ErrorRecord {
 	if (fault !== null) return recordFault(fault, {}, "runner");
 	const bug = error instanceof BugError ? error : new BugError({ code: "internal", message: String(error), cause: error });
 	const stack = error instanceof Error && error.stack ? error.stack.split("\n").slice(1, 8) : [];
-	const fix = "This is a bug of trtgate: please report it with this message and the log.";
+	const fix = "This is a bug in trtgate: please report it with this message and the log.";
 	return { ...recordFault(bug, {}, "internal"), fix, excerpt: stack.map((line) => line.trim()) };
 }

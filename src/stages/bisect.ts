@@ -140,7 +140,7 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	let current = begun;
 	for (let next = nextTensors(graph, current, mostMarked); next.length > 0; next = nextTensors(graph, current, mostMarked)) {
 		const isOver = ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
-		if (isOver) return describeUnfinished({ search: current, graph }, "The time for the search (`explain.budget`) was over.");
+		if (isOver) return describeUnfinished({ search: current, graph }, "The search ran out of time (`explain.budget`).");
 		const found = await compareTensors(round, next);
 		if (typeof found === "string") return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
 		const again = found.get(output);

@@ -70,8 +70,8 @@ function identical(compared: Comparison, { isShared }: CompareInput): Comparison
 		...compared,
 		verdict: "unchanged",
 		reason: isShared
-			? "Same model and settings in both arms: one engine serves both, so nothing was timed."
-			: "Both arms have the same engine, byte for byte; nothing was timed, and any change is ruled out.",
+			? "Base and head have the same model and settings: they share one engine, so nothing was timed."
+			: "Base and head have the same engine, byte for byte; nothing was timed, and any change is ruled out.",
 		estimate: 0,
 		interval: [0, 0],
 		excluded: 0,

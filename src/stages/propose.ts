@@ -43,7 +43,7 @@ async function push(proposal: Proposal, repository: Repository): Promise<Pushed>
 
 interface Move {
 	branch: string;
-	/** null: the branch is not there. */
+	/** null: the branch does not exist. */
 	from: string | null;
 	to: string;
 }

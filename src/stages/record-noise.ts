@@ -149,7 +149,7 @@ function countedBatch(run: LabelledRun | null, reference: RunOutputs, notes: str
 	if (run === null || far === null) return [];
 	if (far.relativeL2 <= rowsApart) return [run];
 	notes.push(
-		`In one batch, cases give other outputs than one by one: output ${quoteName(far.name)} differs by ${twoDigits(100 * far.relativeL2)} % (relative L2). Its rows depend on each other, or its first axis is no batch; the noise floor is without it.`,
+		`In one batch, cases give different outputs from those they give one by one: output ${quoteName(far.name)} differs by ${twoDigits(100 * far.relativeL2)} % (relative L2). Its rows depend on each other, or its first axis is not a batch; the noise floor is without it.`,
 	);
 	return [];
 }

@@ -152,6 +152,6 @@ async function tryAll(tally: Tally, input: SensitivityInput, ports: Ports): Prom
 /** @throws ToolError where the trial was stopped, or the machine is at fault. */
 export function assertFinished({ failure }: SensitivityTest): void {
 	if (failure === null) return;
-	const fix = [failure.fix, "The golden that was written is usable; the same command goes on with its test."];
+	const fix = [failure.fix, "The golden that was written is usable; rerun the same command to continue testing it."];
 	throw new ToolError({ ...failure, fix: fix.filter((part) => part !== undefined).join(" ") });
 }

@@ -57,14 +57,14 @@ export const reportList: Result["files"] = [
 	{ path: reportFiles.html, what: "the whole report" },
 	{ path: reportFiles.markdown, what: "the report as a comment" },
 	{ path: reportFiles.junit, what: "the gates as test cases" },
-	{ path: "exports", what: "the figures, findings and engines for other programs: CSV, SARIF, benchmark and Bencher JSON, manifest" },
+	{ path: "exports", what: "results for other tools: CSV, SARIF, benchmark and Bencher JSON, manifest" },
 	{ path: reportFiles.result, what: "every measurement, finding and verdict" },
 ];
 
 const folders: Result["files"] = [
-	{ path: "raw", what: "every sample of every run: 64-bit floats, little-endian, milliseconds" },
+	{ path: "raw", what: "raw samples of every run, in ms (64-bit floats, little-endian)" },
 	{ path: "logs", what: "the output of every tool" },
-	{ path: "engines", what: "the engines of both arms" },
+	{ path: "engines", what: "the engines of base and head" },
 ];
 
 /** @returns paths relative to the output folder. */

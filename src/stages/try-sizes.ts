@@ -85,7 +85,7 @@ async function runAll(
 		timeoutMs: Math.ceil(input.limitMs),
 	});
 	if (result.state === "done") return result.cases;
-	return result.failure.code === "tool-timeout" ? "the time was up" : result.failure.message;
+	return result.failure.code === "tool-timeout" ? "time ran out" : result.failure.message;
 }
 
 /** null: it ran and gave something; undefined: it was not reached. */
@@ -108,7 +108,7 @@ export async function checkSizes(
 	for (const group of groups) {
 		const limitMs = endMs - ports.clock.now();
 		ports.progress.item(group.map(label).join("; "));
-		const result = limitMs <= 0 ? "the time was up" : await runAll(group, { ...input, limitMs }, ports);
+		const result = limitMs <= 0 ? "time ran out" : await runAll(group, { ...input, limitMs }, ports);
 		ran.push(...group.map((_, index) => (typeof result === "string" ? undefined : faultOf(result[index]) === null)));
 	}
 	ports.progress.done(`${ran.filter((each) => each === true).length} of ${ran.length} run`);

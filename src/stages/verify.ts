@@ -69,7 +69,7 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	}
 	// Verdicts that were taken over are not among these, so a match here is not a match of all.
 	const wrong = `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
-	ports.progress.done(hasJudged ? (mismatches === 0 ? "golden cases match" : wrong) : "no golden case to run");
+	ports.progress.done(hasJudged ? (mismatches === 0 ? "golden cases match" : wrong) : "no golden cases to run");
 }
 
 interface EngineVerification {

@@ -1,4 +1,4 @@
-// The workloads to time: the concrete shapes of their inputs, and the engines of both arms.
+// The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
 import type { Config, InputConfig } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";

@@ -92,7 +92,7 @@ describe("what `trtgate init` writes", () => {
 				encoding: "utf8",
 			});
 			appendFileSync(join(folder, "trtgate.yml"), "measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n");
-			expect(init.stdout, init.stderr).toMatch(/Left to do:\n {2}1\. [\s\S]*open a pull request/);
+			expect(init.stdout, init.stderr).toMatch(/Next steps:\n {2}1\. [\s\S]*open a pull request/);
 		};
 		const repository = makeRepository([begin, start], change);
 		const name = ".github/workflows/trtgate.yml";

@@ -199,7 +199,7 @@ const rows: Row[] = [
 		argv: ["init", "model.onnx"],
 		exit: 2,
 		code: "output-unwritable",
-		says: /trtgate\.yml is already there/,
+		says: /trtgate\.yml already exists/,
 	},
 ];
 

@@ -30,7 +30,7 @@ it("a golden that fails names the node whose weights changed, and leaves out wha
 	});
 	expect(found?.message).toContain("The engine agrees with its own model, whose weights or constants differ there from the base's.");
 	for (const text of [stdout, readFileSync(join(cwd, "out/report.md"), "utf8"), readFileSync(join(cwd, "out/report.html"), "utf8")]) {
-		expect(text).toContain("Where outputs stray: 1 node found for 1 engine");
+		expect(text).toContain("Where outputs diverge: 1 node found for 1 engine");
 		expect(text).toContain("/smooth/Conv");
 	}
 	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("That breaks fusions");

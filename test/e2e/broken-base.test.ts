@@ -239,7 +239,7 @@ describe("a workflow's base", () => {
 		rmSync(join(place.workspace, ".git"), { recursive: true });
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("no git repository") }]);
+		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("not a git repository") }]);
 	});
 
 	it("a workflow's base whose prepare command fails is told in the comment, the check run and the summary", async () => {

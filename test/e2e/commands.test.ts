@@ -40,14 +40,14 @@ it.each(commandTables)("help and version lists every option of $name with its de
 });
 
 it.each([
-	["run --confg x", "There is no option --confg", "Did you mean --config?"],
-	["golden record model.onnx --oout x", "There is no option --oout", "Did you mean --out?"],
-	["golden check golden.json --polygrafy x", "There is no option --polygrafy", "Did you mean --polygraphy?"],
-	["doctor --hlep", "There is no option --hlep", "Did you mean --help?"],
-	["golden recrd", 'There is no command "golden recrd"', "Did you mean `trtgate golden record`?"],
-	["goldn check", 'There is no command "goldn"', "Did you mean `trtgate golden`?"],
+	["run --confg x", "Unknown option --confg", "Did you mean --config?"],
+	["golden record model.onnx --oout x", "Unknown option --oout", "Did you mean --out?"],
+	["golden check golden.json --polygrafy x", "Unknown option --polygrafy", "Did you mean --polygraphy?"],
+	["doctor --hlep", "Unknown option --hlep", "Did you mean --help?"],
+	["golden recrd", 'Unknown command "golden recrd"', "Did you mean `trtgate golden record`?"],
+	["goldn check", 'Unknown command "goldn"', "Did you mean `trtgate golden`?"],
 	["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with one folder per case"],
-	["verdict --nothing-like-it", "There is no option --nothing-like-it", "`trtgate verdict --help` lists its options."],
+	["verdict --nothing-like-it", "Unknown option --nothing-like-it", "`trtgate verdict --help` lists its options."],
 ])("help and version says of `%s` what was meant", async (words, message, fix) => {
 	const run = await runCli(words.split(" "), { cwd: temporaryFolder() });
 	expect(run).toMatchObject({ exit: 2, stdout: "" });

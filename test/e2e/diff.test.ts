@@ -23,7 +23,7 @@ it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", asy
 	const diff = (...options: string[]) => runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
 	const text = await diff("--engine-ms", "0.0279,0.02903");
 	expect(text).toMatchObject({ exit: 0, stderr: "" });
-	expect(text.stdout).toContain("+0.89 ± 0.34 µs: block1 + block1.relu – other weights: 4,608 → 18,432 values");
+	expect(text.stdout).toContain("+0.89 ± 0.34 µs: block1 + block1.relu – weights changed: 4,608 → 18,432 values");
 	expect(text.stdout).toContain("of +1.13 µs of the timed runs");
 	const markdown = (await diff("--format", "markdown")).stdout;
 	expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
@@ -52,10 +52,10 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 	expect(await headline("base", "head")).toBe(timed);
 	rmSync(join(cwd, "base", "profile.json"));
 	const { stdout } = await runCli(["diff", "base", "head"], { cwd });
-	expect(stdout).toContain("block1 + block1.relu – other weights: 4,608 → 18,432 values");
+	expect(stdout).toContain("block1 + block1.relu – weights changed: 4,608 → 18,432 values");
 	expect(stdout).not.toContain("±");
 	for (const [format, shown] of [
-		["markdown", "| – | `block1 + block1.relu` | other weights"],
+		["markdown", "| – | `block1 + block1.relu` | weights changed"],
 		["json", '"account": null'],
 		["html", "<code>block1 + block1.relu</code>"],
 	] as const) {

@@ -38,7 +38,7 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
 	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
 	expect(state.comments).toMatchObject([
-		{ issue: 7, body: expect.stringContaining("net · fp32 does not match its goldens: 1 of 1 golden case") },
+		{ issue: 7, body: expect.stringContaining("net · fp32 does not match its goldens in 1 of 1 case") },
 	]);
 	expect(state.comments[0]?.body).toMatch(new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${head} -->`));
 	expect(state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);

@@ -43,7 +43,7 @@ it("the action at night opens one issue, keeps it up to date, and closes it with
 	expect(third.run.exitCode, third.run.stdout + third.run.stderr).toBe(0);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);
 	expect(state.comments).toMatchObject([
-		{ issue: state.issues[0]?.number, body: expect.stringMatching(/^Well again: .*all \d+ checks pass/) },
+		{ issue: state.issues[0]?.number, body: expect.stringMatching(/^Recovered: .*all \d+ checks pass/) },
 	]);
 	expect(state.checkRuns.map(({ conclusion }) => conclusion)).toEqual(["failure", "failure", "success"]);
 	expectTidy(play, third);
@@ -73,6 +73,6 @@ it("the action at night opens the issue where a night cannot decide, and closes 
 	expect(row?.soak?.seconds).toBeCloseTo(90, 0);
 	expect(row?.soak?.processes).toHaveLength(3);
 	expect(well.result().gates.find(({ gate }) => gate === "soak-drift")).toMatchObject({ status: "pass", workload: row?.workload });
-	expect(readFileSync(join(well.out, "report.html"), "utf8")).toMatch(/Under load for minutes[\s\S]*<path class="soakline head"/);
+	expect(readFileSync(join(well.out, "report.html"), "utf8")).toMatch(/Sustained load[\s\S]*<path class="soakline head"/);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);
 });

@@ -46,7 +46,7 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 		),
 	);
 	expect(body).toContain(" | 27.21\u00a0µs | 27.25\u00a0µs |");
-	expect(body).toContain("`logits_out`: relative L2 is 3.3e-2, 33 times the allowed 1e-3");
+	expect(body).toContain("`logits_out`: relative L2 is 3.3e-2, 33 times the limit of 1e-3");
 	expect(state.checkRuns).toMatchObject([
 		{
 			...{ name: "trtgate", headSha: wrong.head, status: "completed", conclusion: "failure" },

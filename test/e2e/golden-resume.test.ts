@@ -34,11 +34,11 @@ it("golden record writes a usable golden when its time is over, and the same com
 			onStderr: (text) => {
 				const [before, after] = [stderr, stderr + text];
 				stderr = after;
-				const begun = /goes on where it stopped/;
+				const begun = /continues where it stopped/;
 				if (begun.test(after) && !begun.test(before)) process.kill(pid, signal);
 			},
 		});
-		if (signal === "SIGINT") expect(stopped).toMatchObject({ exit: 3, stderr: expect.stringContaining("the same command goes on") });
+		if (signal === "SIGINT") expect(stopped).toMatchObject({ exit: 3, stderr: expect.stringContaining("rerun the same command") });
 		else expect(stopped.signal).toBe("SIGKILL");
 		expect(read(cwd)?.sensitivity?.state).toMatch(/untested|unfinished/);
 		const check = await runCli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], { cwd });
@@ -52,7 +52,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(last, last.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/Recorded golden@1[\s\S]*It notices all defects that move an output beyond its rounding: \d+ at fp32/),
-		stderr: expect.stringContaining("The recording of golden@1 goes on where it stopped."),
+		stderr: expect.stringContaining("The recording of golden@1 continues where it stopped."),
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@1", sensitivity: { state: "complete" } });
 	expect(statSync(tensor).mtimeMs).toBe(written);

@@ -95,7 +95,7 @@ const rows: Row[] = [
 		given: (workspace) => rmSync(join(workspace, ".git"), { recursive: true }),
 		exit: 2,
 		outcome: "error",
-		says: ["git-ref", /is no git repository/, /in a step before actions\/checkout/],
+		says: ["git-ref", /is not a git repository/, /in a step before actions\/checkout/],
 	},
 ];
 

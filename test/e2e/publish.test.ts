@@ -145,7 +145,7 @@ describe("the action outside of pull requests", () => {
 		project(workspace);
 		await run({ ...nightly, runId: 3 }, { "check-run": "false" });
 		expect(github.state.issues).toMatchObject([{ state: "closed" }]);
-		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/^Well again: /)]);
+		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/^Recovered: /)]);
 	});
 
 	it("the action outside of pull requests needs no workflow run around it", async () => {

@@ -263,7 +263,7 @@ describe("report/ at night", () => {
 			expect(state.issues.map(({ state: is }) => is)).toEqual([result === failing ? "open" : "closed"]);
 			expect(state.issues[0]?.body).toContain(`run:${Math.min(runId, 501)} `);
 		}
-		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Well again: ") }]);
+		expect(state.comments).toMatchObject([{ body: expect.stringContaining("Recovered: ") }]);
 	});
 
 	it("report/ at night opens none if the input disables it", async () => {

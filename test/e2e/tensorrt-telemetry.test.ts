@@ -122,10 +122,10 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	expect(account).toMatchObject({ from: "runs", profiles: 5 });
 	expect(account?.attributedMs).toBeGreaterThan(0.8 * (account?.measuredMs ?? Number.NaN));
 	expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
-		/Why: \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – other weights: 4,608 → 18,432 values\./,
+		/- \+0\.89 ± 0\.\d\d µs: `block1 \+ block1\.relu` – weights changed: 4,608 → 18,432 values\./,
 	);
 	const again = await runCli(["explain", out], { cwd: folder });
-	expect(again.stdout).toMatch(/block1 \+ block1\.relu – other weights: 4,608 → 18,432 values/);
+	expect(again.stdout).toMatch(/block1 \+ block1\.relu – weights changed: 4,608 → 18,432 values/);
 	const html = readFileSync(join(out, "report.html"), "utf8");
 	for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
 });

@@ -46,7 +46,7 @@ it("the gate takes over golden verdicts while engine, golden and limits stay the
 	expect(verifyLogs(folder)).toEqual([]);
 	expect(withoutTime(second)).toEqual(withoutTime(first));
 	expect(second.golden.map(({ state }) => state)).toEqual(["match", "match"]);
-	expect(second.notes.join(" ")).toMatch(/Golden verdicts taken over .*net\/\S+ of \d{4}-\d\d-\d\dT/);
+	expect(second.notes.join(" ")).toMatch(/Golden verdicts reused .*net\/\S+ \(\d{4}-\d\d-\d\d\)/);
 
 	await gate("--fresh");
 	expect(verifyLogs(folder)).toHaveLength(1);

@@ -45,7 +45,8 @@ const nanLabels =
 const partLabels =
 	'The shape of output "y" depends on the data, and trtexec\'s raw dump contains only its first values. [raw-dump-truncated] ' +
 	"Install TensorRT's Python package: golden cases then run in it and read such outputs completely. Do not use trtexec's raw file.";
-const otherWords = "The golden was made from another model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
+const otherWords =
+	"The golden was recorded from a different model (732b2b5…, this one is 3cc971a…): fix the change, or record the golden again.";
 
 const table: Recorded[] = [
 	{

@@ -100,7 +100,7 @@ it("verify reports a match only of cases that ran", async () => {
 	const progress: Progress = { ...silent, done: (text) => endings.push(text) };
 	await verifyAll({ cases: 2, batch: 2, progress });
 	await verifyAll({ cases: 0, batch: 2, progress });
-	expect(endings).toEqual(["golden cases match", "no golden case to run"]);
+	expect(endings).toEqual(["golden cases match", "no golden cases to run"]);
 });
 
 it("verify judges the whole set once, after all of its batches, and holds no batch for it", async () => {

@@ -117,7 +117,7 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
 }
 
-/** A Jetson's GPU as trtexec reports it, right before it fails on a model that is not there. */
+/** A Jetson's GPU as trtexec reports it, right before it fails on a model that does not exist. */
 export async function readTegraDevice(
 	{ program }: Trtexec,
 	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },

@@ -125,7 +125,7 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
 		throw new ToolError({ code: "tool-missing", message: "The base of this run is a commit, and git is not installed to find it.", fix });
 	}
-	const message = "The base of this run is a commit, and the workspace is no git repository, so it cannot be found.";
+	const message = "The base of this run is a commit, and the workspace is not a git repository, so it cannot be found.";
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 

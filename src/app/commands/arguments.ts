@@ -16,7 +16,7 @@ export interface Option {
 	/** The default in words, where it depends on something else. */
 	otherwise?: string;
 	required?: true;
-	/** May be given again. */
+	/** Repeatable. */
 	again?: true;
 	/** Takes all values up to the next option. */
 	several?: true;
@@ -39,7 +39,7 @@ export interface CommandTable {
 
 export const commonOptions = {
 	quiet: { does: "Print no progress." },
-	"no-color": { does: "Print without colours; NO_COLOR does the same." },
+	"no-color": { does: "Print without colours; setting NO_COLOR does the same." },
 	help: { does: "Print this help." },
 } as const satisfies Options;
 
@@ -111,7 +111,7 @@ interface OptionToken {
 function checkOption(token: OptionToken, known: ParseArgsOptionsConfig, table: CommandTable): void {
 	const option = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
 	const names = [known, ...(table.also ?? []).map(({ options }) => options)].flatMap(Object.keys);
-	if (option === undefined) throw usage(table, `There is no option ${token.rawName}.`, didYouMean(token.name, names));
+	if (option === undefined) throw usage(table, `Unknown option ${token.rawName}.`, didYouMean(token.name, names));
 	if (option.type === "string" && (token.value === undefined || token.value === "")) throw usage(table, `${token.rawName} needs a value.`);
 	if (option.type === "boolean" && token.value !== undefined) throw usage(table, `${token.rawName} takes no value.`);
 }

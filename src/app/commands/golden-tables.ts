@@ -13,7 +13,7 @@ export const recordTable = {
 	does: "records the outputs of ONNX Runtime in fp32 as a golden",
 	options: {
 		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's or golden/NAME; else required" },
-		model: { value: "NAME", does: "Use the model, sizes and folder of this model in the config." },
+		model: { value: "NAME", does: "Take the model file, sizes and folder from this model in the config." },
 		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
 		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },
 		generator: { value: "INPUT=KIND", does: "Generator for an input's values.", otherwise: "chosen for each input", again: true },
@@ -21,13 +21,13 @@ export const recordTable = {
 		dims: {
 			value: "NAME=SIZE",
 			does: "Sizes of symbolic dimensions, separated by commas.",
-			otherwise: "the config's `opt`, else tried out",
+			otherwise: "the config's `opt`, else found by trial",
 			again: true,
 		},
-		shape: { ...shape, otherwise: "the config's, else tried out" },
+		shape: { ...shape, otherwise: "the config's, else found by trial" },
 		preprocess: {
 			value: "FILE",
-			does: "How to convert pictures, sound, bytes and text in --inputs to tensors.",
+			does: "How to convert images, audio, bytes and text in --inputs to tensors.",
 			otherwise: "derived from the input's layout and size",
 		},
 		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },
@@ -46,7 +46,7 @@ export const recordTable = {
 			otherwise: "fp32=1,fp16=0.95",
 			again: true,
 		},
-		"time-limit": { value: "TIME", does: "Time limit of the recording; the same command goes on where it stopped.", default: "60s" },
+		"time-limit": { value: "TIME", does: "Time limit of the recording; rerun the same command to continue.", default: "60s" },
 		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
 	},
 	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",
@@ -99,7 +99,7 @@ export const inspectTable = {
 export const calibrateTable = {
 	name: "golden calibrate",
 	positionals: [],
-	does: "shows how far each engine strays from its golden, and proposes limits from it",
+	does: "measures each engine's error against its golden and proposes limits from it",
 	options: {
 		config: { value: "FILE", does: "Config file.", otherwise: "trtgate.yml in the current folder" },
 		only: {
@@ -111,7 +111,7 @@ export const calibrateTable = {
 		multiple: { value: "N", does: "A proposed limit is this many times the engine's own error.", default: String(defaultMultiple) },
 		limit: {
 			value: "OUTPUT=VALUE",
-			does: "Set this limit of relative L2 instead, also where the engine's error looks wrong.",
+			does: "Set this limit of relative L2 instead, even where the engine's error looks wrong.",
 			otherwise: "proposed",
 			again: true,
 		},

@@ -32,7 +32,7 @@ function optionLines(options: CommandTable["options"]): string {
 	return Object.entries(options)
 		.map(([name, option]) => {
 			const byDefault = defaultOf(option);
-			const again = option.again === true ? " May be given again." : "";
+			const again = option.again === true ? " Repeatable." : "";
 			const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
 			const text = `${option.does}${again}${left}`;
 			return `  ${optionForm([name, option])}\n${wrapped(text, "      ")}\n`;

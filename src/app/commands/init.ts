@@ -46,7 +46,7 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		terminal.echo(`wrote ${name}\n`);
 	}
 	const steps = stepsLeft(commit, quoteName(name, ""));
-	terminal.echo(`Left to do:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
+	terminal.echo(`Next steps:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
 	return exitCodes.ok;
 }
 
@@ -78,8 +78,8 @@ async function refuseToOverwrite(path: string, name: string): Promise<void> {
 	if (!exists) return;
 	throw new ConfigError({
 		code: "output-unwritable",
-		message: `${name} is already there.`,
+		message: `${name} already exists.`,
 		location: { path },
-		fix: "Move it away, or edit it by hand.",
+		fix: "Move it, or edit it by hand.",
 	});
 }

@@ -6,18 +6,18 @@ export const onnxruntime = { value: "auto|wasm|native", does: "ONNX Runtime buil
 
 export const shape = {
 	value: "INPUT=SIZE,…",
-	does: "Whole shape of an input, for axes without a name of their own.",
+	does: "Full shape of an input, for axes without a name in the ONNX file.",
 	again: true,
 } as const;
 
 export const demoTable = {
 	name: "demo",
 	positionals: [],
-	does: "runs the whole gate on examples that ship with trtgate",
+	does: "runs the gate on examples that ship with trtgate",
 	options: {
 		recorded: {
 			does: "Only replay the recording of TensorRT on an NVIDIA H200.",
-			otherwise: "then four small networks, live on ONNX Runtime",
+			otherwise: "also runs four small networks live on ONNX Runtime",
 		},
 		out: { value: "DIR", does: "Folder for the reports.", default: "trtgate-demo" },
 		json,
@@ -49,7 +49,7 @@ export const runTable = {
 			otherwise: "derived from the head's commit and the config's path",
 		},
 		out: { value: "DIR", does: "Folder for results, reports and logs.", default: "trtgate-out" },
-		fresh: { does: "Take nothing over from earlier runs: no engine, kernel timing or golden verdict." },
+		fresh: { does: "Reuse nothing from earlier runs: no engines, kernel timings or golden verdicts." },
 		"dry-run": { does: "Print the plan without running it." },
 		json,
 	},
@@ -74,31 +74,31 @@ export const diagnoseTable = {
 	positionals: ["LOG|DIR"],
 	does: "explains a trtexec run: what happened, why, and how to fix it",
 	options: {
-		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "the recorded one" },
-		signal: { value: "NAME", does: "Signal that ended trtexec, such as SIGKILL.", otherwise: "the recorded one" },
+		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "as recorded, else unknown" },
+		signal: { value: "NAME", does: "Signal that killed trtexec, such as SIGKILL.", otherwise: "as recorded, else none" },
 		json,
 	},
 	example: "trtgate diagnose build.log --exit-code 1",
 } as const satisfies CommandTable;
 
-const engineFormat = { value: "text|markdown|json|html", does: "How to print it.", default: "text" } as const;
+const engineFormat = { value: "text|markdown|json|html", does: "Output format.", default: "text" } as const;
 const gpuName = {
 	value: "NAME",
-	does: "GPU that the engine ran on, such as H200: its limits say what bounds a layer.",
+	does: "GPU that the engine ran on, such as H200; its peak rates show what bounds each layer.",
 	otherwise: "unknown",
 } as const;
 
 export const diffTable = {
 	name: "diff",
 	positionals: ["BASE", "HEAD"],
-	does: "compares two TensorRT engines by ONNX nodes: what changed, how much, and why",
+	does: "compares two TensorRT engines node by node: what changed, by how much, and why",
 	options: {
 		format: engineFormat,
 		gpu: gpuName,
 		"engine-ms": {
 			value: "BASE,HEAD",
-			does: "What one inference of each whole engine takes, in milliseconds: the change to be explained.",
-			otherwise: "the medians of both times.json, else the sums of the layers, which the profiler makes longer",
+			does: "Latency of each engine in milliseconds; their difference is what gets explained.",
+			otherwise: "the medians in times.json, else the sums of the layer times, which profiling inflates",
 		},
 	},
 	example: "trtgate diff main/ pull-request/ --format markdown",
@@ -107,7 +107,7 @@ export const diffTable = {
 export const explainTable = {
 	name: "explain",
 	positionals: ["RESULT|ENGINE"],
-	does: "explains the changes of a result, or where the time of an engine goes",
+	does: "explains why a result changed, or where an engine spends its time",
 	options: { format: engineFormat, gpu: gpuName },
 	example: "trtgate explain trtgate-out",
 } as const satisfies CommandTable;
@@ -115,7 +115,7 @@ export const explainTable = {
 export const verdictTable = {
 	name: "verdict",
 	positionals: ["PAIRS.json"],
-	does: "judges the pairs of measurements in a file",
+	does: "computes the verdict for a file of measured pairs",
 	options: { json },
 	example: "trtgate verdict pairs.json",
 } as const satisfies CommandTable;
@@ -135,8 +135,12 @@ export const reportTable = {
 } as const satisfies CommandTable;
 
 const historyPlace = {
-	branch: { value: "NAME", does: "Branch of this repository's remote that keeps the history.", otherwise: "--folder" },
-	folder: { value: "DIR", does: "Folder that keeps the history.", otherwise: "--branch" },
+	branch: {
+		value: "NAME",
+		does: "Branch of this repository's remote that keeps the history.",
+		otherwise: "required unless --folder is given",
+	},
+	folder: { value: "DIR", does: "Folder that keeps the history.", otherwise: "required unless --branch is given" },
 } as const;
 
 export const importTable = {
@@ -152,7 +156,7 @@ export const compactTable = {
 	name: "history compact",
 	positionals: [],
 	usage: "--branch NAME|--folder DIR",
-	does: "puts the records of each past month into one file",
+	does: "merges the records of each past month into one file",
 	options: historyPlace,
 	example: "trtgate history compact --branch trtgate-history",
 } as const satisfies CommandTable;
@@ -161,10 +165,10 @@ export const acceptTable = {
 	name: "history accept",
 	positionals: ["MODEL[/ENGINE]"],
 	usage: "MODEL[/ENGINE] --reason TEXT --branch NAME|--folder DIR",
-	does: "closes the open alarms of an engine: its present level is the new one",
+	does: "closes an engine's open alarms and takes its current level as the new reference",
 	options: {
-		reason: { value: "TEXT", does: "Why, for the trend page.", required: true },
-		figure: { value: "latency|memory|size|error", does: "Accept only this.", otherwise: "all that is open" },
+		reason: { value: "TEXT", does: "Reason shown on the trend page.", required: true },
+		figure: { value: "latency|memory|size|error", does: "Accept only this figure.", otherwise: "all open alarms" },
 		...historyPlace,
 	},
 	example: "trtgate history accept det/fp16 --reason larger-input --branch trtgate-history",
@@ -176,10 +180,10 @@ export const trendTable = {
 	usage: "DIR | --branch NAME",
 	does: "writes one page with the trend of every series of a history",
 	options: {
-		branch: { ...historyPlace.branch, otherwise: "DIR" },
-		out: { value: "FILE", does: "File of the page.", default: "trtgate-trend.html" },
-		svg: { value: "FILE", does: "File of a picture for a README.", otherwise: "none" },
-		json: { does: "Print the answer, all alarms and the newest levels as JSON." },
+		branch: { ...historyPlace.branch, otherwise: "required unless DIR is given" },
+		out: { value: "FILE", does: "Output file.", default: "trtgate-trend.html" },
+		svg: { value: "FILE", does: "Also write a picture for a README to this file.", otherwise: "none" },
+		json: { does: "Print the verdict, all alarms and the latest levels as JSON." },
 	},
 	example: "trtgate trend --branch trtgate-history --svg docs/trend.svg",
 } as const satisfies CommandTable;
@@ -197,8 +201,8 @@ export const initTable = {
 	positionals: ["MODEL"],
 	does: "writes trtgate.yml and a workflow for an ONNX file",
 	options: {
-		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "tried out", again: true },
-		shape: { ...shape, otherwise: "tried out" },
+		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "found by trial", again: true },
+		shape: { ...shape, otherwise: "found by trial" },
 	},
 	example: "trtgate init models/resnet50.onnx",
 } as const satisfies CommandTable;

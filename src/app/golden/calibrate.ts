@@ -99,7 +99,10 @@ function hasFailedBuild({ builds }: Result): boolean {
 function multipleOf(text: string): number {
 	const multiple = Number(text);
 	if (multiple >= 1 && multiple <= 1000) return multiple;
-	throw usageError(`--multiple is ${JSON.stringify(text)}; expected a number from 1 to 1000.`, `Leave it out for ${defaultMultiple}.`);
+	throw usageError(
+		`--multiple is ${JSON.stringify(text)}; expected a number from 1 to 1000.`,
+		`Leave it out for the default, ${defaultMultiple}.`,
+	);
 }
 
 function givenLimits(texts: readonly string[]): Map<string, number> {

@@ -49,7 +49,7 @@ export async function recordWith(options: RecordOptions, terminal: Terminal): Pr
 		if (reused !== null && !goesOn) terminal.err(`note: ${describeReuse(reused)}\n`);
 		const begun = goesOn ? await readBegun(old, { folder: options.out, cases: found.cases, ports }) : null;
 		if (begun === null) checkChange({ old, options, author });
-		else terminal.err(`note: The recording of ${begun.manifest.goldenId} goes on where it stopped.\n`);
+		else terminal.err(`note: The recording of ${begun.manifest.goldenId} continues where it stopped.\n`);
 		const recording: Recording = { options, model, found, old, reused, begun, author, files: [] };
 		return recordAndKeep(recording, { ports, terminal, scratchFolder });
 	});

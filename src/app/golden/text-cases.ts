@@ -125,7 +125,7 @@ async function findTokenizer(preprocess: TextPreprocess | undefined, { preproces
 	const beside = join(modelFolder, "tokenizer.json");
 	if ((await stat(beside).catch(() => null))?.isFile() !== true) {
 		throw usageError(
-			`There is no tokenizer for text among --inputs: ${quoteName(beside, "")} is not there.`,
+			`There is no tokenizer for text among --inputs: ${quoteName(beside, "")} does not exist.`,
 			'Name one with --preprocess FILE.json: { "kind": "text", "tokenizer": "tokenizer.json", "length": 128 }.',
 		);
 	}

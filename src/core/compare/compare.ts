@@ -50,7 +50,7 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 /** Why there is no pair at all; undefined when there is one. */
 function absence(runs: readonly PerfRun[], counted: Record<Arm, Map<number, PerfRun>>): string | undefined {
 	if (counted.head.size === 0) return "The head has no usable run.";
-	if (counted.base.size > 0) return "No pair has a usable run of both arms.";
+	if (counted.base.size > 0) return "No pair has a usable run of both base and head.";
 	if (runs.some((run) => run.arm === "base")) return "The base has no usable run.";
 	return "There is no base to compare with: the workload is new.";
 }
@@ -148,7 +148,7 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 
 /** Why two sizes cannot be compared; null when they can. A value that vanished is worse than one that never was. */
 function obstacle(base: number | null, head: number | null, what: string): { verdict: Comparison["verdict"]; reason: string } | null {
-	if (base === null && head === null) return { verdict: "missing", reason: `Neither arm reports its ${what}.` };
+	if (base === null && head === null) return { verdict: "missing", reason: `Neither base nor head reports its ${what}.` };
 	if (base === null) return { verdict: "missing", reason: `The base reports no ${what}: there is nothing to compare with.` };
 	if (head === null) return { verdict: "not-comparable", reason: `The base reports its ${what}, the head does not.` };
 	if (!isSize(base)) return { verdict: "not-comparable", reason: `The base's ${what} is ${base}, not a size.` };

@@ -60,7 +60,7 @@ function widened(change: LogChange, builds: BuildError | null, p: number): LogCh
 
 function luckOfBuilds({ spread }: BuildError, change: LogChange, minimalEffect: number): string {
 	const found = formatPercent(toFraction(change.estimate), { sign: true });
-	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds of each arm), so a change of ${found} may be the luck of a build; more builds (measure.rebuilds) show it; ${openRange(change, Math.log1p(minimalEffect))}`;
+	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds each of base and head), so a change of ${found} may be variation between builds; more builds (measure.rebuilds) can tell; ${openRange(change, Math.log1p(minimalEffect))}`;
 }
 
 /** Geometric means of both arms over the pairs that count: their ratio is the estimate. */
@@ -167,7 +167,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 
 function tooFew(pairs: number, looks: readonly number[]): string {
 	const needed = Math.max(2, Math.min(...looks));
-	return `${pairs === 1 ? "1 run per arm is" : `${pairs} runs per arm are`} too few for a verdict: at least ${needed} pairs are needed.`;
+	return `${pairs === 1 ? "1 run each of base and head is" : `${pairs} runs each of base and head are`} too few for a verdict: at least ${needed} pairs are needed.`;
 }
 
 /**

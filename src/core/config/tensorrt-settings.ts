@@ -105,7 +105,7 @@ const advice = {
 	plugins: "List the libraries under `plugins`.",
 	calibration: "Name the calibration cache under `calibration`.",
 	level: "Use `optimization-level`.",
-	caches: "Use `cache: { timing, engines }`: both arms build on one timing cache.",
+	caches: "Use `cache: { timing, engines }`: base and head are built with one timing cache.",
 	timing: "Use `measure` (`warm-up`, `duration`, `cuda-graph`, `spin-wait`, `transfers`) or a workload's `streams`.",
 	outputs: "Remove it: trtgate writes and reads these files itself.",
 	mode: "Remove it: it would change what is timed, in a way that cannot be compared.",

@@ -116,7 +116,7 @@ function keyOf(
 	const offset = pair.key?.range?.[0] ?? pair.value?.range?.[0] ?? 0;
 	if (!isScalar(pair.key))
 		return reportProblem(walk, offset, {
-			says: "has a key that is no plain text",
+			says: "has a key that is not plain text",
 			fix: "Write the key as text, in quotes if it holds special signs.",
 		});
 	const name = textOf(pair.key);

@@ -63,7 +63,7 @@ const added: Rule = ({ component: { tier }, base, head }) => {
 	const copies = own.reformats.length === 0 ? "" : ` and ${counted(own.reformats.length, "reformat")}`;
 	const isQuantising = own.kernels.every(({ kind }) => kind === "quantize");
 	return {
-		says: `${own === head ? "new" : "gone"}: ${counted(own.kernels.length, isQuantising ? "Q/DQ kernel" : "kernel")}${copies}`,
+		says: `${own === head ? "new" : "removed"}: ${counted(own.kernels.length, isQuantising ? "Q/DQ kernel" : "kernel")}${copies}`,
 		evidence: own.kernels.slice(0, 3).map(({ name }) => code(name)),
 		...(isQuantising && own === head ? { try: quantiseAdvice } : {}),
 	};
@@ -91,7 +91,7 @@ const precision: Rule = (changed) => {
 		casts.length > 0
 			? `; the model casts there: ${casts.slice(0, 2).map(code).join(", ")}`
 			: settingChange(changed) === changed.commonPrecision
-				? "; as most of the engine"
+				? "; like most of the engine"
 				: "";
 	const evidence = [
 		...head.kernels
@@ -134,7 +134,7 @@ function fusionEvidence(changed: Changed): string[] {
 			const bytes = tensorBytes(tensor);
 			const others = otherReaders(tensor, changed);
 			const why = others.length === 0 ? "" : `; ${others.slice(0, 2).join(" and ")} need${others.length === 1 ? "s" : ""} it too`;
-			return `${code(tensor.name)}${bytes === null ? "" : ` (${formatBytes(bytes)})`} now crosses memory${why}`;
+			return `${code(tensor.name)}${bytes === null ? "" : ` (${formatBytes(bytes)})`} is now written to memory${why}`;
 		});
 }
 
@@ -145,7 +145,7 @@ const fusion: Rule = (changed) => {
 	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: fusionAdvice };
 };
 
-export const fusionAdvice = "Let nothing but the next node read the tensors between these nodes, and keep them in one precision.";
+export const fusionAdvice = "Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
 
 /** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
@@ -177,7 +177,7 @@ const shape: Rule = ({ base, head }) => {
 	const [from, to] = lists.map((list) => list[at] ?? "");
 	// An open axis may have any size.
 	if (at < 0 || from === undefined || to === undefined || /-\d/.test(from + to)) return null;
-	return { says: `another shape: ${from} → ${to}`, evidence: [] };
+	return { says: `shape changed: ${from} → ${to}`, evidence: [] };
 };
 
 const isAlike = ({ base, head }: Changed): boolean =>
@@ -221,13 +221,13 @@ const setting: Rule = (changed) => {
 
 const weights: Rule = ({ base, head }) => {
 	if (base.weights === head.weights || base.weights === 0 || head.weights === 0) return null;
-	return { says: `other weights: ${formatCount(base.weights)} → ${formatCount(head.weights)} values`, evidence: [] };
+	return { says: `weights changed: ${formatCount(base.weights)} → ${formatCount(head.weights)} values`, evidence: [] };
 };
 
 const boundary: Rule = ({ base, head }) => {
 	if (head.regions <= base.regions || base.regions === 0) return null;
 	return {
-		says: `split between ${head.regions} regions of Myelin, ${base.regions} before`,
+		says: `split across ${head.regions} Myelin regions, ${base.regions} before`,
 		evidence: [],
 		try: "Look for a node between them that TensorRT runs outside Myelin, such as a plugin or a changed shape computation.",
 	};
@@ -241,7 +241,7 @@ const tactic: Rule = (changed) => {
 	if (base.structure !== head.structure || base.tactics === head.tactics) return null;
 	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
 	return {
-		says: "only another kernel was chosen",
+		says: "a different kernel was chosen; nothing else changed",
 		evidence: differing.map(({ tactic: name }) => code(name ?? "unknown")),
 		try: "Build both from one timing cache; with one, only real changes choose another kernel.",
 	};
@@ -249,7 +249,7 @@ const tactic: Rule = (changed) => {
 
 const layout: Rule = ({ base, head }) =>
 	base.structure === head.structure && base.tactics === head.tactics && base.layouts !== head.layouts
-		? { says: "another memory layout", evidence: [] }
+		? { says: "different memory layout", evidence: [] }
 		: null;
 
 /** The first that applies names the row. */

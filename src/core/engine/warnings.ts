@@ -37,12 +37,12 @@ export function criticalWarnings(engines: { base: EngineModel | null; head: Engi
 	};
 	const [skipped, found, unfused] = [broken("fusion"), fresh(islands), fresh(unfusedQuantisation)];
 	const alone = base === null ? ownKernels(head) : broken("added");
-	const than = base === null ? "" : " in the head alone";
+	const than = base === null ? "" : " only in the head";
 	const all: CriticalWarning[] = [
 		{
 			class: "fusion-skipped",
 			count: skipped.length,
-			text: `${counted(skipped.length, "fusion")} skipped in the head alone: ${named(skipped)}. ${fusionAdvice}`,
+			text: `${counted(skipped.length, "fusion")} skipped only in the head: ${named(skipped)}. ${fusionAdvice}`,
 		},
 		{
 			class: "fp32-island",

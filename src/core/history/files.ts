@@ -41,7 +41,7 @@ export function readRecord(text: string): Read {
 	try {
 		value = JSON.parse(text);
 	} catch {
-		return { state: "skipped", why: "it is not JSON; the file may be cut short" };
+		return { state: "skipped", why: "it is not JSON; the file may be truncated" };
 	}
 	const version = typeof value === "object" && value !== null && "schemaVersion" in value ? value.schemaVersion : undefined;
 	if (typeof version === "number" && version > 1) return { state: "skipped", why: `a newer trtgate wrote it (schemaVersion ${version})` };

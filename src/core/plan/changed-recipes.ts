@@ -10,7 +10,7 @@ export function changedRecipesNote(head: Pick<Config, "models">, base: Pick<Conf
 	if (changed.length === 0) return [];
 	const names = listNames(changed.map(({ id }) => id));
 	return [
-		`The head's config builds ${names} in another way than the base's config. Both arms are built in the head's way, so what these settings change is not measured.`,
+		`The head's config builds ${names} differently from the base's config. Both are built the head's way, so the effect of these settings is not measured.`,
 	];
 }
 

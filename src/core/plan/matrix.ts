@@ -172,7 +172,7 @@ function listOf(value: unknown): readonly unknown[] | null {
 
 function notAMatrix(): ConfigError {
 	return usageError(
-		`The expected parts are no plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
+		`The expected parts are not a plan's matrix: expected {"include":[{"name":…,"artifact":…}]}.`,
 		"Pass on the output `matrix` of the plan as it is.",
 	);
 }

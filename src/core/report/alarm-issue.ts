@@ -108,5 +108,5 @@ function historyLines({ sha, runId }: Marker, { since, runs, firstRun, goodCommi
 
 export function isRecovered(result: Result, shown: Shown): string {
 	const run = shown.links?.run === undefined ? "" : ` ${shown.links?.run}`;
-	return `Well again: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
+	return `Recovered: ${escapeMarkdown(headline(result))} (${escapeMarkdown(armsText(result))}).${run}`;
 }

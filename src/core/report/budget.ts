@@ -61,7 +61,7 @@ function fits(text: string, { limit }: Budget): boolean {
 
 /** The last resort, so that a comment can always be posted: the lines that fit, and a notice. */
 function cut(text: string, { limit }: Budget): string {
-	const notice = "\n\n_Cut here: the report is too large for a comment._\n";
+	const notice = "\n\n_Truncated here: the report is too large for a comment._\n";
 	const kept: string[] = [];
 	let bytes = utf8Bytes(notice);
 	for (const line of text.split("\n")) {

@@ -22,12 +22,12 @@ export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, 
 
 /** `the same in 24 of 24`; empty for a group of its own. */
 export function repeatText({ members, of }: EngineRow): string {
-	return members.length > 1 ? `together, the same in ${members.length} of ${of}` : "";
+	return members.length > 1 ? `total, same in ${members.length} of ${of}` : "";
 }
 
 export function causeText({ causes, isSignificant }: EngineRow): string {
 	if (causes.length > 0) return causes.map(({ says }) => says).join("; ");
-	return isSignificant ? "cause unknown: nothing that a rule knows differs" : "";
+	return isSignificant ? "cause unknown: no rule applies" : "";
 }
 
 function workText(part: EnginePart | null, unknown: string): string {
@@ -73,8 +73,8 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
 	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
 	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
-	const once = account.profiles === 1 ? ` With one profile an arm, ± is ${noise}.` : "";
-	return `Explains ${explained} of ${measured}; the rest is ${unit.formatChange(account.restMs)} ${unit.name}, at most ${unit.format(account.largestRestMs)} ${unit.name} a group of nodes.${once}`;
+	const once = account.profiles === 1 ? ` With one profile each, ± is ${noise}.` : "";
+	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained, at most ${unit.format(account.largestRestMs)} ${unit.name} per node group.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
@@ -85,8 +85,8 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 	const clock =
 		factor === 1
 			? ""
-			: ` They all differ by about ${formatPercent(factor - 1, { sign: true })} under the profiler, which is not counted as the change.`;
-	return `Unchanged: ${groups} of ${counted(of, "group")} of nodes${time}.${clock}`;
+			: ` They all shift by about ${formatPercent(factor - 1, { sign: true })} under the profiler, which is not counted as a change.`;
+	return `Unchanged: ${groups} of ${counted(of, "node group")}${time}.${clock}`;
 }
 
 /** The cause in one sentence; what differs, where nothing stands out. */
@@ -95,7 +95,7 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	if (diff.isSameStructure && !diff.rows.some(({ isSignificant }) => isSignificant)) {
 		const kernels = diff.isSameTactics
 			? "the same kernels"
-			: `${counted(diff.rows.length, "group")} of nodes with another kernel or layout`;
+			: `${counted(diff.rows.length, "node group")} with a different kernel or layout`;
 		return `No difference in structure; ${kernels}.`;
 	}
 	return first === undefined ? "No difference." : `${rowSentence(first, unit)}.`;
@@ -103,24 +103,29 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 
 /** Causes outside the layers, each with its evidence. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
-	return machine.map(({ says, evidence }) => `Beside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`);
+	return machine.map(({ says, evidence }) => `Outside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`);
 }
 
 /** Where all rows and their evidence are. */
 const nextStep = "Next: `trtgate explain result.json` in this run's artifact shows every row with its evidence.";
 
-/** What a comment can hold: ten lines at most. */
-export function explanationSentences(diff: EngineDiff): string[] {
+/** The largest changes of the layers, each with its cause. */
+export function causeSentences(diff: EngineDiff): string[] {
+	const unit = unitOf(diff);
+	const rows = diff.rows.slice(1, mostRows).filter(({ isSignificant }) => isSignificant || diff.account === null);
+	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
+}
+
+/** How much of the change the layers explain, and what did not change. */
+export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
-	const rows = diff.rows.slice(1, mostRows).filter(({ isSignificant }) => isSignificant || diff.account === null);
 	const found = [diff.warnings, machineSentences(diff)].flatMap((some) => (some.length === 0 ? [] : [some.join(" ")]));
-	return [
-		`Why: ${headlineOf(diff, unit)}`,
-		...rows.map((row) => `${rowSentence(row, unit)}.`),
-		...(account === null ? [] : [account]),
-		...found,
-		unchangedSentence(diff, unit),
-		nextStep,
-	];
+	return [...(account === null ? [] : [account]), ...found, unchangedSentence(diff, unit), nextStep];
+}
+
+/** What a comment can hold: ten lines at most. */
+export function explanationSentences(diff: EngineDiff): string[] {
+	const [first = "", ...others] = causeSentences(diff);
+	return [`Why: ${first}`, ...others, ...accountSentences(diff)];
 }

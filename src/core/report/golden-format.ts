@@ -24,10 +24,10 @@ export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
 	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${ofUnusable}${warnings}`;
 }
 
-/** `: 1 of 9 golden cases`, ` over its whole set of 9 cases`, or both. */
+/** ` in 1 of 9 cases`, ` over its whole set of 9 cases`, or both. */
 export function goldenExtent(group: readonly GoldenVerdict[], totalCases: number): string {
 	const cases = caseVerdicts(group).length;
-	const ofCases = cases === 0 ? "" : `: ${cases} of ${counted(totalCases, "golden case")}`;
+	const ofCases = cases === 0 ? "" : ` in ${cases} of ${counted(totalCases, "case")}`;
 	if (cases === group.length) return ofCases;
 	const over = `over its whole set of ${counted(totalCases, "case")}`;
 	return cases === 0 ? ` ${over}` : `${ofCases}, and ${over}`;
@@ -70,12 +70,12 @@ function timesText(times: number): string {
 function demandText(check: GoldenCheck): string {
 	if (check.allowed === null) return "";
 	const allowed = formatValue(check.allowed);
-	if (check.bound === "at-least") return `, where at least ${allowed} is required`;
+	if (check.bound === "at-least") return ` (at least ${allowed} required)`;
 	const times = timesTheCap(check);
-	return times === null ? `, where ${allowed} is allowed` : `, ${timesText(times)} times the allowed ${allowed}`;
+	return times === null ? ` (limit ${allowed})` : `, ${timesText(times)} times the limit of ${allowed}`;
 }
 
-/** `relative L2 is 3.3e-2, 33 times the allowed 1e-3`. */
+/** `relative L2 is 3.3e-2, 33 times the limit of 1e-3`. */
 export function measureText(check: GoldenCheck): string {
 	const measure = checkLabel(check);
 	return check.got === null ? measure : `${measure} is ${gotText(check)}${demandText(check)}`;
@@ -97,7 +97,7 @@ export function worstText(check: GoldenCheck): string | null {
 	if (check.worst === undefined) return null;
 	const index = check.worst.index.slice(0, 12).join(",");
 	const { got, expected } = apartTexts(check.worst);
-	return `[${index}]: ${got}, not ${expected}`;
+	return `[${index}]: got ${got}, expected ${expected}`;
 }
 
 /** How bad a check is: the multiple of its limit; one without a ratio (shape, non-finite) is worse than all. */

@@ -43,7 +43,7 @@ function parseJson(text: string, path: string): unknown {
 	try {
 		return JSON.parse(text.replace(/^\ufeff/, ""));
 	} catch (cause) {
-		const fix = "The file may be cut short: run again, or fetch the artifact again.";
+		const fix = "The file may be truncated: run again, or fetch the artifact again.";
 		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${describeJsonFault(cause)})`, fix, cause });
 	}
 }

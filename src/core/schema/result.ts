@@ -508,7 +508,7 @@ export interface GpuUse {
 	smOccupancy?: number | null;
 	tensorActivity?: number | null;
 }
-/** The head's engine under load for minutes: processes of up to a minute, one right after the other, until steady or the time was up (measure.soak). */
+/** The head's engine under load for minutes: processes of up to a minute, one right after the other, until steady or time ran out (measure.soak). */
 export interface SoakResult {
 	state: SoakState;
 	seconds: number;

@@ -144,7 +144,7 @@ function* splitsIn(sums: readonly number[], { from, to, sd }: { from: number; to
 // A soak in one sentence each: what changed, and what the GPU did.
 const ends: Readonly<Record<SoakResult["state"], string>> = {
 	steady: "steady",
-	"time-up": "not steady when the time was up",
+	"time-up": "not steady when time ran out",
 	interrupted: "interrupted",
 };
 

@@ -45,7 +45,7 @@ function useOf(all: readonly GpuUse[]): GpuUse | null {
 export function clockNotes(gpu: WorkloadGpu, latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">): string[] {
 	const [from, to] = [gpu.base?.smClockMhz ?? null, gpu.head?.smClockMhz ?? null];
 	if (from === null || to === null || gpu.cycles === null || latency.estimate === null) return [];
-	if (Math.abs(to / from - 1) <= equalClocks) return [`The GPU's clock was the same in both arms: ${Math.round(to)} MHz.`];
+	if (Math.abs(to / from - 1) <= equalClocks) return [`The GPU clock was the same for base and head: ${Math.round(to)} MHz.`];
 	const cycles = formatPercent(gpu.cycles, { sign: true });
 	const clocks = `The GPU ran at ${Math.round(from)} MHz for the base and at ${Math.round(to)} MHz for the head`;
 	if (latency.verdict !== "regressed" && latency.verdict !== "improved")

@@ -63,7 +63,7 @@ function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 		const is64 = directory.at === long32 || directory.bytes === long32 || tail.getUint16(at + 10, true) === long16;
 		return is64 ? findDirectory64(source, source.size - tail.byteLength + at) : directory;
 	}
-	return "no ZIP archive, or one that is cut short";
+	return "not a ZIP archive, or a truncated one";
 }
 
 function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory> {

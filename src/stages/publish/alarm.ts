@@ -30,7 +30,7 @@ type Own = HostedIssue & { marker: Marker };
 
 export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
 	const alarm = alarmOf(result.outcome);
-	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which is no statement about the engines` };
+	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which says nothing about the engines` };
 	const marker = { id: alarmId(plan.id, plan.alarm), runId: plan.run.id, attempt: plan.run.attempt, sha: plan.sha };
 	const context = { result, plan, codeHost, marker };
 	const own = await findOwn(context);

@@ -93,7 +93,10 @@ it("both arms are one, with the reason, where there is no earlier release", asyn
 it("both arms are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
 	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
-	await expect(open(folder, { event })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("no git repository") });
+	await expect(open(folder, { event })).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringContaining("not a git repository"),
+	});
 	await expect(open(folder, { event }, { PATH: folder })).rejects.toMatchObject({
 		code: "tool-missing",
 		fix: expect.stringContaining("Install git"),

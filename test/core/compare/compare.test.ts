@@ -45,7 +45,7 @@ test("without a base all is missing and nothing has failed", () => {
 test.each([
 	["The head has no usable run.", session(1).filter((one) => one.arm === "base")],
 	["The base has no usable run.", session(1).map((one) => (one.arm === "base" ? { ...one, state: "unusable" as const } : one))],
-	["No pair has a usable run of both arms.", session(1).filter((one) => (one.arm === "base") === one.pair < 4)],
+	["No pair has a usable run of both base and head.", session(1).filter((one) => (one.arm === "base") === one.pair < 4)],
 ])("%s That is missing, not a pass", (reason, runs) => {
 	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "missing", reason, pairs: 0 });
 });
@@ -71,7 +71,7 @@ test("a pair that was measured again counts once, with its later runs", () => {
 	expect(got.base?.runs).toBe(8);
 });
 
-test("one run per arm is too few, whatever its iterations", () => {
+test("one run each of base and head is too few, whatever its iterations", () => {
 	expect(compareRuns(session(1.5, 1), options).latency).toMatchObject({ verdict: "inconclusive", interval: null });
 });
 

@@ -37,7 +37,7 @@ test("the tolerance stands as the minimal effect", () => {
 });
 
 test.each([
-	[null, null, "missing", "Neither arm"],
+	[null, null, "missing", "Neither base nor head"],
 	[null, 1, "missing", "nothing to compare with"],
 	[1, null, "not-comparable", "the head does not"],
 	[0, 1, "not-comparable", "no ratio"],

@@ -98,7 +98,7 @@ describe("sentences", () => {
 			/^Inconclusive after 8 pairs: \+0\.\d % \(99 % interval −\d\.\d to \+\d+\.\d %\)\. Run noise of .* is not ruled out\. Not a pass\.$/,
 		);
 		expect(renderVerdict(judge([0.01]))).toBe(
-			"Inconclusive: 1 run per arm is too few for a verdict: at least 5 pairs are needed. The runs so far differ by +1.0 %. Not a pass.",
+			"Inconclusive: 1 run each of base and head is too few for a verdict: at least 5 pairs are needed. The runs so far differ by +1.0 %. Not a pass.",
 		);
 	});
 

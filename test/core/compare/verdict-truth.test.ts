@@ -43,7 +43,7 @@ it("without a change our rule hardly ever calls a head slower, and tests of iter
 	expect(slower("Mann-Whitney on iterations", at, 0.2)).toBeGreaterThan(0.2);
 });
 
-it("rebuilds without a shared timing cache are called slower, unless several builds of each arm are timed", () => {
+it("rebuilds without a shared timing cache are called slower, unless several builds each of base and head are timed", () => {
 	const at = ["False alarms on recorded runs, builds and machines", "encoder, rebuilt"] as const;
 	expect(slower("trtgate, limit 0.5 %", at, 0.2)).toBeGreaterThan(0.1);
 	expect(slower("trtgate, limit 0.5 %, 3 builds", at, 0.2)).toBeLessThanOrEqual(0.03);

@@ -73,7 +73,7 @@ test("no pairs are missing, never unchanged", () => {
 
 test("fewer pairs than the first look are inconclusive, however alike", () => {
 	expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({ verdict: "inconclusive", estimate: 0, interval: null, excluded: null });
-	expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run per arm is too few/);
+	expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run each of base and head is too few/);
 });
 
 test("a single look at one pair cannot know any spread", () => {

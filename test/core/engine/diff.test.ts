@@ -37,8 +37,8 @@ describe("diffEngines", () => {
 			enginesMs: { base: 0.0279, head: 0.02903 },
 		});
 		expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual(["block1 + block1.relu", "stem + stem.relu"]);
-		expect(says(diff.rows[0])).toContain("other weights: 4,608 → 18,432 values");
-		expect(says(diff.rows[1])).toContain("another shape: 8×16×32×32 → 8×64×32×32");
+		expect(says(diff.rows[0])).toContain("weights changed: 4,608 → 18,432 values");
+		expect(says(diff.rows[1])).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
 		expect(diff.rows[0]?.head?.operations).toBe(4 * (diff.rows[0]?.base?.operations ?? 0));
 		const { account } = diff;
 		expect(account?.attributedMs).toBeGreaterThan(0.8 * 0.00113);
@@ -69,7 +69,7 @@ describe("diffEngines", () => {
 		expect(says(attention)).toContain("no longer fused: 1 kernel → 3");
 		expect(attention).toMatchObject({ of: 2, base: { kernels: 2 }, head: { kernels: 6 } });
 		expect(attention?.members).toHaveLength(2);
-		expect(lost.warnings[0]).toMatch(/^4 fusions skipped in the head alone: `layer0/);
+		expect(lost.warnings[0]).toMatch(/^4 fusions skipped only in the head: `layer0/);
 		const gained = diffOf(recordedEngine("encoder-fp32"), recordedEngine("encoder-fp16"));
 		expect(gained.rows.some((row) => says(row).includes("fused: 3 kernels → 1 kernel"))).toBe(true);
 		expect(gained.warnings).toEqual([]);
@@ -77,7 +77,9 @@ describe("diffEngines", () => {
 
 	it("diffEngines tells another kernel from another structure", () => {
 		const diff = diffOf(recordedEngine("classifier-level0"), recordedEngine("classifier-fp32"));
-		expect(diff.rows.filter((row) => says(row) === "only another kernel was chosen").flatMap(({ members }) => members)).toHaveLength(6);
+		expect(
+			diff.rows.filter((row) => says(row) === "a different kernel was chosen; nothing else changed").flatMap(({ members }) => members),
+		).toHaveLength(6);
 		expect(says(diff.rows.find(({ label }) => label === "head"))).toBe("tf32 → fp32");
 	});
 
@@ -85,6 +87,6 @@ describe("diffEngines", () => {
 		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
 		expect(diff.rows.find(({ label }) => label === "flatten")).toMatchObject({ base: null, tier: "none", head: { kernels: 1 } });
 		const back = diffOf(recordedEngine("classifier-fp16"), recordedEngine("classifier-fp32"));
-		expect(says(back.rows.find(({ label }) => label === "flatten"))).toBe("gone: 1 kernel");
+		expect(says(back.rows.find(({ label }) => label === "flatten"))).toBe("removed: 1 kernel");
 	});
 });

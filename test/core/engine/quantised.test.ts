@@ -18,10 +18,10 @@ it("a residual that is no longer quantised is two rows: the Q kernels, and the c
 	]);
 	expect(diff.rows[1]?.causes[0]?.try).toContain("both inputs of an Add");
 	expect(diff.warnings).toHaveLength(1);
-	expect(diff.warnings[0]).toContain("6 Q/DQ nodes in the head alone did not fuse");
+	expect(diff.warnings[0]).toContain("6 Q/DQ nodes only in the head did not fuse");
 	expect(diff.unchanged).toMatchObject({ groups: 6, of: 18 });
 	expect(diff.account!.attributedMs + diff.account!.restMs).toBeCloseTo(diff.account!.measuredMs, 9);
-	expect(diffOf(halves, quantised)).toMatchObject({ warnings: [], rows: [{ causes: [{ says: "gone: 1 Q/DQ kernel" }] }, {}] });
+	expect(diffOf(halves, quantised)).toMatchObject({ warnings: [], rows: [{ causes: [{ says: "removed: 1 Q/DQ kernel" }] }, {}] });
 });
 
 it("Q/DQ kernels between others are a warning about one engine as well, the one at its input is not", () => {
@@ -33,13 +33,13 @@ it("a pooling that was fused with its convolution is one change, though the expo
 	const { rows, warnings } = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
 	expect(rows).toHaveLength(1);
 	expect(rows[0]?.causes[0]?.says).toBe("no longer fused: 1 kernel → 2");
-	expect(warnings[0]).toContain("1 fusion skipped in the head alone: `conv1.weight");
+	expect(warnings[0]).toContain("1 fusion skipped only in the head: `conv1.weight");
 	expect(diffOf(pooledNet({ fused: false }), pooledNet({ fused: true })).rows[0]?.causes[0]?.says).toBe("fused: 2 kernels → 1 kernel");
 });
 
 it("one profile an arm: the account says so, and one inference is known no better than the GPU's timer", () => {
 	const estimated = diffOf(quantised, halves);
-	expect(accountSentence(estimated, unitOf(estimated))).toContain("With one profile an arm, ± is estimated from what did not change.");
+	expect(accountSentence(estimated, unitOf(estimated))).toContain("With one profile each, ± is estimated from what did not change.");
 	expect(estimated.rows[0]?.halfWidthMs).toBeGreaterThan(1e-3);
 	const assumed = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
 	expect(accountSentence(assumed, unitOf(assumed))).toContain("± is assumed: 3 % of each time.");

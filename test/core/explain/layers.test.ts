@@ -40,8 +40,8 @@ it("diffOfLayers explains a result that has layers and no explanation: new, gone
 	const diff = diffOfLayers({ base, head });
 	expect(diff?.rows.map(({ label, changeMs, causes }) => [label, changeMs, causes[0]?.says])).toEqual([
 		["fresh", 3, "new: 1 kernel"],
-		["gone", -2, "gone: 1 kernel"],
-		["tail", 1, "fp32 → fp16; as most of the engine"],
+		["gone", -2, "removed: 1 kernel"],
+		["tail", 1, "fp32 → fp16; like most of the engine"],
 	]);
 	expect(diff?.unchanged).toMatchObject({ groups: 1, of: 4 });
 	expect(diffOfLayers({ base: null, head })).toBeNull();

@@ -42,7 +42,7 @@ it("reports of goldens count cases, and whole sets beside them", () => {
 	} as const;
 	expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe("2 of 2 cases match, 1 with warnings");
 	expect(goldenCounts([ofCase("a", "match"), ofSet])).toBe("1 of 1 case matches, 0 of 1 whole set");
-	expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(": 1 of 3 golden cases, and over its whole set of 3 cases");
+	expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(" in 1 of 3 cases, and over its whole set of 3 cases");
 	expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
 });
 

@@ -55,16 +55,16 @@ it("highlights are none where all is green", () => {
 it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
 	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
 		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
-			"Clocks equal in both arms. 8 interleaved pairs, run noise 0.2 %. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
+			"8 interleaved pairs, run noise 0.2 %. Clocks equal in both arms. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
 	]);
 });
 
 it("highlights state a mismatch in a line for each output, then the worst element, once for all cases of an engine", () => {
 	expect(told(named("mismatch-and-slowdown"))[0]).toBe(
-		"segmenter · fp32 does not match its goldens: 2 of 2 golden cases " +
-			"logits_out: relative L2 is 3.3e-2, 33 times the allowed 1e-3 (case case1); base 3e-7. " +
-			"mask: share of elements outside tolerance is 2.2e-2, 22 times the allowed 1e-3 (case case0); base 0. " +
-			"Worst element [0,4,17,33]: 1.842, not 1.97.",
+		"segmenter · fp32 does not match its goldens in 2 of 2 cases " +
+			"logits_out: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case case1); base 3e-7. " +
+			"mask: share of elements outside tolerance is 2.2e-2, 22 times the limit of 1e-3 (case case0); base 0. " +
+			"Worst element [0,4,17,33]: got 1.842, expected 1.97.",
 	);
 });
 
@@ -72,11 +72,11 @@ it("highlights state how far the worst element is off where something is allowed
 	const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
 	const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
 	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
-		"Worst element [0,3]: 1.84, not 1.97: off by 0.13, where 2e-3 is allowed.",
+		"Worst element [0,3]: got 1.84, expected 1.97: off by 0.13 (limit 2e-3).",
 	);
 	const hair = { index: [7], got: 1.00000012, expected: 1 };
 	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
-		"Worst element [7]: 1.0000001, not 1.",
+		"Worst element [7]: got 1.0000001, expected 1.",
 	);
 });
 
@@ -142,15 +142,12 @@ it("highlights take their severity from the gate", () => {
 });
 
 it.each([
-	[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the allowed 1e-3"],
-	[
-		{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
-		"cosine similarity is 0.64, where at least 0.99 is required",
-	],
-	[{ got: "NaN" } as const, "is NaN, where 5e-3 is allowed"],
+	[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the limit of 1e-3"],
+	[{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const, "cosine similarity is 0.64 (at least 0.99 required)"],
+	[{ got: "NaN" } as const, "is NaN (limit 5e-3)"],
 	[{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." }, "Expected [1,10], got [1,11]."],
-	[{ got: 5e8, allowed: 0.005 }, "times the allowed 5e-3"],
-	[{ got: 0.2, allowed: 0 }, "is 0.2, where 0 is allowed"],
+	[{ got: 5e8, allowed: 0.005 }, "times the limit of 5e-3"],
+	[{ got: 0.2, allowed: 0 }, "is 0.2 (limit 0)"],
 ])("highlights word a failing check %j", (check, words) => {
 	const golden = [buildGolden({ state: "mismatch", checks: [buildCheck({ ...check, pass: false })] })];
 	expect(told(buildResult({ golden }))[0]).toContain(words);

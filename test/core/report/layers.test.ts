@@ -16,11 +16,11 @@ const explained = (comparison: string, measuredMs: number) =>
 
 it("explanationSentences states the cause, how much of the change it explains, and what did not change", () => {
 	expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
-		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – other weights: 4,608 → 18,432 values.",
-		"+0.55 ± 0.47 µs: `stem + stem.relu` – other weights: 432 → 1,728 values; another shape: 8×16×32×32 → 8×64×32×32.",
-		"+0.20 ± 0.16 µs: `pool1` – another shape: 8×16×16×16 → 8×64×16×16.",
-		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; the rest is −0.52 µs, at most 0.13 µs a group of nodes. With one profile an arm, ± is estimated from what did not change.",
-		"Unchanged: 7 of 10 groups of nodes; together −0.33 ± 0.54 µs.",
+		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – weights changed: 4,608 → 18,432 values.",
+		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
+		"+0.20 ± 0.16 µs: `pool1` – shape changed: 8×16×16×16 → 8×64×16×16.",
+		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
+		"Unchanged: 7 of 10 node groups; together −0.33 ± 0.54 µs.",
 		next,
 	]);
 });
@@ -29,12 +29,12 @@ it("explanationSentences claims nothing below the noise", () => {
 	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
 		"Why: No difference in structure; the same kernels.",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
-		"Unchanged: 17 of 17 groups of nodes; together −0.20 ± 0.75 µs.",
+		"Unchanged: 17 of 17 node groups; together −0.20 ± 0.75 µs.",
 		next,
 	]);
 	const machine = [{ kind: "clocks" as const, says: "the GPU ran at 1980 MHz and 1755 MHz", evidence: ["in its cycles +0.1 %"] }];
 	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toContain(
-		"Beside the layers: the GPU ran at 1980 MHz and 1755 MHz (in its cycles +0.1 %).",
+		"Outside the layers: the GPU ran at 1980 MHz and 1755 MHz (in its cycles +0.1 %).",
 	);
 });
 
@@ -43,9 +43,9 @@ it("explanationSentences states one cause in 96 blocks of a transformer in at mo
 	const lines = explanationSentences(diffOf(base, head, { gpu: "NVIDIA H200" }));
 	expect(lines.length).toBeLessThanOrEqual(10);
 	expect(lines[0]).toMatch(
-		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(together, the same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/,
+		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total, same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/,
 	);
-	expect(lines.at(-2)).toMatch(/^Unchanged: 480 of 576 groups of nodes/);
+	expect(lines.at(-2)).toMatch(/^Unchanged: 480 of 576 node groups/);
 	expect(lines.at(-1)).toBe(next);
 });
 
@@ -122,8 +122,8 @@ describe("reports with layers", () => {
 		const text = renderMarkdown(
 			buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })] }),
 		);
-		expect(text).toContain("Why: +0.89 ± 0.34 µs: <code>");
-		expect(text).toContain("other weights: 4,608 → 18,432 values");
+		expect(text).toContain("- +0.89 ± 0.34 µs: <code>");
+		expect(text).toContain("weights changed: 4,608 → 18,432 values");
 		expect(text).not.toContain("<img");
 	});
 

@@ -65,7 +65,7 @@ describe("renderMarkdown", () => {
 		const text = renderMarkdown(resultCases["many-workloads"] ?? buildResult(), { limit: 1000 });
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(1000);
 		expect(text).toContain("100 slowdowns");
-		expect(text).toContain("Cut here");
+		expect(text).toContain("Truncated here");
 	});
 
 	it("renderMarkdown keeps below the limit whatever the names", () => {

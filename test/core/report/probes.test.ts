@@ -59,19 +59,19 @@ describe("the reports", () => {
 		for (const text of [markdown, terminal, renderHtml(result)]) {
 			expect(text).toContain("Probes (no reference): 1 of 3 answers agree, 1 does not apply");
 			expect(text).toContain("a row does not depend on its neighbours");
-			expect(text).toContain("known on the base");
+			expect(text).toContain("also in the base");
 		}
 		expect(terminal + renderHtml(result)).toContain("No input tells padding by its name");
 	});
 
-	it("the reports report each probe that differs once, as severe as its gate, and what is known as a note", () => {
+	it("the reports report each probe difference once, as severe as its gate, and what is known as a note", () => {
 		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
 		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
-			["warn", "net · fp16 lets rows depend on their neighbours (probe, no reference)"],
-			["note", "net · fp16 gives another answer in another batch size, as its base does (probe, no reference)"],
+			["warn", "net · fp16 has rows that depend on their neighbours (probe, no reference)"],
+			["note", "net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)"],
 		]);
 		expect(highlights(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
-		expect(headline(result)).toContain("1 probe that differs");
+		expect(headline(result)).toContain("1 probe difference");
 	});
 
 	it("the reports say no more of a probe whose gate is off than the table does", () => {
@@ -84,8 +84,8 @@ describe("the reports", () => {
 		const titles = highlights(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
 			({ title }) => title,
 		);
-		expect(titles).toContain("net · fp16 gives no finite number (probe, no reference)");
-		expect(titles).toContain("net · fp16 gives no answer at a size within its profile (probe, no reference)");
+		expect(titles).toContain("net · fp16 gives no finite output (probe, no reference)");
+		expect(titles).toContain("net · fp16 gives no output at a size within its profile (probe, no reference)");
 	});
 
 	it("the reports report nothing if no probe ran", () => {

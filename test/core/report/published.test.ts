@@ -188,7 +188,7 @@ it("an alarm mentions no user", () => {
 	expect(alarmTitle(result, "a\n\u202eb\u001b[31m", source)).not.toMatch(/[\n\u202e\u001b]/);
 	expect(alarmTitle(result, "x".repeat(500), source).length).toBeLessThanOrEqual(200);
 	expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
-		/^Well again: .*runs\/1$/,
+		/^Recovered: .*runs\/1$/,
 	);
 });
 

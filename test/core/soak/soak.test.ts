@@ -103,6 +103,6 @@ it("a soak says how much, from when, and for how long the GPU was throttled", ()
 	if (figures === null) throw new Error("no figures");
 	expect(figures.throttledShare).toBe(0.25);
 	expect(soakText({ ...figures, state: "time-up" })).toMatch(
-		/^After 5 min 00 s of load [45]\.\d % slower than fresh \(1\.\S+ ms → 1\.05\S* ms\), not steady when the time was up; \+5\.\d % at 2 min 0\d s; P99 .+; throttled for 25\.0 % of the time\.$/,
+		/^After 5 min 00 s of load [45]\.\d % slower than fresh \(1\.\S+ ms → 1\.05\S* ms\), not steady when time ran out; \+5\.\d % at 2 min 0\d s; P99 .+; throttled for 25\.0 % of the time\.$/,
 	);
 });

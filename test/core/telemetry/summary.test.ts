@@ -63,7 +63,7 @@ describe("clockNotes", () => {
 	};
 
 	it.each([
-		[1980, 1980, latency("regressed", 0.04), "The GPU's clock was the same in both arms: 1980 MHz."],
+		[1980, 1980, latency("regressed", 0.04), "The GPU clock was the same for base and head: 1980 MHz."],
 		[
 			1980,
 			1800,

@@ -37,7 +37,7 @@ export function describeFound({ search, graph, head, reference, own }: Found): F
 	return {
 		...facts,
 		state: "found",
-		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that strays: its output ${quoted(search.bad)} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
+		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that diverges: its output ${quoted(search.bad)} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
 	};
 }
 
@@ -52,12 +52,12 @@ interface Whose {
 function whose({ node, head, reference, own, allowed }: Whose): string {
 	if (reference === head)
 		return "The engine computes it differently from ONNX Runtime on the same model: look at its precision, kernel and fusions.";
-	if (own === null || own > allowed) return "The engine strays from its own model there, so the model is not the only cause.";
+	if (own === null || own > allowed) return "The engine diverges from its own model there, so the model is not the only cause.";
 	const before = node && reference.graph.nodes.find(({ outputs }) => outputs.join() === node.outputs.join());
 	const isSame = before !== undefined && shape(before) === shape(node);
 	return isSame
 		? "The engine agrees with its own model, whose weights or constants differ there from the base's."
-		: "The engine agrees with its own model, which has another node there than the base's.";
+		: "The engine agrees with its own model, which has a different node there from the base's.";
 }
 
 /** Tensors may be large, and their values are not in the structure. */
@@ -77,7 +77,7 @@ export function describeAgreement(output: string, isOwnModel: boolean): Finding 
 	const on = isOwnModel ? "the same model" : "the base's model";
 	return {
 		state: "agrees",
-		message: `${quoted(output)} agrees with ONNX Runtime on ${on}: no node strays, so it is the golden that differs from both.`,
+		message: `${quoted(output)} agrees with ONNX Runtime on ${on}: no node diverges, so it is the golden that differs from both.`,
 	};
 }
 
@@ -86,7 +86,7 @@ export function describeHealed(left: Pick<Found, "search" | "graph">, marked: re
 	const names = marked.slice(0, 3).map((name) => quoted(name));
 	return describeUnfinished(
 		left,
-		`With ${listNames(names)}${marked.length > names.length ? ` and ${marked.length - names.length} more` : ""} marked as outputs the output no longer strays: a fusion across them is the likely cause.`,
+		`With ${listNames(names)}${marked.length > names.length ? ` and ${marked.length - names.length} more` : ""} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`,
 	);
 }
 

@@ -162,7 +162,7 @@ const hashShown = 7;
 
 function otherModel(input: CaseInput): string {
 	const short = (sha256: string): string => `${sha256.slice(0, hashShown)}…`;
-	return `The golden was made from another model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
+	return `The golden was recorded from a different model (${short(input.manifest.model.sha256)}, this one is ${short(input.modelSha256)})`;
 }
 
 function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean): string | undefined {

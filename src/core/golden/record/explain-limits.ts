@@ -24,7 +24,7 @@ export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, q
 	});
 	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
 	return [
-		`relative-l2${part} may be ${list}: ${rules.room} times as far as correct outputs stray (at fp32 ${least}); other precisions keep their defaults.`,
+		`relative-l2${part} may be ${list}: ${rules.room} times the deviation of correct outputs (at fp32 ${least}); other precisions keep their defaults.`,
 		`The noise floor is ${twoDigits(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
 		...warnings(limits),
 	];
@@ -35,5 +35,5 @@ function warnings(limits: Explained["limits"]): string[] {
 	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
 	if (lost.length === 0) return [];
 	const names = lost.map(([precision, { stray }]) => `${precision} (${twoDigits(stray)})`).join(", ");
-	return [`Correct outputs stray so far at ${names} that this golden says little there: a wrong engine may pass.`];
+	return [`At ${names}, even correct outputs deviate so much that this golden says little: a wrong engine may pass.`];
 }

@@ -8,7 +8,7 @@ export function isGiven(how: string): boolean {
 }
 
 const made: readonly (readonly [RegExp, string])[] = [
-	[/(^|\+)image/, "made-up pictures"],
+	[/(^|\+)image/, "synthetic images"],
 	[/(^|\+)tokens/, "random whole numbers"],
 	[/(^|\+)(normal|uniform)/, "random numbers"],
 	[/(^|\+)boundary/, "extreme values"],
@@ -29,7 +29,7 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 	}
 	const kinds = made.filter(([pattern]) => all.some(([, one]) => pattern.test(one))).map(([, words]) => words);
 	if (kinds.length === 0) return "Inputs: constants.";
-	return `Inputs: ${kinds.join(" and ")}. They show whether the arithmetic is right, not whether the model finds anything; give real ones with --inputs.`;
+	return `Inputs: ${kinds.join(" and ")}. They show whether the arithmetic is right, not whether the model finds anything; pass real ones with --inputs.`;
 }
 
 function realOnes(how: readonly string[], cases: number): string {

@@ -105,7 +105,7 @@ function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing)
 function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
 	return finding("operator-unknown", {
 		severity: tensorrt.version === null ? "warning" : "error",
-		message: `${nodeLabel(uses.node)} is no ONNX operator, no function of this file and no plugin that comes with ${tensorrt.name}${others(uses)}: it builds only where a plugin of that name is loaded.`,
+		message: `${nodeLabel(uses.node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(uses)}: it builds only if a plugin of that name is loaded.`,
 		fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",
 		node: uses.node,
 	});

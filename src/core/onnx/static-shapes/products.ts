@@ -20,7 +20,7 @@ function both(view: OperatorView, judge: (left: Dims, right: Dims) => OperatorRe
 
 export const matMul: OperatorRule = (view) =>
 	both(view, (left, right) => {
-		if (left.length === 0 || right.length === 0) return { fault: "multiplies a scalar, which is no matrix" };
+		if (left.length === 0 || right.length === 0) return { fault: "multiplies a scalar, which is not a matrix" };
 		const inner = right.length === 1 ? right[0] : right.at(-2);
 		if (differ(left.at(-1), inner)) {
 			return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}: ${left.at(-1)} and ${inner} must be the same` };

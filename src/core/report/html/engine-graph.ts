@@ -136,6 +136,6 @@ export function graphPart(graph: EngineGraph | undefined, unit: LayerUnit, { lab
 		panes(near, unit, label),
 		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the time · dashed: the other engine alone has it</p>
 `,
-		isCut && all ? folded(`All ${counted(graph.groups.length, "group")} of nodes`, panes(whole, unit, label)) : null,
+		isCut && all ? folded(`All ${counted(graph.groups.length, "node group")}`, panes(whole, unit, label)) : null,
 	];
 }

@@ -33,9 +33,7 @@ export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: {
 	});
 	return [
 		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${machine}${warnings}`,
-		diff.rows.length === 0
-			? null
-			: sortableTable(`groups of nodes that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
+		diff.rows.length === 0 ? null : sortableTable(`node groups that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
 		waterfall(diff, unit),
 		changeMap(diff.rows, unit),
 		graphPart(diff.graph, unit, { label, all: graph === "all" }),

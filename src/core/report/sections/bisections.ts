@@ -14,7 +14,7 @@ const maxChars = 700;
 const labels: Readonly<Record<BisectionState, string>> = {
 	found: "found",
 	accumulates: "no single node",
-	agrees: "no node strays",
+	agrees: "no node diverges",
 	unfinished: "not finished",
 	impossible: "not possible",
 };
@@ -24,7 +24,7 @@ const caveat =
 
 function titleOf(found: readonly Bisection[]): string {
 	const named = found.filter(({ state }) => state === "found").length;
-	return `Where outputs stray: ${counted(named, "node")} found for ${counted(found.length, "engine")}`;
+	return `Where outputs diverge: ${counted(named, "node")} found for ${counted(found.length, "engine")}`;
 }
 
 function effortOf({ rounds, compared }: Bisection): string {

@@ -27,7 +27,7 @@ function placeOf({ check, verdict }: Failing, totalCases: number): Phrase {
 	return [" (case ", { code: cleanName(verdict.case, 60) }, `${sample})`];
 }
 
-/** `logits: relative L2 is 3.3e-2, 33 times the allowed 1e-3 (case a); base 3e-7.` */
+/** `logits: relative L2 is 3.3e-2, 33 times the limit of 1e-3 (case a); base 3e-7.` */
 function checkLine(failing: Failing, totalCases: number): Phrase {
 	const { check } = failing;
 	// The detail has both numbers, and its limit is not one of the golden's.
@@ -45,7 +45,7 @@ function baseText({ base, existing }: GoldenCheck): string {
 /** With how far off it is, where something is allowed of each element. */
 function worstSentence({ worst }: GoldenCheck, text: string): string {
 	if (worst?.allowed === undefined) return `Worst element ${text}.`;
-	return `Worst element ${text}: off by ${formatValue(offBy(worst), 3)}, where ${formatValue(worst.allowed, 3)} is allowed.`;
+	return `Worst element ${text}: off by ${formatValue(offBy(worst), 3)} (limit ${formatValue(worst.allowed, 3)}).`;
 }
 
 function worstFirst(a: Failing, b: Failing): number {
@@ -101,22 +101,22 @@ const stateSeverity: Readonly<Record<GoldenState, HighlightSeverity>> = {
 const titles: Readonly<Record<GoldenState, string>> = {
 	match: "stays within its goldens, with warnings",
 	mismatch: "does not match its goldens",
-	existing: "fails its goldens just as the base does, so this change did not cause it",
-	stale: "cannot be compared with its goldens: they are stale",
+	existing: "fails its goldens, as the base does",
+	stale: "has stale goldens",
 	error: "could not be compared with its goldens",
 };
 
 const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {
 	match: ["golden warning", "golden warnings"],
 	mismatch: ["golden mismatch", "golden mismatches"],
-	existing: ["golden mismatch that this change did not cause", "golden mismatches that this change did not cause"],
+	existing: ["pre-existing golden mismatch", "pre-existing golden mismatches"],
 	stale: ["stale golden", "stale goldens"],
 	error: ["golden not judged", "goldens not judged"],
 };
 
 /** Warning or failing, by the config. */
 function existingFix(gate: HighlightSeverity): string {
-	const fix = "Repair the base's model or engine; if the golden is what is wrong, record it again.";
+	const fix = "Fix the base's model or engine; if the golden is wrong, record it again.";
 	return gate === "fail" ? fix : `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 

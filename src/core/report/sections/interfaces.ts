@@ -43,7 +43,7 @@ function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
 			...rows.slice(0, maxNamed).map((row) => [`${sentenceOf(row)}.`]),
 			...(rows.length > maxNamed ? [[`${rows.length - maxNamed} more differ.`]] : []),
 		],
-		fix: "If the change is not meant, export the model with the old interface. If it is, record its golden again, adapt what feeds and reads the engine, and set `gates: { interface: warn }` for this model in the same change.",
+		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and set `gates: { interface: warn }` for this model in the same change.",
 	};
 }
 

@@ -28,7 +28,7 @@ const probeLabels: Readonly<Record<ProbeName, string>> = {
 const probeStateLabels: Readonly<Record<ProbeState, string>> = {
 	agrees: "agrees",
 	differs: "differs",
-	known: "known on the base",
+	known: "also in the base",
 	skipped: "does not apply",
 };
 
@@ -61,7 +61,7 @@ function allowedApartText({ allowed }: ProbeResult): string {
 }
 
 function baseApartText({ base }: ProbeResult): string {
-	return base === undefined ? "–" : base === null ? "no answer" : formatValue(base);
+	return base === undefined ? "–" : base === null ? "no output" : formatValue(base);
 }
 
 const place = (value: ProbeResult["got"] | undefined): number | null =>
@@ -74,8 +74,8 @@ const columns: readonly Column<ProbeResult>[] = [
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> ${cleanName(engine)}${partLine(part)}`,
 	},
 	{ title: "probe", wraps: true, cell: ({ probe }) => probeLabels[probe] },
-	{ title: "answer", cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]) },
-	{ title: "apart", numeric: true, cell: apartText, sortBy: ({ got }) => place(got) },
+	{ title: "result", cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]) },
+	{ title: "difference", numeric: true, cell: apartText, sortBy: ({ got }) => place(got) },
 	{ title: "allowed", numeric: true, cell: allowedApartText, sortBy: ({ allowed }) => allowed },
 	{ title: "base", numeric: true, cell: baseApartText, sortBy: ({ base }) => place(base) },
 	{ title: "what was compared", wraps: true, cell: ({ message }) => cleanMessage(message, 400) },
@@ -83,12 +83,12 @@ const columns: readonly Column<ProbeResult>[] = [
 
 /** Titles, as the end of a sentence that begins with the engine's name. */
 const faults: Readonly<Record<ProbeName, string>> = {
-	determinism: "gives two answers to one input",
-	"duplicate-rows": "gives different answers to equal rows",
-	neighbours: "lets rows depend on their neighbours",
-	"batch-size": "gives another answer in another batch size",
-	"profile-ends": "does not agree with itself at its profile's ends",
-	padding: "lets padding leak into its answers",
+	determinism: "gives different outputs for the same input",
+	"duplicate-rows": "gives different outputs for equal rows",
+	neighbours: "has rows that depend on their neighbours",
+	"batch-size": "gives different outputs at different batch sizes",
+	"profile-ends": "is inconsistent at the ends of its profile",
+	padding: "lets padding leak into its outputs",
 };
 
 const fixes: Readonly<Record<ProbeName, string>> = {
@@ -103,8 +103,8 @@ const fixes: Readonly<Record<ProbeName, string>> = {
 };
 
 function faultOf({ probe, got }: ProbeResult): string {
-	if (got === null) return "gives no answer at a size within its profile";
-	return got === "NaN" ? "gives no finite number" : faults[probe];
+	if (got === null) return "gives no output at a size within its profile";
+	return got === "NaN" ? "gives no finite output" : faults[probe];
 }
 
 function probeHighlight(probe: ProbeResult, status: "warn" | "fail" | "note"): Highlight {
@@ -113,14 +113,14 @@ function probeHighlight(probe: ProbeResult, status: "warn" | "fail" | "note"): H
 	const known = probe.state === "known";
 	return {
 		severity: status,
-		topic: known ? ["probe known on the base", "probes known on the base"] : ["probe that differs", "probes that differ"],
+		topic: known ? ["pre-existing probe difference", "pre-existing probe differences"] : ["probe difference", "probe differences"],
 		title: `${subject} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
 		sentences: [[`Probe “${probeLabels[probe.probe]}”: ${cleanMessage(probe.message)}`]],
 		...(known ? {} : { fix: fixes[probe.probe] }),
 	};
 }
 
-/** One for each probe that differs and has a gate, and for each that differs on the base too. */
+/** One for each probe difference and has a gate, and for each that differs on the base too. */
 function probeHighlights(result: Result, gates: GateIndex): SectionHighlights {
 	const found = (result.probes ?? []).flatMap((probe) => {
 		const status = gates.status("probe", probe);
@@ -147,7 +147,7 @@ function markdownCells(probe: ProbeResult): string[] {
 function markdownBlock({ title, probes }: Facts, detail: Detail): string {
 	const shown = probes.filter(({ state }) => state === "differs" || state === "known");
 	if (shown.length === 0) return foldedMarkdown(title, "Each probe is in `report.html`.");
-	const head = ["engine", "probe", "answer", "apart", "allowed", "base", "what was compared"];
+	const head = ["engine", "probe", "result", "difference", "allowed", "base", "what was compared"];
 	const table = markdownTable(head, shown.slice(0, detail.goldens).map(markdownCells), [3, 4, 5]);
 	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.goldens, "more probe"));
 }
@@ -157,7 +157,7 @@ function htmlPart({ title, probes }: Facts): Piece {
 	const skipped = probes.slice(applied.length);
 	const table = (label: string, rows: readonly ProbeResult[]): Piece =>
 		rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, maxInHtml)), moreText(rows.length - maxInHtml, "probes")];
-	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two answers is right. Apart is the relative L2 of the worst row; for integers, the share that differs.</p>
+	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two outputs is right. The difference is the relative L2 of the worst row; for integers, the share of elements that differ.</p>
 `;
 	const others = skipped.length === 0 ? null : folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
 	return section(title, [intro, table("probes", applied), others], "probes");

@@ -9,7 +9,7 @@ import { foldedMarkdown, markdownTable } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
 import { paint } from "../terminal-text.ts";
 
-const title = "Under load for minutes";
+const title = "Sustained load";
 const maxShown = 50;
 
 type Soaked = WorkloadResult & { soak: SoakResult };

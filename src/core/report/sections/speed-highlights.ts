@@ -4,7 +4,7 @@ import { figureNames, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
-import { explanationSentences } from "../engine-format.ts";
+import { accountSentences, causeSentences } from "../engine-format.ts";
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
@@ -18,9 +18,7 @@ function levels(workload: WorkloadResult): string {
 }
 
 function replacedText(workload: WorkloadResult): string | null {
-	return workload.replaced === 0
-		? null
-		: `${counted(workload.replaced, "run was", "runs were")} discarded for a stated reason and measured again.`;
+	return workload.replaced === 0 ? null : `${counted(workload.replaced, "run was", "runs were")} discarded as invalid and repeated.`;
 }
 
 function tailText(workload: WorkloadResult): string | null {
@@ -31,27 +29,24 @@ function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
 }
 
-function whyPhrases({ explanation }: WorkloadResult): Phrase[] {
-	return explanation === undefined ? [] : explanationSentences(explanation).map(flagsAsCode);
-}
-
 function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
 	const slower = workload.verdict === "regressed";
 	const backend = backendOfRow(result, workload);
+	const { explanation } = workload;
 	return {
 		severity,
 		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
 		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
+		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode) }),
 		sentences: [
-			...sentences([limitsText(workload)]),
-			...whyPhrases(workload),
 			...sentences([
+				limitsText(workload),
+				`${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`,
 				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 				replacedText(workload),
-				`${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`,
-				levels(workload) === "" ? null : `${levels(workload)}.`,
-				tailText(workload),
 			]),
+			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
+			...sentences([levels(workload) === "" ? null : `${levels(workload)}.`, tailText(workload)]),
 		],
 	};
 }

@@ -9,7 +9,7 @@ import { defineSection } from "../section.ts";
 import { paint } from "../terminal-text.ts";
 
 const maxShown = 100;
-const caveat = "Times are of two jobs, not of pairs in turn, so only changes of 5 % or more are named, and as a hint.";
+const caveat = "Times come from two separate jobs, not from interleaved pairs, so only changes of 5 % or more are listed, as a hint.";
 
 const titleOf = ({ from, to }: Upgrade): string => `Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 

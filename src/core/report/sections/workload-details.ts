@@ -49,7 +49,7 @@ function basisText(workload: WorkloadResult): string {
 		...(latency.pairs === 0 ? [] : [pairsText(latency)]),
 		...noiseTexts(workload),
 		...(noise.detectable === null ? [] : [`smallest detectable change ${formatPercent(noise.detectable)}`]),
-		...(replaced === 0 ? [] : [`${counted(replaced, "run")} discarded for a stated reason and measured again`]),
+		...(replaced === 0 ? [] : [`${counted(replaced, "run")} discarded as invalid and repeated`]),
 		shapesText(workload),
 	].join(" · ");
 }

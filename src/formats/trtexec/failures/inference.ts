@@ -126,6 +126,6 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		code: "cuda-graph-refused",
 		lines: [warning(/CUDA graph capture on the stream has failed/), warning(/CUDA graph capture failed/)],
 		title: () => "The engine cannot be captured as a CUDA graph. trtexec measured it without one and reported success.",
-		fix: "Set cuda-graph: false for this workload, so that both arms are measured the same way.",
+		fix: "Set cuda-graph: false for this workload, so that base and head are measured the same way.",
 	},
 ];

@@ -41,7 +41,7 @@ it("the graph of a comparison shows both engines at the same places, and folds w
 	const page = drawn(diff);
 	expect(diff.graph?.groups).toHaveLength(72);
 	expect(page).toContain("17 unchanged");
-	expect(page).toContain("<summary>All 72 groups of nodes</summary>");
+	expect(page).toContain("<summary>All 72 node groups</summary>");
 	expect(count(page, /class="ghost"/g)).toBe(12);
 	const nodes = (arm: string) =>
 		[...page.slice(page.indexOf(`graph of the ${arm}`)).matchAll(/<rect x="([\d.]+)" y="([\d.]+)"/g)].slice(0, 2).map(String);

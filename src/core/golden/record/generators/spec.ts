@@ -45,7 +45,7 @@ function parseSpec(text: string): GeneratorSpec | string {
 	const ends = new RegExp(`^(${number})\\.\\.(${number})$`, "i").exec(range);
 	const [low, high] = [Number(ends?.[1] ?? Number.NaN), Number(ends?.[2] ?? Number.NaN)];
 	if (!ranged.has(kind)) return `${kind} takes no range`;
-	if (!(low < high)) return `${JSON.stringify(range)} is no range, such as 0..255`;
+	if (!(low < high)) return `${JSON.stringify(range)} is not a range such as 0..255`;
 	return { kind, range: [low, high] };
 }
 

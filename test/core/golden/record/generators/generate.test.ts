@@ -72,8 +72,8 @@ it.each([
 	["normal", /names no input/],
 	["x=norml", /did you mean normal/],
 	["x=normal:0..1", /takes no range/],
-	["x=uniform:5..1", /no range/],
-	["x=tokens:a..b", /no range/],
+	["x=uniform:5..1", /not a range/],
+	["x=tokens:a..b", /not a range/],
 ])("parseGenerator refuses %s", (text, problem) => {
 	expect(parseGenerator(text)).toMatchObject({ state: "wrong", problem: expect.stringMatching(problem) });
 });

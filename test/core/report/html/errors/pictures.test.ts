@@ -22,7 +22,7 @@ it("pictures of golden checks that do not pass stand under the golden section, w
 	const [picture = ""] = pictures(text);
 	expect(text.indexOf('<article class="picture"')).toBeGreaterThan(text.indexOf('id="goldens"'));
 	expect(picture).toContain("<h3>depth <small>encoder · fp16 · case0</small>");
-	expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the allowed 1e-3.");
+	expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the limit of 1e-3.");
 	for (const part of ['class="errmap"', 'class="errhist"', "Furthest from the golden"]) expect(picture).toContain(part);
 	const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => cell);
 	expect(picture).toContain("<code>0, 0, 3, 1</code>");
