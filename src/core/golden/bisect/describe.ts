@@ -33,12 +33,24 @@ export function describeFound({ search, graph, head, reference, own }: Found): F
 		return { ...facts, state: "accumulates", message: says };
 	}
 	const others = suspects.length - 1;
-	const vague = others > 0 ? ` It, or one of ${counted(others, "node")} before it whose tensors cannot be compared.` : "";
+	const vague =
+		others > 0 ? ` It, or ${others === 1 ? "the node" : `one of ${others} nodes`} before it whose tensors cannot be compared.` : "";
 	return {
 		...facts,
 		state: "found",
-		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that diverges: its output ${quoted(search.bad)} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
+		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that diverges: its output ${quoted(search.bad)} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague}${closedText(graph, suspects)} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
 	};
+}
+
+/** What the search cannot enter. */
+function closedText({ nodes, inside }: BisectGraph, suspects: readonly number[]): string {
+	const closed = suspects.flatMap((at) => {
+		const [node, count] = [nodes[at], inside.get(at) ?? 0];
+		return node === undefined || count === 0 ? [] : [`${quoted(nodeName(node))} (${node.op}, ${counted(count, "node")})`];
+	});
+	return closed.length === 0
+		? ""
+		: ` The search cannot look inside ${listNames(closed.slice(0, 3))}: tensors of branches, loops and local functions cannot be marked as outputs.`;
 }
 
 interface Whose {
@@ -97,5 +109,5 @@ export function describeUnfinished({ search, graph }: Pick<Found, "search" | "gr
 		first === undefined || last === undefined
 			? ""
 			: ` The cause lies in ${counted(left.length, "node")} from ${quoted(nodeName(first))} to ${quoted(nodeName(last))}.`;
-	return { state: "unfinished", message: `${why}${range}` };
+	return { state: "unfinished", message: `${why}${range}${closedText(graph, left)}` };
 }

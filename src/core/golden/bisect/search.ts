@@ -12,6 +12,8 @@ export interface BisectGraph {
 	reads: readonly (readonly string[])[];
 	/** Float tensors that both models compute, by name. */
 	comparable: ReadonlyMap<string, OnnxDType>;
+	/** How many nodes a node holds in its bodies, or in the local function that it calls: their tensors cannot be marked. */
+	inside: ReadonlyMap<number, number>;
 }
 
 const floats: ReadonlySet<OnnxDType> = new Set(["float", "float16", "bfloat16", "double"]);
@@ -27,7 +29,16 @@ export function bisectGraph(head: OnnxModel, reference: OnnxModel): BisectGraph 
 		return [...new Set([...node.inputs, ...inner])].filter((name) => writers.has(name));
 	});
 	const shared = [...own.types].filter(([name]) => writers.has(name) && (other === null || other.types.has(name)));
-	return { nodes, writers, reads, comparable: new Map(shared) };
+	return { nodes, writers, reads, comparable: new Map(shared), inside: nodesInside(head) };
+}
+
+function nodesInside({ graph, functions }: OnnxModel): Map<number, number> {
+	const count = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): number =>
+		subgraphs.reduce((sum, { graph: body }) => sum + count(body), nodes.length);
+	const called = new Map(functions.map((one) => [`${one.domain}\n${one.name}`, count(one)]));
+	const inside = new Map(graph.nodes.map(({ domain, op }, at) => [at, called.get(`${domain}\n${op}`) ?? 0]));
+	for (const { nodeIndex, graph: body } of graph.subgraphs) inside.set(nodeIndex, (inside.get(nodeIndex) ?? 0) + count(body));
+	return inside;
 }
 
 function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
