@@ -1,28 +1,32 @@
 // Decodes numbers of 16, 8 and 4 bits: binary16 and bfloat16, two FP8 formats, FP4 and 4-bit integers.
 import type { DType } from "../../schema/golden.ts";
 
-interface FloatFormat {
+export interface FloatFormat {
 	exponentBits: number;
 	fractionBits: number;
 	bias: number;
-	/** ieee: the largest exponent holds infinities and NaN; nan: only its last pattern is NaN; none: all patterns are finite. */
-	special: "ieee" | "nan" | "none";
+	/** ieee: the largest exponent holds infinities and NaN; nan: only its last pattern is NaN; unsigned-zero: −0 is NaN; none: all patterns are finite. */
+	special: "ieee" | "nan" | "unsigned-zero" | "none";
 }
 
+/** Binary16 of IEEE 754-2008, 3.4. */
+export const halfFormat: FloatFormat = { exponentBits: 5, fractionBits: 10, bias: 15, special: "ieee" };
+
 /** E4M3FN and E5M2 of "FP8 Formats for Deep Learning" (arXiv 2209.05433); E2M1 of the OCP Microscaling Formats specification, 5.3.3. */
-const floatFormats = {
+export const floatFormats = {
 	float8e4m3fn: { exponentBits: 4, fractionBits: 3, bias: 7, special: "nan" },
 	float8e5m2: { exponentBits: 5, fractionBits: 2, bias: 15, special: "ieee" },
 	float4e2m1: { exponentBits: 2, fractionBits: 1, bias: 1, special: "none" },
 } as const satisfies Partial<Record<DType, FloatFormat>>;
 
-function floatOf(bits: number, format: FloatFormat): number {
+export function floatOf(bits: number, format: FloatFormat): number {
 	const { exponentBits, fractionBits, bias, special } = format;
 	const steps = 1 << fractionBits;
 	const fraction = bits & (steps - 1);
 	const last = (1 << exponentBits) - 1;
 	const exponent = (bits >> fractionBits) & last;
 	const sign = (bits >> (fractionBits + exponentBits)) & 1 ? -1 : 1;
+	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return Number.NaN;
 	if (special === "ieee" && exponent === last) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
 	if (special === "nan" && exponent === last && fraction === steps - 1) return Number.NaN;
 	return exponent === 0 ? sign * (fraction / steps) * 2 ** (1 - bias) : sign * (1 + fraction / steps) * 2 ** (exponent - bias);
@@ -73,28 +77,13 @@ export function smallBits(dtype: SmallDType, value: number): number {
 	return best;
 }
 
-let halfTable: Float32Array | null = null;
-
-/** Value of one binary16 bit pattern (IEEE 754-2008, 3.4): sign 1, exponent 5 with bias 15, fraction 10. */
-function halfValue(bits: number): number {
-	const sign = bits & 0x8000 ? -1 : 1;
-	const exponent = (bits >> 10) & 0x1f;
-	const fraction = bits & 0x3ff;
-	if (exponent === 0) return sign * fraction * 2 ** -24;
-	if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-	return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
-
 /** All 65,536 values; built on first use. */
-function halfValues(): Float32Array {
-	halfTable ??= Float32Array.from({ length: 65_536 }, (_, bits) => halfValue(bits));
-	return halfTable;
-}
+let halfTable: Float32Array | null = null;
 
 /** Writes the values of binary16 patterns to `out`, which is at least as long. */
 export function decodeHalf(bits: Uint16Array, out: Float32Array): void {
-	const table = halfValues();
-	for (let i = 0; i < bits.length; i += 1) out[i] = table[bits[i] as number] as number;
+	halfTable ??= Float32Array.from({ length: 65_536 }, (_, pattern) => floatOf(pattern, halfFormat));
+	for (let i = 0; i < bits.length; i += 1) out[i] = halfTable[bits[i] as number] as number;
 }
 
 /** Writes the values of bfloat16 patterns to `out`: they are the upper halves of binary32. */

@@ -1,6 +1,7 @@
 // Writes numbers as a tensor of a dtype, rounded to nearest where it holds fewer digits.
 import type { DType } from "../../../schema/golden.ts";
-import { elementBytes, elementCount, type Tensor } from "../../tensor/tensor.ts";
+import { isPacked, isSmall, type SmallDType, smallBits } from "../../tensor/small-numbers.ts";
+import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../tensor/tensor.ts";
 
 type Write = (view: DataView, at: number, value: number) => void;
 
@@ -27,6 +28,7 @@ export function canEncode(dtype: DType): boolean {
 
 /** Calls `valueAt` for each element in row-major order. */
 export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
+	if (isSmall(dtype)) return encodeSmall(dtype, shape, valueAt);
 	const write = writers[dtype];
 	if (write === undefined) throw new RangeError(`no values are made for ${dtype}`);
 	const size = elementBytes[dtype];
@@ -34,6 +36,17 @@ export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (i
 	const data = new Uint8Array(elements * size);
 	const view = new DataView(data.buffer);
 	for (let index = 0; index < elements; index += 1) write(view, index * size, valueAt(index));
+	return { dtype, shape, data };
+}
+
+function encodeSmall(dtype: SmallDType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
+	const data = new Uint8Array(tensorBytes({ dtype, shape }));
+	const packed = isPacked(dtype);
+	for (let i = 0; i < elementCount(shape); i += 1) {
+		const bits = smallBits(dtype, valueAt(i));
+		if (packed) data[i >>> 1] = (data[i >>> 1] ?? 0) | (bits << (i & 1 ? 4 : 0));
+		else data[i] = bits;
+	}
 	return { dtype, shape, data };
 }
 
