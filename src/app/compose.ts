@@ -17,7 +17,7 @@ import type { Config } from "../core/config/config.ts";
 import { formatBytes } from "../core/text/units.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import { chosenMachine, type Machine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
+import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
 import { gpuLease, gpuWatch, lockFolderOf, narrowDevices } from "./gpu.ts";
 
 /** A verdict is a few kilobytes. */
@@ -92,11 +92,7 @@ export function compose(
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,
 	};
-	return { ports, processes, gpuUuid: () => gpu().then(uuidOf), stop };
-}
-
-function uuidOf(gpu: Machine["gpu"]): string | null {
-	return typeof gpu === "string" ? null : gpu.choice.gpu.uuid;
+	return { ports, processes, gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)), stop };
 }
 
 /** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */

@@ -121,3 +121,9 @@ export function usageError(message: string, fix: string): ConfigError {
 export function faultOf<Code extends string>({ code, message, fix, location, pointer, excerpt, log }: GateError<Code>): Fault<Code> {
 	return { code, message, fix, location, pointer, excerpt, log };
 }
+
+/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
+export function asFailure(error: unknown): Fault<ToolCode> {
+	if (error instanceof ToolError) return faultOf(error);
+	throw error;
+}

@@ -18,3 +18,8 @@ export function describeJsonFault(cause: unknown): string {
 	const message = cause instanceof SyntaxError ? cause.message : "unreadable";
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
+
+/** A JSON object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

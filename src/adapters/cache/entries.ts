@@ -5,6 +5,7 @@ import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { isObject } from "../../core/found.ts";
 import type { FileCache } from "../../ports/world.ts";
 import { makeFolders } from "../process/write-error.ts";
 
@@ -16,10 +17,10 @@ export interface KeptFile {
 /** @throws Error where the text is no manifest. */
 export function parseManifest(text: string): { files: Map<string, KeptFile>; facts: unknown } {
 	const value: unknown = JSON.parse(text);
-	if (!isRecord(value) || value["version"] !== 1 || !isRecord(value["files"])) throw new Error("not a manifest of trtgate");
+	if (!isObject(value) || value["version"] !== 1 || !isObject(value["files"])) throw new Error("not a manifest of trtgate");
 	const files = new Map<string, KeptFile>();
 	for (const [name, file] of Object.entries(value["files"])) {
-		if (!isRecord(file)) continue;
+		if (!isObject(file)) continue;
 		const { bytes, sha256 } = file;
 		if (typeof bytes === "number" && typeof sha256 === "string") files.set(name, { bytes, sha256 });
 	}
@@ -30,10 +31,6 @@ export async function digestOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
 	return hash.digest("hex");
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null;
 }
 
 const manifestName = "entry.json";

@@ -2,7 +2,7 @@
 import { closeSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { ExternalFile, OnnxExternalData, OnnxModel } from "../../core/onnx/model.ts";
+import type { ExternalFile, OnnxModel } from "../../core/onnx/model.ts";
 import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
 import { fileSource, openInput } from "../process/input-file.ts";
@@ -15,16 +15,12 @@ export function findExternalFiles(modelPath: string, model: OnnxModel): External
 	const needed = new Map<string, number>();
 	for (const tensor of tensorsOf(scopesOf(model))) {
 		if (tensor.external === undefined) continue;
-		const end = endOf(tensor.external, tensor.bytes);
+		const end = tensor.external.offset + (tensor.external.length ?? tensor.bytes);
 		needed.set(tensor.external.location, Math.max(end, needed.get(tensor.external.location) ?? 0));
 	}
 	if (needed.size === 0) return [];
 	const folders = allowedFolders(modelPath);
 	return [...needed].map(([location, neededBytes]) => inspect(modelPath, { location, neededBytes, folders }));
-}
-
-function endOf(external: OnnxExternalData, bytes: number): number {
-	return external.offset + (external.length ?? bytes);
 }
 
 /** The folder of the path, and the real folder of a linked model: model caches link both model and data. */

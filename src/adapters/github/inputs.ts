@@ -91,7 +91,7 @@ function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "c
 	return {
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
-		comment: readCommentMode(),
+		comment: commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])],
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		artifact: getInput("artifact") || "trtgate",
 		...(days === "" ? {} : { retentionDays: readDays(days) }),
@@ -176,10 +176,6 @@ export function readGoldenInputs(): GoldenInputs {
 
 /** `auto` comments once and keeps it up to date. */
 const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
-
-function readCommentMode(): PublishInputs["comment"] {
-	return commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])];
-}
 
 /** The first where nothing is given. */
 function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {

@@ -54,7 +54,7 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	if (report !== undefined) return readKernels(report, { output, files }, nsys);
 	const sentence = files.some((path) => path.endsWith(".qdstrm"))
 		? "This nsys installation lacks its importer: it kept the raw trace, which a full Nsight Systems can open."
-		: `nsys wrote no report: ${lastWords(record.tail)}`;
+		: `nsys wrote no report: ${record.tail.at(-1)?.slice(0, 300) ?? "it printed no reason."}`;
 	return { state: "unavailable", sentence, files };
 }
 
@@ -77,10 +77,6 @@ async function readKernels(report: string, made: { output: string; files: readon
 async function readBounded(path: string): Promise<string | null> {
 	const bytes = await sizeOf(path);
 	return bytes === 0 || bytes > maxStatsBytes ? null : readFile(path, "utf8");
-}
-
-function lastWords(tail: readonly string[]): string {
-	return tail.at(-1)?.slice(0, 300) ?? "it printed no reason.";
 }
 
 export async function existing(paths: readonly string[]): Promise<string[]> {

@@ -1,7 +1,7 @@
 // Builds an engine for ONNX Runtime: checks that the model loads, and stores it with its recipe.
 import { rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { faultOf, ToolError } from "../../core/errors.ts";
+import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
@@ -110,12 +110,6 @@ async function writeRecipe(path: string, recipe: Readonly<Record<string, string>
 	await writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`).catch((error: unknown) => {
 		throw classifyWriteError(error, path);
 	});
-}
-
-/** A fault of the machine as a value; an unwritable folder and our own bugs stay errors. */
-export function asFailure(error: unknown): ToolFailure {
-	if (error instanceof ToolError) return faultOf(error);
-	throw error;
 }
 
 /** Locations of the external data next to an engine; an optimised model contains everything. */

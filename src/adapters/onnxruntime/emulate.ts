@@ -1,6 +1,8 @@
 // Runs a model as an engine of another precision would: its graph is rewritten so that ONNX Runtime rounds weights and results.
+
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { OnnxModel } from "../../core/onnx/model.ts";
 import { planFolding } from "../../core/onnx/rounding/fold.ts";
@@ -12,7 +14,6 @@ import type { InferResult, InferredCase } from "../../ports/backend.ts";
 import type { EmulationJob, EmulationResult, ReferenceJob } from "../../ports/reference.ts";
 import { readInput } from "../process/input-file.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
-import { asFailure } from "./build.ts";
 import { copyExternal } from "./model-copy.ts";
 
 /** Larger models are not copied and loaded once more. */

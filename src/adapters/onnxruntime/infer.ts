@@ -1,12 +1,14 @@
 // Sends golden cases through an engine in one worker process.
+
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
-import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
+import { externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { refusedRun } from "./measure.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
 import { drawsRandomly } from "./worker-hosts.ts";

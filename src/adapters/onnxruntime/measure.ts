@@ -1,13 +1,15 @@
 // Times an engine in one worker process, and reads the raw samples that it wrote.
+
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { makeFolders } from "../process/write-error.ts";
-import { asFailure, externalOf, type OnnxRuntimeContext } from "./build.ts";
+import { externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { badOutput, runWorker, type TaskOf, type WorkerLimits } from "./worker-process.ts";
 
 /** By turns, where the run is one of a pair: its worker is then told how long each turn lasts. */

@@ -1,5 +1,6 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 
+import { isObject } from "../../core/found.ts";
 import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
 import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";
@@ -122,7 +123,7 @@ export function parseReply(text: string): Reply | null {
 function parseObject(text: string): Fields | null {
 	try {
 		const value: unknown = JSON.parse(text);
-		return isFields(value) ? value : null;
+		return isObject(value) ? value : null;
 	} catch {
 		return null;
 	}
@@ -140,7 +141,7 @@ export function parseDefectLine(line: string): { number: number; verdict: Defect
 	const value = line.startsWith(defectLine) ? parseObject(line.slice(defectLine.length)) : null;
 	if (value === null || !isCount(value.number)) return null;
 	if (value.verdict === null) return { number: value.number, verdict: null };
-	const verdict = isFields(value.verdict) ? parseVerdict(value.verdict) : null;
+	const verdict = isObject(value.verdict) ? parseVerdict(value.verdict) : null;
 	return verdict === null ? null : { number: value.number, verdict };
 }
 
@@ -148,7 +149,7 @@ const defectStates: ReadonlySet<unknown> = new Set(["noticed", "missed", "unmove
 
 /** JSON has no infinity: such a change arrives as null. */
 function parseVerdict({ states, change, output }: Fields): DefectVerdict | null {
-	if (!isFields(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
+	if (!isObject(states) || !Object.values(states).every((state) => defectStates.has(state))) return null;
 	if ((change !== null && typeof change !== "number") || (output !== null && !isText(output))) return null;
 	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY, output };
 }
@@ -156,7 +157,7 @@ function parseVerdict({ states, change, output }: Fields): DefectVerdict | null 
 function parseCases(values: readonly unknown[]): CaseReply[] | null {
 	const cases: CaseReply[] = [];
 	for (const value of values) {
-		const parsed = isFields(value) ? parseCase(value) : null;
+		const parsed = isObject(value) ? parseCase(value) : null;
 		if (parsed === null) return null;
 		cases.push(parsed);
 	}
@@ -168,7 +169,7 @@ function parseCase(value: Fields): CaseReply | null {
 	if (value.state !== "done" || !Array.isArray(value.outputs)) return null;
 	const outputs: TensorPlace[] = [];
 	for (const output of value.outputs) {
-		const place = isFields(output) ? parsePlace(output) : null;
+		const place = isObject(output) ? parsePlace(output) : null;
 		if (place === null) return null;
 		outputs.push(place);
 	}
@@ -180,10 +181,6 @@ function parsePlace(value: Fields): TensorPlace | null {
 	if (!isText(name) || !isDType(dtype) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
 	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
 	return { name, dtype, shape, path };
-}
-
-function isFields(value: unknown): value is Fields {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

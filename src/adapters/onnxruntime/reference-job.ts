@@ -1,12 +1,13 @@
 // What every run of the reference needs: its runtime, its inputs as files, and a folder that is gone afterwards.
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceJob } from "../../ports/reference.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/write-error.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
-import { asFailure } from "./build.ts";
 import { writeInputs } from "./infer.ts";
 import type { TensorPlace } from "./protocol.ts";
 import type { Runtime } from "./runtime.ts";

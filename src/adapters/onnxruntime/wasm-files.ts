@@ -1,6 +1,7 @@
 // Finds the folder with ONNX Runtime's WebAssembly files; unpacks the gzipped ones that ship with trtgate, once for each machine.
 import { createHash, randomBytes } from "node:crypto";
-import { access, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -20,7 +21,7 @@ export interface WasmSource {
 /** @throws ToolError tool-missing, tool-output where the shipped files are absent or damaged; ConfigError output-unwritable, ToolError disk-full. */
 export async function wasmFolder(source: WasmSource): Promise<string> {
 	const pinned = source.pinned ?? pinnedWasm;
-	if (await exists(join(source.wasmFolder, pinned.wasm.name))) return source.wasmFolder;
+	if (existsSync(join(source.wasmFolder, pinned.wasm.name))) return source.wasmFolder;
 	const name = `ort-${pinned.version}-${pinned.wasm.sha256.slice(0, 12)}`;
 	// A cache that cannot be written, is full, or is someone else's: a folder of our own does as well.
 	const folders = [source.cacheFolder, join(tmpdir(), `trtgate-${userInfo().uid}`)];
@@ -121,11 +122,4 @@ async function fileFits(path: string, file: PinnedFile): Promise<boolean> {
 
 function fits(bytes: Uint8Array, file: PinnedFile): boolean {
 	return bytes.length === file.bytes && createHash("sha256").update(bytes).digest("hex") === file.sha256;
-}
-
-function exists(path: string): Promise<boolean> {
-	return access(path).then(
-		() => true,
-		() => false,
-	);
 }

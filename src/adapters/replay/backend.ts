@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord } from "../../core/schema/result.ts";
+import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type {
 	Backend,
@@ -124,7 +125,7 @@ async function measure(job: MeasureJob, state: Replay): Promise<MeasureResult> {
 	if (job.durationMs > 0) {
 		state.given.set(key, given + 1);
 		state.replayed.push({ atMs: state.clock.now(), run });
-		await writeAll(job.samplesPath, littleEndian(samplesMs));
+		await writeAll(job.samplesPath, float64Bytes(samplesMs));
 	}
 	return { state: "ok", samplesMs, peakMemoryBytes, wallMs, timedMs };
 }
@@ -140,10 +141,4 @@ async function profile(job: ProfileJob, state: Replay): Promise<ProfileResult> {
 	await writeAll(job.layersPath, recorded.layers);
 	await writeAll(job.profilePath, recorded.times);
 	return { state: "done", ...parseTimedLayers(recorded.times, recorded.layers) };
-}
-
-function littleEndian(values: Float64Array): Uint8Array {
-	const view = new DataView(new ArrayBuffer(values.length * 8));
-	for (const [index, value] of values.entries()) view.setFloat64(index * 8, value, true);
-	return new Uint8Array(view.buffer);
 }

@@ -1,5 +1,5 @@
 // Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
-import { faultOf, type ToolCode, ToolError } from "../../core/errors.ts";
+import { asFailure, type ToolCode } from "../../core/errors.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
@@ -51,8 +51,7 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 			try {
 				return await infer(job, options);
 			} catch (error) {
-				if (!(error instanceof ToolError)) throw error;
-				return { state: "failed", failure: faultOf(error), wallMs: performance.now() - started };
+				return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
 			}
 		},
 	};

@@ -1,7 +1,9 @@
 // Reuses engines and kernel timings of earlier runs on the same GPU, driver and TensorRT, and saves them for later runs.
+
 import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isObject } from "../../core/found.ts";
 import type { BuildRecord } from "../../core/schema/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/write-error.ts";
@@ -23,10 +25,10 @@ export interface CachedBuild {
 
 /** null: not what this version writes. */
 export function parseCachedBuild(facts: unknown): CachedBuild | null {
-	if (!isRecord(facts)) return null;
+	if (!isObject(facts)) return null;
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes } = facts;
 	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number") return null;
-	if (!isRecord(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
+	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
 	return {
 		durationMs,
 		builtAt,
@@ -39,16 +41,12 @@ export function parseCachedBuild(facts: unknown): CachedBuild | null {
 }
 
 export function parseEntries(facts: unknown): number | null {
-	return isRecord(facts) && typeof facts["entries"] === "number" ? facts["entries"] : null;
+	return isObject(facts) && typeof facts["entries"] === "number" ? facts["entries"] : null;
 }
 
 function parseWarning(value: unknown): BuildRecord["warnings"] {
-	if (!isRecord(value) || typeof value["count"] !== "number") return [];
+	if (!isObject(value) || typeof value["count"] !== "number") return [];
 	return [{ class: String(value["class"]), count: value["count"], example: String(value["example"]) }];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null;
 }
 
 export interface BuildPlaces {

@@ -1,7 +1,9 @@
 // Builds a TensorRT engine with trtexec; built is what left a plan that is there, is not empty and loads.
+
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { EngineLayers } from "../../core/engine/layer.ts";
+import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
@@ -13,7 +15,7 @@ import { makeFolders } from "../process/write-error.ts";
 import { type BuildPlaces, type BuildRequest, buildRequest, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
-import { asFailure, buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from "./failure.ts";
+import { buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from "./failure.ts";
 import { checkLoads } from "./load-check.ts";
 import { describePlan, runTrtexec, type TrtexecRun } from "./run.ts";
 

@@ -3,7 +3,6 @@
 import { basename } from "node:path";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
-import { faultOf, ToolError } from "../../core/errors.ts";
 import type { Failure } from "../../core/schema/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
@@ -52,12 +51,6 @@ export function unsupportedArgs(reason: Unbuildable): ToolFailure {
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
 	const fix = "Check the free disk space and run again. If it fails again, read the log.";
 	return { code: "tool-output", message, fix, log: run.record.logPath ?? undefined };
-}
-
-/** The machine's fault as a value; a folder that the user may not write to, and our own bugs, stay errors. */
-export function asFailure(error: unknown): ToolFailure {
-	if (error instanceof ToolError) return faultOf(error);
-	throw error;
 }
 
 // Sentences about a build that a reader must know: layers, memory, and what came from the timing cache.

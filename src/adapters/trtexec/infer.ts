@@ -1,6 +1,8 @@
 // Sends golden cases through an engine: in TensorRT's Python API where that is here, else one trtexec process for each case.
+
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
@@ -12,7 +14,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders } from "../process/write-error.ts";
 import type { GoldenWorker, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings } from "./engine-args.ts";
-import { asFailure, failureOf } from "./failure.ts";
+import { failureOf } from "./failure.ts";
 import { checkPlan, type InputPlace, runTrtexec, type TrtexecRun, writeInput } from "./run.ts";
 
 /** Processes at once: a case takes 0.34 s alone and 0.18 s with company, most of it start-up. */

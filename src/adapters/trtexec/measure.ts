@@ -1,8 +1,11 @@
 // Times an engine in one trtexec process, and keeps the time of every iteration.
+
 import { createReadStream } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { asFailure } from "../../core/errors.ts";
 import { quantile } from "../../core/stats/quantile.ts";
+import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes, type TimesResult } from "../../formats/trtexec/export-times.ts";
@@ -11,7 +14,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
-import { asFailure, badOutput, failureOf, unsupportedArgs } from "./failure.ts";
+import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 const timesPath = "times.json";
@@ -119,7 +122,7 @@ interface Kept {
 /** TensorRT's own memory: the weights, and the activations of one context for each stream. */
 async function keep(times: ExportTimes, { job, context, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
-	await writeFile(job.samplesPath, littleEndian(samplesMs)).catch((error: unknown) => {
+	await writeFile(job.samplesPath, float64Bytes(samplesMs)).catch((error: unknown) => {
 		throw classifyWriteError(error, job.samplesPath);
 	});
 	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
@@ -137,10 +140,4 @@ async function keep(times: ExportTimes, { job, context, run, contextBytes, throu
 function enqueueShare(times: ExportTimes): number {
 	const middle = (values: Float64Array): number => quantile(Float64Array.from(values).sort(), 0.5);
 	return middle(times.enqueueMs) / Math.max(1e-9, middle(times.computeMs));
-}
-
-function littleEndian(values: Float64Array): Uint8Array {
-	const view = new DataView(new ArrayBuffer(values.length * 8));
-	for (const [index, value] of values.entries()) view.setFloat64(index * 8, value, true);
-	return new Uint8Array(view.buffer);
 }

@@ -1,7 +1,7 @@
 // Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { ToolError } from "../../core/errors.ts";
+import { asFailure, ToolError } from "../../core/errors.ts";
 import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
@@ -10,7 +10,7 @@ import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../por
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
-import { asFailure, failureOf, unsupportedArgs } from "./failure.ts";
+import { failureOf, unsupportedArgs } from "./failure.ts";
 import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
 /** Enough for stable medians of layers that take microseconds. */

@@ -1,5 +1,6 @@
 // The post step: removes what the main step left, however it ended, and publishes what it did not.
-import { access, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, warning } from "@actions/core";
 import { lockFolder } from "../../adapters/files/store.ts";
@@ -27,9 +28,9 @@ export async function cleanUp(): Promise<void> {
 	if (out === "") return;
 	const isPublished = getState("published") === "true";
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
-	const hasFolder = await exists(out);
+	const hasFolder = existsSync(out);
 	if (hasFolder) await attempt("The lock of the output folder could not be removed", () => removeLock(out));
-	const hasResult = await exists(join(out, reportFiles.result));
+	const hasResult = existsSync(join(out, reportFiles.result));
 	if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 	else if (!isPublished)
 		warning(`trtgate ended before it could write a result. ${hasFolder ? `Its logs are in ${join(out, "logs")}.` : ""}`);
@@ -95,11 +96,4 @@ async function uploadWhatIsLeft(context: Unmeasured): Promise<void> {
 
 async function readResult(path: string): Promise<Result> {
 	return parseResult(await readInputText(path, inputKinds.result), path);
-}
-
-function exists(path: string): Promise<boolean> {
-	return access(path).then(
-		() => true,
-		() => false,
-	);
 }

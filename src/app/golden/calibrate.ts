@@ -30,7 +30,7 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	if (!args.flag("json")) terminal.out(conclusion(calibration, { written, writes: change !== null }));
 	if (result.outcome === "error") return exitOfResult(result);
 	const refused = engines.some(({ limits, faults }) => faults.length > 0 || limits.some(({ state }) => state === "refused"));
-	return refused || hasFailedBuild(result) ? exitCodes.failed : exitCodes.ok;
+	return refused || result.builds.some(({ state }) => state !== "built") ? exitCodes.failed : exitCodes.ok;
 }
 
 function gateOptions(args: Arguments, terminal: Terminal) {
@@ -90,10 +90,6 @@ function faultsText(result: Result): string {
 		failure === undefined ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}\n`],
 	);
 	return [...builds, ...result.errors.map(describeRecord)].join("");
-}
-
-function hasFailedBuild({ builds }: Result): boolean {
-	return builds.some(({ state }) => state !== "built");
 }
 
 function multipleOf(text: string): number {

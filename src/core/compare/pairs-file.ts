@@ -1,6 +1,6 @@
 // The file of the `verdict` command: pairs of run medians.
 import { ConfigError } from "../errors.ts";
-import { describeFound, describeJsonFault } from "../found.ts";
+import { describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Pair } from "./noise.ts";
 
 export interface PairsFile {
@@ -24,10 +24,6 @@ function invalid(path: string, { pointer, expected, got, cause }: Fault): Config
 	const fix = `Give one base and one head time in milliseconds for each pair of runs, such as ${example}.`;
 	const message = `${place} is not a list of pairs: expected ${expected}, got ${got}.`;
 	return new ConfigError({ code: "pairs-invalid", message, cause, location: { path }, pointer, fix });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseJson(text: string, path: string): unknown {

@@ -1,5 +1,5 @@
 // Finds the dimensions of an ONNX file's inputs that a config has to bind, with a range for each.
-import { type AxisLabel, labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
+import { labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
 import { type AxisKind, kindsOf } from "../onnx/input-shapes/propose.ts";
 import { feeds, type OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
@@ -61,15 +61,11 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	const shapes = usable.flatMap(({ name }, index) => {
 		const axes = labels[index] ?? [];
 		const isKnown = axes.every((axis) => typeof axis === "number" || names.has(axis.name));
-		return isKnown && axes.some(isNameless)
+		return isKnown && axes.some((axis) => typeof axis !== "number" && !axis.isNamed)
 			? [{ input: name, shape: axes.map((axis) => (typeof axis === "number" ? axis : axis.name)) }]
 			: [];
 	});
 	return { dims, shapes, unshaped: all.flatMap((input) => (usable.includes(input) ? [] : [input.name])).slice(0, maxDims) };
-}
-
-function isNameless(axis: AxisLabel): boolean {
-	return typeof axis !== "number" && !axis.isNamed;
 }
 
 /** Engines for several rows are made fastest for this many. */

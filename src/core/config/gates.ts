@@ -97,7 +97,7 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
 	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) =>
-		resolveThreshold(name, { leaves, byDefault, format: percent });
+		resolveThreshold(name, { leaves, byDefault, format: (share) => `${Number((share * 100).toPrecision(6))}%` });
 	const maxLatency = leaves.get("max-latency")?.value;
 	return {
 		latency: yield* threshold("latency", defaultGates.latency),
@@ -154,10 +154,6 @@ function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Thre
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
 	});
 	return threshold;
-}
-
-function percent(share: number): string {
-	return `${Number((share * 100).toPrecision(6))}%`;
 }
 
 function pointersOf(leaves: Layer): Record<string, string> {

@@ -32,7 +32,7 @@ const growth = 2;
 /** From the oldest version to each newer one that ran on the same kind of device. */
 export function upgradesOf(result: Result): Upgrade[] {
 	const ran = (result.parts ?? []).filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt");
-	const [oldest, ...newer] = ran.sort((a, b) => compareVersions(versionOf(a), versionOf(b)));
+	const [oldest, ...newer] = ran.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
 	if (oldest === undefined) return [];
 	const later = newer.filter((part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device);
 	return later.flatMap((part) => {
@@ -43,10 +43,6 @@ export function upgradesOf(result: Result): Upgrade[] {
 }
 
 const versionOf = ({ backend }: Part): string => backend?.version ?? "";
-
-function compareVersions(one: string, other: string): number {
-	return one.localeCompare(other, "en", { numeric: true });
-}
 
 interface PartFacts {
 	/** Of the head, by `model/engine`. */

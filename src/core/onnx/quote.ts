@@ -13,11 +13,7 @@ export function quoteName(name: string, mark = '"'): string {
 
 /** A sentence that may hold names from a file, whole. */
 export function showText(text: string): string {
-	return text.replace(harmful, escapeChar);
-}
-
-function escapeChar(char: string): string {
-	return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+	return text.replace(harmful, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }
 
 /** A shape for people: `[batch, 3, ?, 224]`. */

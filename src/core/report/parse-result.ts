@@ -1,7 +1,7 @@
 // Reads a result.json that may come from another job, another version or an untrusted source.
 import type { ErrorObject } from "ajv";
 import { ConfigError } from "../errors.ts";
-import { describeFound, describeJsonFault } from "../found.ts";
+import { describeFound, describeJsonFault, isObject } from "../found.ts";
 import type { Result } from "../schema/result.ts";
 import { validate } from "../schema/result-validator.js";
 import { cleanText, shorten } from "../text/escape.ts";
@@ -73,10 +73,6 @@ function mostSpecific(errors: readonly ErrorObject[]): ErrorObject | undefined {
 		(best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
 		undefined,
 	);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function renamed(value: unknown, from: string, to: string): unknown {

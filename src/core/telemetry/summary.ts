@@ -53,13 +53,9 @@ export function clockNotes(gpu: WorkloadGpu, latency: Pick<Comparison, "verdict"
 	const holds = Math.sign(gpu.cycles) === Math.sign(latency.estimate) && Math.abs(gpu.cycles) >= latency.minimalEffect;
 	return [
 		holds
-			? `Confirmed in GPU cycles (${cycles}): ${lowerFirst(clocks)}.`
+			? `Confirmed in GPU cycles (${cycles}): ${clocks.slice(0, 1).toLowerCase() + clocks.slice(1)}.`
 			: `${clocks}; counted in its cycles, the change is only ${cycles}: the clock explains it, not the engine's work.`,
 	];
-}
-
-function lowerFirst(text: string): string {
-	return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 interface Clocked {

@@ -10,3 +10,10 @@ export interface ByteSource {
 export function memorySource(bytes: Uint8Array): ByteSource {
 	return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) };
 }
+
+/** Little-endian binary64, as samples lie on disk. */
+export function float64Bytes(values: ArrayLike<number>): Uint8Array {
+	const view = new DataView(new ArrayBuffer(values.length * 8));
+	for (let index = 0; index < values.length; index += 1) view.setFloat64(index * 8, values[index] ?? 0, true);
+	return new Uint8Array(view.buffer);
+}

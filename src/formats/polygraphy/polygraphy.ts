@@ -1,4 +1,5 @@
 // Polygraphy's JSON: inputs (a list of feeds) and run results, whose arrays are .npy files in base64.
+import { isObject } from "../../core/found.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { decodeNpy } from "../tensor/npy.ts";
@@ -25,12 +26,8 @@ type RunOfFile = Pick<TensorFile, "iteration" | "runner">;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function isFields(value: unknown): value is Fields {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function fieldOf(value: unknown, key: string): unknown {
-	return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+	return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** Once for all members: it takes far longer than finding one. @throws ConfigError tensor-invalid. */
@@ -53,7 +50,7 @@ function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
 	const run: unknown = runs[iteration];
 	if (run === undefined) throw tensorInvalid(path, { expected: `iteration ${iteration}`, got: `${runs.length} iterations` });
 	const feed = Array.isArray(value) ? run : fieldOf(run, "outputs");
-	if (isFields(feed)) return feed;
+	if (isObject(feed)) return feed;
 	throw tensorInvalid(path, { expected: "arrays by name", got: "something else" });
 }
 

@@ -1,11 +1,12 @@
 // Polygraphy's RunResults whole: every runner, iteration and output, each array in its own layout.
 
+import { isObject } from "../../core/found.ts";
 import type { RunnerResults } from "../../core/golden/polygraphy/judge-runs.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { refuseLfsPointer } from "../tensor/decode.ts";
 import { decodeOwnNpy } from "../tensor/npy.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";
-import { fieldOf, isFields, npyOf } from "./polygraphy.ts";
+import { fieldOf, npyOf } from "./polygraphy.ts";
 
 const saveAgain = "Save the results of both runs with `polygraphy run … --save-outputs FILE.json`.";
 
@@ -38,7 +39,7 @@ function parse(bytes: Uint8Array, path: string): unknown {
 
 function outputsOf(iteration: unknown, path: string): Map<string, Tensor> {
 	const outputs = fieldOf(iteration, "outputs");
-	if (!isFields(outputs)) throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
+	if (!isObject(outputs)) throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
 	return new Map(
 		Object.entries(outputs).map(([key, value]) => [
 			key.startsWith(mark) ? key.slice(mark.length) : key,

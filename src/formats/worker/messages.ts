@@ -1,4 +1,5 @@
 // The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
+import { isObject } from "../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
@@ -153,8 +154,4 @@ function isCount(value: unknown): value is number {
 
 function isNameOrNull(value: unknown): value is string | null {
 	return value === null || typeof value === "string";
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline";
 import type { InferenceSession } from "onnxruntime-web";
 import { fillInput } from "../../../core/fill.ts";
+import { float64Bytes } from "../../../formats/bytes/byte-source.ts";
 import { type MeasureTask, type Reply, turnLine } from "../protocol.ts";
 import { peakMemoryBytes, writeAtomic } from "./files.ts";
 import { loadRuntime, type Ort, openSession } from "./runtime.ts";
@@ -23,7 +24,7 @@ export async function runMeasure(task: MeasureTask): Promise<Reply> {
 	const { durationMs } = task;
 	const { samplesMs, timedMs } =
 		durationMs === "by turns" ? await takeTurns(time) : await time({ durationMs, least: durationMs > 0 ? minRuns : 1 });
-	writeAtomic(task.samplesPath, littleEndian(samplesMs));
+	writeAtomic(task.samplesPath, float64Bytes(samplesMs));
 	return { kind: "measure", iterations: samplesMs.length, timedMs, peakMemoryBytes: peakMemoryBytes() };
 }
 
@@ -83,10 +84,4 @@ async function timeRuns(lane: Lane, feeds: InferenceSession.FeedsType, until: Un
 		samplesMs.push(performance.now() - before);
 	}
 	return samplesMs;
-}
-
-function littleEndian(values: readonly number[]): Uint8Array {
-	const view = new DataView(new ArrayBuffer(values.length * 8));
-	for (const [index, value] of values.entries()) view.setFloat64(index * 8, value, true);
-	return new Uint8Array(view.buffer);
 }

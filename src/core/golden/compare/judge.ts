@@ -57,7 +57,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 		};
 	}
 	const { checks, compared } = checkOutputs(input, golden);
-	const state = stateOf(checks, compared);
+	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const message =
 		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
 	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
@@ -152,10 +152,6 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
 	const growth = errorGrowthChecks(checked.checks, { name, expected, got, base }, growthRule(input));
 	return { ...checked, checks: [...checked.checks, ...growth] };
-}
-
-function stateOf(checks: readonly GoldenCheck[], compared: number): GoldenState {
-	return mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 }
 
 const hashShown = 7;

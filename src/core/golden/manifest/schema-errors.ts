@@ -39,7 +39,7 @@ function describeError(error: ErrorObject, manifest: unknown, schema: unknown): 
 		const key = String(params["missingProperty"]);
 		return { pointer: childPointer(instancePath, key), expected: "a value", got: "missing", fix: `Add "${key}".` };
 	}
-	const value = valueAt(manifest, instancePath);
+	const value = parsePointer(instancePath).reduce(childOf, manifest);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
 	return { pointer: instancePath, expected: expectedOf(error), got: describeFound(value, instancePath), ...fix };
@@ -86,10 +86,6 @@ function knownKeys(schemaPath: string, schema: unknown): string[] {
 
 function childOf(node: unknown, key: string): unknown {
 	return typeof node === "object" && node !== null && Object.hasOwn(node, key) ? (node as Record<string, unknown>)[key] : undefined;
-}
-
-function valueAt(manifest: unknown, pointer: string): unknown {
-	return parsePointer(pointer).reduce(childOf, manifest);
 }
 
 function stringsOf(value: unknown): string[] {

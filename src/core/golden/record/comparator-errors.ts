@@ -1,7 +1,7 @@
 // What each comparator of a golden measures on other outputs of the same model: how far correct outputs stray.
 
 import type { GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck, Numeric } from "../../schema/result.ts";
+import type { GoldenCheck } from "../../schema/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
 import { tensorMap } from "../tensor/tensor.ts";
@@ -71,14 +71,10 @@ function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): 
 	for (const { output, metric, slice, bound, got } of checks) {
 		const place = places.get(JSON.stringify([output, metric, slice])) ?? 0;
 		places.set(JSON.stringify([output, metric, slice]), place + 1);
-		const value = got === null ? Number.NaN : numberOf(got);
+		const value = got === null ? Number.NaN : Number(got);
 		const key = comparatorKey({ output, kind: metric, slice, place });
 		const known = worst.get(key);
 		if (Number.isNaN(value)) continue;
 		worst.set(key, known === undefined ? value : bound === "at-most" ? Math.max(known, value) : Math.min(known, value));
 	}
-}
-
-function numberOf(value: Numeric): number {
-	return typeof value === "number" ? value : Number(value);
 }

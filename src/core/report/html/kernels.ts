@@ -1,5 +1,5 @@
 // The table of kernels that a profiler saw, both arms side by side.
-import type { ArmKernels, TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
+import type { TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../../text/units.ts";
@@ -69,14 +69,10 @@ export function kernelsPart(workload: WorkloadResult): Piece {
 		{ title: "Kernel", heading: true, cell: ({ name }) => html`<code>${cleanName(name, 160)}</code>` },
 		...arms.flatMap((arm) => armColumns(arm, arms.length > 1 ? `${arm} ` : "")),
 	];
-	const all = Math.max(...arms.map((arm) => countOf(kernels[arm])));
+	const all = Math.max(...arms.map((arm) => kernels[arm]?.count ?? 0));
 	return folded("Kernels by time, from Nsight Systems", [
 		sortableTable(`kernels of ${subjectName(workload)}`, columns, rows.slice(0, maxRows)),
 		moreText(Math.max(rows.length, all) - maxRows, "kernels"),
 		html`<p class="legend">from a short run under nsys, which is slower than the timed runs; not used by any gate</p>`,
 	]);
-}
-
-function countOf(kernels: ArmKernels | null): number {
-	return kernels?.count ?? 0;
 }

@@ -120,10 +120,6 @@ function existingFix(gate: HighlightSeverity): string {
 	return gate === "fail" ? fix : `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
-function isPlainMatch({ state, checks }: GoldenVerdict): boolean {
-	return state === "match" && checks.every((check) => check.pass);
-}
-
 function groupHighlight(
 	group: readonly GoldenVerdict[],
 	first: GoldenVerdict,
@@ -150,7 +146,7 @@ export function goldenHighlights(result: Result, gates: GateIndex): SectionHighl
 	for (const verdict of result.golden) {
 		const engine = engineKey(verdict);
 		totals.set(engine, (totals.get(engine) ?? 0) + (verdict.scope === undefined ? 1 : 0));
-		if (isPlainMatch(verdict)) continue;
+		if (verdict.state === "match" && verdict.checks.every((check) => check.pass)) continue;
 		const key = (verdict.fault === undefined ? verdict.state : "fault") + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}

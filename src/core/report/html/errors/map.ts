@@ -1,5 +1,5 @@
 // Draws the error map of one check: where its differences are, in ten colours that suit light and dark.
-import type { ErrorMap, Numeric } from "../../../schema/result.ts";
+import type { ErrorMap } from "../../../schema/result.ts";
 import { formatCount, formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 
@@ -98,13 +98,9 @@ function ring(plane: Plane): Markup {
 	return html`<circle class="halo" cx="${x}" cy="${y}" r="${radius}"/><circle class="ring" cx="${x}" cy="${y}" r="${radius}"/>`;
 }
 
-function largestNumber(largest: Numeric): number {
-	return typeof largest === "number" ? largest : 0;
-}
-
 /** The colour bar with its values; where all that differs is not finite, there is nothing to scale. */
 function colourBar(plane: Plane, top: number): Piece {
-	const largest = largestNumber(plane.map.largest);
+	const largest = typeof plane.map.largest === "number" ? plane.map.largest : 0;
 	if (largest === 0) return null;
 	const step = frame.longest / heatSteps;
 	const blocks = Array.from(
