@@ -81,10 +81,11 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 
 function workloadLines({ dims }: FoundDims): string[] {
 	const head = ["    # The rows of the speed table."];
-	const batch = dims.find(({ range, isBatch }) => isBatch && range.max > range.min);
-	if (batch === undefined) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
-	const single = { ...batch, range: { ...batch.range, opt: batch.range.min } };
-	return [...head, `    workloads: [${workload([single])}, ${workload([batch])}]`];
+	// All batches together: inputs that are joined need the same number of rows, whatever each calls them.
+	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
+	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
+	const single = batches.map((batch) => ({ ...batch, range: { ...batch.range, opt: batch.range.min } }));
+	return [...head, `    workloads: [${workload(single)}, ${workload(batches)}]`];
 }
 
 function workload(dims: readonly FoundDim[]): string {

@@ -37,6 +37,15 @@ it("starterConfig names dimensions that the file leaves without a name", () => {
 	expect(config.models[0]?.inputs["mask"]?.shape).toEqual(["mask_0", 4]);
 });
 
+it("starterConfig times inputs that name their batches differently at one number of rows", () => {
+	const inputs = [value("image", ["rows", 3, 64, 64]), value("state", [2, "count", 8])];
+	const [engine] = loaded(starterConfig(model(inputs), options)).models[0]?.engines ?? [];
+	expect(engine?.workloads.map(({ dims }) => dims)).toEqual([
+		{ rows: 1, count: 1 },
+		{ rows: 8, count: 8 },
+	]);
+});
+
 it("starterConfig reads the limits that it writes as defaults", () => {
 	const written = loaded(starterConfig(model([]), options)).gates;
 	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;
