@@ -64,6 +64,17 @@ it("init writes one size where the model takes no other, and what the user gives
 	expect(text).toContain("not the largest sizes");
 });
 
+it("init names first what keeps a model from running at all", async () => {
+	const cwd = temporaryFolder();
+	writeFileSync(
+		join(cwd, "net.onnx"),
+		model({ inputs: [value("text", ["words"], 8)], nodes: [node({ op: "Identity", inputs: ["text"] })] }),
+	);
+	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
+	expect(run.exit, run.stderr).toBe(0);
+	expect(run.stdout).toMatch(/ {2}1\. Fix the model: Input "text" is string.*\n {2}2\. Check the sizes/);
+});
+
 it("init guesses, and reports it, where nothing runs", async () => {
 	const cwd = temporaryFolder();
 	const nodes = [node({ op: "Acme", domain: "com.acme" })];

@@ -7,6 +7,7 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { pinCommand, starterConfig, starterWorkflow } from "../../core/config/init.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { preflight } from "../../core/onnx/preflight.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { distFolder } from "../compose.ts";
@@ -32,6 +33,7 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	}
 	for (const name of [configName, workflowName]) await refuseToOverwrite(join(terminal.cwd, name), name);
 	const name = basename(path).replace(/\.onnx$/i, "");
+	const faults = preflight(model, { backend: "onnxruntime" }).filter(({ severity }) => severity === "error");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const { comments, ...known } = await chooseInitSizes(model, given, { ...terminal, quiet: args.flag("quiet") });
 	const commit = await releasedCommit();
@@ -45,10 +47,14 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		await files.writeText(join(terminal.cwd, name), text);
 		terminal.echo(`wrote ${name}\n`);
 	}
-	const steps = stepsLeft(commit, quoteName(name, ""));
+	const fixes = faults.slice(0, mostFaults).map(({ message, fix = "" }) => `Fix the model: ${message} ${fix}`.trimEnd());
+	const steps = [...fixes, ...stepsLeft(commit, quoteName(name, ""))];
 	terminal.echo(`Next steps:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
 	return exitCodes.ok;
 }
+
+/** Faults of the model that the list of steps names; `trtgate preflight` lists all. */
+const mostFaults = 3;
 
 function stepsLeft(commit: string | undefined, model: string): string[] {
 	return [

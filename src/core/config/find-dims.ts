@@ -2,6 +2,7 @@
 import { labelAxes, openAxes } from "../onnx/input-shapes/open-axes.ts";
 import { type AxisKind, kindsOf } from "../onnx/input-shapes/propose.ts";
 import { feeds, type OnnxModel } from "../onnx/model.ts";
+import { isTensor } from "../onnx/not-tensor.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
 import { isName } from "./values.ts";
@@ -57,6 +58,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 		const where = `axis ${use?.axis} of ${cleanName(use?.input ?? "", 40)}: ${known.given.has(name) ? "given" : kind.says}`;
 		return { name, range: rangeOf(name, kind, known), where, isBatch: kind.isBatch === true };
 	});
+	const summed = dims.map((dim) => ({ ...dim, range: sumOf(dim, dims) ?? dim.range }));
 	const names = new Set(dims.map(({ name }) => name));
 	const shapes = usable.flatMap(({ name }, index) => {
 		const axes = labels[index] ?? [];
@@ -65,7 +67,21 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 			? [{ input: name, shape: axes.map((axis) => (typeof axis === "number" ? axis : axis.name)) }]
 			: [];
 	});
-	return { dims, shapes, unshaped: all.flatMap((input) => (usable.includes(input) ? [] : [input.name])).slice(0, maxDims) };
+	return {
+		dims: summed,
+		shapes,
+		unshaped: all.flatMap((input) => (usable.includes(input) || !isTensor(input) ? [] : [input.name])).slice(0, maxDims),
+	};
+}
+
+/** Of an axis that its exporter named after others, such as `past_sequence_length + 1`: it grows with them. */
+function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
+	const terms = name.split("+").map((term) => term.trim());
+	const ranges = terms.map((term) => (/^\d{1,6}$/.test(term) ? fixedAt(Number(term)) : dims.find((dim) => dim.name === term)?.range));
+	if (terms.length < 2 || !ranges.every((term) => term !== undefined)) return null;
+	const at = (end: keyof DimRange): number => ranges.reduce((sum, term) => sum + term[end], 0);
+	// Else the name says something else than the sizes that run.
+	return at("opt") === range.opt ? { min: at("min"), opt: at("opt"), max: at("max") } : null;
 }
 
 /** Engines for several rows are made fastest for this many. */
@@ -73,7 +89,7 @@ const optimalBatch = 8;
 
 function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {
 	const chosen = sizes.get(name) ?? kind.sizes[0] ?? 1;
-	const fixed = { min: chosen, opt: chosen, max: chosen };
+	const fixed = fixedAt(chosen);
 	if (given.has(name) || kind.range === undefined) return fixed;
 	const { min, max } = kind.range;
 	if (kind.isBatch) return ends.batch === false ? fixed : { min, opt: Math.max(optimalBatch, chosen), max: Math.max(max, chosen) };
@@ -82,6 +98,10 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 		opt: chosen,
 		max: ends.largest === false ? chosen : Math.max(max, chosen),
 	};
+}
+
+function fixedAt(size: number): DimRange {
+	return { min: size, opt: size, max: size };
 }
 
 /** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */

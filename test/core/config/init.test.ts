@@ -46,6 +46,26 @@ it("starterConfig times inputs that name their batches differently at one number
 	]);
 });
 
+it("starterConfig gives an axis that is named as a sum the sum of the ranges", () => {
+	const inputs = [value("new", ["b", "seq", 8]), value("past", ["b", "past", 8]), value("mask", ["b", "past + seq + 1", 8])];
+	const known = {
+		sizes: new Map([
+			["b", 1],
+			["seq", 4],
+			["past", 16],
+			["past + seq + 1", 21],
+		]),
+		given: new Set<string>(),
+		ends: {},
+	};
+	const [engine] = loaded(starterConfig(model(inputs), { ...options, known })).models[0]?.engines ?? [];
+	expect(engine?.dims).toMatchObject({
+		seq: { min: 1, max: 512 },
+		past: { min: 1, max: 512 },
+		"past + seq + 1": { min: 3, opt: 21, max: 1025 },
+	});
+});
+
 it("starterConfig reads the limits that it writes as defaults", () => {
 	const written = loaded(starterConfig(model([]), options)).gates;
 	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;

@@ -3,7 +3,8 @@ import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import type { Finding } from "../../schema/result.ts";
 import { toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, openAxes } from "../input-shapes/open-axes.ts";
-import { feeds, type OnnxDType, type OnnxValue } from "../model.ts";
+import { feeds, type OnnxDType, type OnnxGraph, type OnnxValue } from "../model.ts";
+import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import { hasType, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type PreflightContext, type Rule } from "./subject.ts";
@@ -12,20 +13,22 @@ export const inputsAndOutputs: Rule = ({ model, tensorrt, context }) => {
 	const { graph } = model.onnx;
 	const labels = labelAxes(feeds(graph));
 	const inputs = feeds(graph).flatMap((value, index) => [
-		...border("Input", value, tensorrt),
+		...border("Input", value, { graph, tensorrt }),
 		...(isReportedElsewhere(value, tensorrt, context) ? [] : dynamic(value, labels[index] ?? null)),
 		...shapeTensor(value, tensorrt),
 	]);
-	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, tensorrt))];
+	return [...inputs, ...graph.outputs.flatMap((value) => border("Output", value, { graph, tensorrt }))];
 };
 
-function border(role: "Input" | "Output", value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
+function border(
+	role: "Input" | "Output",
+	value: OnnxValue,
+	{ graph, tensorrt }: { graph: OnnxGraph; tensorrt: TensorRt | null },
+): Finding[] {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
-	if (value.kind !== "tensor") {
-		const message = `${name} is ${value.kind === "optional" ? "an" : "a"} ${value.kind}, not a tensor: it can be neither fed nor compared.`;
-		return [finding("io-not-tensor", { severity: "error", message, fix: "Export the model with tensors as inputs and outputs." })];
-	}
+	if (!isTensor(value))
+		return [finding("io-not-tensor", { severity: "error", message: `${name} is ${notTensorText(value)}.`, fix: notTensorFix(graph) })];
 	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
 	return isCarried(value.dtype, tensorrt)
 		? []

@@ -1,6 +1,7 @@
 // Gives every input of a model its concrete shape, or says at once all that is missing.
 import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
+import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import { type BoundShapes, bindShapes, fault, fillShapes, type ShapeCheck, type ShapeSource } from "./bind.ts";
 import { proposeSizes } from "./propose.ts";
@@ -20,6 +21,9 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 
 /** All inputs and axes without a size, with one line that gives them; `tried` says what failed. */
 export function missingSizes(model: OnnxModel, bound: BoundShapes, source: ShapeSource & { tried?: string }): ConfigError {
+	const stray = bound.inputs.find((input) => !isTensor(input));
+	if (stray !== undefined)
+		return fault(source, { message: `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`, fix: notTensorFix(model.graph) });
 	const unshaped = bound.inputs.filter((_, index) => bound.labels[index] === null);
 	const style = source.pointer === undefined ? "options" : "config";
 	const open = bound.open.flatMap(({ uses }) => uses.map(({ input }) => input));

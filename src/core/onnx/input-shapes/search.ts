@@ -30,14 +30,20 @@ export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
 	const kinds = kindsOf(model, bound.open);
 	const candidates = new Map([...kinds].map(([name, { sizes }]) => [name, [...sizes]]));
 	const check: ShapeCheck = bound.open.length === 0 ? () => null : shapeCheck(model);
-	const [seen, attempts]: [Set<string>, Attempt[]] = [new Set(), []];
+	const [seen, attempts, nearby]: [Set<string>, Attempt[], Sizes[]] = [new Set(), [], []];
 	let checks = 0;
 	const learn = (attempt: Attempt): void => {
 		attempts.push(attempt);
 		addHints(attempt, { candidates, bound, kinds });
+		// Checks cost little, runs much.
+		if (attempt.by === "static shapes") nearby.push(...lengthened(attempt, kinds));
 	};
+	function* worthTrying(): Generator<Sizes> {
+		for (let next = nearby.shift(); next !== undefined; next = nearby.shift()) yield next;
+		yield* combinations(candidates);
+	}
 	const firstNew = (): Sizes | null => {
-		for (const sizes of combinations(candidates)) {
+		for (const sizes of worthTrying()) {
 			const key = [...sizes.values()].join();
 			if (seen.has(key)) continue;
 			seen.add(key);
@@ -101,6 +107,13 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 		if (named === null && kinds.get(name)?.sizes.includes(size) !== true) continue;
 		candidates.set(name, [...hints, ...list.filter((each) => !hints.includes(each))]);
 	}
+}
+
+/** One axis longer by what the message's shapes differ in: a mask covers the steps of the cache and the new ones. */
+function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
+	const own = [...sizes].filter(([name, size]) => kinds.get(name)?.isBatch !== true && kinds.get(name)?.sizes.includes(size));
+	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
+	return own.flatMap(([name, size]) => missing.map((more) => new Map([...sizes, [name, size + more]])));
 }
 
 /** ONNX Runtime about an input: `Got invalid dimensions for input: x … index: 2 Got: 16 Expected: 48`. */

@@ -7,7 +7,8 @@ import { resolveShapes } from "../../../../src/core/onnx/input-shapes/resolve.ts
 import { feeds, type OnnxModel } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { type Dim, floats, model, tensor, value } from "../../../support/onnx-writer.ts";
+import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";
+import { type Dim, floats, model, node, tensor, tensorType, value } from "../../../support/onnx-writer.ts";
 
 function withInputs(inputs: Readonly<Record<string, readonly Dim[] | null>>): OnnxModel {
 	const messages = Object.entries(inputs).map(([name, dims]) => value(name, dims));
@@ -168,4 +169,14 @@ it("shape resolution lets a shape from the command line replace what the configu
 	const onnx = withInputs({ x: ["b", null], y: ["b", "n"] });
 	const source = overConfig(onnx, options({ b: 8, rows: 4, n: 2 }, { x: ["b", "rows"] }), given({ n: 3 }, { x: [1, 5] }));
 	expect(resolved(onnx, source)).toEqual({ x: [1, 5], y: [1, 3] });
+});
+
+it("an input that is no tensor is refused as such, with what its exporter takes", () => {
+	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
+	const onnx = readOnnx(memorySource(model({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] })), "m.onnx");
+	const refused = expect.objectContaining({
+		message: expect.stringContaining('Input "x" is a sequence, not a tensor'),
+		fix: expect.stringContaining("zipmap=False"),
+	});
+	expect(() => resolveShapes(onnx, options())).toThrow(refused);
 });

@@ -63,6 +63,17 @@ it.each<[string, Net, Record<string, number[]>]>([
 	expect(searched(net(given)).next()[0]?.shapes).toEqual(shapes);
 });
 
+it("a mask over a cache and the new steps is as long as both", () => {
+	const onnx = net({
+		inputs: { new: [["b", "seq", 8]], past: [["b", "past", 8]], mask: [["b", "total", 8]] },
+		nodes: [
+			node({ op: "Concat", inputs: ["past", "new"], outputs: ["all"], attributes: [attribute.integer("axis", 1)] }),
+			node({ op: "Add", inputs: ["all", "mask"], outputs: ["y"] }),
+		],
+	});
+	expect(searched(onnx).next()[0]?.shapes).toEqual({ new: [1, 128, 8], past: [1, 16, 8], mask: [1, 144, 8] });
+});
+
 describe("what cannot run", () => {
 	const skip = [
 		node({

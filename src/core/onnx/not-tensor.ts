@@ -1,0 +1,17 @@
+// Inputs and outputs that are no tensors: sequences, maps, optional values. Nothing here can feed or compare them.
+import type { OnnxGraph, OnnxValue } from "./model.ts";
+
+/** What the value is: `a sequence, not a tensor: …`. */
+export function notTensorText({ kind }: OnnxValue): string {
+	return `${kind === "optional" ? "an" : "a"} ${kind}, not a tensor: it can be neither fed nor compared`;
+}
+
+/** Exports of scikit-learn end in a ZipMap, unless they are told not to. */
+export function notTensorFix({ nodes }: OnnxGraph): string {
+	const hint = nodes.some(({ op }) => op === "ZipMap") ? "; skl2onnx and onnxmltools do so with the option zipmap=False" : "";
+	return `Export the model with tensors as inputs and outputs${hint}.`;
+}
+
+export function isTensor({ kind }: OnnxValue): boolean {
+	return kind === "tensor" || kind === "unknown";
+}
