@@ -12,7 +12,7 @@ export type Source =
 
 /**
  * Sources by JSON pointer into the config file, e.g. `/models/resnet50/gates/latency/fail`: of everything that the
- * file holds, of what inputs set, and of the defaults in use.
+ * file holds, of what inputs set, and of the defaults that depend on the occasion.
  */
 export type Sources = Readonly<Record<string, Source>>;
 

@@ -2,7 +2,7 @@
 import type { DimFile } from "../schema/config.ts";
 import type { DimRange } from "./config.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { problem, type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 export type Dims = Readonly<Record<string, DimRange>>;
@@ -30,13 +30,13 @@ export function* resolveDims(
 function* checkRange(pointer: string, range: DimRange): Resolution<DimRange> {
 	const { min, opt, max } = range;
 	if (min <= opt && opt <= max) return range;
-	yield problem({
+	yield {
 		code: "config-dims",
 		pointer,
 		says: `has min ${min}, opt ${opt}, max ${max}`,
 		expected: "min <= opt <= max",
 		fix: "Put the three sizes in order; opt is the one that the engine is made fastest for.",
-	});
+	};
 	return range;
 }
 
@@ -67,13 +67,13 @@ export function* resolveProfiles(
 }
 
 function* missingDim(pointer: string, name: string): Resolution<void> {
-	yield problem({
+	yield {
 		code: "config-dims",
 		pointer,
 		says: `has no range for ${formatName(name)}, which another profile has`,
 		expected: "a range for every dimension in every profile",
 		fix: `Add ${formatName(name)} here, or give it under dims for all profiles.`,
-	});
+	};
 }
 
 /** What some profile holds, by dimension; the first profile's optimum. */

@@ -4,7 +4,7 @@ import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { defaultGates } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { problem, type Resolution } from "./problem.ts";
+import type { Resolution } from "./problem.ts";
 import { parseDuration, parseShare } from "./values.ts";
 
 interface Leaf {
@@ -34,7 +34,14 @@ const thresholds = [
 	["soak-drift", "soakDrift"],
 ] as const;
 const limits = ["warn", "fail"] as const;
-const settings = ["inconclusive", "cpu-speed", "probes", "interface", "golden-change", "limit-change"] as const;
+const settings = [
+	["inconclusive", "inconclusive"],
+	["cpu-speed", "cpuSpeed"],
+	["probes", "probes"],
+	["interface", "interface"],
+	["golden-change", "goldenChange"],
+	["limit-change", "limitChange"],
+] as const;
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
@@ -43,7 +50,7 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 	if (file === undefined) return layer;
 	for (const [name] of thresholds) yield* readThreshold(file[name], { layer, name, pointer: childPointer(pointer, name) });
 	readGolden(file.golden ?? {}, `${pointer}/golden`, layer);
-	for (const name of settings) {
+	for (const [name] of settings) {
 		const value = file[name];
 		if (value !== undefined) layer.set(name, { value, pointer: childPointer(pointer, name) });
 	}
@@ -96,28 +103,18 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 /** @param layers from the widest to the narrowest. */
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
-	const threshold = (name: (typeof thresholds)[number][0], byDefault: Threshold) =>
-		resolveThreshold(name, { leaves, byDefault, format: (share) => `${Number((share * 100).toPrecision(6))}%` });
+	const gates: Gates = { ...defaultGates, relativeL2: resolveGolden(leaves), pointers: pointersOf(leaves) };
+	const format = (share: number): string => `${Number((share * 100).toPrecision(6))}%`;
+	for (const [name, key] of thresholds) gates[key] = yield* resolveThreshold(name, { leaves, byDefault: defaultGates[key], format });
+	gates.errorGrowth = yield* resolveThreshold("golden.error-growth", { leaves, byDefault: defaultGates.errorGrowth, format: formatTimes });
+	// The schema has checked what each of them may be.
+	for (const [name, key] of [...settings, ["golden.existing", "existing"] as const]) {
+		const value = leaves.get(name)?.value;
+		if (value !== undefined) Object.assign(gates, { [key]: value });
+	}
 	const maxLatency = leaves.get("max-latency")?.value;
-	return {
-		latency: yield* threshold("latency", defaultGates.latency),
-		p99: yield* threshold("p99", defaultGates.p99),
-		memory: yield* threshold("memory", defaultGates.memory),
-		engineSize: yield* threshold("engine-size", defaultGates.engineSize),
-		buildTime: yield* threshold("build-time", defaultGates.buildTime),
-		soakDrift: yield* threshold("soak-drift", defaultGates.soakDrift),
-		relativeL2: resolveGolden(leaves),
-		existing: (leaves.get("golden.existing")?.value ?? defaultGates.existing) as Gates["existing"],
-		errorGrowth: yield* resolveThreshold("golden.error-growth", { leaves, byDefault: defaultGates.errorGrowth, format: formatTimes }),
-		inconclusive: (leaves.get("inconclusive")?.value ?? defaultGates.inconclusive) as Gates["inconclusive"],
-		cpuSpeed: (leaves.get("cpu-speed")?.value ?? defaultGates.cpuSpeed) as Gates["cpuSpeed"],
-		probes: (leaves.get("probes")?.value ?? defaultGates.probes) as Gates["probes"],
-		interface: (leaves.get("interface")?.value ?? defaultGates.interface) as Gates["interface"],
-		goldenChange: (leaves.get("golden-change")?.value ?? defaultGates.goldenChange) as Gates["goldenChange"],
-		limitChange: (leaves.get("limit-change")?.value ?? defaultGates.limitChange) as Gates["limitChange"],
-		...(typeof maxLatency === "number" ? { maxLatencyMs: maxLatency } : {}),
-		pointers: pointersOf(leaves),
-	};
+	if (typeof maxLatency === "number") gates.maxLatencyMs = maxLatency;
+	return gates;
 }
 
 function resolveGolden(leaves: Layer): Gates["relativeL2"] {
@@ -146,13 +143,13 @@ function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Thre
 	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail) return threshold;
 	// A fail limit below the default warning replaces that default.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
 		expected: `at most ${format(threshold.fail)}`,
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
-	});
+	};
 	return threshold;
 }
 

@@ -3,30 +3,28 @@ import type { ConfigFile, MeasureFile } from "../schema/config.ts";
 import type { MeasureConfig, RunnerConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
-import { orDefault, problem, type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./problem.ts";
 import { checkName, parseDuration } from "./values.ts";
 
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
-	const pick = <Value>(key: string, given: Value | undefined, byDefault: Value) => orDefault(`/measure/${key}`, { given, byDefault });
 	const time = function* (key: "warm-up" | "duration" | "timeout" | "build-timeout" | "soak", byDefault: number): Resolution<number> {
 		const text = file[key];
-		const given = text === undefined ? undefined : yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
-		return yield* pick(key, given, byDefault);
+		return text === undefined ? byDefault : yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
 	};
 	const measure: MeasureConfig = {
-		looks: yield* pick<readonly number[]>("pairs", file.pairs, defaultMeasure.looks),
+		looks: file.pairs ?? defaultMeasure.looks,
 		warmUpMs: yield* time("warm-up", defaultMeasure.warmUpMs),
 		durationMs: yield* time("duration", defaultMeasure.durationMs),
 		adaptsLength: file["warm-up"] === undefined && file.duration === undefined,
 		timeoutMs: yield* time("timeout", defaultMeasure.timeoutMs),
 		buildTimeoutMs: yield* time("build-timeout", defaultMeasure.buildTimeoutMs),
-		threads: yield* pick("threads", file.threads, defaultMeasure.threads),
-		rebuilds: yield* pick("rebuilds", file.rebuilds, defaultMeasure.rebuilds),
+		threads: file.threads ?? defaultMeasure.threads,
+		rebuilds: file.rebuilds ?? defaultMeasure.rebuilds,
 		soakMs: yield* time("soak", defaultMeasure.soakMs),
-		identicalEngines: yield* pick("identical-engines", file["identical-engines"], defaultMeasure.identicalEngines),
-		cudaGraph: yield* pick("cuda-graph", file["cuda-graph"], defaultMeasure.cudaGraph),
-		transfers: yield* pick("transfers", file.transfers, defaultMeasure.transfers),
-		spinWait: yield* pick("spin-wait", file["spin-wait"], defaultMeasure.spinWait),
+		identicalEngines: file["identical-engines"] ?? defaultMeasure.identicalEngines,
+		cudaGraph: file["cuda-graph"] ?? defaultMeasure.cudaGraph,
+		transfers: file.transfers ?? defaultMeasure.transfers,
+		spinWait: file["spin-wait"] ?? defaultMeasure.spinWait,
 	};
 	const unchangedModels = file["unchanged-models"];
 	if (unchangedModels !== undefined) measure.unchangedModels = unchangedModels;
@@ -39,24 +37,24 @@ function* checkLooks(looks: readonly number[]): Resolution<void> {
 	const ascending = looks.every((look, index) => index === 0 || look > (looks[index - 1] ?? 0));
 	if (ascending) return;
 	const sorted = [...new Set(looks)].sort((left, right) => left - right);
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer: "/measure/pairs",
 		says: `is [${looks.join(", ")}]`,
 		expected: "numbers of pairs that ascend",
 		fix: `Write [${sorted.join(", ")}].`,
-	});
+	};
 }
 
 function* checkTimeout({ warmUpMs, durationMs, timeoutMs }: MeasureConfig): Resolution<void> {
 	if (warmUpMs + durationMs < timeoutMs) return;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer: "/measure/timeout",
 		says: `is ${timeoutMs / 1000} s, and every run would be killed before its end`,
 		expected: `more than warm-up and duration together, ${(warmUpMs + durationMs) / 1000} s`,
 		fix: "Raise timeout, or shorten the runs.",
-	});
+	};
 }
 
 export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerConfig[]> {
@@ -91,11 +89,11 @@ function labelsOf(labels: RunsOn): RunnerConfig["labels"] {
 }
 
 function* duplicateName(pointer: string, name: string): Resolution<void> {
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is ${JSON.stringify(name)}, as another runner's`,
 		expected: "a name of its own",
 		fix: "Rename one of them, or join their engines.",
-	});
+	};
 }

@@ -8,7 +8,7 @@ import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { mergeProbes, type ProbesLayer, readProbes } from "./probes.ts";
-import { problem, type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./problem.ts";
 import { resolveTensorRt } from "./tensorrt-settings.ts";
 import { checkName, checkPath } from "./values.ts";
 import { resolveWorkloads } from "./workloads.ts";
@@ -40,7 +40,7 @@ function* checkCounts(models: Models): Resolution<boolean> {
 	if (workloads > maxWorkloads) {
 		const fix = "Split the file into several configs, one job each.";
 		const expected = `at most ${maxWorkloads}`;
-		yield problem({ code: "config-value", pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" });
+		yield { code: "config-value", pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" };
 	}
 	const mappings = ({ dims, profiles }: Pick<ModelFile, "dims" | "profiles">) => [dims, ...(profiles ?? [])];
 	const dims = Object.values(models).flatMap((model) => [model, ...Object.values(model.engines ?? {})].flatMap(mappings));
@@ -48,14 +48,14 @@ function* checkCounts(models: Models): Resolution<boolean> {
 	if (most > maxDims) {
 		const fix = "Name only dimensions that the ONNX file has.";
 		const expected = `at most ${maxDims}`;
-		yield problem({
+		yield {
 			code: "config-dims",
 			pointer: "/models",
 			says: `name ${most} dimensions in one place`,
 			expected,
 			fix,
 			at: "key",
-		});
+		};
 	}
 	return workloads <= maxWorkloads && most <= maxDims;
 }
@@ -75,7 +75,6 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims` });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const engines = file.engines ?? { [defaultEngine.name]: { precision: defaultEngine.precision } };
-	if (file.engines === undefined) yield { kind: "default", pointer: `${pointer}/engines/${defaultEngine.name}` };
 	const around: EngineContext = { model: file, modelPointer: pointer, dims, layers, inputs: context.inputs };
 	const resolved = yield* resolveEach(Object.entries(engines), ([name, engine]) => resolveEngine(engine, { ...around, name }));
 	return {
@@ -99,13 +98,13 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 			`names ${name}, which belongs to the runner`,
 			"Hand the command a variable of your own under `env:` of the job or step.",
 		];
-		yield problem({
+		yield {
 			code: "config-value",
 			pointer: `${pointer}/env/${index}`,
 			says,
 			expected: "a variable that the job sets",
 			fix,
-		});
+		};
 	}
 	return { command, env };
 }
@@ -184,13 +183,13 @@ function* resolveInputs(
 }
 
 function* undeclaredDim({ pointer, size, known }: { pointer: string; size: string; known: readonly string[] }): Resolution<void> {
-	yield problem({
+	yield {
 		code: "config-dims",
 		pointer,
 		says: `is ${formatName(size)}, which no dims declare`,
 		expected: "a size, or the name of a dimension under dims",
 		...suggest(size, known, `Declare ${formatName(size)} under the model's dims.`),
-	});
+	};
 }
 
 /** Names may hold slashes: `a/b` with engine `c` would be `a` with engine `b/c`. */
@@ -205,14 +204,14 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 				seen.add(id);
 				if (!twin) continue;
 				const expected = "names that differ when they are joined by slashes";
-				yield problem({
+				yield {
 					code: "config-value",
 					pointer: engine.pointer,
 					says: `comes out as ${formatName(id)} twice`,
 					expected,
 					fix: "Rename the engine or its model.",
 					at: "key",
-				});
+				};
 			}
 		}
 	}

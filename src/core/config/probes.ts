@@ -2,7 +2,7 @@
 import type { ProbesFile } from "../schema/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
-import { problem, type Resolution } from "./problem.ts";
+import type { Resolution } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 /** The settings of one level; missing keys come from the level around it. */
@@ -22,14 +22,14 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 }
 
 function* maskAndLength(pointer: string): Resolution<void> {
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: "is given together with mask; either one alone marks the padding",
 		expected: "mask or length",
 		fix: "Remove length where the model reads the mask.",
 		at: "key",
-	});
+	};
 }
 
 /** The model's own over the file's, key by key; a model that names a mask means no length of the file, and the other way round. */

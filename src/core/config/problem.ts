@@ -1,7 +1,7 @@
 // What is wrong at one place of the config, and how it becomes an error with a location.
 import { type ConfigCode, ConfigError } from "../errors.ts";
 import type { Location } from "../schema/result.ts";
-import type { Occasion, Source, Sources } from "./config.ts";
+import type { Source } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 
 export interface Position {
@@ -39,8 +39,6 @@ export interface Problem {
 }
 
 export interface Origin {
-	/** Makes some defaults stricter. */
-	occasion?: Occasion;
 	/** Path of the config file as the user wrote it. */
 	path: string;
 	positions: EntryPositions;
@@ -104,25 +102,8 @@ export function formatLocation({ path, line, column }: Location): string {
 	return line === undefined ? path : `${path}:${line}:${column ?? 1}`;
 }
 
-// A resolver turns a part of the file into a value. It yields what it noticed on the way: problems, and defaults in use.
-
-type Note = { kind: "problem"; problem: Problem } | { kind: "default"; pointer: string; because?: Occasion };
-
-export type Resolution<Value> = Generator<Note, Value, void>;
-
-export function problem(found: Problem): Note {
-	return { kind: "problem", problem: found };
-}
-
-/** The value of the file or an input where there is one; else the default, whose use is noted. */
-export function* orDefault<Value>(
-	pointer: string,
-	{ given, byDefault }: { given: Value | undefined; byDefault: Value },
-): Resolution<Value> {
-	if (given !== undefined) return given;
-	yield { kind: "default", pointer };
-	return byDefault;
-}
+/** Turns a part of the file into a value, and yields the problems that it noticed on the way. */
+export type Resolution<Value> = Generator<Problem, Value, void>;
 
 export function* resolveEach<Item, Value>(
 	items: Iterable<Item>,
@@ -133,24 +114,19 @@ export function* resolveEach<Item, Value>(
 	return values;
 }
 
-type Resolved<Value> = { state: "ok"; value: Value; sources: Sources } | { state: "invalid"; problems: readonly Problem[] };
+type Resolved<Value> = { state: "ok"; value: Value } | { state: "invalid"; problems: readonly Problem[] };
 
 /** Runs a resolver to its end, or to more problems than are shown: the first problem of each pointer counts. */
-export function collect<Value>(resolution: Resolution<Value>, origin: Origin): Resolved<Value> {
+export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 	const problems = new Map<string, Problem>();
-	const sources = sourcesOf(origin);
 	let step = resolution.next();
-	for (; !step.done && problems.size <= maxErrors; step = resolution.next()) {
-		const note = step.value;
-		if (note.kind === "default") sources[note.pointer] ??= { kind: "default", ...(note.because && { because: note.because }) };
-		else if (!problems.has(note.problem.pointer)) problems.set(note.problem.pointer, note.problem);
-	}
-	return step.done && problems.size === 0
-		? { state: "ok", value: step.value, sources }
-		: { state: "invalid", problems: [...problems.values()] };
+	for (; !step.done && problems.size <= maxErrors; step = resolution.next())
+		if (!problems.has(step.value.pointer)) problems.set(step.value.pointer, step.value);
+	return step.done && problems.size === 0 ? { state: "ok", value: step.value } : { state: "invalid", problems: [...problems.values()] };
 }
 
-function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {
+/** Of all that the file holds and inputs set; what has none is a default. */
+export function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {
 	const sources: Record<string, Source> = Object.create(null);
 	for (const [pointer, { key, value }] of positions) sources[pointer] = { kind: "file", path, ...(key ?? value) };
 	for (const [pointer, name] of inputs) sources[pointer] = { kind: "input", name };

@@ -1,10 +1,10 @@
 // Resolves how TensorRT builds an engine: workspace, effort, plugins, DLA, calibration and the user's own flags.
-import type { DlaFile, EngineFile, ModelFile, PluginFile, Precision } from "../schema/config.ts";
+import type { EngineFile, ModelFile, PluginFile, Precision } from "../schema/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { childPointer } from "./pointer.ts";
-import { orDefault, problem, type Resolution, resolveEach } from "./problem.ts";
+import { type Resolution, resolveEach } from "./problem.ts";
 import { checkPath, parseSize } from "./values.ts";
 
 export interface EngineFiles {
@@ -29,7 +29,7 @@ export function* resolveTensorRt(files: EngineFiles): Resolution<TensorRtConfig>
 		...(workspace.value === undefined ? {} : { workspaceBytes: yield* parseSize(workspace.at, workspace.value) }),
 		...(level.value === undefined ? {} : { optimizationLevel: level.value }),
 		plugins: yield* resolveEach(plugins.value ?? [], (plugin, index) => resolvePlugin(childPointer(plugins.at, index), plugin)),
-		...(engine.dla === undefined ? {} : { dla: yield* resolveDla(dlaPointer, engine.dla) }),
+		...(engine.dla === undefined ? {} : { dla: { core: engine.dla.core, gpuFallback: engine.dla["gpu-fallback"] ?? defaultGpuFallback } }),
 		...(yield* resolveCalibration(childPointer(pointer, "calibration"), engine)),
 		flags: yield* checkFlags(flags.at, flags.value ?? []),
 	};
@@ -42,38 +42,30 @@ function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginC
 	return { path, dynamic: !isShort && plugin.dynamic === true, pointer: at };
 }
 
-function* resolveDla(pointer: string, dla: DlaFile): Resolution<NonNullable<TensorRtConfig["dla"]>> {
-	const given = dla["gpu-fallback"];
-	return {
-		core: dla.core,
-		gpuFallback: yield* orDefault(childPointer(pointer, "gpu-fallback"), { given, byDefault: defaultGpuFallback }),
-	};
-}
-
 function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 	if (precision === "fp16" || precision === "int8") return;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is set for an engine in ${precision}`,
 		expected: "precision fp16 or int8, all that a DLA computes in",
 		fix: "Set the engine's precision to fp16 or int8, or remove dla.",
 		at: "key",
-	});
+	};
 }
 
 function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pick<TensorRtConfig, "calibration">> {
 	const { calibration, precision } = engine;
 	if (calibration === undefined) return {};
 	if (precision !== "int8") {
-		yield problem({
+		yield {
 			code: "config-value",
 			pointer,
 			says: `applies to int8 only, and precision is ${precision}`,
 			expected: "precision: int8",
 			fix: "Write precision: int8, or remove calibration.",
 			at: "key",
-		});
+		};
 	}
 	return { calibration: { path: yield* checkPath(pointer, calibration), pointer } };
 }
@@ -83,13 +75,13 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 		const fault = flagFault(flags, index);
 		if (fault === null) continue;
 		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
-		yield problem({
+		yield {
 			code: "config-value",
 			pointer: childPointer(pointer, index),
 			says: `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`,
 			fix: fault.fix,
 			...(meant === undefined ? {} : { meant }),
-		});
+		};
 	}
 	return flags;
 }

@@ -1,6 +1,6 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
 import { describeGot } from "./expected.ts";
-import { problem, type Resolution } from "./problem.ts";
+import type { Resolution } from "./problem.ts";
 
 /** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
 const maxDurationMs = 24 * 3_600_000;
@@ -10,24 +10,24 @@ const unitsInMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
-		yield problem({
+		yield {
 			code: "config-value",
 			pointer,
 			says: `is ${value}, which would be ${value * 100} %`,
 			expected: `${value}% or ${Number((value / 100).toPrecision(6))}`,
 			fix: `Write ${value}% if you mean percent, ${value * 100}% if you mean that many times the base.`,
-		});
+		};
 		return "off";
 	}
 	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
 	if (share > 0 && Number.isFinite(share)) return share;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(value)}`,
 		expected: "more than 0 %",
 		fix: "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.",
-	});
+	};
 	return "off";
 }
 
@@ -37,13 +37,13 @@ export function* parseDuration(pointer: string, options: { text: string; allowsZ
 	const unit = match?.[2] as keyof typeof unitsInMs | undefined;
 	const durationMs = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInMs[unit];
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(options.text)}`,
 		expected: durationMs > maxDurationMs ? "at most 24h" : "more than 0",
 		fix: "Write a time such as 3s.",
-	});
+	};
 	return 1000;
 }
 
@@ -58,13 +58,13 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const unit = match?.[2] as keyof typeof unitsInBytes | undefined;
 	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
 	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(text)}`,
 		expected: "1MiB to 1024GiB",
 		fix: "Write a size that the GPU has, such as 4GiB.",
-	});
+	};
 	return minBytes;
 }
 
@@ -89,27 +89,27 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 	const at = options.at ?? "key";
 	const fault = nameFault(name);
 	if (fault === null) return;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is not a valid name for ${what}: it ${fault}`,
 		expected: `one line of 1 to ${maxNameChars} characters`,
 		fix: "Rename it.",
 		at,
-	});
+	};
 }
 
 /** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
 export function* checkPath(pointer: string, path: string): Resolution<string> {
 	const refuse = function* (code: "config-value" | "path-outside-workspace", why: string): Resolution<string> {
 		const expected = "a relative path inside the workspace, such as models/net.onnx";
-		yield problem({
+		yield {
 			code,
 			pointer,
 			says: `is ${describeGot(path)}, ${why}`,
 			expected,
 			fix: "Put the file into the repository and write its path from there.",
-		});
+		};
 		return path;
 	};
 	if (unprintable.test(path)) return yield* refuse("config-value", "which holds a control character or a line break");
@@ -136,11 +136,11 @@ function insidePath(path: string): string | null {
 /** A git ref that git cannot take for an option. */
 export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
-	yield problem({
+	yield {
 		code: "config-value",
 		pointer,
 		says: `is ${describeGot(ref)}`,
 		expected: "a git ref such as v1.4 or main",
 		fix: "Write a branch, a tag or a commit.",
-	});
+	};
 }

@@ -6,7 +6,7 @@ import { suggest } from "./did-you-mean.ts";
 import { type DimProfiles, type Dims, hullOf, optimalSizes, profileFor } from "./dims.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
-import { type Problem, problem, type Resolution, resolveEach } from "./problem.ts";
+import { type Problem, type Resolution, resolveEach } from "./problem.ts";
 import { checkName } from "./values.ts";
 
 /** Keys of a workload that are no dimensions. */
@@ -33,7 +33,6 @@ export function* resolveWorkloads(file: readonly WorkloadFile[] | undefined, con
 }
 
 function* defaultWorkload({ profiles, layers, inputs, pointer }: WorkloadContext): Resolution<WorkloadConfig> {
-	yield { kind: "default", pointer };
 	return {
 		name: defaultWorkloadName,
 		dims: optimalSizes(profiles[0]),
@@ -74,14 +73,14 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Given> {
 	for (const [name, size] of Object.entries(file.dims ?? {})) {
 		const at = childPointer(childPointer(pointer, "dims"), name);
 		if (given.has(name)) {
-			yield problem({
+			yield {
 				code: "config-dims",
 				pointer: at,
 				says: "is given twice",
 				expected: "one size",
 				fix: "Remove it here or beside dims.",
 				at: "key",
-			});
+			};
 		}
 		given.set(name, { size, pointer: at });
 	}
@@ -92,13 +91,13 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Given> {
 function* pickProfile(given: Given, { profiles, pointer }: WorkloadContext): Resolution<Dims> {
 	const profile = profileFor(profiles, new Map([...given].map(([name, { size }]) => [name, size])));
 	if (profile !== null || profiles.length === 1) return profile ?? profiles[0];
-	yield problem({
+	yield {
 		code: "config-dims",
 		pointer,
 		says: "has sizes that no optimization profile holds together",
 		expected: `sizes inside one of the ${profiles.length} profiles`,
 		fix: "Widen a profile, add one, or time sizes inside one of them.",
-	});
+	};
 	return profiles[0];
 }
 
@@ -106,15 +105,15 @@ function* checkSize(given: { name: string; size: number; pointer: string }, dims
 	const { name, size, pointer } = given;
 	const range = dims[name];
 	if (range !== undefined && size >= range.min && size <= range.max) return true;
-	if (range === undefined) yield problem(undeclared(given, dims));
+	if (range === undefined) yield undeclared(given, dims);
 	else {
-		yield problem({
+		yield {
 			code: "config-dims",
 			pointer,
 			says: `is ${size}, outside the range that engines are built for`,
 			expected: `${range.min} to ${range.max}`,
 			fix: `Widen the range of ${formatName(name)} under dims, or time a size inside it.`,
-		});
+		};
 	}
 	return false;
 }
@@ -145,14 +144,14 @@ function* refuseTwins(workloads: readonly WorkloadConfig[]): Resolution<void> {
 		const first = seen.get(name);
 		if (first === undefined) seen.set(name, pointer);
 		else {
-			yield problem({
+			yield {
 				code: "config-value",
 				pointer,
 				says: `is called ${formatName(name)} as the one`,
 				duplicateOf: first,
 				expected: "a name of its own",
 				fix: "Remove one of the two, or give them names: { name: …, batch: 8 }.",
-			});
+			};
 		}
 	}
 }

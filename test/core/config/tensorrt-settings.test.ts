@@ -32,10 +32,9 @@ it("settings of TensorRT come from the model, each key as a whole under the engi
 	});
 });
 
-it("settings of TensorRT note the default of gpu-fallback", () => {
+it("settings of TensorRT let no layer fall back to the GPU where dla does not say so", () => {
 	const config = loaded(withModel("engines: { e: { precision: int8, dla: { core: 1 } } }"));
 	expect(config.models[0]?.engines[0]?.tensorrt.dla).toEqual({ core: 1, gpuFallback: false });
-	expect(config.sources["/models/net/engines/e/dla/gpu-fallback"]).toEqual({ kind: "default" });
 });
 
 it.each([
