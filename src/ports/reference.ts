@@ -1,7 +1,7 @@
 // Computes golden outputs: ONNX Runtime on the model file itself. Types only.
 
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
-import type { WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
+import type { NudgedWeight, WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
 import type { OnnxDType } from "../core/onnx/model.ts";
 import type { RoundedPrecision } from "../core/onnx/rounding/rounding-nodes.ts";
 import type { InferCase, InferResult, InferredCase } from "./backend.ts";
@@ -24,8 +24,8 @@ export interface ReferenceJob {
 	timeoutMs: number;
 	/** The cases are alternatives: those after the first that runs are left out. */
 	stopAtFirst?: true;
-	/** Weights that are one unit in the last place off, in a copy of the model. */
-	nudged?: readonly WeightLocation[];
+	/** Weights that are a unit in the last place off, or some, in a copy of the model. */
+	nudged?: readonly NudgedWeight[];
 }
 
 /** A defect with its place in the plan. */

@@ -1,12 +1,13 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
-import { canNudge, type WeightLocation } from "../core/golden/record/defects/weights.ts";
+import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
 import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
+import { scopesOf } from "../core/onnx/walk.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
@@ -64,7 +65,7 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		input.model.onnx.graph,
 		input.cases.map(({ inputs }) => inputs),
 	);
-	const nudged = await nudgedWeights(input, ports);
+	const nudged = await weightsToNudge(input, ports);
 	const tasks = [
 		...variants.map((variant) => () => runVariant({ variant }, input, ports)),
 		...(nudged.length === 0 ? [] : [() => runVariant({ variant: input.made, nudged }, input, ports)]),
@@ -94,8 +95,10 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 }
 
 /** Networks that amplify rounding differ between builds by more than the builds of one machine show. Quantised ones jump by whole integers. */
-async function nudgedWeights({ model }: NoiseInput, { reference }: NoisePorts): Promise<readonly WeightLocation[]> {
-	return isQuantised(model.onnx.graph) ? [] : (await reference.weights(model)).places.filter(canNudge);
+async function weightsToNudge({ model: { onnx }, model }: NoiseInput, { reference }: NoisePorts): Promise<readonly NudgedWeight[]> {
+	if (isQuantised(onnx.graph)) return [];
+	const normalising = scopesOf(onnx).flatMap(({ nodes }) => nodes.filter(({ op }) => op === "InstanceNormalization"));
+	return nudgedWeights((await reference.weights(model)).places, new Set(normalising.map(({ inputs }) => inputs[1] ?? "")));
 }
 
 type Varied = Pick<ReferenceJob, "variant" | "nudged">;

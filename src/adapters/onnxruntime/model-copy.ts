@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { chmod, copyFile, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { nudgeWeights, type WeightLocation } from "../../core/golden/record/defects/weights.ts";
+import { type NudgedWeight, nudgeWeights } from "../../core/golden/record/defects/weights.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 
@@ -18,14 +18,14 @@ export async function copyModel(model: ModelOnDisk, folder: string): Promise<Cop
 	return { path, external: await copyExternal(model, folder) };
 }
 
-/** The same with these weights one unit in the last place off. */
-export async function copyNudged(model: ModelOnDisk, places: readonly WeightLocation[], folder: string): Promise<Copy> {
+/** The same with these weights a little off. */
+export async function copyNudged(model: ModelOnDisk, places: readonly NudgedWeight[], folder: string): Promise<Copy> {
 	const copy = await copyModel(model, folder);
-	for (const { file, offset, bytes } of places) {
+	for (const { file, offset, bytes, steps } of places) {
 		const opened = await open(file === null ? copy.path : resolve(folder, file), "r+");
 		try {
 			const { buffer } = await opened.read(new Uint8Array(bytes), 0, bytes, offset);
-			await opened.write(nudgeWeights(buffer), 0, bytes, offset);
+			await opened.write(nudgeWeights(buffer, steps), 0, bytes, offset);
 		} finally {
 			await opened.close();
 		}

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planDefects } from "../../../../../src/core/golden/record/defects/plan.ts";
 import {
-	canNudge,
 	damageWeights,
+	nudgedWeights,
 	nudgeWeights,
 	type WeightDefect,
 	type WeightDefectKind,
@@ -132,20 +132,22 @@ describe("planDefects", () => {
 	});
 });
 
-it("nudgeWeights moves each number to the float above or below, and nothing else", () => {
+it.each([1, 16])("nudgeWeights moves each number %i floats up or down, and nothing else", (steps) => {
 	const exact = [0, -0, Number.POSITIVE_INFINITY, Number.NaN, 1e-40];
 	const before = new Uint32Array(float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer);
-	const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer)).slice().buffer);
+	const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer), steps).slice().buffer);
 	const moved = [...after].map((pattern, at) => pattern - before[at]!);
-	expect(new Set(moved.slice(0, 200))).toEqual(new Set([1, -1]));
+	expect(new Set(moved.slice(0, 200))).toEqual(new Set([steps, -steps]));
 	expect(moved.slice(200)).toEqual(exact.map(() => 0));
 });
 
 it.each([
-	["a matrix", "float32", [3, 4], true],
-	["a vector, which may hold sizes", "float32", [4], false],
-	["fp16, whose last digit is large", "float16", [3, 4], false],
-	["integers", "int8", [3, 4], false],
-] as const)("nudgeWeights of %s: %s %s: %s", (_, dtype, dims, can) => {
-	expect(canNudge({ dtype, dims })).toBe(can);
+	["a matrix", "float32", [3, 4], "w", [1]],
+	["a vector, which may hold sizes", "float32", [4], "w", []],
+	["the scales of normalised rows, which may be thousands of numbers long", "float32", [4], "scales", [16]],
+	["fp16, whose last digit is large", "float16", [3, 4], "w", []],
+	["integers", "int8", [3, 4], "w", []],
+] as const)("nudgedWeights of %s", (_, dtype, dims, name, steps) => {
+	const place = { name, dtype, dims, file: null, offset: 0, bytes: 4 };
+	expect(nudgedWeights([place], new Set(["scales"])).map((one) => one.steps)).toEqual(steps);
 });
