@@ -88,11 +88,10 @@ interface End<K> {
 function judgeEnd<K extends Task["kind"]>(record: ProcessRecord, end: End<K>): WorkerResult<K> {
 	const { wallMs } = record;
 	const { kind, reply, timeoutMs } = end;
-	const answered = record.state === "exited" && (record.exitCode === 0 || record.exitCode === 1);
-	if (answered && reply?.kind === "failed") return { state: "refused", message: reply.message, record, wallMs };
-	if (answered && record.exitCode === 0 && reply?.kind === kind) {
-		return { state: "done", reply: reply as Extract<Reply, { kind: K }>, wallMs };
-	}
+	// A worker that has replied ends itself by a signal.
+	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
+	if (answer?.kind === "failed") return { state: "refused", message: answer.message, record: { ...record, state: "exited" }, wallMs };
+	if (answer?.kind === kind) return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
 	const failure = describeFailure(record, {
 		what: "ONNX Runtime's worker process",
 		timeoutMs,

@@ -19,10 +19,11 @@ export interface Ort {
 export type OrtTensor = Tensor | TypedTensor<Tensor.Type>;
 
 /**
- * WebAssembly is optimised as late as in Node 22: Node 20 would spend more time on that, in each process, than on all of its start.
- * A function is validated when it is first called, because most never are.
+ * WebAssembly is optimised later than by default: a kernel's loops reach this budget in the first inferences all the same, but functions
+ * that are large and not hot, one of which takes V8 a second, not within a short run. A function is validated when it is first called,
+ * because most never are.
  */
-const v8Flags = ["--wasm-tiering-budget=13000000", "--wasm-lazy-validation"];
+const v8Flags = ["--wasm-tiering-budget=150000000", "--wasm-lazy-validation"];
 
 export async function loadRuntime(job: RuntimeJob): Promise<Ort> {
 	if (job.flavour === "native") {
