@@ -30,7 +30,7 @@ export const inputKinds = {
 		maxBytes: maxStreamedBytes,
 		missing: "model-missing",
 		unreadable: "model-unreadable",
-		fix: "Check the path in trtgate.yml; a model that a command exports needs `prepare`.",
+		fix: "Check the path. If a command exports the model, set `prepare` in trtgate.yml.",
 	},
 	golden: {
 		what: "a golden manifest",

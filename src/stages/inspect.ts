@@ -175,7 +175,7 @@ function unmeasured(manifest: Tested): Weakness[] {
 		found.push({
 			kind: "unmeasured",
 			severity: "warn",
-			message: "its sensitivity to defects of the weights was not tested to the end",
+			message: "its sensitivity to weight defects was not tested completely",
 			fix,
 		});
 	}

@@ -44,14 +44,16 @@ it("golden record writes a usable golden when its time is over, and the same com
 		const check = await runCli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], { cwd });
 		expect(check, check.stderr).toMatchObject({
 			exit: 0,
-			stderr: expect.stringMatching(/note: Golden golden@1 was not tested to the end.*Run `trtgate golden record/),
+			stderr: expect.stringMatching(/note: Golden golden@1 was not tested completely.*Rerun `trtgate golden record/),
 		});
 	}
 
 	const last = await runCli([...command, "--time-limit", "10m", "--quiet"], { cwd });
 	expect(last, last.stderr).toMatchObject({
 		exit: 0,
-		stdout: expect.stringMatching(/Recorded golden@1[\s\S]*It notices all defects that move an output beyond its rounding: \d+ at fp32/),
+		stdout: expect.stringMatching(
+			/Recorded golden@1[\s\S]*It notices all defects, of weights and of outputs, that move an output beyond rounding: \d+ at fp32/,
+		),
 		stderr: expect.stringContaining("The recording of golden@1 continues where it stopped."),
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@1", sensitivity: { state: "complete" } });

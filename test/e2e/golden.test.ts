@@ -57,7 +57,7 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 	expect(run, run.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(
-			/^Inputs: synthetic images\. They show whether the arithmetic is right.*\nRecorded golden@1 with 3 cases/,
+			/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/,
 		),
 	});
 	const manifest = read(cwd);

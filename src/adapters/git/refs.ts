@@ -28,7 +28,7 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
 	}
 	const why = (await isShallow(git)) ? "this clone is shallow and does not contain it" : "the repository does not contain it";
-	const fix = `Name a branch, a tag or a commit that is there, give actions/checkout \`fetch-depth: 0\`, or fetch it: \`git fetch origin ${ref}\`.`;
+	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git fetch origin ${ref}\`.`;
 	throw unknownRef(ref, why, fix);
 }
 

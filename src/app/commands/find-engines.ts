@@ -50,7 +50,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const named = resolve(cwd, wanted);
 	const root = basename(named) === reportFiles.result ? dirname(named) : named;
 	const facts = await stat(root).catch(() => null);
-	if (facts === null) throw notFound(wanted, "There is nothing here.");
+	if (facts === null) throw notFound(wanted, "It does not exist.");
 	const files = facts.isDirectory() ? await listFiles(root) : [root];
 	const byName = files.filter((path) => !facts.isDirectory() || kinds[0]?.name.test(basename(path)));
 	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
@@ -103,7 +103,7 @@ async function listFiles(folder: string, depth = 0): Promise<string[]> {
 function notFound(path: string, what: string): ConfigError {
 	return new ConfigError({
 		code: "engine-missing",
-		message: `${path} is not an engine that can be compared: ${what}`,
+		message: `${path} is not a usable engine: ${what}`,
 		fix: "Write one with `trtexec --loadEngine=FILE --exportLayerInfo=layers.json --exportProfile=profile.json --separateProfileRun`.",
 	});
 }

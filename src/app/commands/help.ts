@@ -19,7 +19,7 @@ export function defaultOf({ default: value, otherwise, required }: Option): stri
 
 export function renderHelp(table: CommandTable): string {
 	const also = (table.also ?? []).map((other) => `\nUsage: ${usageOf(other)}\n${other.does}\n\n${sections(other)}`);
-	const common = `Every command:\n${optionLines(commonOptions)}`;
+	const common = `Options of every command:\n${optionLines(commonOptions)}`;
 	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}${also.join("")}\n${common}`;
 }
 

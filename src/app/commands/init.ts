@@ -59,10 +59,10 @@ const mostFaults = 3;
 function stepsLeft(commit: string | undefined, model: string): string[] {
 	return [
 		`Check the sizes in ${configName}; \`trtgate run --dry-run\` shows the plan.`,
-		`Record what the engines must compute, from real inputs: \`trtgate golden record --model ${model} --inputs FOLDER\`.`,
-		...(commit === undefined ? [`Pin trtgate in ${workflowName} by its commit: ${pinCommand(version)}`] : []),
-		`For TensorRT, put the labels of a runner with a GPU into ${workflowName}; GitHub's own has none, and ONNX Runtime runs there.`,
-		"Commit the files and open a pull request: it gets a comment. There is no base yet; later pull requests are compared.",
+		`Record a golden, the expected outputs, from real inputs: \`trtgate golden record --model ${model} --inputs FOLDER\`.`,
+		...(commit === undefined ? [`Pin trtgate in ${workflowName} to the commit that this prints: ${pinCommand(version)}`] : []),
+		`For TensorRT, set \`runs-on\` in ${workflowName} to a GPU runner's labels; GitHub-hosted runners without a GPU use ONNX Runtime.`,
+		"Commit the files and open a pull request; trtgate comments on it. The first one has no base to compare with; later ones do.",
 	];
 }
 

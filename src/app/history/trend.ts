@@ -25,7 +25,7 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	const { tables, skipped } = readHistory(await store.read());
 	if (tables.length === 0) {
 		const fix = "Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
-		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} holds no record.`, fix });
+		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
 	}
 	const series = readSeries(tables);
 	const findings = findAlarms(series);

@@ -25,7 +25,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 	const found = findDims(model, options.known);
 	const name = isName(options.name) ? options.name : cleanName(options.name);
 	const lines = [
-		"# What trtgate checks on every change. All keys: docs/configuration.md.",
+		"# What trtgate checks on every change. All keys: https://github.com/trtgate/trtgate/blob/main/docs/configuration.md",
 		"version: 1",
 		"",
 		"# auto: TensorRT where trtexec is found, else ONNX Runtime on the CPU.",
@@ -43,7 +43,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		...workloadLines(found),
 		...goldenLines(options, name),
 		"",
-		"# Limits on the change from base to head, as shares of the base; these are defaults.",
+		"# Limits on the change from base to head, relative to the base; these are the defaults.",
 		"gates:",
 		"  latency: { warn: 2%, fail: 10% }",
 		"  memory: { fail: 5% }",
@@ -56,7 +56,7 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
 	return [
-		"    # Sizes that engines are built for: smallest, the one to be fastest at, largest. Check them.",
+		"    # Optimization profile: the smallest, most common and largest size. Check them.",
 		...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`),
 		"    dims:",
 		...dims.map(({ name, range, where }) => `      ${yamlText(name)}: ${rangeText(range)} # ${where}`),
@@ -76,11 +76,11 @@ function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 		({ input, shape }) =>
 			`      ${yamlText(input)}: { shape: [${shape.map((size) => (typeof size === "number" ? size : yamlText(size))).join(", ")}] }`,
 	);
-	return [...comments, "    # Axes without a name of their own in the ONNX file.", "    inputs:", ...rows];
+	return [...comments, "    # Axes without a name in the ONNX file.", "    inputs:", ...rows];
 }
 
 function workloadLines({ dims }: FoundDims): string[] {
-	const head = ["    # The rows of the speed table."];
+	const head = ["    # Shapes to time, one row each in the report."];
 	// All batches together: inputs that are joined need the same number of rows, whatever each calls them.
 	const batches = dims.filter(({ range, isBatch }) => isBatch && range.max > range.min);
 	if (batches.length === 0) return [...head, `    workloads: [${workload(dims.slice(0, 3))}]`];
@@ -98,7 +98,7 @@ function workload(dims: readonly FoundDim[]): string {
 function goldenLines({ goldenPath }: StarterOptions, name: string): string[] {
 	if (goldenPath !== undefined) return [`    golden: ${yamlText(goldenPath)}`];
 	return [
-		`    # What the engines must compute: \`trtgate golden record --model ${name} --inputs FOLDER\` records it, from real inputs.`,
+		`    # Expected outputs; \`trtgate golden record --model ${name} --inputs FOLDER\` records them from real inputs.`,
 		`    # golden: ${starterGolden(name)}`,
 	];
 }
@@ -127,16 +127,16 @@ export function pinCommand(version: string): string {
 
 /** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved. */
 export function starterWorkflow({ version = "0.1.0", commit }: WorkflowOptions): string {
-	const todo = commit === undefined ? `      # Put the commit here and below that this names: ${pinCommand(version)}\n` : "";
+	const todo = commit === undefined ? `      # Pin to the commit that this prints, here and below: ${pinCommand(version)}\n` : "";
 	const pin = commit === undefined ? `v${version}` : `${commit} # v${version}`;
 	const rights = "      pull-requests: write # the comment\n      checks: write # the check run";
-	return `# Compares the engines of a pull request with those of the branch that it goes into. More to copy: workflows-examples.
+	return `# Compares the engines of a pull request with those of its target branch. More examples: workflows-examples.
 name: trtgate
 on:
   pull_request:
 permissions: {}
 concurrency:
-  # A new push ends the run of the one before.
+  # A new push cancels the previous run.
   group: trtgate-\${{ github.ref }}
   cancel-in-progress: true
 jobs:
@@ -153,12 +153,12 @@ ${rights}
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         with:
-          # The base is a commit of the history.
+          # The base commit must be in the clone.
           fetch-depth: 0
           persist-credentials: false
 ${todo}      - id: gate
         uses: trtgate/trtgate@${pin}
-  # Only where the gate ended without an outcome: its runner was lost, or a step before trtgate failed.
+  # Runs only if the gate ended without an outcome: its runner was lost, or a step before trtgate failed.
   lost:
     name: after a lost runner
     needs: gate

@@ -117,7 +117,7 @@ export function unknownSelection(problems: readonly PatternProblem[], path: stri
 	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
-		message: `only does not fit ${path}: ${messages.slice(0, 5).join(" ")}`,
+		message: `only does not match ${path}: ${messages.slice(0, 5).join(" ")}`,
 		location: { path },
 		fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
 	});

@@ -40,7 +40,7 @@ const inspection: Inspection = {
 					allowed: [{ precision: "fp32", limit: 0.99999 }],
 				},
 			],
-			proposal: { output: { comparators: [{ kind: "kl" }] }, why: ["Taken for logits."] },
+			proposal: { output: { comparators: [{ kind: "kl" }] }, why: ["Treated as logits."] },
 		},
 	],
 	groups: [
@@ -80,7 +80,7 @@ describe("renderInspection", () => {
 		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
 		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
-		["what it notices", "It notices all defects that move an output beyond its rounding: 8 at fp32."],
+		["what it notices", "It notices all defects, of weights and of outputs, that move an output beyond rounding: 8 at fp32."],
 		["weights that no defect shows", 'No case depends on 1 of 9 weight tensors: "c.bias".'],
 	])("renderInspection tells %s", (_, words) => {
 		expect(text).toContain(words);
@@ -88,6 +88,6 @@ describe("renderInspection", () => {
 
 	it("renderInspection proposes nothing for an output that is not compared by itself", () => {
 		expect(text).not.toContain("Never shown.");
-		expect(text).toContain("derives their limits):\n    Taken for logits.");
+		expect(text).toContain("derives their limits):\n    Treated as logits.");
 	});
 });

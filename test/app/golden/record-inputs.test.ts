@@ -124,7 +124,7 @@ describe("bytes", () => {
 
 	it("bytes that are made up are all of 0 to 256, since the model compares them with that", async () => {
 		const found = await inputsOf(workspace(fileTypes, {}), "--dims", "n=1", "--cases", "8");
-		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They show/);
+		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They test/);
 		expect(found.how).toEqual({ bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)" });
 		expect(Math.max(...found.cases.flatMap(({ inputs }) => valuesOf(inputs["bytes"])))).toBeGreaterThan(200);
 	});

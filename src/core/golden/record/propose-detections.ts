@@ -78,7 +78,7 @@ function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, 
 	return {
 		detections: { name: "detections", ...roles, format: format.format, comparators: limits.comparators },
 		outputs: [found.boxes, found.scores, found.classes, found.count].filter((name) => name !== undefined),
-		why: [`Taken for boxes in any order, because ${because}.`, `Boxes are ${format.format}, because ${format.because}.`, ...limits.why],
+		why: [`Treated as boxes in any order, because ${because}.`, `Boxes are ${format.format}, because ${format.because}.`, ...limits.why],
 	};
 }
 

@@ -29,7 +29,7 @@ export function proposeOutput(input: ProposalInput): Proposal {
 	const guess = guessSemantic(input.name, filled);
 	const [first] = filled;
 	const shared = { semantic: guess.semantic, ...(input.batched && first && first.shape.length > 0 ? { batchAxis: 0 } : {}) };
-	const why = [`Taken for ${semanticLabels[guess.semantic]}, because ${guess.because}.`];
+	const why = [`Treated as ${semanticLabels[guess.semantic]}, because ${guess.because}.`];
 	if (first === undefined || !isFloating(first.dtype)) {
 		const exact = ofIntegers(guess, filled);
 		return { output: { ...shared, comparators: exact.comparators }, why: [...why, exact.why] };

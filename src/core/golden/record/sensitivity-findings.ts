@@ -30,7 +30,7 @@ function findShortfalls({ record, least }: TrialFacts): Weakness[] {
 			kind: "unnoticed",
 			severity: "refuse",
 			message:
-				`at ${precision} it notices ${noticed} of ${moving} defects that move an output beyond its rounding, ` +
+				`at ${precision} it notices ${noticed} of ${moving} defects that move an output beyond rounding, ` +
 				`and ${percent(wanted)} of those of outputs and of weights are needed; not: ${namedMisses(record, precision)}`,
 			fix: `Tighten the limits at ${precision}, give inputs on which the outputs depend more, or accept less: --notice ${precision}=${roundedDown(share)}`,
 		};

@@ -111,7 +111,7 @@ function findOneClass({ name, spec, tensors, axis }: OutputOfCases): Weakness[] 
 			severity: "warn",
 			output: name,
 			message: `output ${quoteName(name)} chooses class ${[...chosen][0]} in every row of every case`,
-			fix: "Add cases of other classes, so that a network with a constant answer fails.",
+			fix: "Add cases of other classes, so that a network with a constant output fails.",
 		},
 	];
 }

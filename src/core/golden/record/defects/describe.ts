@@ -52,22 +52,21 @@ function countsAt(record: SensitivityRecord, precision: Precision): { moving: nu
 function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): string | null {
 	if (tensors === 0) return null;
 	if (state === "untested") return "Defects of the weights were not tested yet.";
-	if (state === "unfinished")
-		return `The test of its sensitivity is unfinished: ${tested} of ${planned} defects of the weights were tried.`;
+	if (state === "unfinished") return `The test of its sensitivity is unfinished: ${tested} of ${planned} weight defects were tried.`;
 	return `${tested}${tested < planned ? ` of ${planned}` : ""} defects of ${counted(tensors, "weight tensor")} were tried${tested < planned ? ", drawn over all layers" : ""}.`;
 }
 
 function describeWhole(record: SensitivityRecord, precisions: readonly Precision[]): string[] {
 	if (precisions.length === 0) return [];
 	const counts = precisions.map((precision) => `${countsAt(record, precision).moving} at ${precision}`);
-	return [`It notices all defects that move an output beyond its rounding: ${counts.join(", ")}.`];
+	return [`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${counts.join(", ")}.`];
 }
 
 function describePart(record: SensitivityRecord, precision: Precision): string {
 	const { moving, missed } = countsAt(record, precision);
 	const { weights, from } = sharesAt(record, precision);
 	const sizes = from === null || weights.moving === 0 ? "" : `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
-	return `At ${precision} it notices ${moving - missed} of ${moving} defects that move an output beyond its rounding${sizes}; not: ${namedMisses(record, precision)}.`;
+	return `At ${precision} it notices ${moving - missed} of ${moving} defects that move an output beyond rounding${sizes}; not: ${namedMisses(record, precision)}.`;
 }
 
 export function namedMisses({ precisions }: SensitivityRecord, precision: Precision): string {
@@ -96,5 +95,5 @@ function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
 export function unfinishedNote({ goldenId, producer, sensitivity }: GoldenManifest): string | null {
 	if (sensitivity?.state !== "untested" && sensitivity?.state !== "unfinished") return null;
 	const command = producer.command === undefined ? "the command that recorded it" : `\`${producer.command}\``;
-	return `Golden ${goldenId} was not tested to the end: it is unknown which defects it notices. Run ${command} once more.`;
+	return `Golden ${goldenId} was not tested completely, so it is unknown which defects it notices. Rerun ${command}.`;
 }

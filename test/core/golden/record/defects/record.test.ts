@@ -126,7 +126,7 @@ describe("the record of the trial", () => {
 	it("the record of the trial reports what it notices, from which size on, what it misses and what no case depends on", () => {
 		expect(describeSensitivity({ ...record, state: "sampled" })).toEqual([
 			"6 of 8 defects of 4 weight tensors were tried, drawn over all layers.",
-			'At fp32 it notices 2 of 3 defects that move an output beyond its rounding, and any tensor, row or channel that is wrong by 100 % or more; not: "b" scaled by 1.5 (an output moves by 0.1).',
+			'At fp32 it notices 2 of 3 defects that move an output beyond rounding, and any tensor, row or channel that is wrong by 100 % or more; not: "b" scaled by 1.5 (an output moves by 0.1).',
 			'No case depends on 1 of 4 weight tensors: "c".',
 		]);
 		expect(describeSensitivity(empty)).toEqual(["Defects of the weights were not tested yet."]);
