@@ -56,9 +56,7 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 	const { run } = recorded;
 	expect(run, run.stderr).toMatchObject({
 		exit: 0,
-		stdout: expect.stringMatching(
-			/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/,
-		),
+		stdout: expect.stringMatching(/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/),
 	});
 	const manifest = read(cwd);
 	expect(manifest).toMatchObject({
