@@ -58,9 +58,14 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 		["markdown", "| – | `block1 + block1.relu` | weights changed"],
 		["json", '"account": null'],
 		["html", "<code>block1 + block1.relu</code>"],
+		["html", "<summary>All 13 ONNX nodes</summary>"],
 	] as const) {
 		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(shown);
 	}
+	for (const arm of ["base", "head"]) renameSync(join(cwd, arm, "model.onnx"), join(cwd, `${arm}.onnx`));
+	const page = async (...options: string[]) => (await runCli(["diff", "base", "head", "--format", "html", ...options], { cwd })).stdout;
+	expect(await page("--onnx", "base.onnx,head.onnx")).toContain("All 13 ONNX nodes");
+	expect(await page()).toContain("All 10 node groups");
 });
 
 it("trtgate diff knows files of other names by their content, and reads what whole inferences take", async () => {

@@ -1,4 +1,5 @@
 // `trtgate diff`: two engines, or the engines of two folders, compared by ONNX nodes.
+import { resolve } from "node:path";
 import { diffEngines } from "../../core/engine/diff.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { diffJson, diffMarkdown, diffText, type TitledDiff } from "../../core/report/engine-report.ts";
@@ -14,6 +15,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const [basePath = "", headPath = ""] = args.positionals;
 	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
 	const enginesMs = timesOf(args.text("engine-ms"));
+	const models = (args.text("onnx")?.split(",") ?? []).map((path) => resolve(terminal.cwd, path));
 	// Of two results, their heads are compared; one result has both arms itself.
 	const baseArm = basePath === headPath ? "base" : "head";
 	const pairs = pairEngines(
@@ -23,7 +25,8 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	);
 	const diffs: TitledDiff[] = [];
 	for (const { base, head } of pairs) {
-		const engines = { base: await readEngine(base), head: await readEngine(head) };
+		const [baseModel = base.model, headModel = models[0] ?? head.model] = models;
+		const engines = { base: await readEngine({ ...base, model: baseModel }), head: await readEngine({ ...head, model: headModel }) };
 		const title = `${basePath} → ${headPath}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
 		const [baseMs, headMs] = enginesMs === null ? [await engineMs(base), await engineMs(head)] : [enginesMs.base, enginesMs.head];
 		const timed = baseMs === null || headMs === null ? null : { base: baseMs, head: headMs };

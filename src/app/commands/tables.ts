@@ -95,6 +95,11 @@ export const diffTable = {
 	options: {
 		format: engineFormat,
 		gpu: gpuName,
+		onnx: {
+			value: "BASE,HEAD",
+			does: "The ONNX models that both were built from, one file if they share it: the page then draws their nodes.",
+			otherwise: "the only .onnx file beside the layers",
+		},
 		"engine-ms": {
 			value: "BASE,HEAD",
 			does: "Latency of each engine in milliseconds; their difference is what gets explained.",

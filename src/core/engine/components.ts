@@ -90,7 +90,7 @@ const trusted = [
 
 /**
  * Exporters count nodes: one more, and `Conv_14` is another layer. Names hold where they lead to the same operation for
- * nearly all layers that have one in the other engine.
+ * nearly all layers that have a like one in the other engine.
  */
 function namesAgree({ base, head }: Engines, names: RegExp, share: number): boolean {
 	const byNode = new Map<string, Set<string>>();
@@ -101,15 +101,15 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 		left.set(own, (left.get(own) ?? 0) + 1);
 		for (const node of layer.nodes) byNode.set(node, (byNode.get(node) ?? new Set()).add(own));
 	}
-	let [possible, agreeing] = [0, 0];
-	for (const layer of head.layers.filter(named)) {
-		const own = layerLabel(layer);
+	const claim = (own: string): boolean => {
 		const count = left.get(own) ?? 0;
-		if (count === 0) continue;
-		possible += 1;
 		left.set(own, count - 1);
-		if (layer.nodes.some((node) => names.test(node) && byNode.get(node)?.has(own))) agreeing += 1;
-	}
+		return count > 0;
+	};
+	const labelled = head.layers.filter(named).map((layer) => ({ nodes: layer.nodes, own: layerLabel(layer) }));
+	const strays = labelled.filter(({ nodes, own }) => !nodes.some((node) => names.test(node) && byNode.get(node)?.has(own)) || !claim(own));
+	const agreeing = labelled.length - strays.length;
+	const possible = agreeing + strays.filter(({ own }) => claim(own)).length;
 	return agreeing >= possible * share || base.detail === "names" || head.detail === "names";
 }
 

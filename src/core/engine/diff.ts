@@ -36,7 +36,7 @@ export function diffEngines(engines: Engines, around: Surroundings): EngineDiff 
 	const { groups, noise, isTimed } = judge(engines, overheadMs);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
-	const graph = graphOf(groups, engines);
+	const graph = graphOf(groups, engines, overheadMs);
 	return {
 		base: summaryOf(engines.base),
 		head: summaryOf(engines.head),

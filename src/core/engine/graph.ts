@@ -1,11 +1,12 @@
-// Both engines as one graph of groups of ONNX nodes, for a picture: what each arm does there, and what reads what.
-import type { EngineGraph } from "../schema/result.ts";
+// Both engines as one graph, for a picture: what each arm does where, and what reads what.
+import type { EngineGraph, EngineGroup } from "../schema/result.ts";
 import { type Component, type Engines, groupLabel } from "./components.ts";
 import { type PartFacts, timeOf } from "./facts.ts";
 import { type EngineModel, neighboursOf } from "./model.ts";
 import type { Delta } from "./noise.ts";
+import { nameOf, nodeEdges, nodeParts } from "./onnx-graph.ts";
 
-interface GraphGroup {
+export interface GraphGroup {
 	component: Component;
 	base: PartFacts;
 	head: PartFacts;
@@ -13,71 +14,95 @@ interface GraphGroup {
 	delta: Delta;
 }
 
+/** A box of the picture: a group of nodes, or one node. */
+export interface Part {
+	/** Where it comes in each engine; null: only the other has it. */
+	base: number | null;
+	head: number | null;
+	shown: EngineGroup;
+}
+
 const mostGroups = 2000;
 const mostEdges = 8000;
 
-/** null where nothing changed: there is nothing to see. */
-export function graphOf(groups: readonly GraphGroup[], engines: Engines): EngineGraph | null {
+/** Of single nodes where both models are known, else of groups. null where nothing changed: there is nothing to see. */
+export function graphOf(groups: readonly GraphGroup[], engines: Engines, overheadMs: number): EngineGraph | null {
 	if (!groups.some(differs)) return null;
-	const ordered = inOrder(groups);
-	const edges = edgesOf(ordered, engines);
-	const kept = nearChanges(ordered, edges).sort((a, b) => a - b);
+	const isOfNodes = isOf(engines.base) && isOf(engines.head);
+	const parts = inOrder(isOfNodes ? nodeParts(groups, engines, overheadMs) : groups.map(partOf));
+	const edges = edgesOf(parts, (arm) => (isOfNodes ? nodeEdges(engines[arm]) : layerEdges(engines[arm], groups, arm)));
+	const kept = nearChanges(parts, edges).sort((a, b) => a - b);
 	const placeOf = new Map(kept.map((at, place) => [at, place]));
 	const moved = edges.flatMap(([from, to, where]) => {
 		const [one, other] = [placeOf.get(from), placeOf.get(to)];
 		return one === undefined || other === undefined ? [] : [[one, other, where] as [number, number, number]];
 	});
-	return { groups: kept.flatMap((at) => (ordered[at] === undefined ? [] : [shown(ordered[at])])), edges: moved.slice(0, mostEdges) };
+	return { groups: kept.flatMap((at) => parts[at]?.shown ?? []), edges: moved.slice(0, mostEdges), ...(isOfNodes ? { nodes: true } : {}) };
+}
+
+/** Half of the nodes that its layers name are in the model: it is the model that it was built from. */
+function isOf({ graph, layers }: EngineModel): boolean {
+	const known = new Set(graph?.nodes.map(nameOf));
+	const named = new Set(layers.flatMap(({ nodes }) => nodes));
+	return graph !== null && [...named].filter((name) => known.has(name)).length * 2 >= named.size;
 }
 
 /** Its structure, or its time beyond the noise. */
 const differs = ({ isChanged, delta }: GraphGroup): boolean => isChanged || delta.isSignificant;
 
-function shown(group: GraphGroup): EngineGraph["groups"][number] {
-	const { component, base, head, delta } = group;
-	const arm = (layers: Component["base"], facts: PartFacts) => {
+const firstOf = (layers: Component["base"]): number =>
+	layers.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+
+function partOf(group: GraphGroup): Part {
+	const { component, delta } = group;
+	const arm = (which: "base" | "head"): EngineGroup["head"] => {
+		const [layers, facts] = [component[which], group[which]];
 		const [precision] = facts.precisions;
 		const ms = facts.timesMs.length === 0 ? null : timeOf(facts);
 		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, ...(precision === undefined ? {} : { precision }) };
 	};
+	const place = (layers: Component["base"]) => (layers.length === 0 ? null : firstOf(layers));
 	return {
-		label: groupLabel(component),
-		base: arm(component.base, base),
-		head: arm(component.head, head),
-		isChanged: differs(group),
-		...(delta.isSignificant ? { changeMs: delta.ms } : {}),
+		base: place(component.base),
+		head: place(component.head),
+		shown: {
+			...{ label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged: differs(group) },
+			...(delta.isSignificant ? { changeMs: delta.ms } : {}),
+		},
 	};
 }
 
 /** As the head runs them; what is gone follows what ran before it in the base. */
-function inOrder(groups: readonly GraphGroup[]): GraphGroup[] {
-	const first = (layers: Component["base"]): number =>
-		layers.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
-	const byBase = groups
-		.filter(({ component }) => component.base.length > 0)
-		.sort((a, b) => first(a.component.base) - first(b.component.base));
-	const places = new Map<GraphGroup, number>();
+function inOrder(parts: readonly Part[]): Part[] {
+	const byBase = parts.filter(({ base }) => base !== null).sort((a, b) => (a.base ?? 0) - (b.base ?? 0));
+	const places = new Map<Part, number>();
 	let last = -1;
-	for (const group of byBase) {
-		if (group.component.head.length > 0) last = first(group.component.head);
-		else places.set(group, last + 0.5);
+	for (const part of byBase) {
+		if (part.head !== null) last = part.head;
+		else places.set(part, last + 0.5);
 	}
-	const place = (group: GraphGroup): number => places.get(group) ?? first(group.component.head);
-	return [...groups].sort((a, b) => place(a) - place(b));
+	const place = (part: Part): number => places.get(part) ?? part.head ?? 0;
+	return [...parts].sort((a, b) => place(a) - place(b));
 }
 
+/** `where`: 1 base, 2 head, 4 inside one kernel of the base, 8 of the head. */
 type Edge = readonly [from: number, to: number, where: number];
 
-function edgesOf(groups: readonly GraphGroup[], engines: Engines): Edge[] {
+/** Between places of one arm; fused: within one kernel. */
+export type ArmEdges = Iterable<readonly [from: number, to: number, isFused: boolean]>;
+
+function edgesOf(parts: readonly Part[], of: (arm: "base" | "head") => ArmEdges): Edge[] {
 	const found = new Map<number, Edge>();
 	for (const [arm, where] of [
 		["base", 1],
 		["head", 2],
 	] as const) {
-		const groupAt = new Map(groups.flatMap(({ component }, at) => component[arm].map(({ index }) => [index, at] as const)));
-		for (const [from, to] of armEdges(engines[arm], groupAt)) {
-			const key = from * groups.length + to;
-			found.set(key, [from, to, (found.get(key)?.[2] ?? 0) | where]);
+		const partAt = new Map(parts.map((part, at) => [part[arm], at]));
+		for (const [one, other, isFused] of of(arm)) {
+			const [from, to] = [partAt.get(one), partAt.get(other)];
+			if (from === undefined || to === undefined || from === to) continue;
+			const key = from * parts.length + to;
+			found.set(key, [from, to, (found.get(key)?.[2] ?? 0) | where | (isFused ? where << 2 : 0)]);
 		}
 	}
 	return [...found.values()];
@@ -85,12 +110,13 @@ function edgesOf(groups: readonly GraphGroup[], engines: Engines): Edge[] {
 
 const maxThrough = 64;
 
-function* armEdges({ layers }: EngineModel, groupAt: ReadonlyMap<number, number>): Generator<[from: number, to: number]> {
+function* layerEdges({ layers }: EngineModel, groups: readonly GraphGroup[], arm: "base" | "head"): Generator<[number, number, boolean]> {
 	const { sources } = neighboursOf(layers);
-	for (const [index, to] of groupAt) {
-		for (const source of throughIdle(index, sources, groupAt)) {
-			const from = groupAt.get(source);
-			if (from !== undefined && from !== to) yield [from, to];
+	const placeOf = new Map(groups.flatMap(({ component }) => component[arm].map(({ index }) => [index, firstOf(component[arm])] as const)));
+	for (const [index, to] of placeOf) {
+		for (const source of throughIdle(index, sources, placeOf)) {
+			const from = placeOf.get(source);
+			if (from !== undefined) yield [from, to, false];
 		}
 	}
 }
@@ -106,14 +132,14 @@ function throughIdle(index: number, sources: readonly (readonly number[])[], gro
 }
 
 /** All of them, or those with the fewest steps to a change. */
-function nearChanges(groups: readonly GraphGroup[], edges: readonly Edge[]): number[] {
+function nearChanges(groups: readonly Part[], edges: readonly Edge[]): number[] {
 	if (groups.length <= mostGroups) return groups.map((_, at) => at);
 	const near = groups.map((): number[] => []);
 	for (const [from, to] of edges) {
 		near[from]?.push(to);
 		near[to]?.push(from);
 	}
-	const found = new Set(groups.flatMap((group, at) => (differs(group) ? [at] : [])));
+	const found = new Set(groups.flatMap(({ shown }, at) => (shown.isChanged ? [at] : [])));
 	for (const at of found) {
 		if (found.size >= mostGroups) break;
 		for (const next of near[at] ?? []) found.add(next);

@@ -19,6 +19,8 @@ export interface EngineModel {
 	layers: readonly ModelLayer[];
 	io: readonly EngineIo[];
 	profiles: number;
+	/** The model that it was built from, where that is at hand. */
+	graph: OnnxGraph | null;
 	/** Inferences of the shortest profile. */
 	iterations: number;
 }
@@ -38,7 +40,7 @@ export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel
 	const resolved = [...layers, ...timedOnly].map((layer, index) => ({ ...layer, index, nodes: nodesOf(layer, regions), owner: null }));
 	const detail = info?.detail ?? "names";
 	const iterations = profiles.reduce((least, profile) => Math.min(least, Math.max(1, profile.iterations)), Number.POSITIVE_INFINITY);
-	return { detail, io: info?.io ?? [], profiles: profiles.length, iterations, layers: attach(resolved) };
+	return { detail, io: info?.io ?? [], profiles: profiles.length, graph, iterations, layers: attach(resolved) };
 }
 
 function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {

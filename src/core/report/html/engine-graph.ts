@@ -36,7 +36,7 @@ function foldUnchanged({ groups, edges }: EngineGraph): Graph {
 	const nodeOf = groups.map((group, at) => {
 		const last = nodes.at(-1);
 		if (!isShown[at] && last?.folded !== undefined) nodes[nodes.length - 1] = merged(last, group);
-		else nodes.push(isShown[at] ? group : { ...group, folded: 1 });
+		else nodes.push(isShown[at] ? group : merged(null, group));
 		return nodes.length - 1;
 	});
 	const found = new Map<string, number[]>();
@@ -48,13 +48,15 @@ function foldUnchanged({ groups, edges }: EngineGraph): Graph {
 	return { nodes, edges: [...found.values()] };
 }
 
-function merged(into: Node, group: EngineGroup): Node {
+/** A kernel that runs several nodes must not count several times: only groups have times that add up. */
+function merged(into: Node | null, group: EngineGroup): Node {
 	const both = (arm: Arm): EngineGroup["head"] => {
-		const [one, other] = [into[arm], group[arm]];
+		const [one, other] = [into?.[arm] ?? null, group[arm]];
+		if (group.op !== undefined) return one ?? (other && { ms: null, kernels: 0 });
 		if (one === null || other === null) return one ?? other;
 		return { kernels: one.kernels + other.kernels, ms: one.ms === null || other.ms === null ? null : one.ms + other.ms };
 	};
-	return { label: "", base: both("base"), head: both("head"), isChanged: false, folded: (into.folded ?? 0) + 1 };
+	return { label: "", base: both("base"), head: both("head"), isChanged: false, folded: (into?.folded ?? 0) + 1 };
 }
 
 const families: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -66,8 +68,9 @@ const families: readonly (readonly [pattern: RegExp, name: string])[] = [
 function textsOf(node: Node, own: NonNullable<EngineGroup["head"]>, unit: LayerUnit): { label: string; facts: readonly string[] } {
 	const time = own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`];
 	const precision = own.precision === undefined ? [] : [cleanName(own.precision, 12)];
-	const kernels = own.kernels > 1 ? [`${own.kernels} kernels`] : [];
-	return { label: node.folded === undefined ? node.label : `${node.folded} unchanged`, facts: [...time, ...precision, ...kernels] };
+	const op = node.op === undefined ? [] : [cleanName(node.op, 16)];
+	const kernels = own.kernels > 1 ? [`${own.kernels} kernels`] : node.op !== undefined && own.kernels === 0 ? ["no kernel"] : [];
+	return { label: node.folded === undefined ? node.label : `${node.folded} unchanged`, facts: [...op, ...time, ...precision, ...kernels] };
 }
 
 function toneOf({ isChanged, changeMs = 0 }: Node): string {
@@ -89,7 +92,8 @@ function drawnNode(node: Node, arm: Arm, { x, y, unit, longestMs }: NodeBox): Pi
 	const { label, facts } = textsOf(node, own, unit);
 	const family = families.find(([pattern]) => pattern.test(own.precision ?? ""))?.[1];
 	const bar = node.folded !== undefined || own.ms === null ? 0 : (box.width * own.ms) / longestMs;
-	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/>${
+	const shared = own.shared === undefined ? [] : [`in a kernel of ${own.shared} nodes, whose time this is`];
+	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts, ...shared].join(", ")}</title><rect ${place}/>${
 		family === undefined ? null : html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`
 	}${bar < 0.5 ? null : html`<rect class="time" x="${at(x)}" y="${at(y + box.height - 3)}" width="${at(bar)}" height="3"/>`}<text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
@@ -102,6 +106,14 @@ function path(from: { x: number; y: number }, to: { x: number; y: number }): str
 	const [right, middle] = [Math.max(from.x, to.x) + box.width, box.height / 2];
 	const out = right + side - 8;
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
+}
+
+const edgeKinds = ["", "fused", "crossing"] as const;
+
+/** Whether a tensor stays in one kernel, or now leaves it, in the arm of the bit. */
+function kindOf(where: number, arm: number): (typeof edgeKinds)[number] {
+	if ((where & (arm << 2)) !== 0) return "fused";
+	return where >= 4 && (where & 3) === 3 ? "crossing" : "";
 }
 
 function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup {
@@ -117,10 +129,13 @@ function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup 
 		times.reduce((most, ms) => Math.max(most, ms), 0),
 	);
 	const drawn = arms.map((arm, index) => {
-		const own = edges.filter(([, , where = 0]) => (where & (index + 1)) !== 0);
-		const lines = own.flatMap(([from = 0, to = 0]) => (points[from] && points[to] ? [path(points[from], points[to])] : []));
+		const lines = edgeKinds.map((kind) => {
+			const own = edges.filter(([, , where = 0]) => (where & (index + 1)) !== 0 && kindOf(where, index + 1) === kind);
+			const drawnLines = own.flatMap(([from = 0, to = 0]) => (points[from] && points[to] ? [path(points[from], points[to])] : []));
+			return drawnLines.length === 0 ? null : html`<path class="edges ${kind}" d="${drawnLines.join("")}"/>`;
+		});
 		const boxes = nodes.map((node, which) => drawnNode(node, arm, { ...(points[which] ?? { x: 0, y: 0 }), unit, longestMs }));
-		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true"><path class="edges" d="${lines.join("")}"/>${boxes}</svg></div></figure>`;
+		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${lines}${boxes}</svg></div></figure>`;
 	});
 	return html`<div class="panes">${drawn}</div>
 `;
@@ -134,8 +149,10 @@ export function graphPart(graph: EngineGraph | undefined, unit: LayerUnit, { lab
 	const whole = { nodes: graph.groups, edges: graph.edges };
 	return [
 		panes(near, unit, label),
-		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the time · dashed: the other engine alone has it</p>
+		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the time · dashed: the other engine alone has it${graph.nodes === true ? " · thick line: inside one kernel; red line: only the other engine fuses across it" : null}</p>
 `,
-		isCut && all ? folded(`All ${counted(graph.groups.length, "node group")}`, panes(whole, unit, label)) : null,
+		isCut && all
+			? folded(`All ${counted(graph.groups.length, graph.nodes === true ? "ONNX node" : "node group")}`, panes(whole, unit, label))
+			: null,
 	];
 }

@@ -73,7 +73,7 @@ function columns({ account }: EngineDiff, unit: LayerUnit): Column<EngineRow>[] 
 function nameCell(row: EngineRow): Piece {
 	const repeats = repeatText(row);
 	const others = row.members.filter((name) => name !== row.label).slice(0, 5);
-	return html`${coded(quoted(row.label, 120))}${repeats === "" ? null : html`<small>${repeats}: ${others.join(", ")}${row.members.length > 6 ? ", …" : null}</small>`}`;
+	return html`${coded(quoted(row.label, 120))}${repeats === "" ? null : html`<small>${repeats}${others.length === 0 ? null : `: ${others.join(", ")}`}${row.members.length > 6 ? ", …" : null}</small>`}`;
 }
 
 function whyCell(row: EngineRow): Piece {

@@ -1,10 +1,13 @@
 // Pictures of a comparison: where nodes stand, what is folded, and a waterfall that ends at the head's time.
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { diffEngines } from "../../../../src/core/engine/diff.ts";
+import { type EngineModel, engineModel } from "../../../../src/core/engine/model.ts";
 import { enginePart } from "../../../../src/core/report/html/engine.ts";
 import { layoutGraph } from "../../../../src/core/report/html/graph-layout.ts";
 import { html } from "../../../../src/core/report/html/markup.ts";
 import type { EngineDiff } from "../../../../src/core/schema/result.ts";
+import { parseLayerInfo } from "../../../../src/formats/trtexec/layers.ts";
 import { diffOf, recordedArm } from "../../../support/recorded-engines.ts";
 import { transformerPair } from "../../../support/transformer-engines.ts";
 
@@ -67,6 +70,64 @@ it("a comparison without a change has no graph, and one without edges and times 
 	});
 	expect(page).toContain("panes");
 	expect(page).not.toMatch(/NaN|<u>/);
+});
+
+/** `a` and `b` as one kernel or as two, then `c`, and a node that no kernel runs; the head's export may rename all. */
+function smallNet(fused: boolean, prefix = ""): EngineModel {
+	const names = ["a", "b", "c", "shape"].map((name) => prefix + name);
+	const nodes = names.map((name, at) => ({
+		...{ name, domain: "", op: ["Conv", "Relu", "MatMul", "Shape"][at]!, attributes: [] },
+		...{ inputs: [at === 0 ? "x" : `${names[at - 1]}.out`], outputs: [`${name}.out`] },
+	}));
+	const layer = (own: readonly string[], from: string) => ({
+		...{ Name: own.join(" + "), LayerType: ["CaskConvolution", "PointWiseV2", "gemm"][names.indexOf(own[0]!)] },
+		...{ Inputs: [{ Name: from, Dimensions: [1, 8], "Format/Datatype": "Half" }] },
+		...{ Outputs: [{ Name: `${own.at(-1)}.out`, Dimensions: [1, 8], "Format/Datatype": "Half" }] },
+	});
+	const [a = "", b = "", c = ""] = names;
+	const kernels = fused ? [[a, b], [c]] : [[a], [b], [c]];
+	const Layers = kernels.map((own) => layer(own, nodes[names.indexOf(own[0]!)]!.inputs[0]!));
+	const info = parseLayerInfo(JSON.stringify({ Layers, Bindings: [] }));
+	const times = info.layers.map(({ name }) => ({ name, sumMs: 0.4, averageMs: 0.004, medianMs: 0.004, share: 0 }));
+	const graph = { name: "", inputs: [], outputs: [], nodes, initializers: [], valueInfo: [], subgraphs: [] };
+	return engineModel({ info, profiles: [{ iterations: 100, layers: times }], graph });
+}
+
+it.each(["", "renamed/"])(
+	"with both models at hand each ONNX node is a box, and the tensor that now leaves its kernel is marked: %j",
+	(prefix) => {
+		const diff = diffEngines({ base: smallNet(true), head: smallNet(false, prefix) }, { gpu: null, enginesMs: null });
+		expect(diff.graph?.groups.map(({ op, isChanged, base, head }) => [op, isChanged, base?.shared, head?.kernels])).toEqual([
+			["Conv", true, 2, 1],
+			["Relu", true, 2, 1],
+			["MatMul", false, undefined, 1],
+			["Shape", false, undefined, 0],
+		]);
+		expect(diff.graph?.edges).toEqual([
+			[0, 1, 1 + 2 + 4],
+			[1, 2, 1 + 2],
+			[2, 3, 1 + 2],
+		]);
+		const page = drawn(diff);
+		expect([count(page, /class="edges fused"/g), count(page, /class="edges crossing"/g)]).toEqual([1, 1]);
+		expect(page).toContain("in a kernel of 2 nodes, whose time this is");
+	},
+);
+
+it("nodes that are folded show no sum, since nodes of one kernel share its time", () => {
+	const graph = { op: "Relu", label: "r", base: { ms: 1, kernels: 1 }, head: { ms: 1, kernels: 1 }, isChanged: false };
+	const groups = [{ ...graph, isChanged: true }, ...Array.from({ length: 4 }, () => graph)];
+	const edges = [1, 2, 3, 4].map((at) => [at - 1, at, 3]);
+	const page = drawn({ ...slower(), graph: { groups, edges: edges as [number, number, number][], nodes: true } });
+	expect(page).toMatch(/<title>3 unchanged<\/title>/);
+	expect(page).toContain("<summary>All 5 ONNX nodes</summary>");
+});
+
+it("a model that does not have the layers' nodes is not drawn", () => {
+	const other = { ...smallNet(false), graph: smallNet(false, "other/").graph };
+	const diff = diffEngines({ base: smallNet(true), head: other }, { gpu: null, enginesMs: null });
+	expect(diff.graph?.nodes).toBeUndefined();
+	expect(diff.graph?.groups).toHaveLength(2);
 });
 
 it("the waterfall leads from the base's time over each change and the rest to the head's", () => {
