@@ -5,10 +5,9 @@ import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import type { ErrorRecord } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
-import { compareInterfaces } from "../stages/interfaces.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
-import type { PreparedModel } from "../stages/prepared.ts";
+import { compareInterfaces, type PreparedModel } from "../stages/prepared.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
 /** Prepares the models and makes the plan: all that a dry run does. */

@@ -1,5 +1,4 @@
 // What one run is given, what is known before anything is built, and what the stages have found so far.
-
 import type { Config } from "../core/config/config.ts";
 import type { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
@@ -17,9 +16,8 @@ import type {
 	WorkloadResult,
 } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
-import type { Interfaces } from "../stages/interfaces.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
-import type { ArmFolder, PreparedModel } from "../stages/prepared.ts";
+import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";
 import type { WorkloadShapes } from "../stages/workloads.ts";
 
 /** What is known before any engine is built. */

@@ -1,10 +1,8 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
-import { recordError } from "../core/error-record.ts";
-import { ToolError } from "../core/errors.ts";
+import { recordError, ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { calibrationDue } from "../core/golden/calibrate/apply.ts";
-import { changedRecipesNote } from "../core/plan/changed-recipes.ts";
-import { engineSpecs } from "../core/plan/plan.ts";
+import { changedRecipesNote, engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";

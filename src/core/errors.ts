@@ -1,5 +1,5 @@
 // Every error that trtgate raises on purpose: one class per audience, one union of codes per class.
-import type { Location } from "./schema/result.ts";
+import type { ErrorKind, ErrorRecord, Location } from "./schema/result.ts";
 
 /** The user's input is at fault. */
 export const configCodes = [
@@ -73,7 +73,7 @@ export const platformCodes = [
 export type PlatformCode = (typeof platformCodes)[number];
 
 export const bugCodes = ["internal"] as const;
-export type BugCode = (typeof bugCodes)[number];
+type BugCode = (typeof bugCodes)[number];
 
 /** What is at fault, as a value; beside code and message only what is known. */
 export interface Fault<Code extends string = string> {
@@ -126,4 +126,55 @@ export function faultOf<Code extends string>({ code, message, fix, location, poi
 export function asFailure(error: unknown): Fault<ToolCode> {
 	if (error instanceof ToolError) return faultOf(error);
 	throw error;
+}
+
+/** What the system refuses because something has run out, or because a disk or file server is broken; by its code. */
+const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
+	EMFILE: ["this process has as many files open as it may", "Raise the limit: `ulimit -n 4096`."],
+	ENFILE: ["the machine has as many files open as it can", "Wait for other work to end, or raise fs.file-max."],
+	ENOMEM: ["the machine has no memory left", "Give the machine or the container more memory."],
+	EAGAIN: ["the machine lets this user start no more processes or threads", "Raise the limit: `ulimit -u`."],
+	EIO: ["the disk or file server failed", "Look at the machine's log for faults of its disk."],
+	ESTALE: ["the file server no longer knows the file", "Mount the file system again."],
+};
+
+/** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */
+export function systemFault(message: string): Fault<"system-error"> | null {
+	const code = /\bE[A-Z]{2,}\b/.exec(message)?.[0] ?? "";
+	const [why, fix] = (Object.hasOwn(systemFaults, code) ? systemFaults[code] : undefined) ?? [];
+	if (why === undefined || fix === undefined) return null;
+	return { code: "system-error", message: `The system refused a call: ${why} (${message}).`, fix };
+}
+
+export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "arm">;
+
+/**
+ * The record of a fault of a tool or machine, with what it was doing.
+ * @param fault with the refusal, where the model cannot run with what it is fed: the configuration's fault, not the machine's.
+ */
+export function recordFault(fault: Fault & { refusal?: string }, subject: ErrorSubject, kind?: ErrorKind): ErrorRecord {
+	const { fix, excerpt, log, location } = fault;
+	return {
+		kind: kind ?? (fault.refusal === undefined ? "runner" : "configuration"),
+		code: fault.refusal ?? fault.code,
+		message: fault.message,
+		...subject,
+		...(fix === undefined ? {} : { fix }),
+		...(excerpt === undefined ? {} : { excerpt: [...excerpt] }),
+		...(log === undefined ? {} : { log }),
+		...(location === undefined ? {} : { location }),
+	};
+}
+
+/** The record of anything that was thrown; what is not one of ours is our own bug. */
+export function recordError(error: unknown): ErrorRecord {
+	if (error instanceof ConfigError) return recordFault(error, {}, "configuration");
+	if (error instanceof ToolError) return recordFault(error, {}, "runner");
+	if (error instanceof PlatformError) return recordFault(error, {}, "github");
+	const fault = error instanceof Error && "syscall" in error ? systemFault(error.message) : null;
+	if (fault !== null) return recordFault(fault, {}, "runner");
+	const bug = error instanceof BugError ? error : new BugError({ code: "internal", message: String(error), cause: error });
+	const stack = error instanceof Error && error.stack ? error.stack.split("\n").slice(1, 8) : [];
+	const fix = "This is a bug in trtgate: please report it with this message and the log.";
+	return { ...recordFault(bug, {}, "internal"), fix, excerpt: stack.map((line) => line.trim()) };
 }

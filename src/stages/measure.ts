@@ -5,15 +5,14 @@ import { turnLimits } from "../core/compare/turns.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import { type ErrorSubject, recordFault } from "../core/error-record.ts";
+import { type ErrorSubject, recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, TimedInput } from "../ports/backend.ts";
 import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
-import { engineOf, type PairJob, type TakenRun, timePair } from "./time-pair.ts";
-import { discard, discardInvalid, replacementCap, unstable } from "./watch.ts";
+import { discard, discardInvalid, engineOf, type PairJob, replacementCap, type TakenRun, timePair, unstable } from "./time-pair.ts";
 import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {

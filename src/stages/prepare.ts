@@ -1,6 +1,5 @@
 // Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
-import { recordFault } from "../core/error-record.ts";
-import { ConfigError, type Fault, faultOf, ToolError } from "../core/errors.ts";
+import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts } from "../core/schema/result.ts";

@@ -1,7 +1,8 @@
 // The folders of the arms, and the models that the prepare stage finds in them.
 import type { ConfigError } from "../core/errors.ts";
+import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, ErrorRecord } from "../core/schema/result.ts";
+import type { Arm, ArmSource, ErrorRecord, InterfaceChange } from "../core/schema/result.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
 /** Where an arm's files lie. */
@@ -24,3 +25,27 @@ export type PreparedModel =
 	| { state: "broken"; spec: EngineSpec; arm: "base"; error: ErrorRecord }
 	/** In the head, where the file may also be gone: the engine's build fails, and all others are checked. */
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
+
+// Compares the inputs and outputs of every model between base and head.
+
+export interface Interfaces {
+	/** One for each file that differs. */
+	changes: readonly InterfaceChange[];
+	/** Ids of the engines whose files differ. */
+	engines: ReadonlySet<string>;
+}
+
+export function compareInterfaces(models: readonly PreparedModel[]): Interfaces {
+	const changes = new Map<string, InterfaceChange>();
+	const engines = new Set<string>();
+	const ready = models.filter((prepared) => prepared.state === "ready");
+	for (const { spec, model } of ready.filter(({ arm }) => arm === "head")) {
+		const base = ready.find((prepared) => prepared.arm === "base" && prepared.spec.id === spec.id);
+		const [first, ...others] = base === undefined ? [] : interfaceRows(base.model.onnx, model.onnx);
+		if (first === undefined) continue;
+		engines.add(spec.id);
+		const own = spec.engine.onnx === spec.model.onnx ? {} : { engine: spec.engine.name };
+		changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), { model: spec.model.name, ...own, rows: [first, ...others] });
+	}
+	return { changes: [...changes.values()], engines };
+}

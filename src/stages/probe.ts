@@ -1,8 +1,6 @@
 // Probes the head's engines without a reference, and the base's where the head's are inconsistent.
-
 import { folderName } from "../core/config/identity.ts";
-import { recordFault } from "../core/error-record.ts";
-import { ConfigError } from "../core/errors.ts";
+import { ConfigError, recordFault } from "../core/errors.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";

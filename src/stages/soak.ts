@@ -1,7 +1,7 @@
 // Keeps each engine of the head under load for minutes: short runs see neither heat nor what changes with time.
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import { recordFault } from "../core/error-record.ts";
+import { recordFault } from "../core/errors.ts";
 import type { ErrorRecord, SoakProcess, SoakResult, SoakSlice, WorkloadResult } from "../core/schema/result.ts";
 import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice } from "../core/soak/analyse.ts";
 import { middleMean } from "../core/stats/mean.ts";

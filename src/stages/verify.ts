@@ -1,8 +1,7 @@
 // Runs the golden cases through the engines, batch by batch, and judges the outputs.
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
-import { recordFault } from "../core/error-record.ts";
-import { ConfigError } from "../core/errors.ts";
+import { ConfigError, recordFault } from "../core/errors.ts";
 import { type BatchLimits, cutBatches, defaultBatchLimits } from "../core/golden/compare/coverage.ts";
 import { type CaseInput, judgeCase, judgeUnanswered } from "../core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";

@@ -1,6 +1,6 @@
 // Whose fault an error is that nobody raised on purpose.
 import { expect, it } from "vitest";
-import { recordError } from "../../src/core/error-record.ts";
+import { recordError } from "../../src/core/errors.ts";
 
 const systemError = (code: string, message: string) =>
 	Object.assign(new Error(`${code}: ${message}, open '/x/golden.json'`), { code, syscall: "open" });

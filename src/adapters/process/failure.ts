@@ -1,6 +1,5 @@
 // Describes why a child process failed.
-import { systemFault } from "../../core/error-record.ts";
-import type { ToolCode } from "../../core/errors.ts";
+import { systemFault, type ToolCode } from "../../core/errors.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
 

@@ -9,8 +9,7 @@ import { type ReportInputs, readReportInputs } from "../../adapters/github/input
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
-import { recordError } from "../../core/error-record.ts";
-import { type ConfigError, ToolError, usageError } from "../../core/errors.ts";
+import { type ConfigError, recordError, ToolError, usageError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";

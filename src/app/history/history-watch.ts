@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { readWorkflowRun } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
-import { recordError } from "../../core/error-record.ts";
+import { recordError } from "../../core/errors.ts";
 import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
 import { type Doubt, doubtOf } from "../../core/history/bisect.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";

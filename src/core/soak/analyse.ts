@@ -3,7 +3,7 @@ import { perMedianDeviation } from "../compare/disturbed.ts";
 import type { GpuWindow, SoakProcess, SoakResult, SoakSlice } from "../schema/result.ts";
 import { middleMean } from "../stats/mean.ts";
 import { median, quantile } from "../stats/quantile.ts";
-import { spoilingReason } from "../telemetry/reasons.ts";
+import { spoilingReason } from "../telemetry/window.ts";
 import { formatDuration, formatMs, formatPercent } from "../text/units.ts";
 
 // The times of one long process as points: a level and a tail for each stretch of time.

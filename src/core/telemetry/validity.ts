@@ -2,8 +2,8 @@
 import type { GpuWindow } from "../schema/result.ts";
 import { median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
-import { spoilingReason } from "./reasons.ts";
 import type { GpuProcess, ProcessSample } from "./sample.ts";
+import { spoilingReason } from "./window.ts";
 
 /** A process on the GPU that is not ours and came after we began, or was busy before. */
 export interface ForeignProcess {

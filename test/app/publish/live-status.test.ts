@@ -1,6 +1,6 @@
 // The titles of a check run in progress: the newest one each time, and never more often than allowed.
 import { expect, it } from "vitest";
-import { liveStatus } from "../../../src/app/publish/live-status.ts";
+import { liveStatus } from "../../../src/app/publish/under-way.ts";
 import { silent } from "../../support/fakes.ts";
 
 /** A timer that ends when told to. */

@@ -1,6 +1,6 @@
 // Which artifacts of a run are parts, by their names alone.
 import { expect, it } from "vitest";
-import { pickArtifacts } from "../../../src/core/merge/pick-artifacts.ts";
+import { pickArtifacts } from "../../../src/core/merge/parts.ts";
 
 const expected = [
 	{ name: "l4", artifact: "trtgate-l4" },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { changedRecipesNote } from "../../../src/core/plan/changed-recipes.ts";
+import { changedRecipesNote } from "../../../src/core/plan/plan.ts";
 import { loaded } from "../config/load.ts";
 
 const configOf = (engine: string, before = "") =>

@@ -1,10 +1,9 @@
 // What the GPU did in a stretch of time.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { reasonNames } from "../../../src/core/telemetry/reasons.ts";
 import type { GpuProcess, TelemetrySample } from "../../../src/core/telemetry/sample.ts";
 import { foreignProcessesOf } from "../../../src/core/telemetry/validity.ts";
-import { between, gpuWindow } from "../../../src/core/telemetry/window.ts";
+import { between, gpuWindow, reasonNames } from "../../../src/core/telemetry/window.ts";
 
 function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySample {
 	return {
