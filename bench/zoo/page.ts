@@ -1,7 +1,7 @@
 // docs/models.md: the zoo's table and its configs, written between marks from what the bench measured.
 import { isScalar, parseDocument, visit } from "yaml";
 import type { ZooModel } from "./fetch.ts";
-import { zooTable } from "./table.ts";
+import { takenWith, zooTable } from "./table.ts";
 import type { ZooResult } from "./trial.ts";
 
 type Results = ReadonlyMap<string, ZooResult>;
@@ -43,5 +43,6 @@ function between(page: string, mark: string, content: string): string {
 
 export function zooPage(page: string, models: readonly ZooModel[], results: Results): string {
 	const examples = models.flatMap((model) => exampleOf(model, results)).join("\n\n");
-	return between(between(page, "table", zooTable(models, results)), "configs", examples);
+	const table = `${takenWith([...results.values()])}\n\n${zooTable(models, results)}`;
+	return between(between(page, "table", table), "configs", examples);
 }

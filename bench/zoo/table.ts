@@ -1,4 +1,5 @@
 // The zoo's results as a Markdown table.
+import { groupBy } from "../../src/core/group.ts";
 import type { ZooModel } from "./fetch.ts";
 import type { Step, ZooResult } from "./trial.ts";
 
@@ -39,7 +40,7 @@ function row(model: ZooModel, result: ZooResult | undefined): string {
 		alarms,
 		share(result.defects?.fp32),
 		share(result.defects?.fp16),
-		share(result.own?.fp16),
+		`${share(result.own?.fp16)}${result.saysLittleAt?.includes("fp16") ? ", says little" : ""}`,
 		seconds(steps["run, same"]),
 		caught(steps["run, defective"]),
 	];
@@ -56,13 +57,22 @@ export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<strin
 		"false alarms",
 		"defects at fp32",
 		"at fp16",
-		"its own count at fp16",
+		"own trial at fp16",
 		"run, same: s",
 		"run, defective",
 	];
 	return [`| ${head.join(" | ")} |`, `|${"---|".repeat(head.length)}`, ...models.map((model) => row(model, results.get(model.name)))].join(
 		"\n",
 	);
+}
+
+/** Which builds the rows come from, and which machines. */
+export function takenWith(results: readonly ZooResult[]): string {
+	const builds = new Set(results.map(({ product }) => product)).size;
+	const machines = groupBy(results, ({ machine }) => machine ?? "a machine that was not noted");
+	const where = [...machines].sort(([, one], [, other]) => other.length - one.length).map(([name, rows]) => `${rows.length} on ${name}`);
+	const from = builds === 1 ? "All rows come from one build" : `The rows come from ${builds} builds`;
+	return `${from} (\`product\` in \`bench/zoo/results.json\`): ${where.join("; ")}.`;
 }
 
 /** What to look into: everything that did not go as it should. */

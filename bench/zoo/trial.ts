@@ -1,6 +1,7 @@
 // One model of the zoo through the product, step by step, as a user would go: each step is a command of dist/cli.js.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Document, isMap, isSeq, parseDocument } from "yaml";
 import { type Fetching, fetchModel, runTool, type ZooModel } from "./fetch.ts";
@@ -31,8 +32,8 @@ interface Count {
 export interface ZooResult {
 	model: string;
 	product: string;
-	/** The build that did the steps of `run`, where it was another one. */
-	gateProduct?: string;
+	/** The CPU, and how many cores of it the model had. */
+	machine?: string;
 	steps: Record<string, Step>;
 	/** Right answers that the golden refuses. */
 	falseAlarms?: string[];
@@ -42,6 +43,8 @@ export interface ZooResult {
 	says?: string[];
 	/** What the golden says of itself: of the defects that its own trial found to count, how many it notices. */
 	own?: Partial<Record<"fp32" | "fp16", { counting: number; noticed: number }>>;
+	/** Precisions at which it says that it says little. */
+	saysLittleAt?: string[];
 	/** The defect of the head that `run` judged. */
 	head?: string | null;
 	config?: string;
@@ -192,7 +195,8 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	const file = `${model.name}.onnx`;
 	const folder = freshFolder(join(setting.work, model.name), prepared.model, file);
 	const steps: Record<string, Step> = {};
-	const result: ZooResult = { model: model.name, product: setting.product, steps };
+	const machine = `${cpus()[0]?.model.trim() || "unknown CPU"}, ${availableParallelism()} cores`;
+	const result: ZooResult = { model: model.name, product: setting.product, machine, steps };
 	steps["preflight"] = noted(trtgate(folder, "preflight", file));
 	steps["init"] = noted(trtgate(folder, "init", file));
 	if (steps["init"].exit !== 0) return result;
@@ -201,6 +205,9 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", prepared.inputs, ...setting.recordOptions);
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
+	result.saysLittleAt = result.says.flatMap((line) =>
+		line.includes("says little") ? [...line.matchAll(/(\w+) \([\d.]+\)/g)].map(([, precision = ""]) => precision) : [],
+	);
 	const { golden, text, short } = readConfig(path);
 	result.config = text;
 	writeFileSync(path, short);
