@@ -1,17 +1,20 @@
-// A long history: 100 series × 10,000 runs, compacted. Size on disk, time and size of the page, and whether both grow in proportion.
+// A long history: 100 series × so many runs, compacted. What is fetched, how long an append takes, time, size and first paint of the page,
+// and whether they grow in proportion. `npm run build && node bench/history-scale.ts 1000 10000`; `CHROMIUM` names the browser.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { packTable, tableOf } from "../src/core/history/columns.ts";
 import type { HistoryRecord } from "../src/core/schema/history.ts";
 import { randomFrom } from "../test/support/history-nights.ts";
 import { buildRecord, short } from "../test/support/history-records.ts";
+import { firstPaintMs } from "./first-paint.ts";
 
 const seriesCount = 100;
-const limits = { fetchedBytes: 30e6, pageBytes: 5e6, seconds: 5 };
+const limits = { fetchedBytes: 30e6, appendSeconds: 3, pageBytes: 5e6, seconds: 5, paintMs: 1000 };
+type Measured = typeof limits;
 
 /** Four runs a day; every engine is built again for each run, and a tenth of the models changes. */
 function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: number[]): HistoryRecord {
@@ -54,7 +57,7 @@ function recordOf(run: number, random: ReturnType<typeof randomFrom>, models: nu
 	};
 }
 
-function measure(runs: number): { fetchedBytes: number; pageBytes: number; seconds: number } {
+async function measure(runs: number): Promise<Measured> {
 	const root = mkdtempSync(join(tmpdir(), "trtgate-scale-"));
 	const random = randomFrom(1);
 	const models = new Array<number>(seriesCount).fill(0);
@@ -79,20 +82,38 @@ function measure(runs: number): { fetchedBytes: number; pageBytes: number; secon
 	execFileSync("git", ["gc", "--quiet"], { cwd: root });
 	const packed = execFileSync("git", ["count-objects", "-v"], { cwd: root, encoding: "utf8" });
 	const fetchedBytes = Number(/size-pack: (\d+)/.exec(packed)?.[1]) * 1024;
+	const appendSeconds = append(root, recordOf(runs, random, models));
 	const page = join(root, "page.html");
 	const startedMs = performance.now();
 	const made = spawnSync(process.execPath, ["dist/cli.js", "trend", root, "--out", page], { encoding: "utf8" });
 	const seconds = (performance.now() - startedMs) / 1000;
 	if (made.status !== 0) throw new Error(made.stderr);
 	const pageBytes = statSync(page).size;
+	const paintMs = await firstPaintMs(page, "390,844");
 	rmSync(root, { recursive: true });
-	return { fetchedBytes, pageBytes, seconds };
+	return { fetchedBytes, appendSeconds, pageBytes, seconds, paintMs };
 }
 
-process.stdout.write("runs | fetched | page | made in\n---|---|---|---\n");
+/** Seconds, from a clone of a remote that has the history on a branch. */
+function append(root: string, record: HistoryRecord): number {
+	const git = (...argv: string[]) => execFileSync("git", argv, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
+	git("clone", "--quiet", "--bare", ".", ".git/remote.git");
+	git("--git-dir=.git/remote.git", "config", "uploadpack.allowFilter", "true");
+	const branch = git("rev-parse", "--abbrev-ref", "HEAD").toString().trim();
+	git("remote", "add", "origin", `file://${join(root, ".git/remote.git")}`);
+	writeFileSync(join(root, ".git/record.json"), JSON.stringify(record));
+	const startedMs = performance.now();
+	execFileSync(process.execPath, [resolve("dist/cli.js"), "history", "import", ".git/record.json", "--branch", branch], {
+		cwd: root,
+		stdio: "ignore",
+	});
+	return (performance.now() - startedMs) / 1000;
+}
+
+process.stdout.write("runs | fetched | append | page | made in | first paint\n---|---|---|---|---|---\n");
 for (const runs of process.argv.slice(2).map(Number)) {
-	const { fetchedBytes, pageBytes, seconds } = measure(runs);
+	const { fetchedBytes, appendSeconds, pageBytes, seconds, paintMs } = await measure(runs);
 	process.stdout.write(
-		`${runs} | ${(fetchedBytes / 1e6).toFixed(1)} MB (limit ${limits.fetchedBytes / 1e6}) | ${(pageBytes / 1e6).toFixed(2)} MB (limit ${limits.pageBytes / 1e6}) | ${seconds.toFixed(1)} s (limit ${limits.seconds})\n`,
+		`${runs} | ${(fetchedBytes / 1e6).toFixed(1)} MB (limit ${limits.fetchedBytes / 1e6}) | ${appendSeconds.toFixed(1)} s (limit ${limits.appendSeconds}) | ${(pageBytes / 1e6).toFixed(2)} MB (limit ${limits.pageBytes / 1e6}) | ${seconds.toFixed(1)} s (limit ${limits.seconds}) | ${Math.round(paintMs)} ms (limit ${limits.paintMs})\n`,
 	);
 }

@@ -47,7 +47,7 @@ export const groups: readonly Group[] = [
 	{
 		title: "False alarms on recorded runs, builds and machines",
 		about:
-			"The same, drawn from what an H200 and an H100 measured: runs of one build, rebuilds of one model with and without a shared timing cache, one plan file on three machines.",
+			"The same, drawn from what an H200 and an H100 measured: runs of one build, rebuilds of one model with and without a shared timing cache, one plan file on three machines, and two plan files (a detector and the same with four more convolutions, +5.33, +5.36 and +5.12 %, taken off) on three machines.",
 		right: "never",
 		columns: recorded.map((world) => ({ title: world.name, world, effect: 0 })),
 	},

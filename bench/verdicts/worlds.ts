@@ -1,6 +1,7 @@
 // Where base and head are timed: a noise model, faults on top of it, and runs, builds and machines that were recorded.
 import { readFileSync } from "node:fs";
 import type { Arm } from "../../src/core/schema/result.ts";
+import { median } from "../../src/core/stats/quantile.ts";
 import type { Random } from "../run-model.ts";
 
 /** One process that times an engine. */
@@ -25,6 +26,7 @@ export interface World {
 const load = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
 const rebuilds = load("../../test/fixtures/rebuilds/medians.json") as Record<"own" | "shared", Record<string, number[][]>>;
 const hosts = load("hosts.json") as Record<string, Record<string, number[]>>;
+const pairs = load("pairs.json") as Record<string, Record<Arm, number[]>>;
 
 /** Iterations within a process, as recorded: 0.2 % of their own, 0.1 % that lasts (AR(1), 0.9), and rare spikes. */
 function processAt(level: number, random: Random, spikes = 0.003): Process {
@@ -102,6 +104,17 @@ function drawn(name: string, machines: readonly (readonly (readonly number[])[])
 	return { name, session };
 }
 
+/** One change as two plan files, timed on several machines: a job takes one. `effect` replaces what the change costs on the median machine. */
+function drawnPairs(name: string, machines: readonly Readonly<Record<Arm, readonly number[]>>[]): World {
+	const costs = machines.map(({ base, head }) => Math.log(median(head) / median(base)));
+	const session = (random: Random, effect: number): Session => {
+		const machine = pick(machines, random);
+		const shift = Math.log1p(effect) - median(costs);
+		return { run: (arm) => processAt(Math.log(pick(machine[arm], random)) + (arm === "head" ? shift : 0), random) };
+	};
+	return { name, session };
+}
+
 const build = (cache: "own" | "shared", net: string, from = 0, to?: number): number[][] => (rebuilds[cache][net] ?? []).slice(from, to);
 
 export const recorded: readonly World[] = [
@@ -119,4 +132,5 @@ export const recorded: readonly World[] = [
 		"magika, three machines",
 		Object.values(hosts["magika-fp32"] ?? {}).map((values) => [values]),
 	),
+	drawnPairs("two plan files, three machines", Object.values(pairs)),
 ];

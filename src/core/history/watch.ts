@@ -115,7 +115,8 @@ function learn(at: number, { points }: Chain, state: State): void {
 	const known = state.learned.flatMap((place) => points[place] ?? []);
 	const steps = known.slice(1).map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
 	// Of neighbours, so that creep within the points does not count as noise.
-	const usual = steps.filter((one) => one <= 3 * 1.4826 * median(steps));
+	const most = 3 * 1.4826 * median(steps);
+	const usual = steps.filter((one) => one <= most);
 	const scatter = Math.sqrt(usual.reduce((sum, one) => sum + one ** 2, 0) / usual.length / 2);
 	const own = median(known.map(({ error }) => error));
 	const first = known.slice(0, referencePoints).map((point) => point.level);
