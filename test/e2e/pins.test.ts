@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
+import { armFiles, artifactFiles, openPlay } from "../support/github-play.ts";
 import { buildRatio, hash, short } from "../support/history-records.ts";
 import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
@@ -87,4 +89,42 @@ it("a change between two nights with several commits between is found by bisecti
 	const { stdout } = await run();
 	const trend = readResult(join(folder, "trtgate-out")).gates.find(({ gate }) => gate === "trend");
 	expect(trend?.message, stdout).toContain(`Bisection by 2 more builds: it began with ${bad.slice(0, 12)}.`);
+});
+
+it("a pin's engines outlive the cache: they are an artifact of the night that built them, taken back by the next", async () => {
+	const play = await openPlay();
+	const changes = [
+		[/^ {4}golden:.*\n/m, ""],
+		[/^cache:.*$/m, "cache: { engines: true, timing: true }\nbaseline: { from: pin }\nhistory: { branch: trtgate-history }"],
+		["pairs: [5, 8]", "pairs: [5]"],
+	] as const;
+	const base = play.commit(armFiles("slower-head", "base", changes), { ref: "refs/heads/main" });
+	play.tag("v1.0.0", base);
+	const sha = play.commit(armFiles("slower-head", "head", changes), { onto: base, ref: "refs/heads/main" });
+	const { state } = play.github;
+	const night = async (runId: number) => {
+		// Evicted; every job has a new machine.
+		state.caches.length = 0;
+		const played = await play.run({
+			...{ event: "schedule", payload: schedule(), sha, ref: "refs/heads/main", runId, depth: 0, replay: { comparison: "slower-head" } },
+			permissions: { contents: "write", issues: "write", actions: "read" },
+		});
+		const { builds } = played.result();
+		return { played, cached: builds.map(({ arm, fromCache }) => [arm, fromCache === true]) };
+	};
+	const pins = () => state.artifacts.filter(({ name }) => name.startsWith("trtgate-pin-"));
+	const built = [
+		["base", false],
+		["head", false],
+	];
+	const first = await night(100);
+	expect(first.cached, first.played.run.stdout).toEqual(built);
+	expect(pins(), first.played.run.stdout).toHaveLength(1);
+	const kept = [...artifactFiles(play.github, pins()[0]?.name ?? "").keys()].filter((path) => path.endsWith("engine.plan"));
+	expect(kept).toHaveLength(1);
+	const second = await night(101);
+	expect(second.cached, second.played.run.stdout).toEqual([["base", true], built[1]]);
+	expect(second.played.run.stdout).toContain("of the pin");
+	expect(pins()).toHaveLength(1);
+	expect(state.violations).toEqual([]);
 });

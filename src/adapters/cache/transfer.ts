@@ -83,12 +83,18 @@ export interface Selection {
 	sinceMs: number;
 	/** Entries that were restored from there. */
 	names: readonly string[];
+	/** Only entries with one of these files, by SHA-256. */
+	holding?: ReadonlySet<string>;
 	maxBytes: number;
 }
 
 /** Copies entries into an empty folder, the last used first, as long as there is room. */
 export async function collectEntries(store: string, folder: string, selection: Selection): Promise<Collected> {
-	const wanted = (await usedEntries(store)).filter(({ name, usedMs }) => usedMs >= selection.sinceMs || selection.names.includes(name));
+	const { sinceMs, names, holding } = selection;
+	const wanted = (await usedEntries(store)).filter(
+		({ name, usedMs, content }) =>
+			(usedMs >= sinceMs || names.includes(name)) && (holding === undefined || content.some(([, sha256]) => holding.has(sha256))),
+	);
 	const taken: string[] = [];
 	let bytes = 0;
 	await mkdir(folder, { recursive: true });

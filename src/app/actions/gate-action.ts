@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
+import { artifactCache } from "../../adapters/github/artifact-cache.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
 import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
@@ -21,7 +22,7 @@ import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, publishRun } from "../publish/publish-run.ts";
-import { type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
+import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
@@ -39,6 +40,8 @@ interface Job {
 	run: WorkflowRun | null;
 	event: RunEvent | undefined;
 	caches: SharedCaches | null;
+	/** The pin's engines as an artifact, beside the caches. */
+	pins: SharedCaches | null;
 	/** A stop was requested: only seconds are left. */
 	stop: { requested: boolean };
 }
@@ -76,7 +79,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const cwd = environment.workspace ?? terminal.cwd;
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
-	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
+	return { ...shared, caches: openCaches(shared), pins: openPins(shared), stop: { requested: false } };
 }
 
 /** An untrusted run leaves nothing on this machine that later runs would use. */
@@ -86,7 +89,9 @@ function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | 
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "stop">): SharedCaches | null {
+type Opening = Omit<Job, "caches" | "pins" | "stop">;
+
+function openCaches({ terminal, publishing, run, event }: Opening): SharedCaches | null {
 	if (publishing.cache === "false" || run === null || event === undefined) return null;
 	const { services, eventName } = run;
 	return sharedCaches({
@@ -96,6 +101,19 @@ function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "
 		refusal: cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode }),
 		always: publishing.cache === "true",
 		startedMs: Date.now(),
+	});
+}
+
+/** Of the runs whose records a history keeps. */
+function openPins({ terminal, publishing, run, event }: Opening): SharedCaches | null {
+	const { cache, token, artifact } = publishing;
+	if (cache === "false" || artifact === "none" || token === "" || run?.services.artifacts !== true) return null;
+	if (event?.kind !== "schedule" && event?.kind !== "dispatch") return null;
+	const temp = terminal.environment.temp ?? tmpdir();
+	const remote = artifactCache({ run, token, temp, maxBytes: maxPinBytes });
+	return sharedCaches({
+		...{ remote, temp, of: "pin", refusal: null, always: cache === "true", startedMs: Date.now() },
+		cacheFolder: cacheFolder(environmentOf({ terminal, run, event })),
 	});
 }
 
@@ -111,7 +129,7 @@ interface FinishedRun {
 
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
-	const { cwd, event, caches, configPath, stop } = job;
+	const { cwd, event, caches, pins, configPath, stop } = job;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -135,7 +153,10 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 				saveState("stopped", "true");
 				stopRun(reason);
 			}),
-		...(caches === null ? {} : { beforeBuild: caches.restore }),
+		beforeBuild: async (known) => {
+			await caches?.restore(known);
+			await pins?.restore(known);
+		},
 	}).finally(async () => {
 		const stopped = underWay.stop();
 		if (!stop.requested) await stopped;
@@ -150,7 +171,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 
 /** A failure here is reported and does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
-	const { run, event, publishing: inputs, caches, terminal } = job;
+	const { run, event, publishing: inputs, caches, pins, terminal } = job;
 	if (run === null || event === undefined || job.stop.requested) {
 		writeAnnotations(result);
 		return;
@@ -160,7 +181,8 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		const shown = await publishRun(result, { run, event, inputs, outFolder }, publisher);
 		saveState("published", "true");
 		await caches?.save();
-		const published = [...shown.published, ...(caches?.published() ?? [])];
+		await pins?.save(new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : []))));
+		const published = [...shown.published, ...(caches?.published() ?? []), ...(pins?.published() ?? [])];
 		await writePublishOutputs(result, { ...shown, published }, { outFolder, files: fileStore() });
 	} catch (error) {
 		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);

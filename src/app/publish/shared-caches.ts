@@ -24,17 +24,22 @@ export interface SharedCacheOptions {
 	always: boolean;
 	/** Time of day when the run began, milliseconds. */
 	startedMs: number;
+	/** Absent: kernel timings and engines. pin: the engines of the pinned base alone, under a key of their own. */
+	of?: "pin";
 }
 
 export interface SharedCaches {
 	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
 	restore(known: PreparedRun): Promise<void>;
-	save(): Promise<void>;
+	/** @param plans SHA-256 of the engines of a pin. */
+	save(plans?: ReadonlySet<string>): Promise<void>;
 	/** What was restored and saved so far. */
 	published(): readonly Published[];
 }
 
-const kinds: readonly { kind: CacheKind; store: string; maxBytes: number }[] = [
+export const maxPinBytes = 512 * 1024 ** 2;
+
+const kinds: readonly { kind: Exclude<CacheKind, "pin">; store: string; maxBytes: number }[] = [
 	// Some hundred kilobytes an engine.
 	{ kind: "timing", store: "timing-caches", maxBytes: 256 * 1024 ** 2 },
 	// A repository has 10 GB in all by default.
@@ -62,17 +67,21 @@ interface Restored {
 	key: string | null;
 }
 
+type Opened = CacheLocation & Omit<Restored, "status">;
+
 /** File systems may count in whole seconds. */
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
-	const opened: (CacheLocation & Restored)[] = [];
+	const opened: Opened[] = [];
 	const published: Published[] = [];
 	return {
 		published: () => published,
 		async restore(known) {
 			for (const location of locationsOf(known, options)) {
 				const found = await restoreOne(location, options).catch((fault) => ({ status: unusable(fault), names: [], key: null }));
+				// What a machine of its own has may still be lost with it.
+				if (found === null && options.of === "pin") opened.push({ ...location, names: [], key: null });
 				if (found === null) continue;
 				published.push(found.status);
 				// A service that cannot be read now cannot be read again or written to.
@@ -80,9 +89,9 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 				opened.push({ ...location, ...found });
 			}
 		},
-		async save() {
+		async save(plans) {
 			for (const one of opened) {
-				const status = await saveOne(one, options).catch(unusable);
+				const status = await saveOne({ ...one, ...(plans === undefined ? {} : { holding: plans }) }, options).catch(unusable);
 				published.push(status);
 				if (status.state === "failed") break;
 			}
@@ -91,8 +100,14 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 }
 
 /** None where the machine is not known well enough. */
-function locationsOf({ config, fingerprint, models }: PreparedRun, { cacheFolder, temp }: SharedCacheOptions): CacheLocation[] {
+function locationsOf({ config, fingerprint, models }: PreparedRun, { cacheFolder, temp, of }: SharedCacheOptions): CacheLocation[] {
 	const [head, base] = [recipeDigest(models, "head"), recipeDigest(models, "base")];
+	if (of === "pin") {
+		const prefix = cachePrefix("pin", fingerprint);
+		if (prefix === null || base === null || config.baseline.from !== "pin" || !config.cache.engines) return [];
+		const own = { prefix: `${prefix}${base}`, head: `${prefix}${base}`, base: null, maxBytes: maxPinBytes };
+		return [{ ...own, store: join(cacheFolder, "engines"), folder: join(temp, "trtgate-cache", "pin") }];
+	}
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
 		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
 		if (prefix === null || head === null) return [];
@@ -139,18 +154,22 @@ async function restoreOne(location: CacheLocation, options: SharedCacheOptions):
 }
 
 function originOf(key: string, { head, base }: CacheLocation): string {
+	if (key === head) return "of the pin";
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base) ? "built from the base's models and flags" : "the newest of this kind of machine";
 }
 
-async function saveOne(one: CacheLocation & Restored, options: SharedCacheOptions): Promise<Published> {
+async function saveOne(one: Opened & { holding?: ReadonlySet<string> }, options: SharedCacheOptions): Promise<Published> {
 	const what = "cache";
 	if (options.refusal !== null) return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
 	await rm(one.folder, { recursive: true, force: true });
-	const { maxBytes, names } = one;
-	const collected = await collectEntries(one.store, one.folder, { sinceMs: options.startedMs - clockSlackMs, names, maxBytes });
-	const key = `${one.head}${collected.digest}`;
+	const { maxBytes, names, holding } = one;
+	const selection = { sinceMs: options.startedMs - clockSlackMs, names, maxBytes, ...(holding === undefined ? {} : { holding }) };
+	const collected = await collectEntries(one.store, one.folder, selection);
+	const key = options.of === "pin" ? one.head : `${one.head}${collected.digest}`;
 	try {
+		if (collected.entries === 0 && collected.left > 0)
+			return { what, state: "skipped", why: `${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}` };
 		if (collected.entries === 0 || one.key?.endsWith(`-${collected.digest}`))
 			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
 		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });

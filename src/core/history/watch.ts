@@ -3,6 +3,7 @@ import { median } from "../stats/quantile.ts";
 import type { Point, Run } from "./points.ts";
 import { type MetricRules, rules } from "./rules.ts";
 import type { Chain } from "./series.ts";
+import { creepStart, likelyStarts } from "./starts.ts";
 
 /** A change of level that was decided. */
 export interface Shift {
@@ -174,53 +175,13 @@ function decide(step: Step, direction: Shift["direction"]): Shift | null {
 		return null;
 	}
 	const size = level - noise.level;
-	const starts = likelyStarts(step, size);
+	const course = { at, noise, points: step.points, first: state.first };
+	const starts = likelyStarts(course, size);
 	const from = starts.reduce((best, one) => (one.nats > best.nats ? one : best)).place;
-	const creep = creepStart(step, size, from);
+	const creep = creepStart(course, size, from);
 	reset(state);
 	const interval = { size, low: size - half, high: size + half };
 	return { direction, from: creep ?? from, isCreep: creep !== null, starts, raised: at, ...interval };
-}
-
-/** So many nights of creep, and so much likelier than one step. */
-const creepNights = 5;
-const creepNats = 5;
-const longestCreep = 120;
-
-/** Where a level that grew evenly up to now left its reference; null where a step at `from` explains it about as well. */
-function creepStart({ at, state, noise, points }: Step, size: number, from: number): number | null {
-	const first = Math.max(state.first, at - longestCreep);
-	const shares = points.slice(first, at + 1).map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
-	const last = shares.length - 1;
-	const misfit = (expected: (index: number) => number): number =>
-		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
-	const begins = Array.from({ length: Math.max(0, shares.length - creepNights) }, (_, begin) => ({
-		begin,
-		misfit: misfit((index) => Math.max(0, index - begin) / (last - begin)),
-	}));
-	const best = begins.reduce<(typeof begins)[number] | null>(
-		(least, one) => (least !== null && least.misfit <= one.misfit ? least : one),
-		null,
-	);
-	const gain = best === null ? 0 : misfit((index) => (first + index >= from ? 1 : 0)) - best.misfit;
-	return best === null || (gain / 2) * (size / noise.sd) ** 2 < creepNats ? null : first + best.begin + 1;
-}
-
-/** A start that is less likely by so much is none. */
-const unlikelyNats = 30;
-
-/** Log-likelihoods, up to a constant, that the level stepped by this size at each place; no single night weighs more than another. */
-function likelyStarts({ at, state, noise, points }: Step, size: number): { place: number; nats: number }[] {
-	const found: { place: number; nats: number }[] = [];
-	let [nats, most] = [0, Number.NEGATIVE_INFINITY];
-	for (let place = at; place >= state.first && nats > most - unlikelyNats; place -= 1) {
-		const { level, error } = { error: 0, level: noise.level, ...points[place], ...points[place]?.fresh };
-		const share = Math.min(1, Math.max(0, (level - noise.level) / size));
-		nats += (share - 0.5) * (size / Math.max(noise.sd, error)) ** 2;
-		most = Math.max(most, nats);
-		found.push({ place, nats });
-	}
-	return found;
 }
 
 function reset(state: State): void {
