@@ -5,7 +5,7 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, describeJsonFault } from "../../core/found.ts";
-import { toProblem } from "../../core/golden/manifest/parse-manifest.ts";
+import { toProblem } from "../../core/golden/manifest/schema-errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { InputPreprocess } from "../../core/schema/golden.ts";

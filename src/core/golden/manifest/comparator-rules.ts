@@ -6,7 +6,7 @@ import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape, sliceProblem } from "../tensor/slice.ts";
 import { formatShape, isFloating } from "../tensor/tensor.ts";
 import { isSetKind, setKinds } from "../whole-set/tally.ts";
-import type { ManifestProblem } from "./parse-manifest.ts";
+import type { ManifestProblem } from "./schema-errors.ts";
 
 const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
 

@@ -16,7 +16,7 @@ import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
 import { boxSetKinds } from "../whole-set/tally.ts";
 import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
-import type { ManifestProblem } from "./parse-manifest.ts";
+import type { ManifestProblem } from "./schema-errors.ts";
 
 type Rule = (manifest: GoldenManifest) => ManifestProblem | null;
 
