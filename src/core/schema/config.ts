@@ -4,7 +4,7 @@
 export type Backend = "auto" | "tensorrt" | "onnxruntime";
 /** A GPU's index, its UUID (GPU-…), or the UUID of a MIG slice (MIG-…), as nvidia-smi -L lists them. */
 export type DeviceFile = number | string;
-/** A command that writes the ONNX file, run by the shell in each arm's folder. */
+/** A command that writes the ONNX file, run by the shell in the folders of base and head. */
 export type PrepareFile =
 	| string
 	| {
@@ -233,7 +233,7 @@ export interface ThresholdFile {
 	warn?: Percentage;
 	fail?: Percentage;
 }
-/** How many times the base engine's error to the golden the head's may be, above the noise, even within the golden's limits. */
+/** How many times the base engine's error the head's error may be, above the noise, even within the golden's limits. */
 export interface GrowthFile {
 	warn?: FactorFile;
 	fail?: FactorFile;
@@ -274,7 +274,7 @@ export interface RunnerFile {
 }
 export interface PreflightFile {
 	tensorrt?: TensorrtVersion;
-	/** Warnings block as errors do. */
+	/** Warnings block like errors. */
 	strict?: boolean;
 }
 export interface CommandFile {
