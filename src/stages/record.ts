@@ -28,7 +28,7 @@ export interface RecordInput {
 	seed: number;
 	/** What the golden has to notice. */
 	least: LeastShares;
-	/** Of the whole recording: after it no more defects are tried. */
+	/** Time limit of the whole recording; after it, no more defects are tried. */
 	limitMs: number;
 	/** Keeps the golden as it is so far: usable, but not tested to the end. */
 	save(manifest: GoldenManifest): Promise<void>;

@@ -201,7 +201,7 @@ function denied(branch: string, why: string, tail: readonly string[]): ConfigErr
 		code: "history-denied",
 		message: `The history cannot use the branch ${branch}: ${why}.`,
 		excerpt: tail.slice(-5),
-		fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
+		fix: "Give the job `permissions: contents: write`, the action its `token`, and exempt the branch from protection rules.",
 	});
 }
 

@@ -111,7 +111,7 @@ function errorOf(
 		return new ConfigError({
 			code: "history-denied",
 			message: `The history cannot use the branch ${branch}: ${message}`,
-			fix: "Give the job `permissions: contents: write`, the action its `token`, and except the branch from protection rules.",
+			fix: "Give the job `permissions: contents: write`, the action its `token`, and exempt the branch from protection rules.",
 		});
 	return new ToolError({
 		code: what === "read" ? "history-unreadable" : "history-unwritable",
