@@ -74,8 +74,6 @@ export interface WorkflowRun {
 	job: string;
 	/** Login of who started the run. */
 	actor: string;
-	/** Linux, Windows or macOS. */
-	runnerOs: string;
 	/** Whether the runner lends us its artifact service, its cache, and how far. */
 	services: { artifacts: boolean; cache: boolean; cacheMode: string | undefined };
 }
@@ -101,7 +99,6 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 		runAttempt: number("GITHUB_RUN_ATTEMPT", 1),
 		job: text("GITHUB_JOB"),
 		actor: text("GITHUB_ACTOR"),
-		runnerOs: text("RUNNER_OS", "Linux"),
 		services: {
 			artifacts: lent,
 			cache: lent || (text("ACTIONS_CACHE_URL") !== "" && text("ACTIONS_RUNTIME_TOKEN") !== ""),

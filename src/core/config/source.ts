@@ -36,3 +36,9 @@ export function locate(config: Pick<Config, "sources">, pointer: string): Locati
 	}
 	return undefined;
 }
+
+/** For a record that has a location only where the file holds one. */
+export function placeOf(config: Pick<Config, "sources">, pointer: string): { location?: Location } {
+	const location = locate(config, pointer);
+	return location === undefined ? {} : { location };
+}

@@ -2,7 +2,7 @@
 
 import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
-import { locate } from "../config/source.ts";
+import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
@@ -35,15 +35,8 @@ interface BuildGate {
 
 function gateResult(facts: BuildFacts, config: Config, init: BuildGate): GateResult {
 	const { model, engine } = facts.spec;
-	const location = locate(config, init.pointer ?? engine.pointer);
-	return {
-		gate: init.gate,
-		model: model.name,
-		engine: engine.name,
-		status: init.status,
-		message: init.message,
-		...(location ? { location } : {}),
-	};
+	const { pointer = engine.pointer, ...judged } = init;
+	return { ...judged, model: model.name, engine: engine.name, ...placeOf(config, pointer) };
 }
 
 function preflightGate(facts: BuildFacts, config: Config): GateResult | null {

@@ -1,6 +1,6 @@
 // Gates of what the base checks or reports and the head does not: workloads, engines, figures.
 import type { Config } from "../config/config.ts";
-import { locate } from "../config/source.ts";
+import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
 import { formatBytes, formatCount, formatMs } from "../text/units.ts";
@@ -62,9 +62,8 @@ interface Subject {
 
 function vanished(missing: readonly string[], { place, config, pointer }: Subject): GateResult[] {
 	if (missing.length === 0) return [];
-	const location = locate(config, pointer);
 	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
-	return [{ gate: "vanished", ...place, status: "warn", message, ...(location ? { location } : {}) }];
+	return [{ gate: "vanished", ...place, status: "warn", message, ...placeOf(config, pointer) }];
 }
 
 export function judgeCoverage(before: readonly EngineSpec[], now: readonly EngineSpec[]): GateResult[] {

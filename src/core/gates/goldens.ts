@@ -1,13 +1,12 @@
 // Gates of what engines compute: golden cases, goldens that differ between base and head, probes.
 import type { Config, Gates } from "../config/config.ts";
-import { locate } from "../config/source.ts";
+import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, ProbeResult } from "../schema/result.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
 	const { pointers } = options.gates;
 	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden";
-	const location = locate(config, pointers[own] ?? options.pointer);
 	return {
 		gate: "golden",
 		model: verdict.model,
@@ -15,7 +14,7 @@ export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { p
 		case: verdict.case,
 		status: statusOf(verdict, options.gates),
 		message: messageOf(verdict),
-		...(location ? { location } : {}),
+		...placeOf(config, pointers[own] ?? options.pointer),
 	};
 }
 
@@ -78,17 +77,14 @@ function formatNumeric(value: number | string): string {
 
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
 	if (gates.goldenChange === "off") return [];
-	const location = locate(
-		config,
-		gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === change.model)?.pointer ?? "",
-	);
+	const pointer = gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === change.model)?.pointer ?? "";
 	return [
 		{
 			gate: "golden-change",
 			model: change.model,
 			status: gates.goldenChange,
 			message: changeMessage(change),
-			...(location ? { location } : {}),
+			...placeOf(config, pointer),
 		},
 	];
 }
@@ -106,7 +102,6 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 export function judgeProbe(result: ProbeResult, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
 	const { gates, pointer } = options;
 	if (gates.probes === "off" || result.state === "skipped" || result.state === "known") return [];
-	const location = locate(config, gates.pointers["probes"] ?? pointer);
 	return [
 		{
 			gate: "probe",
@@ -115,7 +110,7 @@ export function judgeProbe(result: ProbeResult, config: Config, options: { point
 			case: result.probe,
 			status: result.state === "agrees" ? "pass" : gates.probes,
 			message: result.message,
-			...(location ? { location } : {}),
+			...placeOf(config, gates.pointers["probes"] ?? pointer),
 		},
 	];
 }

@@ -2,7 +2,7 @@
 
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
 import { engineRequirements, fileRequirements, modelRequirements, type Requirement, workloadRequirements } from "../config/requirements.ts";
-import { locate } from "../config/source.ts";
+import { placeOf } from "../config/source.ts";
 import { groupBy } from "../group.ts";
 import type { GateResult } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
@@ -103,14 +103,13 @@ function resultOf(group: readonly WeakerRequirement[], head: Config): GateResult
 	const [first] = group;
 	if (first === undefined || first.limitChange === "off") return [];
 	const subjects = group.flatMap(({ subject }) => subject ?? []);
-	const location = locate(head, first.pointer);
 	return [
 		{
 			gate: "limit-change",
 			...subjectOf(subjects, head.path),
 			status: first.limitChange,
 			message: `${first.says}${countOf(subjects)} It needs a review.`,
-			...(location ? { location } : {}),
+			...placeOf(head, first.pointer),
 		},
 	];
 }

@@ -1,7 +1,7 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
-import { locate } from "../config/source.ts";
+import { placeOf } from "../config/source.ts";
 import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
@@ -23,8 +23,7 @@ export function judgeWorkload(
 	const place = { model: row.model, engine: row.engine, workload: row.workload };
 	return candidates.flatMap(([gate, status, message]) => {
 		if (status === null) return [];
-		const location = locate(context.config, gates.pointers[gate] ?? workload.pointer);
-		return [{ gate, ...place, status, message, ...(location ? { location } : {}) }];
+		return [{ gate, ...place, status, message, ...placeOf(context.config, gates.pointers[gate] ?? workload.pointer) }];
 	});
 }
 

@@ -45,28 +45,25 @@ function ofGate(gate: GateResult, result: Result): Annotation[] {
 	return [{ level: gateLevels[gate.status], title, message: cleanMessage(gate.message, 2000), ...place(gate.location) }];
 }
 
+function titleOf(record: ErrorRecord | Finding): string {
+	return [subjectName(record), cleanMessage(record.code, 80)].filter((part) => part !== "").join(": ");
+}
+
 function ofError(error: ErrorRecord): Annotation {
-	const subject =
-		error.model === undefined
-			? error.part === undefined
-				? ""
-				: `${cleanText(error.part).slice(0, 60)}: `
-			: `${subjectName({ ...error, model: error.model })}: `;
 	const level: AnnotationLevel = error.kind === "github" ? "warning" : "error";
 	return {
 		level,
-		title: `${subject}${cleanMessage(error.code, 80)}`,
+		title: titleOf(error),
 		message: withFix(error.message, error.fix),
 		...place(error.location),
 	};
 }
 
 function ofFinding(finding: Finding): Annotation {
-	const subject = finding.model === undefined ? "" : `${subjectName({ ...finding, model: finding.model })}: `;
 	const node = finding.node === undefined ? "" : ` (node ${cleanMessage(finding.node, 120)})`;
 	return {
 		level: findingLevels[finding.severity],
-		title: `${subject}${cleanMessage(finding.code, 80)}`,
+		title: titleOf(finding),
 		message: withFix(`${finding.message}${node}`, finding.fix),
 		...place(finding.location),
 	};

@@ -32,9 +32,8 @@ function testcase(gate: GateResult, result: Result): string {
 }
 
 function errorCase(error: Result["errors"][number]): string {
-	const place = error.model === undefined ? cleanName(error.part ?? "the run", 60) : subjectName({ ...error, model: error.model });
 	const body = `<error ${attribute("message", cleanMessage(error.message, 1000))} ${attribute("type", error.code)}/>`;
-	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", place)}>${body}</testcase>`;
+	return `\t\t<testcase ${attribute("classname", "errors")} ${attribute("name", subjectName(error) || "the run")}>${body}</testcase>`;
 }
 
 /** Readers that check a schema take a file of the suite, not of a case: the one config, where all gates are one suite. */

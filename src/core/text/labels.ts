@@ -114,20 +114,21 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 }
 
 interface Subject {
-	model: string;
+	model?: string;
 	engine?: string;
 	workload?: string;
 	case?: string;
 	part?: string | undefined;
 }
 
-/** `classifier · fp16 · batch 8`; with the part of a merged result, `classifier · fp16 · batch 8 (l4)`. */
+/** `classifier · fp16 · batch 8`; with the part of a merged result, `classifier · fp16 · batch 8 (l4)`; "" of the whole run. */
 export function subjectName(subject: Subject): string {
 	const name = [subject.model, subject.engine, subject.workload, subject.case]
 		.filter((piece) => piece !== undefined)
 		.map((piece) => cleanName(piece))
 		.join(" · ");
-	return subject.part === undefined ? name : `${name} (${cleanName(subject.part, 60)})`;
+	const part = subject.part === undefined ? "" : cleanName(subject.part, 60);
+	return name === "" || part === "" ? name || part : `${name} (${part})`;
 }
 
 /** The commit in short where one is known, else the label. */

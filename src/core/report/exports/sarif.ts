@@ -45,14 +45,14 @@ function ofError(error: ErrorRecord): Problem[] {
 	if (error.kind !== "configuration") return [];
 	const { message, fix, location, model } = error;
 	const code = cleanMessage(error.code, longestCode);
-	const subject = model === undefined ? {} : { subject: subjectName({ ...error, model }) };
+	const subject = model === undefined ? {} : { subject: subjectName(error) };
 	return [{ code, level: "error", page: "errors", message, ...subject, ...optional({ fix, location }) }];
 }
 
 function ofFinding(finding: Finding): Problem {
 	const { severity, message, fix, location, node, model } = finding;
 	const code = cleanMessage(finding.code, longestCode);
-	const subject = model === undefined ? {} : { subject: subjectName({ ...finding, model }) };
+	const subject = model === undefined ? {} : { subject: subjectName(finding) };
 	return { code, level: severity, page: "findings", message, ...subject, ...optional({ fix, location, node }) };
 }
 

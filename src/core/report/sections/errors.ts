@@ -19,12 +19,11 @@ const faultOf: Readonly<Record<ErrorRecord["kind"], string>> = {
 };
 
 function errorHighlight(error: ErrorRecord): Highlight {
-	const place = error.model === undefined ? partPrefix(error.part) : `${subjectName({ ...error, model: error.model })}: `;
 	const excerpt = excerptLines(error.excerpt ?? []);
 	return {
 		severity: error.kind === "github" ? "warn" : "error",
 		topic: [error.kind === "github" ? "GitHub fault" : "error", error.kind === "github" ? "GitHub faults" : "errors"],
-		title: `${place}${cleanMessage(error.message, 400)}`,
+		title: [subjectName(error), cleanMessage(error.message, 400)].filter((part) => part !== "").join(": "),
 		sentences: [
 			["Code ", { code: cleanMessage(error.code, 80) }, `, a fault of ${faultOf[error.kind]}.`],
 			...(error.log === undefined ? [] : [["Full log: ", { code: cleanMessage(error.log, 200) }, "."]]),
@@ -34,16 +33,11 @@ function errorHighlight(error: ErrorRecord): Highlight {
 	};
 }
 
-function partPrefix(part: string | undefined): string {
-	return part === undefined ? "" : `${cleanName(part, 60)}: `;
-}
-
 function errorItem(error: ErrorRecord): Markup {
-	const place = error.model === undefined ? ` ${cleanName(error.part ?? "", 60)}` : ` ${subjectName({ ...error, model: error.model })}`;
 	const lines = excerptLines(error.excerpt ?? []);
 	const log = error.log === undefined ? null : html`<p>Log: <code>${cleanName(error.log, 200)}</code></p>`;
 	const fix = error.fix === undefined ? null : html`<p>${cleanMessage(error.fix)}</p>`;
-	return html`<li>${pill(error.kind, error.kind === "github" ? "warn" : "bad")} <code>${cleanName(error.code, 60)}</code>${place}<p>${cleanMessage(error.message, 1000)}</p>${fix}${lines.length === 0 ? null : logExcerpt(lines)}${log}</li>\n`;
+	return html`<li>${pill(error.kind, error.kind === "github" ? "warn" : "bad")} <code>${cleanName(error.code, 60)}</code> ${subjectName(error)}<p>${cleanMessage(error.message, 1000)}</p>${fix}${lines.length === 0 ? null : logExcerpt(lines)}${log}</li>\n`;
 }
 
 /** An error explains the `run` gate of its subject. */

@@ -16,10 +16,7 @@ const columns: readonly Column<Finding>[] = [
 	{
 		title: "Where",
 		heading: true,
-		cell: (finding) =>
-			finding.model === undefined
-				? "–"
-				: `${subjectName({ ...finding, model: finding.model })}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
+		cell: (finding) => `${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
 	},
 	{ title: "severity", cell: (finding) => pill(finding.severity, findingTones[finding.severity]) },
 	{ title: "code", cell: (finding) => html`<code>${cleanName(finding.code, 60)}</code>` },
@@ -33,7 +30,7 @@ const columns: readonly Column<Finding>[] = [
 ];
 
 function markdownCells(finding: Finding): string[] {
-	const subject = finding.model === undefined ? dash : subjectName({ ...finding, model: finding.model });
+	const subject = subjectName(finding) || dash;
 	return [finding.severity, cleanName(finding.code, 60), subject, cleanName(finding.message, 300), cleanName(finding.fix ?? dash, 200)];
 }
 
