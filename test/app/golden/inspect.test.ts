@@ -81,7 +81,7 @@ describe("renderInspection", () => {
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
 		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
 		["what it notices", "It notices all defects, of weights and of outputs, that move an output beyond rounding: 8 at fp32."],
-		["weights that no defect shows", 'No case depends on 1 of 9 weight tensors: "c.bias".'],
+		["weights that no defect shows", 'No tried defect of 1 of 9 weight tensors moves an output: "c.bias".'],
 	])("renderInspection tells %s", (_, words) => {
 		expect(text).toContain(words);
 	});

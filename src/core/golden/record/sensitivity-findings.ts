@@ -19,7 +19,7 @@ export interface TrialFacts {
 }
 
 export function findSensitivityWeaknesses(facts: TrialFacts): Weakness[] {
-	return [...findHidden(facts), ...findShortfalls(facts), ...findUnseen(facts)];
+	return [...findHidden(facts), ...findShortfalls(facts), ...findUnmoved(facts), ...findUnseen(facts)];
 }
 
 function findShortfalls({ record, least }: TrialFacts): Weakness[] {
@@ -58,6 +58,20 @@ function findHidden({ record, graph, reference }: TrialFacts): Weakness[] {
 	];
 }
 
+/** Where right answers differ by as much as wrong ones, as boxes in any order do, the trial says nothing. */
+function findUnmoved({ record }: TrialFacts): Weakness[] {
+	const { weights, outputs } = sharesAt(record, referencePrecision);
+	if (weights.tried + outputs.tried < minTested || weights.moving + outputs.moving > 0) return [];
+	return [
+		{
+			kind: "unmeasured",
+			severity: "warn",
+			message: "no tried defect moves an output further than rounding does, so it is unknown what the golden notices",
+			fix: "Give inputs on which the outputs depend more. Of boxes in any order, record the outputs before they are selected too.",
+		},
+	];
+}
+
 /** Where a larger share of the weights moves nothing, the inputs are at fault more likely than the weights. */
 const mostUnseenShare = 0.25;
 
@@ -69,7 +83,7 @@ function findUnseen({ record }: TrialFacts): Weakness[] {
 		{
 			kind: "unseen",
 			severity: "warn",
-			message: `no case depends on ${unseen.length} of ${counted(tensors, "weight tensor")}, such as ${quoteName(unseen[0] ?? "")}`,
+			message: `no tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output, such as ${quoteName(unseen[0] ?? "")}`,
 			fix: "Give real inputs, or more of them, so that a fault there would show.",
 		},
 	];

@@ -47,6 +47,11 @@ describe("findSensitivityWeaknesses", () => {
 		expect(findSensitivityWeaknesses({ record: record(4), graph, reference: [{ logits: float32([1]) }], least })).toEqual([]);
 	});
 
+	it("findSensitivityWeaknesses warns where no defect moves anything", () => {
+		const warned = [{ kind: "unmeasured", severity: "warn", message: expect.stringContaining("unknown what the golden notices") }];
+		expect(findSensitivityWeaknesses({ record: record(0), graph, reference: [{ boxes: float32([1]) }], least })).toMatchObject(warned);
+	});
+
 	it("findSensitivityWeaknesses warns where no case depends on many weights", () => {
 		const unseen = { ...record(30), unseen: ["a", "b", "c"] };
 		expect(findSensitivityWeaknesses({ record: unseen, graph, reference: [{ logits: float32([1]) }], least })).toMatchObject([

@@ -30,7 +30,7 @@ const defectLabels: Readonly<Record<WeightDefectKind | OutputDefectKind, string>
 
 const mostNamed = 3;
 
-/** What was tried, what is noticed, what is not, and which weights no case depends on. */
+/** What was tried, what is noticed, what is not, and which weights no case was found to depend on. */
 export function describeSensitivity(record: SensitivityRecord): string[] {
 	const precisions = Object.keys(record.precisions) as Precision[];
 	const whole = precisions.filter((precision) => countsAt(record, precision).missed === 0);
@@ -57,9 +57,19 @@ function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): str
 }
 
 function describeWhole(record: SensitivityRecord, precisions: readonly Precision[]): string[] {
-	if (precisions.length === 0) return [];
-	const counts = precisions.map((precision) => `${countsAt(record, precision).moving} at ${precision}`);
-	return [`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${counts.join(", ")}.`];
+	const [some, none] = [
+		precisions.filter((at) => countsAt(record, at).moving > 0),
+		precisions.filter((at) => countsAt(record, at).moving === 0),
+	];
+	const counts = some.map((precision) => `${countsAt(record, precision).moving} at ${precision}`);
+	return [
+		...(some.length === 0
+			? []
+			: [`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${counts.join(", ")}.`]),
+		...(none.length === 0
+			? []
+			: [`No tried defect moves an output beyond rounding at ${none.join(", ")}: what it notices there is unknown.`]),
+	];
 }
 
 function describePart(record: SensitivityRecord, precision: Precision): string {
@@ -88,7 +98,7 @@ function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
 	if (unseen.length === 0) return [];
 	const names = unseen.slice(0, mostUnseen).map((name) => quoteName(name));
 	const more = unseen.length > mostUnseen ? ", …" : "";
-	return [`No case depends on ${unseen.length} of ${counted(tensors, "weight tensor")}: ${names.join(", ")}${more}.`];
+	return [`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${names.join(", ")}${more}.`];
 }
 
 /** null: the trial came to an end, or the golden was not recorded with one. */

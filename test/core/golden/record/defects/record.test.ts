@@ -47,6 +47,13 @@ describe("watchDefect", () => {
 		expect(see(by, rounding).states).toEqual(states);
 	});
 
+	it("watchDefect judges a defect of one output by that output alone", () => {
+		const z = float32([Number.NaN]);
+		const watch = watchDefect(trialOf([{ ...cases[0]!, z }], { ...limits(1e-1, 1e-1), z: {} }));
+		watch.see(0, { y: float32([1.01, 2.02, 3.03]), z });
+		expect(watch.verdict()).toMatchObject({ states: { fp32: "missed" }, output: "y" });
+	});
+
 	it("watchDefect needs no further case once all is settled", () => {
 		const watch = watchDefect(trialOf(cases, limits(1e-3, 1e-1)));
 		expect(watch.see(1, { y: float32([0, 0, 0]) })).toBe(true);
@@ -127,9 +134,13 @@ describe("the record of the trial", () => {
 		expect(describeSensitivity({ ...record, state: "sampled" })).toEqual([
 			"6 of 8 defects of 4 weight tensors were tried, drawn over all layers.",
 			'At fp32 it notices 2 of 3 defects that move an output beyond rounding, and any tensor, row or channel that is wrong by 100 % or more; not: "b" scaled by 1.5 (an output moves by 0.1).',
-			'No case depends on 1 of 4 weight tensors: "c".',
+			'No tried defect of 1 of 4 weight tensors moves an output: "c".',
 		]);
 		expect(describeSensitivity(empty)).toEqual(["Defects of the weights were not tested yet."]);
+		const still = withWeightDefects(empty, [tried("c", { states: { fp32: "unmoved" }, change: 0, output: null })]);
+		expect(describeSensitivity(still)).toContain(
+			"No tried defect moves an output beyond rounding at fp32: what it notices there is unknown.",
+		);
 	});
 
 	it.each([
