@@ -6,7 +6,7 @@ import { cleanName, quoted, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import type { Component } from "./components.ts";
-import type { PartFacts } from "./facts.ts";
+import { isSameStructure, type PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
 import type { LayerTensor } from "./layer.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
@@ -238,7 +238,7 @@ const tactic: Rule = (changed) => {
 	const types = ({ kernels }: PartFacts): string => [...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and ");
 	if (isAlike(changed) && precisionChange(changed) === null && types(base) !== types(head))
 		return { says: `another kind of kernel: ${code(types(base))} → ${code(types(head))}`, evidence: [] };
-	if (base.structure !== head.structure || base.tactics === head.tactics) return null;
+	if (!isSameStructure(base, head) || base.tactics === head.tactics) return null;
 	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
 	return {
 		says: "a different kernel was chosen; nothing else changed",
@@ -248,7 +248,7 @@ const tactic: Rule = (changed) => {
 };
 
 const layout: Rule = ({ base, head }) =>
-	base.structure === head.structure && base.tactics === head.tactics && base.layouts !== head.layouts
+	isSameStructure(base, head) && base.tactics === head.tactics && base.layouts !== head.layouts
 		? { says: "different memory layout", evidence: [] }
 		: null;
 

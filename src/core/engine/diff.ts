@@ -4,7 +4,7 @@ import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
 import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
 import { type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
-import { factsOf, type PartFacts, timeOf } from "./facts.ts";
+import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { type EngineModel, mappedShare, meanOf } from "./model.ts";
@@ -93,8 +93,8 @@ function judge(engines: Engines, overheadMs: number): { groups: Judged[]; noise:
 
 function sameness({ component: { tier }, base, head }: { component: Component; base: PartFacts; head: PartFacts }) {
 	const hasTwo = tier !== "none";
-	const isSameStructure = hasTwo && base.structure === head.structure;
-	return { isSameStructure, isChanged: !isSameStructure || base.tactics !== head.tactics || base.layouts !== head.layouts };
+	const isSame = hasTwo && isSameStructure(base, head);
+	return { isSameStructure: isSame, isChanged: !isSame || base.tactics !== head.tactics || base.layouts !== head.layouts };
 }
 
 /** One precision change that half of the groups share is a setting of the whole build. */

@@ -62,6 +62,13 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 	};
 }
 
+/** An axis that one engine leaves open may have the other's size. */
+export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
+	if (base === head || !/-1/.test(base + head)) return base === head;
+	const [from, to] = [base, head].map((text) => text.split(/([x:,|\n])/));
+	return from?.length === to?.length && from?.every((size, at) => size === to?.[at] || size === "-1" || to?.[at] === "-1") === true;
+}
+
 export function timeOf({ timesMs }: PartFacts): number {
 	return meanOf(timesMs);
 }

@@ -107,7 +107,7 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 }
 
 /** Where all rows and their evidence are. */
-const nextStep = "Next: `trtgate explain result.json` in this run's artifact shows every row with its evidence.";
+export const nextStep = "`trtgate explain result.json` shows every row with its evidence.";
 
 /** The largest changes of the layers, each with its cause. */
 export function causeSentences(diff: EngineDiff): string[] {
@@ -116,12 +116,12 @@ export function causeSentences(diff: EngineDiff): string[] {
 	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
 }
 
-/** How much of the change the layers explain, and what did not change. */
+/** What did not change, and how much of the change the layers explain. */
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
 	const found = [diff.warnings, machineSentences(diff)].flatMap((some) => (some.length === 0 ? [] : [some.join(" ")]));
-	return [...(account === null ? [] : [account]), ...found, unchangedSentence(diff, unit), nextStep];
+	return [unchangedSentence(diff, unit), ...(account === null ? [] : [account]), ...found];
 }
 
 /** What a comment can hold: ten lines at most. */

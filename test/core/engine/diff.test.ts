@@ -1,5 +1,6 @@
 // Recorded engines of TensorRT 10.6, compared by ONNX nodes.
 import { describe, expect, it } from "vitest";
+import type { LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel, mappedShare } from "../../../src/core/engine/model.ts";
 import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
@@ -50,6 +51,14 @@ describe("diffEngines", () => {
 		const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
 		expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
 		expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
+	});
+
+	it("diffEngines sees no change where one engine leaves an axis open and the other states its size", () => {
+		const open = recordedEngine("classifier-fp16");
+		const sized = ({ dims, ...tensor }: LayerTensor) => ({ ...tensor, dims: dims.map((size) => (size === -1 ? 8 : size)) });
+		const layers = open.info.layers.map((layer) => ({ ...layer, inputs: layer.inputs.map(sized), outputs: layer.outputs.map(sized) }));
+		expect(layers).not.toEqual(open.info.layers);
+		expect(diffOf(open, { ...open, info: { ...open.info, layers } })).toMatchObject({ isSameStructure: true, rows: [] });
 	});
 
 	it("diffEngines lists every precision change of fp16 against fp32", () => {

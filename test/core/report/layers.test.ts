@@ -1,15 +1,18 @@
 // What reports say of layers: why a workload became slower, in one unit, without a claim that the layers do not bear.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { renderComment } from "../../../src/core/report/comment.ts";
 import { explanationSentences } from "../../../src/core/report/engine-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { layerUnit } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import type { WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
-import { buildBuild, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import { buildBuild, buildGate, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
+
+const marker = { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" };
 
 const explained = (comparison: string, measuredMs: number) =>
 	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { enginesMs: { base: 0.0279, head: 0.0279 + measuredMs } });
@@ -19,18 +22,16 @@ it("explanationSentences states the cause, how much of the change it explains, a
 		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – weights changed: 4,608 → 18,432 values.",
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
 		"+0.20 ± 0.16 µs: `pool1` – shape changed: 8×16×16×16 → 8×64×16×16.",
-		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
 		"Unchanged: 7 of 10 node groups; together −0.33 ± 0.54 µs.",
-		next,
+		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
 	]);
 });
 
 it("explanationSentences claims nothing below the noise", () => {
 	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
 		"Why: No difference in structure; the same kernels.",
-		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
 		"Unchanged: 17 of 17 node groups; together −0.20 ± 0.75 µs.",
-		next,
+		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
 	]);
 	const machine = [{ kind: "clocks" as const, says: "the GPU ran at 1980 MHz and 1755 MHz", evidence: ["in its cycles +0.1 %"] }];
 	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toContain(
@@ -46,7 +47,19 @@ it("explanationSentences states one cause in 96 blocks of a transformer in at mo
 		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total, same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/,
 	);
 	expect(lines.at(-2)).toMatch(/^Unchanged: 480 of 576 node groups/);
-	expect(lines.at(-1)).toBe(next);
+});
+
+it("a comment on 96 blocks of a transformer with one cause has the cause, what did not change and the next command in ten lines", () => {
+	const { base, head } = transformerPair(96);
+	const workload = buildSlowWorkload({ explanation: diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } }) });
+	const gate = buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" });
+	const text = renderComment(buildResult({ outcome: "fail", workloads: [workload], gates: [gate] }), marker, {});
+	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| model")).split("\n");
+	expect(lines.length).toBeLessThanOrEqual(10);
+	expect(lines[1]).toMatch(/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total, same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/);
+	expect(lines.filter((line) => line.startsWith("- "))).toHaveLength(1);
+	expect(lines.join("\n")).toContain("Unchanged: 480 of 576 node groups");
+	expect(lines.join("\n")).toContain("**Next:** `trtgate explain result.json`");
 });
 
 it.each([
@@ -60,8 +73,6 @@ it.each([
 	expect(unit.format(ms)).toBe(text);
 	expect(unit.formatChange(ms)).toBe(change);
 });
-
-const next = "Next: `trtgate explain result.json` in this run's artifact shows every row with its evidence.";
 
 const hostile = "<img src=x onerror=alert(1)>`**@a";
 

@@ -4,7 +4,7 @@ import { figureNames, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
-import { accountSentences, causeSentences } from "../engine-format.ts";
+import { accountSentences, causeSentences, nextStep } from "../engine-format.ts";
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
@@ -37,15 +37,15 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 		severity,
 		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
 		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
-		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode) }),
+		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode), fix: nextStep }),
 		sentences: [
+			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([
 				limitsText(workload),
 				`${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`,
 				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 				replacedText(workload),
 			]),
-			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([levels(workload) === "" ? null : `${levels(workload)}.`, tailText(workload)]),
 		],
 	};
