@@ -145,7 +145,7 @@ async function watchHistory(
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	return historyWatch({
 		store: await openRunStore(config.history, { cwd: home, processes, access: options.access, repository: options.repository }),
-		outFolder,
+		...{ outFolder, branch: config.history.branch },
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
 	});

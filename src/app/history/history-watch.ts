@@ -4,15 +4,16 @@ import { dirname, join } from "node:path";
 import { readWorkflowRun } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/errors.ts";
-import { dueForFreshPairs, findAlarms } from "../../core/history/alarms.ts";
+import { type Alarm, dueForFreshPairs, type Findings, findAlarms } from "../../core/history/alarms.ts";
 import { type Doubt, doubtOf } from "../../core/history/bisect.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../core/history/files.ts";
 import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
-import { pinToLink, readSeries } from "../../core/history/series.ts";
+import { pinToLink, readSeries, type Series } from "../../core/history/series.ts";
 import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
+import { renderAlarmPicture } from "../../core/report/html/trend/badge.ts";
 import type { HistoryRow } from "../../core/schema/history.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
@@ -24,6 +25,8 @@ import { sha256 } from "./open-store.ts";
 
 export interface Keeping {
 	store: HistoryStore;
+	/** Absent: the history is in a folder. */
+	branch?: string | undefined;
 	outFolder: string;
 	files: Files;
 	gpuUuid: string | null;
@@ -46,7 +49,7 @@ export interface HistoryWatch {
 	doubt(): Doubt | null;
 }
 
-export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
+export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
 	let doubt: Doubt | null = null;
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
@@ -85,7 +88,8 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 				const { series, skipped } = await seriesWith(added);
 				const findings = findAlarms(series);
 				doubt = doubtOf(findings, series);
-				const gates = [...result.gates, ...judgeTrend(findings, series)];
+				const pictures = branch === undefined ? undefined : await drawAlarms(findings, series, { store, branch }).catch(() => undefined);
+				const gates = [...result.gates, ...judgeTrend(findings, series, pictures)];
 				const notes = [
 					...result.notes,
 					`Trend: ${answer(findings, series)}.`,
@@ -102,6 +106,26 @@ export function historyWatch({ store, outFolder, files, gpuUuid }: Keeping): His
 }
 
 const maxSkipped = 5;
+const maxPictures = 20;
+
+/** Puts a picture of each open alarm on the branch, where its issue can show it. Without one, the text has its line of blocks. */
+async function drawAlarms(
+	findings: Findings,
+	series: Series,
+	{ store, branch }: { store: HistoryStore; branch: string },
+): Promise<ReadonlyMap<Alarm, string> | undefined> {
+	const run = readWorkflowRun();
+	const open = findings.alarms.filter(({ isOpen }) => isOpen).slice(0, maxPictures);
+	if (run === null || open.length === 0) return undefined;
+	const drawn = open.map((alarm) => {
+		const { chain } = alarm.shifts[0] ?? {};
+		const name = sha256(`${chain?.series} ${chain?.metric} ${chain?.name}`).slice(0, 12);
+		return { alarm, file: { path: `pictures/${name}.svg`, text: renderAlarmPicture(alarm, findings, series) } };
+	});
+	await store.add(drawn.map(({ file }) => file));
+	return new Map(drawn.map(({ alarm, file }) => [alarm, `${run.serverUrl}/${run.repository}/blob/${branch}/${file.path}?raw=true`]));
+}
+
 /** Past months are put together where so many records of them wait. */
 const dueRecords = 60;
 

@@ -19,6 +19,8 @@ export interface History {
 }
 
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
+/** Made from the records, for people. */
+const shownPath = /^(README\.md|pictures\/[\w-]+\.svg)$/;
 const monthPath = /^months\/(\d{4}-\d{2})\.json$/;
 
 /** Named by its content, so that writing it twice is writing it once. */
@@ -64,7 +66,7 @@ export function readHistory(files: readonly HistoryFile[]): History {
 	const known = new Set(months.flatMap(({ columns }) => columns.get("source") ?? []));
 	const compacted = new Set(months.flatMap(({ names }) => names));
 	const runs: NamedRecord[] = [];
-	for (const { path, text } of sorted.filter(({ path }) => !monthPath.test(path) && path !== "README.md")) {
+	for (const { path, text } of sorted.filter(({ path }) => !monthPath.test(path) && !shownPath.test(path))) {
 		const name = runPath.exec(path)?.[3];
 		// A compaction that was interrupted leaves files that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;

@@ -15,18 +15,21 @@ export const causeNames: Readonly<Record<Cause, string>> = {
 	noise: "noise",
 };
 
-export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series): GateResult[] {
+/** @param pictures addresses by alarm: what they show needs no line of blocks. */
+export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series, pictures?: ReadonlyMap<Alarm, string>): GateResult[] {
 	return alarms
 		.filter(({ isOpen }) => isOpen)
 		.flatMap((alarm) => {
 			const [first] = alarm.shifts;
 			if (first === undefined) return [];
+			const picture = pictures?.get(alarm);
 			return [
 				{
 					gate: "trend" as const,
 					...subjectOf(first.chain.series),
 					status: statuses[alarm.cause],
-					message: `${describeAlarm(alarm, series)}${courseText(first, series)}`,
+					message: `${describeAlarm(alarm, series)}${picture === undefined ? blocksText(first) : ""}${runText(first, series)}`,
+					...(picture === undefined ? {} : { picture }),
 				},
 			];
 		});
@@ -36,14 +39,17 @@ const shownNights = 40;
 const blocks = "▁▂▃▄▅▆▇█";
 const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
 
-/** The newest levels as a picture in one line, and the run in which it began. */
-function courseText({ chain, start }: ShiftOf, { runs }: Series): string {
+/** The newest levels as a picture in one line. */
+function blocksText({ chain }: ShiftOf): string {
 	const levels = chain.points.slice(-shownNights).map(({ level }) => level);
 	const [least, most] = [Math.min(...levels), Math.max(...levels)];
 	const block = (level: number): string => blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
+	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.`;
+}
+
+function runText({ start }: ShiftOf, { runs }: Series): string {
 	const url = runs[start]?.url ?? "";
-	const first = plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
-	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.${first}`;
+	return plainUrl.test(url) ? ` The run in which it began: \`${url}\`.` : "";
 }
 
 /** Ids are model/engine/workload; a workload's name may hold anything. */

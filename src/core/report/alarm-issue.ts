@@ -2,7 +2,7 @@
 // event, ref and workflow has its own.
 import type { Outcome, Result } from "../schema/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
-import { counted, gateTitle } from "../text/labels.ts";
+import { counted, gateTitle, subjectName } from "../text/labels.ts";
 import { type Marker, renderMarker } from "./comment.ts";
 import { armsText } from "./facts.ts";
 import { headline } from "./highlights.ts";
@@ -85,9 +85,11 @@ export interface Alarm {
 export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
 	const what = `${alarmText(result, source).body} Runs: ${[source.event, source.ref, source.workflow].map(code).join(", ")}.`;
 	const how = "This text is from the newest run; the issue closes automatically when such a run passes again.";
-	const first = [renderMarker(marker), renderHistory(history), what, "", ...historyLines(marker, history, shown), "", how, "", ""].join(
-		"\n",
+	const pictures = result.gates.flatMap((gate) =>
+		gate.picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(gate))}](${gate.picture})`],
 	);
+	const lines = [renderMarker(marker), renderHistory(history), what, "", ...historyLines(marker, history, shown), ...pictures];
+	const first = [...lines, "", how, "", ""].join("\n");
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
 

@@ -825,6 +825,8 @@ export interface GateResult {
 	case?: string;
 	status: GateStatus;
 	message: string;
+	/** Address of an image: the course of the series on the branch of its history. */
+	picture?: string;
 	location?: Location;
 }
 export interface ErrorRecord {

@@ -1,6 +1,6 @@
-// The trend as one picture for a README: the answer, and the most surprising series.
-import type { Findings } from "../../../history/alarms.ts";
-import type { Series } from "../../../history/series.ts";
+// The trend as one picture for a README: the answer, and the most surprising series; for an issue: one alarm and its series.
+import type { Alarm, Findings } from "../../../history/alarms.ts";
+import type { Metric, Series } from "../../../history/series.ts";
 import { cleanName, shorten } from "../../../text/escape.ts";
 import { formatPercent } from "../../../text/units.ts";
 import { html } from "../markup.ts";
@@ -16,9 +16,14 @@ const lineChars = 88;
 
 const style = `text{font:13px system-ui,sans-serif;fill:#1f2328}.answer{font-size:15px;font-weight:600}.level{fill:none;stroke:#0969da;stroke-width:1.4}.zone{fill:#d0d7de;opacity:.45}.joint,.accept,.epoch{fill:none;stroke:#6e7781;stroke-dasharray:2 3}.worse{fill:#cf222e}.better{fill:#116329}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.level{stroke:#4493f8}.zone{fill:#30363d}.worse{fill:#ff7b72}.better{fill:#3fb950}}`;
 
-export function renderTrendPicture(findings: Findings, series: Series): string {
+export function renderAlarmPicture(alarm: Alarm, { chains, ...findings }: Findings, series: Series): string {
+	const own = chains.filter(({ chain }) => alarm.shifts.some((shift) => shift.chain.series === chain.series));
+	return renderTrendPicture({ ...findings, chains: own, alarms: [alarm] }, series, alarm.shifts[0]?.chain.metric);
+}
+
+export function renderTrendPicture(findings: Findings, series: Series, shownMetric: Metric = "latency"): string {
 	const views = viewsOf(findings)
-		.filter(({ metric }) => metric === "latency")
+		.filter(({ metric }) => metric === shownMetric)
 		.slice(0, shown);
 	const height = top + views.length * lineHeight + 6;
 	const x = dayScale(series);
