@@ -17,6 +17,15 @@ const mebibyte = 1024 * 1024;
 /** Of files that are read piece by piece: weights of the largest models have some hundred GiB. */
 const maxStreamedBytes = 1024 * 1024 * mebibyte;
 
+const checkPath = "Check the path.";
+/** Of a case of a golden. */
+const ofCase = { missing: "golden-missing", unreadable: "tensor-invalid", fix: checkPath } as const;
+
+/** One code for all that may be wrong with it. */
+function always<Code extends ConfigCode>(code: Code) {
+	return { missing: code, unreadable: code, fix: checkPath } as const;
+}
+
 export const inputKinds = {
 	config: {
 		what: "a config",
@@ -40,93 +49,47 @@ export const inputKinds = {
 		fix: "Correct `golden:` in the config, or record one: `trtgate golden record MODEL.onnx --out FOLDER`.",
 	},
 	tensor: {
+		...ofCase,
 		what: "a tensor file",
 		maxBytes: maxStreamedBytes,
-		missing: "golden-missing",
-		unreadable: "tensor-invalid",
 		fix: "Add the file to the repository, fetch it (git lfs pull, dvc pull), or record the golden again.",
 	},
-	picture: {
-		what: "a picture",
-		maxBytes: 256 * mebibyte,
-		missing: "golden-missing",
-		unreadable: "tensor-invalid",
-		fix: "Check the path.",
-	},
-	sound: {
-		what: "a WAV file",
-		maxBytes: 256 * mebibyte,
-		missing: "golden-missing",
-		unreadable: "tensor-invalid",
-		fix: "Check the path.",
-	},
-	text: {
-		what: "a text file",
-		maxBytes: 16 * mebibyte,
-		missing: "golden-missing",
-		unreadable: "tensor-invalid",
-		fix: "Check the path.",
-	},
+	picture: { ...ofCase, what: "a picture", maxBytes: 256 * mebibyte },
+	sound: { ...ofCase, what: "a WAV file", maxBytes: 256 * mebibyte },
+	text: { ...ofCase, what: "a text file", maxBytes: 16 * mebibyte },
 	/** Whose bytes are the model's input. */
-	bytes: {
-		what: "a file",
-		maxBytes: 256 * mebibyte,
-		missing: "golden-missing",
-		unreadable: "tensor-invalid",
-		fix: "Check the path.",
-	},
+	bytes: { ...ofCase, what: "a file", maxBytes: 256 * mebibyte },
 	tokenizer: {
+		...always("tokenizer-invalid"),
 		what: "a tokenizer.json",
 		maxBytes: 64 * mebibyte,
-		missing: "tokenizer-invalid",
-		unreadable: "tokenizer-invalid",
 		fix: 'Correct "tokenizer" in the file of --preprocess.',
 	},
 	asset: {
+		...always("asset-missing"),
 		what: "a plugin library or calibration cache",
 		maxBytes: maxStreamedBytes,
-		missing: "asset-missing",
-		unreadable: "asset-missing",
 		fix: "Correct its path in the config.",
 	},
-	result: {
-		what: "a result.json",
-		maxBytes: 64 * mebibyte,
-		missing: "result-invalid",
-		unreadable: "result-invalid",
-		fix: "Check the path.",
-	},
-	history: {
-		what: "a file of a history",
-		maxBytes: 64 * mebibyte,
-		missing: "path-unreadable",
-		unreadable: "path-unreadable",
-		fix: "Check the path.",
-	},
+	result: { ...always("result-invalid"), what: "a result.json", maxBytes: 64 * mebibyte },
+	history: { ...always("path-unreadable"), what: "a file of a history", maxBytes: 64 * mebibyte },
 	/** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
 	engineLayers: {
 		what: "a file about an engine's layers",
 		maxBytes: 256 * mebibyte,
 		missing: "engine-missing",
 		unreadable: "engine-unreadable",
-		fix: "Check the path.",
+		fix: checkPath,
 	},
-	pairs: {
-		what: "a file of pairs",
-		maxBytes: 64 * mebibyte,
-		missing: "pairs-invalid",
-		unreadable: "pairs-invalid",
-		fix: "Check the path.",
-	},
-	log: { what: "a log of trtexec", maxBytes: maxStreamedBytes, missing: "usage", unreadable: "usage", fix: "Check the path." },
+	pairs: { ...always("pairs-invalid"), what: "a file of pairs", maxBytes: 64 * mebibyte },
+	log: { ...always("usage"), what: "a log of trtexec", maxBytes: maxStreamedBytes },
 	/** What is to be looked at before anything is read. */
 	path: {
+		...always("path-unreadable"),
 		what: "a path that leads to a file or folder",
 		maxBytes: maxStreamedBytes,
-		missing: "path-unreadable",
-		unreadable: "path-unreadable",
 		fix: "Correct the path.",
 	},
 	/** Named on the command line or by the runner. */
-	argument: { what: "a JSON file", maxBytes: 64 * mebibyte, missing: "usage", unreadable: "usage", fix: "Check the path." },
+	argument: { ...always("usage"), what: "a JSON file", maxBytes: 64 * mebibyte },
 } as const satisfies Record<string, InputKind>;

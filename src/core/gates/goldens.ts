@@ -2,7 +2,8 @@
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, ProbeResult } from "../schema/result.ts";
+import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, InterfaceChange, ProbeResult } from "../schema/result.ts";
+import { interfaceText } from "../text/labels.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
 	const { pointers } = options.gates;
@@ -114,3 +115,23 @@ export function judgeProbe(result: ProbeResult, config: Config, options: { point
 		},
 	];
 }
+
+// The gate of models whose inputs or outputs differ between base and head.
+export function judgeInterface(change: InterfaceChange, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
+	const { gates, pointer } = options;
+	if (gates.interface === "off") return [];
+	const { model, engine, rows } = change;
+	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
+	return [
+		{
+			gate: "interface",
+			model,
+			...(engine === undefined ? {} : { engine }),
+			status: gates.interface,
+			message: `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`,
+			...placeOf(config, gates.pointers["interface"] ?? pointer),
+		},
+	];
+}
+
+const maxRows = 4;

@@ -24,26 +24,13 @@ const fieldOf = {
 	location: 14,
 };
 
-/** Which typed field holds the values where raw_data does not (comments of onnx.proto). */
-const typedField: Readonly<Record<DType, number>> = {
+/** Which typed field holds the values where raw_data does not (comments of onnx.proto); else int32_data. */
+const typedField: Readonly<Partial<Record<DType, number>>> = {
 	float32: fieldOf.floats,
 	float64: fieldOf.doubles,
-	float16: fieldOf.int32s,
-	bfloat16: fieldOf.int32s,
-	int8: fieldOf.int32s,
-	uint8: fieldOf.int32s,
-	int16: fieldOf.int32s,
-	uint16: fieldOf.int32s,
-	int32: fieldOf.int32s,
-	bool: fieldOf.int32s,
 	int64: fieldOf.int64s,
 	uint32: fieldOf.uint64s,
 	uint64: fieldOf.uint64s,
-	float8e4m3fn: fieldOf.int32s,
-	float8e5m2: fieldOf.int32s,
-	int4: fieldOf.int32s,
-	uint4: fieldOf.int32s,
-	float4e2m1: fieldOf.int32s,
 };
 
 interface Draft {
@@ -148,7 +135,7 @@ function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array 
 }
 
 function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
-	const fields = draft.typed.get(typedField[file.dtype]) ?? [];
+	const fields = draft.typed.get(typedField[file.dtype] ?? fieldOf.int32s) ?? [];
 	// Two 4-bit numbers stand in one typed value.
 	const needed = isPacked(file.dtype) ? neededBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
