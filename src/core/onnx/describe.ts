@@ -3,51 +3,15 @@
 import type { InterfaceRow, InterfaceValue } from "../schema/result.ts";
 import { elementBits, toDType } from "./element-type.ts";
 import { subjectOf } from "./findings/subject.ts";
-import { type ExternalFile, feeds, type InspectedModel, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
+import { feeds, type InspectedModel, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";
 import { formatDims } from "./quote.ts";
 import { elementsOf } from "./static-shapes/operator.ts";
 import { type Scope, scopesOf, tensorsOf } from "./walk.ts";
 
-export interface ModelSummary {
-	path: string;
-	sha256: string;
-	bytes: number;
-	irVersion: number;
-	producer: string;
-	producerVersion: string;
-	/** The standard domain is `ai.onnx`. */
-	opsets: { domain: string; version: number }[];
-	inputs: ValueSummary[];
-	outputs: ValueSummary[];
-	/** Nodes of the graph, its subgraphs and the functions. */
-	nodes: number;
-	subgraphs: number;
-	functions: number;
-	/** Most frequent first. */
-	operators: { domain: string; operator: string; count: number }[];
-	/** Weights by type, largest first; tensors inside nodes count too. */
-	weights: { dtype: string; tensors: number; bytes: number }[];
-	quantisation: { quantizeLinear: number; dequantizeLinear: number };
-	/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
-	inferred: {
-		tensors: number;
-		shapes: number;
-		types: number;
-		/** Where shapes are lost, most frequent first. */
-		stoppedAt: { operator: string; count: number }[];
-	};
-	external: { location: string; neededBytes: number; problem: ExternalFile["problem"] }[];
-}
+export type ModelSummary = ReturnType<typeof describeModel>;
+export type ValueSummary = ModelSummary["inputs"][number];
 
-export interface ValueSummary {
-	name: string;
-	kind: OnnxValue["kind"];
-	dtype: OnnxValue["dtype"];
-	/** null: not given. */
-	dims: readonly OnnxDim[] | null;
-}
-
-export function describeModel(model: InspectedModel): ModelSummary {
+export function describeModel(model: InspectedModel) {
 	const { onnx } = model;
 	const scopes = scopesOf(onnx);
 	const operators = operatorCounts(scopes);
@@ -60,15 +24,20 @@ export function describeModel(model: InspectedModel): ModelSummary {
 		irVersion: onnx.irVersion,
 		producer: onnx.producer,
 		producerVersion: onnx.producerVersion,
+		/** The standard domain is `ai.onnx`. */
 		opsets: Object.entries(onnx.opsets).map(([domain, version]) => ({ domain: domain || standardDomain, version })),
 		inputs: feeds(onnx.graph).map(summaryOf),
 		outputs: onnx.graph.outputs.map(summaryOf),
+		/** Of the graph, its subgraphs and the functions. */
 		nodes: scopes.reduce((sum, scope) => sum + scope.nodes.length, 0),
 		subgraphs: scopes.filter((scope) => scope.kind === "subgraph").length,
 		functions: onnx.functions.length,
+		/** Most frequent first. */
 		operators,
+		/** By type, largest first; tensors inside nodes count too. */
 		weights: weightTotals(scopes),
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
+		/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
 		inferred: inferredOf(model),
 		external: model.external.map(({ location, neededBytes, problem }) => ({ location, neededBytes, problem })),
 	};
@@ -76,11 +45,11 @@ export function describeModel(model: InspectedModel): ModelSummary {
 
 const standardDomain = "ai.onnx";
 
-function summaryOf({ name, kind, dtype, dims }: OnnxValue): ValueSummary {
+function summaryOf({ name, kind, dtype, dims }: OnnxValue) {
 	return { name, kind, dtype, dims };
 }
 
-function inferredOf(model: InspectedModel): ModelSummary["inferred"] {
+function inferredOf(model: InspectedModel) {
 	const { scopes, types, static: shaped } = subjectOf(model, { backend: "onnxruntime" });
 	const [graph] = scopes;
 	const given = graph?.nodes.flatMap((node) => node.outputs.filter((name) => name !== "")) ?? [];
@@ -91,12 +60,13 @@ function inferredOf(model: InspectedModel): ModelSummary["inferred"] {
 		tensors: given.length,
 		shapes: given.filter((name) => shaped.shapes.has(name)).length,
 		types: given.filter((name) => known?.has(name)).length,
+		/** Where shapes are lost, most frequent first. */
 		stoppedAt: [...counts].map(([operator, count]) => ({ operator, count })).sort((left, right) => right.count - left.count),
 	};
 }
 
-function operatorCounts(scopes: readonly Scope[]): ModelSummary["operators"] {
-	const counts = new Map<string, ModelSummary["operators"][number]>();
+function operatorCounts(scopes: readonly Scope[]) {
+	const counts = new Map<string, { domain: string; operator: string; count: number }>();
 	for (const scope of scopes) {
 		for (const { domain, op } of scope.nodes) {
 			const key = `${domain}\n${op}`;
@@ -108,8 +78,8 @@ function operatorCounts(scopes: readonly Scope[]): ModelSummary["operators"] {
 	return [...counts.values()].sort((left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1));
 }
 
-function weightTotals(scopes: readonly Scope[]): ModelSummary["weights"] {
-	const totals = new Map<string, ModelSummary["weights"][number]>();
+function weightTotals(scopes: readonly Scope[]) {
+	const totals = new Map<string, { dtype: string; tensors: number; bytes: number }>();
 	for (const { dtype, bytes } of tensorsOf(scopes)) {
 		const total = totals.get(dtype) ?? { dtype, tensors: 0, bytes: 0 };
 		total.tensors++;

@@ -4,13 +4,13 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 
 const minWindowBytes = 2 * 1024;
 const maxWindowBytes = 256 * 1024;
-const none = new Uint8Array(0);
+const none = Buffer.alloc(0);
 
 /** A window that follows the reader: it doubles during sequential reads, and is small again after skipping a payload. */
 class ByteWindow {
 	readonly size: number;
 	#source: ByteSource;
-	#bytes: Uint8Array = none;
+	#bytes: Buffer = none;
 	#start = 0;
 	#length = minWindowBytes / 2;
 
@@ -27,20 +27,32 @@ class ByteWindow {
 		return this.#bytes[position - this.#start] ?? -1;
 	}
 
-	/** `length` bytes at `position`, valid until the next call; fewer only where the source ends. */
-	bytes(position: number, length: number): Uint8Array {
-		if (length > maxWindowBytes) return this.#source.read(position, length);
+	/** UTF-8 of `length` bytes. */
+	text(position: number, length: number): string {
+		const from = this.#reach(position, length);
+		return this.#bytes.toString("utf8", from, from + length);
+	}
+
+	/** `length` bytes; fewer only where the source ends. */
+	copy(position: number, length: number): Uint8Array {
+		const from = this.#reach(position, length);
+		return Uint8Array.from(this.#bytes.subarray(from, from + length));
+	}
+
+	/** Where in the window the bytes begin. */
+	#reach(position: number, length: number): number {
 		const from = position - this.#start;
-		if (from >= 0 && from + length <= this.#bytes.length) return this.#bytes.subarray(from, from + length);
+		if (from >= 0 && from + length <= this.#bytes.length) return from;
 		this.#fill(position, length);
-		return this.#bytes.subarray(0, length);
+		return 0;
 	}
 
 	#fill(position: number, atLeast = 1): void {
 		const runsOn = position >= this.#start && position <= this.#start + this.#bytes.length;
 		this.#length = runsOn ? Math.min(this.#length * 2, maxWindowBytes) : minWindowBytes;
 		const length = Math.min(Math.max(this.#length, atLeast), Math.max(0, this.size - position));
-		this.#bytes = length === 0 ? none : this.#source.read(position, length);
+		const { buffer, byteOffset, length: read } = this.#source.read(position, length);
+		this.#bytes = Buffer.from(buffer, byteOffset, read);
 		this.#start = position;
 	}
 }

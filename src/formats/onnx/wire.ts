@@ -26,7 +26,6 @@ export interface Span {
 
 /** A subgraph is nested three messages deeper than its graph: node, attribute, graph. */
 const messagesPerSubgraph = 3;
-const utf8 = new TextDecoder();
 
 export class WireReader {
 	#cursor: ByteCursor;
@@ -133,7 +132,7 @@ export class WireReader {
 		const length = this.#payloadLength();
 		const start = this.#cursor.position;
 		this.#cursor.advance(length);
-		return length > most ? null : this.#cursor.window.bytes(start, length).slice();
+		return length > most ? null : this.#cursor.window.copy(start, length);
 	}
 
 	/** Bytes of the current field's payload, without moving; 1 for a number, its minimum. */
@@ -159,7 +158,7 @@ export class WireReader {
 		this.keep();
 		const start = this.#cursor.position;
 		this.#cursor.advance(length);
-		return length === 0 ? "" : utf8.decode(this.#cursor.window.bytes(start, length));
+		return length === 0 ? "" : this.#cursor.window.text(start, length);
 	}
 
 	#deeper(messages: number): void {
