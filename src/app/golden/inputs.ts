@@ -4,10 +4,11 @@ import { type DefaultGenerator, defaultGenerators, positionsBeside } from "../..
 import { canEncode } from "../../core/golden/record/generators/encode.ts";
 import { type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
 import { formatGenerator, type GeneratorSpec, isDrawn, parseGenerator } from "../../core/golden/record/generators/spec.ts";
-import { elementCount, formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import { elementCount, formatShape, isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
+import { isTensor, notTensorFix, notTensorText } from "../../core/onnx/not-tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { DType, InputPreprocess } from "../../core/schema/golden.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
@@ -33,11 +34,13 @@ export interface FoundInputs {
 
 /** @param known sizes by input and axis. @throws ConfigError usage where a tensor file cannot hold an input's type. */
 export function inputPorts(model: OnnxModel, known: Readonly<Record<string, readonly (number | null)[]>>): InputPort[] {
+	const stray = [...feeds(model.graph), ...model.graph.outputs].find((value) => !isTensor(value));
+	if (stray !== undefined) throw usageError(`${quoteName(stray.name)} is ${notTensorText(stray)}.`, notTensorFix(model.graph));
 	return feeds(model.graph).map((feed) => {
-		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
+		const dtype = toDType(feed.dtype);
 		if (dtype === null) {
 			throw usageError(
-				`Input ${quoteName(feed.name)} is ${feed.kind === "tensor" ? feed.dtype : `a ${feed.kind}`}, which goldens do not support.`,
+				`Input ${quoteName(feed.name)} is ${feed.dtype}, which goldens do not support.`,
 				"Export the model with tensors of plain numbers.",
 			);
 		}
@@ -113,7 +116,8 @@ function valuesUnknown(inputs: readonly { name: string; dtype: DType; shape: rea
 		({ name, dtype, shape }) => `${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
 	);
 	const examples = inputs.map(
-		({ name, shape }) => `--generator ${quoteName(name, "")}=${elementCount(shape) === 1 ? "const:1" : "tokens:0..99"}`,
+		({ name, shape, dtype }) =>
+			`--generator ${quoteName(name, "")}=${elementCount(shape) === 1 || isFloating(dtype) ? "const:1" : "tokens:0..99"}`,
 	);
 	return usageError(
 		`Nothing in the model says which values ${inputs.length === 1 ? "input" : "the inputs"} ${named.join(", ")} ${inputs.length === 1 ? "takes" : "take"}.`,

@@ -18,6 +18,8 @@ export type InputValues =
 	| { kind: "state" }
 	/** How many steps of a recurrent layer count. */
 	| { kind: "length" }
+	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
+	| { kind: "size" }
 	| { kind: "unknown" };
 
 /** Operators whose first outputs hold values of their first input. */
@@ -43,6 +45,14 @@ const lookups: ReadonlyMap<string, readonly { indices: number; table: number }[]
 const comparisons = new Set(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]);
 const recurrent = new Set(["LSTM", "GRU", "RNN"]);
 
+/** Where sizes, counts and factors of sizes stand. */
+const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
+	["Resize", [2, 3]],
+	["Range", [0, 1, 2]],
+	...["Reshape", "Expand", "Tile", "Upsample", "TopK", "Pad"].map((op): [string, number[]] => [op, [1]]),
+	...["ConstantOfShape", "Loop"].map((op): [string, number[]] => [op, [0]]),
+]);
+
 interface Evidence {
 	/** Ends of ranges, narrowest to be taken. */
 	tables: { low: number; high: number; why: string }[];
@@ -52,6 +62,7 @@ interface Evidence {
 	isReadOtherwise: boolean;
 	isState: boolean;
 	isLength: boolean;
+	isSize: boolean;
 }
 
 interface Walk {
@@ -75,7 +86,15 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 }
 
 function valuesOfInput(input: string, scopes: readonly Scope[], known: Pick<Walk, "constants" | "shapeOf">): InputValues {
-	const evidence: Evidence = { tables: [], bounds: [], compared: [], isReadOtherwise: false, isState: false, isLength: false };
+	const evidence: Evidence = {
+		tables: [],
+		bounds: [],
+		compared: [],
+		isReadOtherwise: false,
+		isState: false,
+		isLength: false,
+		isSize: false,
+	};
 	const walk: Walk = { carriers: new Map([[input, 0]]), evidence, ...known };
 	// Nodes stand in the order in which they can run, and outer graphs first, so that one pass follows every path.
 	for (const scope of scopes) {
@@ -85,11 +104,12 @@ function valuesOfInput(input: string, scopes: readonly Scope[], known: Pick<Walk
 	return conclude(evidence);
 }
 
-function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength }: Evidence): InputValues {
+function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength, isSize }: Evidence): InputValues {
 	const found = narrowest(tables) ?? narrowest(bounds);
 	if (found !== null) return { kind: "range", ...found };
 	if (isState) return { kind: "state" };
 	if (isLength) return { kind: "length" };
+	if (isSize) return { kind: "size" };
 	const values = [...new Set(compared)];
 	if (values.length > 0)
 		return { kind: "choice", values, only: !isReadOtherwise, why: `the model compares it with ${values.slice(0, 4).join(" and ")}` };
@@ -131,6 +151,10 @@ function isUnderstood(use: Use): boolean {
 	if (lookup !== undefined) return noteTable(use, lookup.table);
 	if (node.op === "OneHot" && place === 0) return noteDepth(use);
 	if (comparisons.has(node.op)) return noteComparison(use);
+	if (sizePlaces.get(node.op)?.includes(place) === true) {
+		walk.evidence.isSize = true;
+		return true;
+	}
 	if (recurrent.has(node.op) && place >= 4 && place <= 6) {
 		walk.evidence[place === 4 ? "isLength" : "isState"] = true;
 		return true;

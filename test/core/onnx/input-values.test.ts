@@ -127,6 +127,16 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		{ kind: "choice", values: [0], only: false },
 	],
 	["a product with zero", [{ op: "Mul", inputs: ["x", "zero"] }], [constant("zero", [], 0)], { kind: "unused" }],
+	[
+		"the sizes of what it makes",
+		[
+			{ op: "Cast", outputs: ["whole"] },
+			{ op: "Concat", inputs: ["batch", "whole"], outputs: ["sizes"] },
+			{ op: "Resize", inputs: ["picture", "", "", "sizes"], outputs: ["y"] },
+		],
+		[constant("batch", [], 1)],
+		{ kind: "size" },
+	],
 	["its size alone", [{ op: "Shape" }], [], { kind: "unused" }],
 	["steps of a recurrent layer", [{ op: "LSTM", inputs: ["a", "w", "r", "b", "x"] }], [], { kind: "length" }],
 	[

@@ -36,7 +36,9 @@ export function defaultGenerators(
 			input.name,
 			hasData && states.includes(input)
 				? setting({ kind: "zeros" }, "a state at its beginning")
-				: defaultOf(input, values.get(input.name) ?? unknown),
+				: accompanies(input, inputs) && (values.get(input.name) ?? unknown).kind === "unknown"
+					? null
+					: defaultOf(input, values.get(input.name) ?? unknown),
 		]),
 	);
 }
@@ -47,6 +49,7 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 	if (values.kind === "unused") return setting({ kind: "zeros" }, "the model does not read it");
 	if (/mask/i.test(name) && !looksLikePicture(shape)) return setting({ kind: "ones" }, "a mask that hides nothing");
 	if (!isFloating(dtype) && isLength(input, values)) return setting({ kind: "length" }, "the length of the other inputs");
+	if (values.kind === "size") return null;
 	const isSwitch = isScalar(input);
 	if (isSwitch && values.kind === "choice") return setting(constant(values.values[0] ?? 0), values.why);
 	if (isSwitch) return null;
@@ -77,6 +80,16 @@ function constant(value: number): GeneratorSpec {
 function looksLikePicture(shape: readonly number[]): boolean {
 	const { channels, height, width } = imageLayout(shape);
 	return shape.length === 4 && [1, 3, 4].includes(channels) && height >= 8 && width >= 8;
+}
+
+const mostParameters = 8;
+
+/** A few numbers beside the data, such as scales of a voice or the size of a picture: nothing says what each of them means. */
+function accompanies({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
+	const [count, ...others] = axes ?? [];
+	if (!isFloating(dtype) || /mask/i.test(name) || typeof count !== "number" || others.length > 0 || count < 2 || count > mostParameters)
+		return false;
+	return inputs.some(({ shape }) => shape.length > 1);
 }
 
 /** One number by declaration; a batch of one is none. */

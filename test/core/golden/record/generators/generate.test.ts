@@ -152,10 +152,19 @@ describe("what suits an input", () => {
 		["ids", "int64", [1, "seq"], unknown, null],
 		["ids", "int64", [1, "seq"], choice([0], false), null],
 		["steps", "int64", [], unknown, null],
+		["new_shape", "int32", ["n", 2], { kind: "size" }, null],
+		["gains", "float32", [3], unknown, "normal"],
 		["threshold", "float32", [], unknown, null],
 		["use_cache", "bool", [1], unknown, null],
 	])("what suits an input is for %s %s %j %j: %s", (name, dtype, axes, values, kind) => {
 		expect(of([[name, dtype, axes, values]])).toEqual([kind]);
+	});
+
+	it("what suits a few numbers beside the data is for the user to say, unless the model says it", () => {
+		const data: [string, DType, (string | number)[], InputValues] = ["phonemes", "int64", [1, "n"], table];
+		const scales = (values: InputValues): typeof data => ["scales", "float32", [3], values];
+		expect(of([data, scales(unknown)])).toEqual(["tokens:0..30521", null]);
+		expect(of([data, scales({ kind: "unused" })])).toEqual(["tokens:0..30521", "zeros"]);
 	});
 
 	it("what suits an input begins states at zero beside data, and takes a state alone for data", () => {
