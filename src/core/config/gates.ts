@@ -144,7 +144,6 @@ function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Thre
 	// A fail limit below the default warning replaces that default.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
 	yield {
-		code: "config-value",
 		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
 		expected: `at most ${format(threshold.fail)}`,

@@ -38,7 +38,6 @@ function* checkLooks(looks: readonly number[]): Resolution<void> {
 	if (ascending) return;
 	const sorted = [...new Set(looks)].sort((left, right) => left - right);
 	yield {
-		code: "config-value",
 		pointer: "/measure/pairs",
 		says: `is [${looks.join(", ")}]`,
 		expected: "numbers of pairs that ascend",
@@ -49,7 +48,6 @@ function* checkLooks(looks: readonly number[]): Resolution<void> {
 function* checkTimeout({ warmUpMs, durationMs, timeoutMs }: MeasureConfig): Resolution<void> {
 	if (warmUpMs + durationMs < timeoutMs) return;
 	yield {
-		code: "config-value",
 		pointer: "/measure/timeout",
 		says: `is ${timeoutMs / 1000} s, and every run would be killed before its end`,
 		expected: `more than warm-up and duration together, ${(warmUpMs + durationMs) / 1000} s`,
@@ -90,7 +88,6 @@ function labelsOf(labels: RunsOn): RunnerConfig["labels"] {
 
 function* duplicateName(pointer: string, name: string): Resolution<void> {
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is ${JSON.stringify(name)}, as another runner's`,
 		expected: "a name of its own",

@@ -40,7 +40,7 @@ function* checkCounts(models: Models): Resolution<boolean> {
 	if (workloads > maxWorkloads) {
 		const fix = "Split the file into several configs, one job each.";
 		const expected = `at most ${maxWorkloads}`;
-		yield { code: "config-value", pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" };
+		yield { pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" };
 	}
 	const mappings = ({ dims, profiles }: Pick<ModelFile, "dims" | "profiles">) => [dims, ...(profiles ?? [])];
 	const dims = Object.values(models).flatMap((model) => [model, ...Object.values(model.engines ?? {})].flatMap(mappings));
@@ -99,7 +99,6 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 			"Hand the command a variable of your own under `env:` of the job or step.",
 		];
 		yield {
-			code: "config-value",
 			pointer: `${pointer}/env/${index}`,
 			says,
 			expected: "a variable that the job sets",
@@ -205,7 +204,6 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 				if (!twin) continue;
 				const expected = "names that differ when they are joined by slashes";
 				yield {
-					code: "config-value",
 					pointer: engine.pointer,
 					says: `comes out as ${formatName(id)} twice`,
 					expected,

@@ -82,7 +82,6 @@ function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution
 	if (from === "pinned" && ref === undefined) {
 		const fix = "Add ref: with the tag, branch or commit to compare with.";
 		yield {
-			code: "config-value",
 			pointer: "/baseline/from",
 			says: "is pinned, but baseline.ref is missing",
 			expected: "baseline.ref with a tag, branch or commit",
@@ -94,7 +93,6 @@ function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution
 	if (from !== "pinned") {
 		const fix = "Write from: pinned, or remove ref.";
 		yield {
-			code: "config-value",
 			pointer: "/baseline/ref",
 			says: `is read only with from: pinned, and from is ${from}`,
 			fix,

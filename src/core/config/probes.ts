@@ -23,7 +23,6 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 
 function* maskAndLength(pointer: string): Resolution<void> {
 	yield {
-		code: "config-value",
 		pointer,
 		says: "is given together with mask; either one alone marks the padding",
 		expected: "mask or length",

@@ -21,7 +21,8 @@ export interface EntryPosition {
 type EntryPositions = ReadonlyMap<string, EntryPosition>;
 
 export interface Problem {
-	code: ConfigCode;
+	/** config-value by default. */
+	code?: ConfigCode;
 	/** "" is the whole file. */
 	pointer: string;
 	/** Follows the pointer in the message, e.g. `is "fp61"`. */
@@ -58,7 +59,11 @@ export function toErrors(problems: readonly Problem[], origin: Origin): ConfigEr
 	if (beyond !== undefined) {
 		const known = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
 		errors.push(
-			new ConfigError({ code: beyond.problem.code, message: `${origin.path} has more errors than these ${maxErrors}.`, ...known }),
+			new ConfigError({
+				code: beyond.problem.code ?? "config-value",
+				message: `${origin.path} has more errors than these ${maxErrors}.`,
+				...known,
+			}),
 		);
 	}
 	return errors;
@@ -87,7 +92,7 @@ function inputOf(pointer: string, origin: Origin): string | undefined {
 }
 
 function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
-	const { code, pointer, says, duplicateOf, expected, fix, meant } = problem;
+	const { code = "config-value", pointer, says, duplicateOf, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };
 	const where = input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;

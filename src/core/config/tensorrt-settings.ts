@@ -45,7 +45,6 @@ function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginC
 function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 	if (precision === "fp16" || precision === "int8") return;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is set for an engine in ${precision}`,
 		expected: "precision fp16 or int8, all that a DLA computes in",
@@ -59,7 +58,6 @@ function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pi
 	if (calibration === undefined) return {};
 	if (precision !== "int8") {
 		yield {
-			code: "config-value",
 			pointer,
 			says: `applies to int8 only, and precision is ${precision}`,
 			expected: "precision: int8",
@@ -76,7 +74,6 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 		if (fault === null) continue;
 		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
 		yield {
-			code: "config-value",
 			pointer: childPointer(pointer, index),
 			says: `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`,
 			fix: fault.fix,

@@ -11,7 +11,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
 		yield {
-			code: "config-value",
 			pointer,
 			says: `is ${value}, which would be ${value * 100} %`,
 			expected: `${value}% or ${Number((value / 100).toPrecision(6))}`,
@@ -22,7 +21,6 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
 	if (share > 0 && Number.isFinite(share)) return share;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is ${describeGot(value)}`,
 		expected: "more than 0 %",
@@ -38,7 +36,6 @@ export function* parseDuration(pointer: string, options: { text: string; allowsZ
 	const durationMs = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInMs[unit];
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is ${describeGot(options.text)}`,
 		expected: durationMs > maxDurationMs ? "at most 24h" : "more than 0",
@@ -59,7 +56,6 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
 	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is ${describeGot(text)}`,
 		expected: "1MiB to 1024GiB",
@@ -90,7 +86,6 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 	const fault = nameFault(name);
 	if (fault === null) return;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is not a valid name for ${what}: it ${fault}`,
 		expected: `one line of 1 to ${maxNameChars} characters`,
@@ -137,7 +132,6 @@ function insidePath(path: string): string | null {
 export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
 	yield {
-		code: "config-value",
 		pointer,
 		says: `is ${describeGot(ref)}`,
 		expected: "a git ref such as v1.4 or main",

@@ -145,7 +145,6 @@ function* refuseTwins(workloads: readonly WorkloadConfig[]): Resolution<void> {
 		if (first === undefined) seen.set(name, pointer);
 		else {
 			yield {
-				code: "config-value",
 				pointer,
 				says: `is called ${formatName(name)} as the one`,
 				duplicateOf: first,

@@ -1,5 +1,5 @@
 // Failures that the log does not explain: signals, time limits, incomplete logs.
-import type { Facts, Rule } from "./rule.ts";
+import { type Facts, ofRunner, type Rule } from "./rule.ts";
 
 // A shell reports death by signal n as exit code 128 + n.
 const signalByExit: Readonly<Record<number, string>> = {
@@ -29,10 +29,9 @@ function loadsPlan(facts: Facts): boolean {
 }
 
 /** A signal or a time limit ended it; earlier log lines matter less. */
-export const endedFromOutside: readonly Rule[] = [
+export const endedFromOutside: readonly Rule[] = ofRunner([
 	{
 		code: "timed-out",
-		kind: "runner",
 		rank: "symptom",
 		when: (facts) => facts.timedOut,
 		title: () => "trtexec did not finish within its time limit and was stopped.",
@@ -40,7 +39,6 @@ export const endedFromOutside: readonly Rule[] = [
 	},
 	{
 		code: "interrupted",
-		kind: "runner",
 		rank: "symptom",
 		when: died("SIGINT"),
 		title: () => "trtexec was interrupted (SIGINT) and wrote no plan.",
@@ -48,7 +46,6 @@ export const endedFromOutside: readonly Rule[] = [
 	},
 	{
 		code: "terminated",
-		kind: "runner",
 		rank: "symptom",
 		when: died("SIGTERM", "SIGHUP"),
 		title: () => "trtexec was terminated (SIGTERM) and wrote no plan.",
@@ -56,13 +53,12 @@ export const endedFromOutside: readonly Rule[] = [
 	},
 	{
 		code: "killed",
-		kind: "runner",
 		rank: "symptom",
 		when: died("SIGKILL"),
 		title: () => "trtexec was killed (SIGKILL), most often because the machine ran out of memory.",
 		fix: "Check dmesg and the container's memory limit. The builder alone takes 5 GB: provide more memory, or build fewer engines at once.",
 	},
-];
+]);
 
 /** It crashed. Tried only if no line of the log gives a reason. */
 export const crashRules: readonly Rule[] = [

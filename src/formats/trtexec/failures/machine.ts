@@ -1,12 +1,11 @@
 // Failures of the machine: GPU, driver, libraries, programs.
-import { cudaError, error, info, type Rule } from "./rule.ts";
+import { cudaError, error, info, ofRunner, type Rule } from "./rule.ts";
 
 const missingLibrary = "(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
 
-const libraryRules: readonly Rule[] = [
+const libraryRules: readonly Rule[] = ofRunner([
 	{
 		code: "builder-resource-missing",
-		kind: "runner",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_builder_resource\\S*?):? `))],
 		title: (names) =>
 			`TensorRT's builder library for this GPU (${names["library"] ?? "libnvinfer_builder_resource"}) is missing, so no engine can be built here.`,
@@ -14,20 +13,19 @@ const libraryRules: readonly Rule[] = [
 	},
 	{
 		code: "lean-runtime-missing",
-		kind: "runner",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_(?:lean|dispatch)\\S*?):? `))],
 		title: (names) => `A version-compatible engine needs ${names["library"] ?? "libnvinfer_lean"}, which is not installed.`,
 		fix: "Install TensorRT's lean and dispatch runtimes, or build without --versionCompatible.",
 	},
 	{
 		code: "parser-library-missing",
-		kind: "runner",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvonnxparser\\S*?):? `)), error(/parser\.onnxParser != nullptr/)],
 		title: (names) => `TensorRT's ONNX parser (${names["library"] ?? "libnvonnxparser"}) is not installed or not on the library path.`,
 		fix: "Install the parser of the same TensorRT version (libnvonnxparsers), and check LD_LIBRARY_PATH.",
 	},
 	{
 		code: "plugin-library-missing",
+		kind: "refusal",
 		lines: [
 			error(new RegExp(`loadLibrary: .*${missingLibrary}(?<library>[^:\\s]+)`)),
 			error(/[Cc]ould not load plugin library:? (?<library>[^,\s]+)/),
@@ -37,7 +35,6 @@ const libraryRules: readonly Rule[] = [
 	},
 	{
 		code: "library-missing",
-		kind: "runner",
 		rank: "symptom",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`)), error(/cannot open shared object file/)],
 		title: (names) => `The library ${names["library"] ?? ""} is missing or cannot be loaded.`,
@@ -45,25 +42,22 @@ const libraryRules: readonly Rule[] = [
 	},
 	{
 		code: "kernel-library-invalid",
-		kind: "runner",
 		lines: [error(/Klib \d+ failed validation/), error(/validateCaskKLib/), error(/createCaskKernelLibrary/)],
 		title: () => "TensorRT's kernel library for this GPU is damaged or belongs to another version, so no engine can be built here.",
 		fix: "Reinstall TensorRT as one package. Do not mix libraries of two versions.",
 	},
 	{
 		code: "builder-creation-failed",
-		kind: "runner",
 		rank: "symptom",
 		lines: [error(/Builder creation failed/)],
 		title: () => "TensorRT's builder could not be started.",
 		fix: "Check the TensorRT installation, the driver and the GPU with `trtgate doctor`.",
 	},
-];
+]);
 
-const gpuRules: readonly Rule[] = [
+const gpuRules: readonly Rule[] = ofRunner([
 	{
 		code: "no-gpu",
-		kind: "runner",
 		lines: [
 			cudaError("no CUDA-capable device"),
 			error(/Cannot find any available devices/),
@@ -75,7 +69,6 @@ const gpuRules: readonly Rule[] = [
 	},
 	{
 		code: "driver-too-old",
-		kind: "runner",
 		lines: [
 			error(/CUDA driver version is insufficient/),
 			error(/CUDA initialization failure with error:? 35\b/),
@@ -86,14 +79,12 @@ const gpuRules: readonly Rule[] = [
 	},
 	{
 		code: "device-index-unknown",
-		kind: "runner",
 		lines: [info(/Cannot find device ID (?<index>\d+)/), error(/Cannot find device ID (?<index>\d+)/), cudaError("invalid device ordinal")],
 		title: (names) => `The machine has no GPU with ${names["index"] ? `index ${names["index"]}` : "the requested index"}.`,
 		fix: "List the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
 	},
 	{
 		code: "gpu-lost",
-		kind: "runner",
 		lines: [
 			cudaError(
 				"(?:.*device is lost|GPU is lost|uncorrectable ECC|.*all CUDA-capable devices are busy|system not yet initialized|unknown error|.*hardware)",
@@ -105,7 +96,6 @@ const gpuRules: readonly Rule[] = [
 	},
 	{
 		code: "gpu-fault",
-		kind: "runner",
 		lines: [
 			cudaError("(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)"),
 		],
@@ -114,7 +104,6 @@ const gpuRules: readonly Rule[] = [
 	},
 	{
 		code: "cuda-error",
-		kind: "runner",
 		rank: "symptom",
 		lines: [
 			error(/Cuda failure[^:]*(?::\d+)?: ?(?<error>[^\d:].*)$/),
@@ -124,24 +113,22 @@ const gpuRules: readonly Rule[] = [
 		title: (names) => `CUDA failed: ${names["error"] ?? "no reason given"}.`,
 		fix: "Check the driver, the GPU and what else runs on it, then run again.",
 	},
-];
+]);
 
-export const startRules: readonly Rule[] = [
+export const startRules: readonly Rule[] = ofRunner([
 	{
 		code: "program-not-allowed",
-		kind: "runner",
 		when: (facts) => facts.exitCode === 126 || /EACCES|permission denied/i.test(facts.spawnError ?? ""),
 		title: () => "There is no permission to execute the program.",
 		fix: "Check its permissions (chmod +x) and that its disk is not mounted noexec.",
 	},
 	{
 		code: "program-missing",
-		kind: "runner",
 		when: (facts) => facts.spawnError !== null || (facts.exitCode === 127 && facts.log.lineCount === 0),
 		title: () => "The program could not be started because it does not exist.",
 		fix: "Install TensorRT with trtexec (the pip wheels do not contain it) and put it on the PATH, or give its full path.",
 	},
-];
+]);
 
 /** Reported by a shell between the caller and trtexec. */
 const shellMissing: Rule = {

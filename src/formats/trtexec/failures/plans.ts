@@ -1,5 +1,5 @@
 // Failures of writing exports and of writing or loading an engine file.
-import { error, type Facts, named, type Rule } from "./rule.ts";
+import { error, type Facts, named, ofRunner, type Rule } from "./rule.ts";
 
 /** Files with results; the plan and the timing cache have rules of their own. */
 const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"] as const;
@@ -42,10 +42,9 @@ export const savingRules: readonly Rule[] = [
 	},
 ];
 
-export const planFacts: readonly Rule[] = [
+export const planFacts: readonly Rule[] = ofRunner([
 	{
 		code: "plan-empty",
-		kind: "runner",
 		when: (facts) => planBytes(facts) === 0,
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
 		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} has 0 bytes.`,
@@ -53,13 +52,12 @@ export const planFacts: readonly Rule[] = [
 	},
 	{
 		code: "plan-missing",
-		kind: "runner",
 		when: (facts) => facts.absent.includes(facts.flags.get("--saveEngine") ?? "\u0000"),
 		names: (facts) => ({ file: facts.flags.get("--saveEngine") ?? "" }),
 		title: (names) => `trtexec reported success, but the engine file ${names["file"] ?? ""} does not exist.`,
 		fix: "Check the folder, its permissions and the working directory of the run.",
 	},
-];
+]);
 
 export const exportFacts: readonly Rule[] = [
 	{

@@ -93,6 +93,9 @@ export interface Facts {
 	inputRanks: ReadonlyMap<string, number> | null;
 }
 
+/** Rules of what the machine is at fault for, unless one says otherwise. */
+export const ofRunner = (rules: readonly Rule[]): Rule[] => rules.map((rule) => ({ kind: "runner", ...rule }));
+
 export const rankOf = ({ rank = "cause" }: Rule): Rank => rank;
 
 export const error = (pattern: RegExp): LinePattern => ({ level: "error", pattern });
