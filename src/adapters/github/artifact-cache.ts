@@ -7,7 +7,7 @@ import { githubArtifacts } from "./artifacts.ts";
 import type { RemoteCache } from "./cache.ts";
 import { openCalls } from "./code-host.ts";
 import type { WorkflowRun } from "./env.ts";
-import { type FoundArtifact, parseArtifacts } from "./replies.ts";
+import { parseArtifacts } from "./replies.ts";
 import { ask, usualPace } from "./request.ts";
 import { serviceFault, withTimeout } from "./service-faults.ts";
 
@@ -26,7 +26,7 @@ export function artifactCache({ run, token, temp, maxBytes }: ArtifactCacheOptio
 	const calls = openCalls({ ...run, token }, usualPace);
 	const branch = shortName(run.ref, "heads");
 	/** Anyone may name an artifact of a pull request so: only those of our own branch count. */
-	const newest = async (name: string, atMs: number): Promise<ApiResult<{ artifact: FoundArtifact | undefined }>> => {
+	const newest = async (name: string, atMs: number): Promise<ApiResult<{ artifact: { id: number; runId: number } | undefined }>> => {
 		const given = { name, per_page: 100 };
 		const route = "GET /repos/{owner}/{repo}/actions/artifacts";
 		const listed = await ask(calls, "artifacts", { route, given, permission: "actions: read", parse: parseArtifacts });

@@ -1,5 +1,6 @@
 // A history on a branch through GitHub's API, for jobs without a clone to push from. A branch only moves forward: a writer that comes
 // second starts again from the new head, and no record is lost.
+import { text as textOf } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { HistoryFile } from "../../core/history/files.ts";
@@ -53,12 +54,15 @@ export function historyApi(repository: Used, branch: string, maxBytes = defaultM
 /** As the folder of a history is read: hidden files are left out, a file that is too large is empty. */
 async function readFiles({ repository, branch, maxBytes }: Branch, head: string): Promise<HistoryFile[]> {
 	const { archive } = must(await repository.readArchive(head), branch);
+	const files: HistoryFile[] = [];
 	try {
-		return [...tarFiles(gunzipSync(archive, { maxOutputLength: maxBytes }))].flatMap(({ path: full, bytes }) => {
+		for await (const { path: full, content } of tarFiles([gunzipSync(archive, { maxOutputLength: maxBytes })])) {
 			const path = full.split("/").slice(1).join("/");
-			if (path.split("/").some((part) => part.startsWith("."))) return [];
-			return [{ path, text: bytes.length > inputKinds.history.maxBytes ? "" : new TextDecoder().decode(bytes) }];
-		});
+			if (path.split("/").some((part) => part.startsWith("."))) continue;
+			const text = await textOf(content);
+			files.push({ path, text: text.length > inputKinds.history.maxBytes ? "" : text });
+		}
+		return files;
 	} catch (error) {
 		const message = `GitHub's archive of it cannot be used: ${error instanceof Error ? error.message : String(error)}.`;
 		throw errorOf({ code: "github-invalid", message }, branch, "read");

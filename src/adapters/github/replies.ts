@@ -153,25 +153,15 @@ export function parseBlob(data: unknown): Uint8Array | null {
 	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
 }
 
-export interface FoundArtifact {
-	id: number;
-	runId: number;
-	bytes: number;
-	endsMs: number;
-	branch: string;
-	/** Of a run for another repository's commit. */
-	isForeign: boolean;
-}
-
-export function parseArtifacts(data: unknown): FoundArtifact[] | null {
+/** Of the list of artifacts; foreign: of a run for another repository's commit. */
+export function parseArtifacts(data: unknown) {
 	const { artifacts } = fieldsOf(data);
 	if (!Array.isArray(artifacts)) return null;
 	return artifacts.map((one) => {
 		const { id, size_in_bytes: bytes, expired, expires_at: ends, workflow_run: of } = fieldsOf(one);
-		const run = fieldsOf(of);
-		const [own, head] = [run["repository_id"], run["head_repository_id"]];
+		const { id: runId, head_branch: branch, repository_id: own, head_repository_id: head } = fieldsOf(of);
 		return {
-			...{ id: Number(id), runId: Number(run["id"]), bytes: Number(bytes), branch: textOf(run["head_branch"]) },
+			...{ id: Number(id), runId: Number(runId), bytes: Number(bytes), branch: textOf(branch) },
 			endsMs: expired === true ? 0 : Date.parse(textOf(ends)),
 			isForeign: typeof own !== "number" || own !== head,
 		};

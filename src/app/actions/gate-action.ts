@@ -39,9 +39,7 @@ interface Job {
 	/** null where no workflow runs us. */
 	run: WorkflowRun | null;
 	event: RunEvent | undefined;
-	caches: SharedCaches | null;
-	/** The pin's engines as an artifact, beside the caches. */
-	pins: SharedCaches | null;
+	caches: readonly SharedCaches[];
 	/** A stop was requested: only seconds are left. */
 	stop: { requested: boolean };
 }
@@ -79,7 +77,7 @@ async function openJob(terminal: Terminal): Promise<Job> {
 	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const cwd = environment.workspace ?? terminal.cwd;
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
-	return { ...shared, caches: openCaches(shared), pins: openPins(shared), stop: { requested: false } };
+	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
 /** An untrusted run leaves nothing on this machine that later runs would use. */
@@ -89,32 +87,20 @@ function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | 
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
-type Opening = Omit<Job, "caches" | "pins" | "stop">;
-
-function openCaches({ terminal, publishing, run, event }: Opening): SharedCaches | null {
-	if (publishing.cache === "false" || run === null || event === undefined) return null;
-	const { services, eventName } = run;
-	return sharedCaches({
-		remote: githubCache({ available: services.cache }),
-		cacheFolder: cacheFolder(environmentOf({ terminal, run, event })),
-		temp: terminal.environment.temp ?? tmpdir(),
-		refusal: cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode }),
-		always: publishing.cache === "true",
-		startedMs: Date.now(),
-	});
-}
-
-/** Of the runs whose records a history keeps. */
-function openPins({ terminal, publishing, run, event }: Opening): SharedCaches | null {
+/** The repository's cache; at night also the artifact with the pin's engines. */
+function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "stop">): SharedCaches[] {
 	const { cache, token, artifact } = publishing;
-	if (cache === "false" || artifact === "none" || token === "" || run?.services.artifacts !== true) return null;
-	if (event?.kind !== "schedule" && event?.kind !== "dispatch") return null;
+	if (cache === "false" || run === null || event === undefined) return [];
+	const { services, eventName } = run;
 	const temp = terminal.environment.temp ?? tmpdir();
+	const folder = cacheFolder(environmentOf({ terminal, run, event }));
+	const common = { temp, cacheFolder: folder, always: cache === "true", startedMs: Date.now() };
+	const refusal = cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode });
+	const shared = sharedCaches({ ...common, refusal, remote: githubCache({ available: services.cache }) });
+	const isNight = event.kind === "schedule" || event.kind === "dispatch";
+	if (!isNight || artifact === "none" || token === "" || !services.artifacts) return [shared];
 	const remote = artifactCache({ run, token, temp, maxBytes: maxPinBytes });
-	return sharedCaches({
-		...{ remote, temp, of: "pin", refusal: null, always: cache === "true", startedMs: Date.now() },
-		cacheFolder: cacheFolder(environmentOf({ terminal, run, event })),
-	});
+	return [shared, sharedCaches({ ...common, remote, of: "pin", refusal: null })];
 }
 
 function watchRun({ terminal, run, event, configPath, publishing: inputs }: Job): LiveStatus {
@@ -129,7 +115,7 @@ interface FinishedRun {
 
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
-	const { cwd, event, caches, pins, configPath, stop } = job;
+	const { cwd, event, caches, configPath, stop } = job;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -154,8 +140,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 				stopRun(reason);
 			}),
 		beforeBuild: async (known) => {
-			await caches?.restore(known);
-			await pins?.restore(known);
+			for (const one of caches) await one.restore(known);
 		},
 	}).finally(async () => {
 		const stopped = underWay.stop();
@@ -171,7 +156,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 
 /** A failure here is reported and does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
-	const { run, event, publishing: inputs, caches, pins, terminal } = job;
+	const { run, event, publishing: inputs, caches, terminal } = job;
 	if (run === null || event === undefined || job.stop.requested) {
 		writeAnnotations(result);
 		return;
@@ -180,9 +165,9 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		const publisher = githubPublisher(run, inputs, terminal.environment.temp);
 		const shown = await publishRun(result, { run, event, inputs, outFolder }, publisher);
 		saveState("published", "true");
-		await caches?.save();
-		await pins?.save(new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : []))));
-		const published = [...shown.published, ...(caches?.published() ?? []), ...(pins?.published() ?? [])];
+		const pinned = new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])));
+		for (const one of caches) await one.save(pinned);
+		const published = [...shown.published, ...caches.flatMap((one) => one.published())];
 		await writePublishOutputs(result, { ...shown, published }, { outFolder, files: fileStore() });
 	} catch (error) {
 		log(`Publishing failed: ${explainError(error).text}The outcome stands; the reports are in ${outFolder}.`);

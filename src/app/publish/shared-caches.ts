@@ -31,8 +31,8 @@ export interface SharedCacheOptions {
 export interface SharedCaches {
 	/** Restores what was built from the head's models and flags, else the base's, else the newest of this kind of machine. */
 	restore(known: PreparedRun): Promise<void>;
-	/** @param plans SHA-256 of the engines of a pin. */
-	save(plans?: ReadonlySet<string>): Promise<void>;
+	/** @param pinned SHA-256 of the base's engines, which are all that is saved of a pin. */
+	save(pinned: ReadonlySet<string>): Promise<void>;
 	/** What was restored and saved so far. */
 	published(): readonly Published[];
 }
@@ -89,9 +89,9 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 				opened.push({ ...location, ...found });
 			}
 		},
-		async save(plans) {
+		async save(pinned) {
 			for (const one of opened) {
-				const status = await saveOne({ ...one, ...(plans === undefined ? {} : { holding: plans }) }, options).catch(unusable);
+				const status = await saveOne(one, options, pinned).catch(unusable);
 				published.push(status);
 				if (status.state === "failed") break;
 			}
@@ -159,12 +159,13 @@ function originOf(key: string, { head, base }: CacheLocation): string {
 	return base !== null && key.startsWith(base) ? "built from the base's models and flags" : "the newest of this kind of machine";
 }
 
-async function saveOne(one: Opened & { holding?: ReadonlySet<string> }, options: SharedCacheOptions): Promise<Published> {
+async function saveOne(one: Opened, options: SharedCacheOptions, pinned: ReadonlySet<string>): Promise<Published> {
 	const what = "cache";
 	if (options.refusal !== null) return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
 	await rm(one.folder, { recursive: true, force: true });
-	const { maxBytes, names, holding } = one;
-	const selection = { sinceMs: options.startedMs - clockSlackMs, names, maxBytes, ...(holding === undefined ? {} : { holding }) };
+	const { maxBytes, names } = one;
+	const holding = options.of === "pin" ? { holding: pinned } : {};
+	const selection = { sinceMs: options.startedMs - clockSlackMs, names, maxBytes, ...holding };
 	const collected = await collectEntries(one.store, one.folder, selection);
 	const key = options.of === "pin" ? one.head : `${one.head}${collected.digest}`;
 	try {

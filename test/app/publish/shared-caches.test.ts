@@ -69,7 +69,7 @@ async function freshRun(remote: RemoteCache, { base, head, builds = [] }: Ran, m
 		writeFileSync(source, name);
 		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, { files: { "engine.plan": source }, facts: {} });
 	}
-	await caches.save();
+	await caches.save(new Set());
 	return {
 		found,
 		said: caches.published().map((one) => (one.state === "failed" ? one.fault.message : one.state === "done" ? one.note : one.why)),
