@@ -25,6 +25,9 @@ export interface Changed {
 /** What the rules ask of the whole engines, prepared once. */
 export interface Around {
 	baseNodes: ReadonlySet<string>;
+	headNodes: ReadonlySet<string>;
+	/** Not where an exporter counts nodes: then most names are new. */
+	areNamesKept: boolean;
 	/** Of the head, by tensor. */
 	readers: ReadonlyMap<string, readonly ModelLayer[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
@@ -34,8 +37,14 @@ export interface Around {
 export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel }): Around {
 	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
 	const readers = [...groupBy(reads, ({ name }) => name)].map(([name, own]) => [name, own.map(({ layer }) => layer)] as const);
+	const [baseNodes, headNodes] = [base, head].map(({ layers }) => new Set(layers.flatMap(({ nodes }) => nodes))) as [
+		Set<string>,
+		Set<string>,
+	];
 	return {
-		baseNodes: new Set(base.layers.flatMap(({ nodes }) => nodes)),
+		baseNodes,
+		headNodes,
+		areNamesKept: [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
 		readers: new Map(readers),
 		writers: producersOf(head.layers),
 		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
@@ -176,9 +185,17 @@ const shape: Rule = ({ base, head }) => {
 	const at = lists[0]?.findIndex((text, line) => text !== lists[1]?.[line]) ?? -1;
 	const [from, to] = lists.map((list) => list[at] ?? "");
 	// An open axis may have any size.
-	if (at < 0 || from === undefined || to === undefined || /-\d/.test(from + to)) return null;
-	return { says: `shape changed: ${from} → ${to}`, evidence: [] };
+	if (at < 0 || from === undefined || to === undefined) return inputShape(base, head);
+	return /-\d/.test(from + to) ? null : { says: `shape changed: ${from} → ${to}`, evidence: [] };
 };
+
+function inputShape(base: PartFacts, head: PartFacts): ReturnType<Rule> {
+	const [before, after] = [base, head].map((part) => tensorsOf(part, "inputs").map(({ dims }) => dims.join("×")));
+	const at = before?.findIndex((dims, index) => dims !== after?.[index]) ?? -1;
+	const [from, to] = [before?.[at] ?? "", after?.[at] ?? ""];
+	const isOther = base.weights === head.weights && before?.length === after?.length && from !== "" && !/-\d/.test(from + to);
+	return isOther ? { says: `input shape changed: ${from} → ${to}`, evidence: [] } : null;
+}
 
 const isAlike = ({ base, head }: Changed): boolean =>
 	base.kernels.length === head.kernels.length && base.shapes === head.shapes && base.weights === head.weights;
@@ -193,7 +210,11 @@ const inputs: Rule = (changed) => {
 		const [from, to] = [tensorsOf(base, side), tensorsOf(head, side)];
 		const [before, after] = [from, to].map((tensors) => tensors.map(({ dtype }) => dtype ?? "?").join(" and "));
 		const isSame = before === after || before === "" || after === "";
-		const says = `${side === "inputs" ? "reads" : "writes"} ${shorten(after ?? "", 60)} instead of ${shorten(before ?? "", 60)}`;
+		const isOneType = new Set([...from, ...to].map(({ dtype }) => dtype)).size === 1;
+		const what = isOneType
+			? `${counted(to.length, "tensor")} instead of ${from.length}`
+			: `${shorten(after ?? "", 60)} instead of ${shorten(before ?? "", 60)}`;
+		const says = `${side === "inputs" ? "reads" : "writes"} ${what}`;
 		return { says: isSame ? [] : [says], other: isSame ? [] : to.filter(({ dtype }, at) => dtype !== from[at]?.dtype) };
 	});
 	if (sides.every(({ says }) => says.length === 0)) return null;
@@ -264,5 +285,19 @@ export function causesOf(changed: Changed): EngineCause[] {
 		return claim === null ? [] : [{ kind: kind as EngineCause["kind"], ...claim }];
 	});
 	// What a kernel reads follows from the change of another.
-	return found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
+	const [first, ...others] = found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
+	const edited = editedNodes(changed);
+	if (first === undefined) return edited === "" ? [] : [{ kind: "setting", says: edited, evidence: [] }];
+	return [edited === "" || newCasts(changed).length > 0 ? first : { ...first, says: `${first.says}; ${edited}` }, ...others];
+}
+
+/** Nodes that the model gained and lost in the midst of others. */
+function editedNodes({ component: { tier, nodes }, around }: Changed): string {
+	if (tier !== "names" || !around.areNamesKept) return "";
+	const part = (what: string, known: ReadonlySet<string>): string[] => {
+		const own = nodes.filter((node) => !known.has(node));
+		const more = own.length > 2 ? ` and ${own.length - 2} more` : "";
+		return own.length === 0 ? [] : [`${what} ${own.slice(0, 2).map(code).join(", ")}${more}`];
+	};
+	return [...part("new in the model:", around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
 }

@@ -131,7 +131,24 @@ function similar(
 			}
 		}
 	}
-	return found;
+	return [...found, ...replaced(sides, open, queue)];
+}
+
+/** Myelin fuses one work in several ways: what it made between the same neighbours is the same work. */
+function replaced(sides: Record<"base" | "head", Side>, open: Record<"base" | "head", Set<number>>, known: readonly Match[]): Match[] {
+	const partners = new Map(known.map(({ base, head }) => [head, base]));
+	const isMade = (arm: "base" | "head", at: number): boolean => open[arm].has(at) && sides[arm].layers[at]?.region !== null;
+	return [...open.head].flatMap((head): Match[] => {
+		if (!isMade("head", head)) return [];
+		const around = (edges: keyof Neighbours) => (sides.head.near[edges][head] ?? []).flatMap((at) => partners.get(at) ?? []);
+		const after = new Set(around("readers"));
+		const behind = new Set(around("sources").flatMap((at) => sides.base.near.readers[at] ?? []));
+		const fits = [...behind].filter((at) => isMade("base", at) && sides.base.near.readers[at]?.some((reader) => after.has(reader)));
+		const [base] = fits;
+		if (base === undefined || fits.length > 1) return [];
+		open.base.delete(base);
+		return [{ base, head, confidence: 0.5 }];
+	});
 }
 
 function bestOf(candidates: readonly number[], head: number, sides: { base: Side; head: Side }): Match | null {

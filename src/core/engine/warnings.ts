@@ -87,14 +87,18 @@ function ownKernels({ layers }: EngineModel): string[] {
 	return layers.filter(({ kind, index }) => kind === "quantize" && isBetween(index)).map(label);
 }
 
-/** A DequantizeLinear of its own whose reader computes in floats. */
+const quantising = /(?:de)?quantize_?linear/i;
+
+/** A DequantizeLinear of its own whose reader computes in floats; or one of the weights alone, which then are constants in floats. */
 function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
+	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");
 	const found = engine.layers.flatMap((layer) => {
+		if (isFloat(layer) && layer.nodes.some((node) => /dequantize_?linear/i.test(node.slice(-200)))) return [layer];
 		if (layer.kind !== "quantize" || !narrow.has(layer.inputs[0]?.dtype ?? "") || narrow.has(layer.outputs[0]?.dtype ?? "")) return [];
-		return (readers[layer.index] ?? [])
-			.flatMap((at) => engine.layers[at] ?? [])
-			.filter((reader) => isHeavy(reader) && !narrow.has(reader.precision ?? ""));
+		return (readers[layer.index] ?? []).flatMap((at) => engine.layers[at] ?? []).filter(isFloat);
 	});
-	return [...groupBy(found, label).keys()];
+	const product = (layer: ModelLayer): string =>
+		label({ ...layer, nodes: layer.nodes.filter((node) => !quantising.test(node.slice(-200))) });
+	return [...groupBy(found, product).keys()];
 }

@@ -99,6 +99,8 @@ const parameterKeys = [
 	"WindowSize",
 	"NbOperations",
 	"Axes",
+	"InterpolationMode",
+	"CoordTransform",
 ] as const;
 
 function parametersOf(fields: Fields): EngineLayer["parameters"] {

@@ -23,7 +23,7 @@ it("explanationSentences states the cause, how much of the change it explains, a
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
 		"+0.20 ± 0.16 µs: `pool1` – shape changed: 8×16×16×16 → 8×64×16×16.",
 		"Unchanged: 7 of 10 node groups; together −0.33 ± 0.54 µs.",
-		"Explains +1.65 ± 0.60 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
+		"Explains +1.65 ± 0.69 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
 	]);
 });
 

@@ -1,0 +1,59 @@
+// Networks with one change each, as TensorRT 10.6 built, profiled and timed them on an H200: explained as an engineer would.
+import { describe, expect, it } from "vitest";
+import { type DevicePair, devicePairs, scoreOfPair } from "../../support/device-engines.ts";
+import { diffOf } from "../../support/recorded-engines.ts";
+
+const pairs = devicePairs();
+const changes = pairs.filter(({ culprits }) => culprits.length > 0);
+const named = (name: string): DevicePair => pairs.find((pair) => pair.name === name)!;
+const explained = (name: string) => {
+	const { engines, enginesMs } = named(name);
+	return diffOf(engines.base, engines.head, { enginesMs });
+};
+
+describe("built engines", () => {
+	it("name every one of 31 planted changes in the first three rows", () => {
+		expect(changes).toHaveLength(31);
+		expect(changes.filter((pair) => !scoreOfPair(pair).named).map(({ name }) => name)).toEqual([]);
+	});
+
+	it("cover the timed change with their interval, but where most layers are too short to time alone", () => {
+		const missed = changes.filter((pair) => !scoreOfPair(pair).covered).map(({ name }) => name);
+		expect(missed.sort()).toEqual(["torch-mobilenet-changed", "torch-mobilenet-dynamo-changed", "torch-vit-dynamo-changed"]);
+	});
+
+	it.each(pairs.filter(({ kind }) => kind === "rebuild").map(({ name }) => name))("%s claims nothing, not even another clock", (name) => {
+		const { rows, isSameStructure, account } = explained(name);
+		expect([rows, isSameStructure, account?.commonFactor]).toEqual([[], true, 1]);
+	});
+
+	it.each(pairs.filter(({ kind }) => kind === "another exporter"))("$name has at least 95 % of its nodes aligned", (pair) => {
+		expect(scoreOfPair(pair).aligned).toBeGreaterThanOrEqual(0.95);
+	});
+
+	it.each([
+		[
+			"int8-no-weight-q",
+			"Q/DQ did not fuse only in the head, so that these run unquantised: `/blocks.3/conv1/Conv + /blocks.3/act1/Relu`.",
+		],
+		[
+			"int8-no-activation-q",
+			"Q/DQ did not fuse only in the head, so that these run unquantised: `/blocks.1/conv1/Conv + /blocks.1/act1/Relu`.",
+		],
+		["half-cast", "1 product in fp32 islands of a half-precision engine only in the head: `/layer1/layer1.2/conv1_wide/Conv`."],
+		["res-consumer", "2 fusions skipped only in the head:"],
+	])("%s is warned about", (name, text) => {
+		expect(explained(name).warnings.join("\n")).toContain(text);
+	});
+
+	it.each([
+		["unet-linear", "InterpolationMode NEAREST → LINEAR, CoordTransform kASYMMETRIC → kALIGN_CORNERS"],
+		["res-split", "Activation RELU → GENERIC; new in the model: `/layer1/layer1.1/added/Softsign`"],
+		[
+			"enc-rms",
+			"input shape changed: 1×512 → 2048×512; no longer in the model: `/layers.1/norm2/ReduceMean_1`, `/layers.1/norm2/Sub` and 1 more",
+		],
+	])("%s says what the model changed in the midst of a kernel", (name, cause) => {
+		expect(explained(name).rows[0]?.causes[0]?.says).toBe(cause);
+	});
+});

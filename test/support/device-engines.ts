@@ -1,0 +1,124 @@
+// Pairs of engines that TensorRT 10.6 built on an H200 from networks with one planted change each, or with none: their layers,
+// four profiles and three timed runs of each, in turn. test/oracles/planted made the networks and recorded them.
+import { readdirSync, readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { componentsOf } from "../../src/core/engine/components.ts";
+import { type LayerProfile, takesTime } from "../../src/core/engine/layer.ts";
+import { engineModel, meanOf } from "../../src/core/engine/model.ts";
+import { tCritical } from "../../src/core/stats/student-t.ts";
+import { shorten } from "../../src/core/text/escape.ts";
+import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
+import { diffOf, type RecordedEngine } from "./recorded-engines.ts";
+
+const folder = "test/fixtures/engines/planted";
+
+interface Timed {
+	mediansMs: number[];
+	names: number[];
+	averagesMs: number[][];
+}
+
+interface Packed {
+	layers: object[];
+	names: string[];
+	engines: Record<string, { layers: number[]; bindings: string[] }>;
+	groups: { name: string; arms: Record<string, Timed> }[];
+	truth: Record<string, Truth>;
+}
+
+interface Truth {
+	base: string;
+	/** `rebuild`: the same network, built again. */
+	kind: string;
+	/** Nodes that the change touches: of the head, or of the base where it has none. */
+	culprits: string[];
+}
+
+export interface DevicePair extends Truth {
+	name: string;
+	base: string;
+	engines: { base: RecordedEngine; head: RecordedEngine };
+	/** Means of the timed runs' medians. */
+	enginesMs: { base: number; head: number };
+	/** Half width of the 95 % interval of their difference. */
+	timedHalfWidthMs: number;
+}
+
+export function devicePairs(of: readonly string[] = readdirSync(folder).map((name) => name.replace(".json.gz", ""))): DevicePair[] {
+	return of.flatMap((name) => pairsOf(JSON.parse(gunzipSync(readFileSync(`${folder}/${name}.json.gz`)).toString("utf8")), name));
+}
+
+function pairsOf(packed: Packed, base: string): DevicePair[] {
+	return packed.groups.flatMap(({ arms }) =>
+		Object.entries(arms)
+			.filter(([arm]) => arm !== base)
+			.map(([arm, head]) => {
+				const own = arms[base]!;
+				const truth = packed.truth[arm]!;
+				return {
+					...truth,
+					name: arm,
+					engines: { base: engineOf(packed, base, own), head: engineOf(packed, arm, head) },
+					enginesMs: { base: meanOf(own.mediansMs), head: meanOf(head.mediansMs) },
+					timedHalfWidthMs: halfWidth(own.mediansMs, head.mediansMs),
+				};
+			}),
+	);
+}
+
+function engineOf({ layers, names, engines }: Packed, arm: string, timed: Timed): RecordedEngine {
+	const { layers: own, bindings } = engines[arm]!;
+	const info = parseLayerInfo(JSON.stringify({ Layers: own.map((at) => layers[at]), Bindings: bindings }));
+	const profiles = timed.averagesMs.map((averages): LayerProfile => {
+		const rows = averages.map((averageMs, at) => {
+			const name = names[timed.names[at] ?? -1] ?? "";
+			return { name, sumMs: averageMs * 200, averageMs, medianMs: averageMs, share: 0 };
+		});
+		return { iterations: 200, layers: rows };
+	});
+	return { info, profiles };
+}
+
+function halfWidth(base: readonly number[], head: readonly number[]): number {
+	const squares = [base, head].map((all) => all.reduce((sum, ms) => sum + (ms - meanOf(all)) ** 2, 0));
+	const df = base.length + head.length - 2;
+	const variance = ((squares[0] ?? 0) + (squares[1] ?? 0)) / df;
+	return tCritical(0.05, df) * Math.sqrt(variance * (1 / base.length + 1 / head.length));
+}
+
+export interface PairScore {
+	/** Of the nodes in the head's kernels, those whose component has kernels in both engines. */
+	aligned: number;
+	rows: number;
+	warnings: readonly string[];
+	/** The culprit is named in one of the first three rows. */
+	named: boolean;
+	/** Attributed, of the timed runs' difference. */
+	share: number;
+	covered: boolean;
+}
+
+export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: DevicePair): PairScore {
+	const { rows, account, warnings } = diffOf(engines.base, engines.head, { gpu: "NVIDIA H200", enginesMs });
+	const [costMs, attributedMs] = [enginesMs.head - enginesMs.base, account?.attributedMs ?? 0];
+	const own = new Set(culprits.flatMap((node) => [node, shorten(node, 48), shorten(node, 60)]));
+	const shown = rows.slice(0, 3).flatMap(({ label, members, causes }) => [label, ...members, ...causes.map(({ says }) => says)]);
+	return {
+		aligned: alignedShare(engines),
+		rows: rows.length,
+		warnings,
+		named: shown.some((text) => text.split(/ \+ |`/).some((node) => own.has(node))),
+		share: attributedMs / costMs,
+		covered: Math.abs(attributedMs - costMs) <= Math.hypot(account?.halfWidthMs ?? 0, timedHalfWidthMs),
+	};
+}
+
+function alignedShare(engines: DevicePair["engines"]): number {
+	const models = { base: engineModel({ ...engines.base, graph: null }), head: engineModel({ ...engines.head, graph: null }) };
+	const components = componentsOf(models).map(({ base, head }) => ({
+		nodes: new Set(head.filter(takesTime).flatMap(({ nodes }) => nodes)).size,
+		isMatched: base.some(takesTime),
+	}));
+	const total = components.reduce((sum, { nodes }) => sum + nodes, 0);
+	return components.reduce((sum, { nodes, isMatched }) => sum + (isMatched ? nodes : 0), 0) / total;
+}
