@@ -69,7 +69,7 @@ function judgeDemo(result: Result) {
 	const isFoundSlower = ({ workload, pairs }: (typeof timed)[number]): boolean => {
 		const slower = pairs.map(({ base, head }) => ({ base, head: 1.1 * head }));
 		const { minimalEffect } = workload.latency;
-		return judgePairs(slower, { minimalEffect, looks: [5, 8, 12], share: 0.2 }).verdict === "regressed";
+		return judgePairs(slower, { minimalEffect, looks: [5, 6, 8, 12], share: 0.2 }).verdict === "regressed";
 	};
 	return {
 		pairs: timed.map(({ workload }) => workload.latency.pairs),

@@ -58,7 +58,7 @@ export async function runWorker<K extends Task["kind"]>(
 		const record = isHosted
 			? await runHosted({ ...job, kind: [place.workerPath, task.folder, task.threads].join() }, place.processes)
 			: await place.processes.run(job);
-		return judgeEnd(record, { kind: task.kind as K, reply: await readReply(resultPath), timeoutMs: limits.timeoutMs });
+		return judgeEnd(record, await readReply(resultPath), { kind: task.kind as K, timeoutMs: limits.timeoutMs });
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
@@ -79,22 +79,19 @@ async function readReply(path: string): Promise<Reply | null> {
 	}
 }
 
-interface End<K> {
-	kind: K;
-	reply: Reply | null;
-	timeoutMs: number;
-}
-
-function judgeEnd<K extends Task["kind"]>(record: ProcessRecord, end: End<K>): WorkerResult<K> {
+function judgeEnd<K extends Task["kind"]>(
+	record: ProcessRecord,
+	reply: Reply | null,
+	task: { kind: K; timeoutMs: number },
+): WorkerResult<K> {
 	const { wallMs } = record;
-	const { kind, reply, timeoutMs } = end;
 	// A worker that has replied ends itself by a signal.
 	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
 	if (answer?.kind === "failed") return { state: "refused", message: answer.message, record: { ...record, state: "exited" }, wallMs };
-	if (answer?.kind === kind) return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
+	if (answer?.kind === task.kind) return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
 	const failure = describeFailure(record, {
 		what: "ONNX Runtime's worker process",
-		timeoutMs,
+		timeoutMs: task.timeoutMs,
 		...(record.exitCode === 0 ? { output: reply === null ? "left no result that can be read" : "left the result of another job" } : {}),
 	});
 	return { state: "failed", failure, record, wallMs };
