@@ -1,8 +1,9 @@
-// Prints how fast and in how much memory our ONNX reader inspects large models, compared with the onnx package and protobufjs; and how fast a deep graph is judged.
+// Prints how fast and in how much memory our ONNX reader inspects large models, compared with the onnx package and protobufjs; how fast a deep
+// graph is judged; and how long the whole command takes, of dist/, beside its limit. `node bench/preflight.ts [PROCESSES [MODEL.onnx …]]`
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "rolldown";
 import { preflight } from "../src/core/onnx/preflight.ts";
 import { memorySource } from "../src/formats/bytes/byte-source.ts";
@@ -160,6 +161,31 @@ function measureJudgement(nodes: number): void {
 	);
 }
 
+/** What a user waits for at most, on a quiet core. */
+const limitMs = 100;
+
+/** The least of several: other work on the machine only adds. */
+function leastMs(argv: readonly string[]): number {
+	const times = Array.from({ length: 2 * processes }, () => {
+		const start = performance.now();
+		spawnSync(process.execPath, argv);
+		return performance.now() - start;
+	});
+	return Math.min(...times);
+}
+
+function measureCommand(models: readonly string[]): void {
+	const bareMs = leastMs(["-e", "0"]);
+	console.log(`\`trtgate preflight\`, least of ${2 * processes} processes; bare Node takes ${bareMs.toFixed(0)} ms:`);
+	for (const model of models) {
+		const ms = leastMs([join(import.meta.dirname, "../dist/cli.js"), "preflight", model]);
+		const verdict = ms <= limitMs ? "within" : "BEYOND";
+		console.log(
+			`  ${basename(model).padEnd(28)} ${ms.toFixed(0)} ms, ${(ms / bareMs).toFixed(1)} times bare Node, ${verdict} ${limitMs} ms`,
+		);
+	}
+}
+
 const folder = mkdtempSync(join(tmpdir(), "trtgate-bench-"));
 try {
 	// Bundled, as it ships: otherwise Node's own TypeScript loader would be measured too.
@@ -187,6 +213,10 @@ try {
 		rmSync(model);
 	}
 	for (const nodes of [5_000, 50_000]) measureJudgement(nodes);
+	const [heavy, deep] = [join(folder, "20-mb.onnx"), join(folder, "1500-nodes.onnx")];
+	writeModel(heavy, 2);
+	writeFileSync(deep, deepModel(1_500));
+	measureCommand([heavy, deep, ...process.argv.slice(3)]);
 } finally {
 	rmSync(folder, { recursive: true, force: true });
 }
