@@ -54,7 +54,7 @@ export const inputKinds = {
 		maxBytes: maxStreamedBytes,
 		fix: "Add the file to the repository, fetch it (git lfs pull, dvc pull), or record the golden again.",
 	},
-	picture: { ...ofCase, what: "a picture", maxBytes: 256 * mebibyte },
+	picture: { ...ofCase, what: "an image", maxBytes: 256 * mebibyte },
 	sound: { ...ofCase, what: "a WAV file", maxBytes: 256 * mebibyte },
 	text: { ...ofCase, what: "a text file", maxBytes: 16 * mebibyte },
 	/** Whose bytes are the model's input. */

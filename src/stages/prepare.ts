@@ -135,7 +135,7 @@ async function readBase(path: string | null, wanted: Wanted, { input, ports }: C
 	}
 }
 
-const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "not there", short: "too short" };
+const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "missing", short: "too short" };
 
 /** A command that succeeds should write the file that the base's config names. */
 async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
@@ -208,7 +208,7 @@ async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, fi
 export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSpec): ConfigError {
 	return new ConfigError({
 		code: "asset-missing",
-		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "not there"}.`,
+		message: `The ${what} ${path} of ${spec.id} is ${state === "empty" ? "an empty file" : "missing"}.`,
 		fix: "Correct its path in the config, or let the model's prepare command write it.",
 	});
 }

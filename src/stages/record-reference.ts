@@ -74,7 +74,7 @@ export function keepAnswers(answers: Answers, places: readonly number[]): Answer
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
 	const { mayFail, ...recorded } = wanted;
 	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...recorded, outputs: inferred.outputs }];
-	const why = inferred?.state === "failed" ? inferred.message : "its outputs hold NaN or infinite values";
+	const why = inferred?.state === "failed" ? inferred.message : "its outputs contain NaN or infinite values";
 	if (!mayFail) throw unanswered(recorded.id, why);
 	notes.push(`Case ${quoteName(recorded.id)} was left out: ${why.replace(/\.$/, "")}.`);
 	return [];

@@ -66,7 +66,7 @@ function stateOf({ state }: DefectResult, tested: number): SensitivityRecord["st
 function notesOf({ state, tested, planned, tensors }: SensitivityRecord, unplaced: readonly string[]): string[] {
 	const notes: string[] = [];
 	if (tensors === 0)
-		notes.push("The model holds no weights that can be changed, so it is unknown whether the golden would notice wrong ones.");
+		notes.push("The model has no weights that can be changed, so it is unknown whether the golden would notice wrong ones.");
 	if (state !== "complete")
 		notes.push(
 			`The time limit was reached: ${tested} of ${planned} defects were tried. The same command tries more; --time-limit gives more time.`,

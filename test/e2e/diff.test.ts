@@ -92,14 +92,9 @@ type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", strin
 
 it.each<[string, readonly string[], Files, RegExp]>([
 	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
-	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is not an engine that can be compared.*\[engine-missing\]/s],
+	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is not a usable engine.*\[engine-missing\]/s],
 	["another format", ["diff", "base", "head", "--format", "pdf"], {}, /--format is "pdf"; expected text, markdown, json or html/],
-	[
-		"missing layers",
-		["diff", "cut", "head"],
-		{ "layers.json": null },
-		/cut is not an engine that can be compared: It holds no layers\.json\. /,
-	],
+	["missing layers", ["diff", "cut", "head"], { "layers.json": null }, /cut is not a usable engine: It contains no layers\.json\. /],
 	[
 		"layers that are cut off",
 		["diff", "cut", "head"],

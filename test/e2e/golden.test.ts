@@ -119,7 +119,7 @@ it("golden record replaces cases and limits in one step, and leaves out boundary
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Recorded golden@2/m),
-		stderr: expect.stringMatching(/Case "12-max" was left out: its outputs hold NaN or infinite values/),
+		stderr: expect.stringMatching(/Case "12-max" was left out: its outputs contain NaN or infinite values/),
 	});
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");

@@ -319,7 +319,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 	it.each([
 		["another commit", () => archiveOf(resultOf("l4", other)), /says that it measured commit fffffff; expected d4e5f6a/],
 		["no commit", () => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })), /names no commit that it measured/],
-		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /holds no result\.json/],
+		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /contains no result\.json/],
 		["a link", () => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]), /symbolic link/],
 		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
 		[
@@ -328,7 +328,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 			/not a result/,
 		],
 		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
-		["no archive", () => Buffer.from("nonsense"), /no ZIP archive/],
+		["no archive", () => Buffer.from("nonsense"), /not a ZIP archive/],
 	] as [string, () => Buffer, RegExp][])(
 		"report/ after the run of a stranger's pull request shows a part that holds %s as refused",
 		async (_, archive, reason) => {

@@ -57,7 +57,7 @@ it.each([
 it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not there", async () => {
 	const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
 	expect(run.exit).toBe(2);
-	expect(run.stderr).toMatch(/none\/trtexec is not there/);
+	expect(run.stderr).toMatch(/none\/trtexec does not exist/);
 });
 
 it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {

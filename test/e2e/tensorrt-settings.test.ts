@@ -82,7 +82,7 @@ it.each([
 	[
 		"a plugin that is not there",
 		{ config: [engine("plugins: [libmine.so]")] },
-		/plugin library libmine\.so of net\/fp16 does not exist\.[\s\S]*\[asset-missing\]/,
+		/plugin library libmine\.so of net\/fp16 is missing\.[\s\S]*\[asset-missing\]/,
 	],
 	[
 		"a flag of trtgate's own",

@@ -82,7 +82,7 @@ async function listed(folder: string) {
 function tooMany(root: string): ToolError {
 	return new ToolError({
 		code: "history-unreadable",
-		message: `${root} holds more than ${maxFiles} files.`,
+		message: `${root} contains more than ${maxFiles} files.`,
 		fix: "Run `trtgate history compact` on it, or name the folder of the history itself.",
 	});
 }

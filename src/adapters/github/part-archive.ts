@@ -29,7 +29,7 @@ export async function takeFile(archive: string, name: string, limits: TakeLimits
 		if (typeof entries === "string") return refused(`It cannot be read: ${entries}.`);
 		const [entry, second] = entries;
 		if (entry === undefined) return { state: "absent" };
-		if (second !== undefined) return refused(`It holds ${name} twice.`);
+		if (second !== undefined) return refused(`It contains ${name} twice.`);
 		return checkEntry(entry, limits) ?? unpack(source, entry, limits);
 	} finally {
 		await file.close();

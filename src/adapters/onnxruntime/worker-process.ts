@@ -101,8 +101,8 @@ function judgeEnd<K extends Task["kind"]>(
 export function badOutput(what: string, record: { logPath: string }): ToolFailure {
 	return {
 		code: "tool-output",
-		message: `ONNX Runtime's worker process left a result that does not hold: ${what}.`,
-		fix: "Read the log; where it comes back, report it as a bug.",
+		message: `ONNX Runtime's worker process wrote an invalid result: ${what}.`,
+		fix: "Read the log; if it happens again, report it as a bug.",
 		log: record.logPath,
 	};
 }

@@ -125,7 +125,7 @@ function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: rea
 			...ended,
 			code: "tool-output",
 			message: `${what}${where} wrote what cannot be read: ${outcome.fault}.`,
-			fix: "Read the log; where it comes back, report it as a bug.",
+			fix: "Read the log; if it happens again, report it as a bug.",
 		};
 	}
 	if (outcome.error === null || record.state === "timed-out") return ended;

@@ -75,11 +75,11 @@ async function writeAll(calibration: Calibration, change: Change): Promise<strin
 function conclusion({ goldens }: Calibration, { written, writes }: { written: readonly string[]; writes: boolean }): string {
 	if (goldens.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
 	if (written.length > 0) return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
-	if (writes) return "Nothing was written: no engine gave evidence that the goldens do not hold already.\n";
+	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
 	const limits = goldens.flatMap((golden) => golden.engines.flatMap((engine) => engine.limits));
 	const isRefused = limits.some(({ state }) => state === "refused");
 	const refused = isRefused
-		? "Repair an engine that is wrong first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
+		? "Fix a wrong engine first; if its error is correct nonetheless, set the limit with --limit OUTPUT=VALUE.\n"
 		: "";
 	return `${refused}Nothing was written: --write puts these limits and their evidence into the goldens.\n`;
 }

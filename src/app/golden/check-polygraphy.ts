@@ -42,7 +42,7 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 
 function alone(golden: string): ConfigError {
 	return usageError(
-		`${golden} holds the results of only one runner, so there is nothing to compare.`,
+		`${golden} contains the results of only one runner, so there is nothing to compare.`,
 		"Add --outputs with the candidate's results.",
 	);
 }

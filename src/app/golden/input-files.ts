@@ -96,13 +96,13 @@ interface How<T> {
 
 async function readSound(path: string, input: InputPort, { preprocess, reading }: How<AudioPreprocess | undefined>): Promise<Tensor[]> {
 	if (!isFloating(input.dtype))
-		throw usageError(`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is sound.`, "Give tensors (.npy).");
+		throw usageError(`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is audio.`, "Give tensors (.npy).");
 	const line = lineOf(input, path);
 	const sound = readWav(await readInput(path, inputKinds.sound), path);
 	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
 	if (preprocess?.rate === undefined) {
 		reading.notes.add(
-			`Sound goes in at its own rate, ${sound.rate} Hz; another one needs --preprocess with \`{ "kind": "audio", "rate": 16000 }\`.`,
+			`Audio is used at its own rate, ${sound.rate} Hz; another rate needs --preprocess with \`{ "kind": "audio", "rate": 16000 }\`.`,
 		);
 	}
 	const tensors = preprocessSound(sound, { dtype: input.dtype, ...line }, { ...how, path });

@@ -51,8 +51,8 @@ function fittingPreprocess({ name, dtype, sizes }: PictureInput, own: { height: 
 	const channelsFirst = isChannels(axes[0]);
 	const channels = channelsFirst ? axes[0] : axes[2];
 	if (axes.length !== 3 || !isChannels(channels)) {
-		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how pictures become tensors.";
-		throw usageError(`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take a picture directly.`, fix);
+		const fix = "Give tensors (.npy), bind the batch to 1 with --dims, or describe with --preprocess how images become tensors.";
+		throw usageError(`Input ${quoteName(name)} of shape ${formatSizes(sizes)} cannot take an image directly.`, fix);
 	}
 	const [height, width] = channelsFirst ? axes.slice(1) : axes;
 	const layout = `${batched ? "n" : ""}${channelsFirst ? "chw" : "hwc"}` as Preprocess["layout"];

@@ -45,7 +45,7 @@ export function chooseTargets({ models, path }: Config, names: string): GoldenTa
 		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => namedModel(models, name));
 	const targets = chosen.map((model) => targetOf(model));
 	if (targets.length === 0)
-		throw usageError(`No model of ${path} has a golden.`, "Give a model a `golden:`, the path that its golden.json is to have.");
+		throw usageError(`No model of ${path} has a golden.`, "Set `golden:` for a model, the path of its golden.json.");
 	for (const [index, target] of targets.entries()) {
 		const twin = targets.slice(0, index).find((other) => other.path === target.path);
 		if (twin !== undefined) {
@@ -76,7 +76,7 @@ function targetOf(model: ModelConfig): GoldenTarget {
 	if (path !== undefined && basename(path) !== "golden.json")
 		throw usageError(`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`, "Rename it.");
 	if (path !== undefined) return { model, path };
-	throw usageError(`Model ${quoteName(model.name)} has no golden.`, "Give it a `golden:`, the path that its golden.json is to have.");
+	throw usageError(`Model ${quoteName(model.name)} has no golden.`, "Set its `golden:`, the path of its golden.json.");
 }
 
 export interface Recording {

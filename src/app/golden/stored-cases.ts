@@ -158,7 +158,7 @@ async function readPart(path: string, input: InputPort, { tensors, pictures, rea
 	const [part, ...others] = await readParts(path, input, reading);
 	if (others.length > 0)
 		throw usageError(
-			`${path} gives ${others.length + 1} cases, and lies in the folder of one.`,
+			`${path} contains ${others.length + 1} cases, but is in the folder of a single case.`,
 			'Remove "windows", or give the file alone.',
 		);
 	Object.assign(tensors, part?.tensors);

@@ -45,7 +45,7 @@ async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: 
 	for (let from = 0; from < picked.length; from += atOnce) {
 		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput[]> => {
 			const content = await fetchOne(artifact, { collecting, folder, budget });
-			collecting.log(`${cleanName(name)}: ${content === null ? "holds no result" : content.state === "read" ? "read" : content.reason}`);
+			collecting.log(`${cleanName(name)}: ${content === null ? "contains no result" : content.state === "read" ? "read" : content.reason}`);
 			// Without a plan, not every artifact of our prefix is a part: profiles lie in one of their own.
 			if (content === null && collecting.expected === undefined) return [];
 			return [{ name, artifact: artifact.name, content: content ?? withoutResult(artifact.name) }];
@@ -60,7 +60,7 @@ function refused(reason: string): PartContent {
 }
 
 function withoutResult(name: string): PartContent {
-	return refused(`The artifact ${cleanName(name)} holds no ${reportFiles.result}.`);
+	return refused(`The artifact ${cleanName(name)} contains no ${reportFiles.result}.`);
 }
 
 interface Fetching {

@@ -64,7 +64,7 @@ export function parsePart(text: string, path: string): PartContent {
 function noResult(folders: readonly string[]): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
-		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor in a folder right below.`,
+		message: `There is no ${reportFiles.result} in ${folders.slice(0, 5).join(", ")}, nor directly below.`,
 		fix: "Name the output folders of the runs, or one folder that holds them.",
 	});
 }
@@ -72,7 +72,7 @@ function noResult(folders: readonly string[]): ConfigError {
 function tooMany(count: number): ConfigError {
 	return new ConfigError({
 		code: "result-invalid",
-		message: `${count} results are to be merged; at most ${maxParts} can be.`,
+		message: `${count} results to merge; at most ${maxParts} are allowed.`,
 		fix: "Merge fewer, or remove old folders.",
 	});
 }

@@ -118,7 +118,7 @@ function faultOf(pairs: readonly Pair[]): string | null {
 			const value = pair[arm];
 			if (!(value > 0 && Number.isFinite(value))) return `The ${arm} run of pair ${index + 1} gave ${value}, not a time above 0.`;
 		}
-		if (!Number.isFinite(logRatio(pair))) return `The runs of pair ${index + 1} differ beyond what numbers can hold.`;
+		if (!Number.isFinite(logRatio(pair))) return `The runs of pair ${index + 1} differ by more than a number can represent.`;
 	}
 	return null;
 }

@@ -35,7 +35,7 @@ function* checkRange(pointer: string, range: DimRange): Resolution<DimRange> {
 		pointer,
 		says: `has min ${min}, opt ${opt}, max ${max}`,
 		expected: "min <= opt <= max",
-		fix: "Put the three sizes in order; opt is the one that the engine is made fastest for.",
+		fix: "Put the three sizes in order; opt is the size that the engine is tuned for.",
 	};
 	return range;
 }

@@ -90,7 +90,7 @@ function* duplicateName(pointer: string, name: string): Resolution<void> {
 	yield {
 		pointer,
 		says: `is ${JSON.stringify(name)}, as another runner's`,
-		expected: "a name of its own",
+		expected: "a unique name",
 		fix: "Rename one of them, or join their engines.",
 	};
 }

@@ -75,7 +75,7 @@ export function isName(text: string): boolean {
 
 function nameFault(name: string): string | null {
 	if (name.trim() === "") return "is empty";
-	if (unprintable.test(name)) return "holds a control character or a line break";
+	if (unprintable.test(name)) return "contains a control character or a line break";
 	return name.length > maxNameChars ? `has ${name.length} characters` : null;
 }
 
@@ -107,7 +107,7 @@ export function* checkPath(pointer: string, path: string): Resolution<string> {
 		};
 		return path;
 	};
-	if (unprintable.test(path)) return yield* refuse("config-value", "which holds a control character or a line break");
+	if (unprintable.test(path)) return yield* refuse("config-value", "which contains a control character or a line break");
 	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return yield* refuse("config-value", "an address and not a file");
 	if (/^([/\\]|[a-z]:)/i.test(path)) return yield* refuse("path-outside-workspace", "an absolute path");
 	const inside = insidePath(path);

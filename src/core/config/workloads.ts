@@ -146,9 +146,9 @@ function* refuseTwins(workloads: readonly WorkloadConfig[]): Resolution<void> {
 		else {
 			yield {
 				pointer,
-				says: `is called ${formatName(name)} as the one`,
+				says: `is called ${formatName(name)}, like the one`,
 				duplicateOf: first,
-				expected: "a name of its own",
+				expected: "a unique name",
 				fix: "Remove one of the two, or give them names: { name: …, batch: 8 }.",
 			};
 		}

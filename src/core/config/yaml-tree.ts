@@ -60,7 +60,7 @@ function mayGoOn(walk: Walk, node: ParsedNode | null, at: NodePosition): boolean
 	walk.valuesLeft -= 1;
 	if (walk.valuesLeft < 0 || at.depth > maxDepth) {
 		const says =
-			walk.valuesLeft < 0 ? `holds more than ${maxValues} values, aliases resolved` : `is nested more than ${maxDepth} levels deep`;
+			walk.valuesLeft < 0 ? `contains more than ${maxValues} values, aliases resolved` : `is nested more than ${maxDepth} levels deep`;
 		stop(walk, { says, fix: "Use fewer and smaller aliases, or split the file.", position: walk.place(node?.range?.[0] ?? 0) });
 	}
 	return walk.problems.length < maxProblems;
@@ -90,7 +90,7 @@ function followAlias(walk: Walk, node: Alias.Parsed, at: NodePosition): unknown 
 		});
 	}
 	if (walk.open.has(target))
-		return reportProblem(walk, offset, { says: `holds an alias ${name} inside the value that it repeats`, fix: "Remove the alias." });
+		return reportProblem(walk, offset, { says: `contains an alias ${name} inside the value that it repeats`, fix: "Remove the alias." });
 	return toValue(walk, target, at);
 }
 
@@ -117,7 +117,7 @@ function keyOf(
 	if (!isScalar(pair.key))
 		return reportProblem(walk, offset, {
 			says: "has a key that is not plain text",
-			fix: "Write the key as text, in quotes if it holds special signs.",
+			fix: "Write the key as text, in quotes if it contains special characters.",
 		});
 	const name = textOf(pair.key);
 	const position = walk.place(offset);

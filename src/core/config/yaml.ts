@@ -25,7 +25,7 @@ export function parseYaml(text: string, path: string): YamlResult {
 	if (refusal !== null) return fault(refusal);
 	const lines = new LineCounter();
 	const tokens = tokenize(source, lines);
-	if (tokens === null) return fault({ says: `holds more than ${maxLexemes} words and signs`, fix: tooLargeFix });
+	if (tokens === null) return fault({ says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix });
 	const place = (offset: number): Position => {
 		const { line, col } = lines.linePos(offset);
 		return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -37,7 +37,7 @@ export function parseYaml(text: string, path: string): YamlResult {
 	const [first, second] = documents;
 	if (faults.length > 0) return { state: "invalid", errors: faults.slice(0, 1).map((error) => syntaxError(path, describe(error, place))) };
 	if (second !== undefined)
-		return fault({ says: "holds more than one YAML document", fix: "Keep one document in the file.", position: place(second.range[0]) });
+		return fault({ says: "contains more than one YAML document", fix: "Keep one document in the file.", position: place(second.range[0]) });
 	if (first?.contents == null || (isScalar(first.contents) && first.contents.value === null))
 		return fault({ says: "is empty", fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file." });
 	return toResult(first.contents, path, place);
@@ -63,7 +63,7 @@ function refuseText(source: string): SyntaxProblem | null {
 		return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix, code: "config-unreadable" };
 	}
 	if (source.includes("\0"))
-		return { says: "is not a text file: it holds NUL characters", fix: "Save it as UTF-8 text.", code: "config-unreadable" };
+		return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text.", code: "config-unreadable" };
 	return null;
 }
 
@@ -121,7 +121,7 @@ function describe(error: YAMLError, place: (offset: number) => Position): Syntax
 	const code = /must be sufficiently indented and end with/.test(message) ? "MISSING_CHAR" : error.code;
 	return {
 		says: `is not valid YAML: ${message}`,
-		fix: advice[code] ?? "Correct the YAML at this place; text with special signs goes in quotes.",
+		fix: advice[code] ?? "Correct the YAML at this place; text with special characters goes in quotes.",
 		position: place(error.pos[0]),
 	};
 }

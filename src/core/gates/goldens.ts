@@ -92,8 +92,8 @@ export function judgeGoldenChange(change: GoldenChange, config: Config, gates: G
 
 function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
 	if (base === null) return `${notes.join(" ")} It needs a review.`;
-	const what = head === null ? `Golden ${base} is gone` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
-	const weaker = weakened.length === 0 ? "" : ` and is weaker: ${weakened.join(" ")}`;
+	const what = head === null ? `Golden ${base} was removed` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
+	const weaker = weakened.length === 0 ? "" : `${head === null ? "" : " and is weaker"}: ${weakened.join(" ")}`;
 	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;
 	const why = reason === undefined ? " No reason is given." : ` ${author ?? "an unnamed author"} says: ${reason}`;
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;

@@ -90,7 +90,7 @@ function findWeaker({ before, after, ...of }: Sides): WeakerRequirement[] {
 /** null: as strict as before, or stricter. */
 function describe(was: Requirement, is: Requirement | undefined): string | null {
 	const { key, laxness, weakerLabel = "is looser" } = was;
-	if (is === undefined) return `${key} is gone; in the base: ${shorten(was.shown, maxShownChars)}.`;
+	if (is === undefined) return `${key} was removed; in the base: ${shorten(was.shown, maxShownChars)}.`;
 	const change = `${shorten(was.shown, maxShownChars)} → ${shorten(is.shown, maxShownChars)}.`;
 	if (laxness === undefined || is.laxness === undefined) return was.shown === is.shown ? null : `${key} changed: ${change}`;
 	return is.laxness > laxness ? `${key} ${weakerLabel}: ${change}` : null;

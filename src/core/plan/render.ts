@@ -117,7 +117,7 @@ function estimateLine({ estimateMs }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
 	return least === most
 		? `Estimated time: ${most}.`
-		: `Estimated time: ${least} where every verdict is plain at the first look, ${most} at most.`;
+		: `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
 }
 
 function lengthText(ms: number, { backend, measure }: Config): string {

@@ -139,7 +139,7 @@ export function armName(arm: ArmSource): string {
 /** `output y float32 [batch, 4] is gone`. */
 export function interfaceText({ side, base, head }: InterfaceRow): string {
 	if (base === null) return head === null ? side : `${side} ${interfaceValueText(head)} is new`;
-	if (head === null) return `${side} ${interfaceValueText(base)} is gone`;
+	if (head === null) return `${side} ${interfaceValueText(base)} was removed`;
 	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;
 }
 

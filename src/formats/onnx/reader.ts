@@ -37,7 +37,7 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	wire.fields((field) => readModelField(wire, field, draft));
 	if (draft.graph === null) {
 		throw unreadable(
-			`${path} holds no graph: it is not an ONNX model, or only a part of one.`,
+			`${path} contains no graph: it is not an ONNX model, or only a part of one.`,
 			path,
 			"Give the .onnx file that the exporter wrote.",
 		);

@@ -148,13 +148,13 @@ export class WireReader {
 	keep(weight = 1): void {
 		this.#elements += weight;
 		if (this.#elements <= limits.elements) return;
-		throw this.fault("holds more nodes, tensors and names than any model", "Split the model: nothing builds a graph of this size.");
+		throw this.fault("contains more nodes, tensors and names than any model", "Split the model: nothing builds a graph of this size.");
 	}
 
 	#decode(length: number): string {
 		this.#textBytes += length;
 		if (this.#textBytes > limits.allTextBytes)
-			throw this.fault(`holds more than ${limits.allTextBytes} bytes of names`, "Shorten the names.");
+			throw this.fault(`contains more than ${limits.allTextBytes} bytes of names`, "Shorten the names.");
 		this.keep();
 		const start = this.#cursor.position;
 		this.#cursor.advance(length);
@@ -166,7 +166,7 @@ export class WireReader {
 		if (this.#cursor.depth <= limits.messageDepth) return;
 		throw this.fault(
 			`is nested too deep (more than ${limits.messageDepth} messages)`,
-			"TensorRT and ONNX Runtime refuse it too: flatten the subgraphs of If, Loop and Scan.",
+			"TensorRT and ONNX Runtime reject it too: flatten the subgraphs of If, Loop and Scan.",
 		);
 	}
 
@@ -174,7 +174,7 @@ export class WireReader {
 		const cursor = this.#cursor;
 		const end = cursor.end;
 		while (cursor.position < end) {
-			if (++this.#fields > limits.fields) throw this.fault(`holds more than ${limits.fields} fields`, "No real model has so many.");
+			if (++this.#fields > limits.fields) throw this.fault(`contains more than ${limits.fields} fields`, "No real model has so many.");
 			cursor.varint();
 			const tag = cursor.low >>> 0;
 			if (tag < 8 || cursor.high !== 0) throw this.fault("is damaged (no field begins here)");

@@ -99,8 +99,8 @@ describe("files of several tensors", () => {
 			rest: { member: "z" },
 			words: '"z", got "y"',
 		},
-		{ what: "a cut archive", name: "a.npz", bytes: bytesOf(oracle.npz[0]?.file ?? "").subarray(0, -9), words: "no ZIP archive" },
-		{ what: "an archive that is none", name: "a.npz", bytes: new Uint8Array(100), words: "no ZIP archive" },
+		{ what: "a cut archive", name: "a.npz", bytes: bytesOf(oracle.npz[0]?.file ?? "").subarray(0, -9), words: "not a ZIP archive" },
+		{ what: "an archive that is none", name: "a.npz", bytes: new Uint8Array(100), words: "not a ZIP archive" },
 		{
 			what: "a member that inflates beyond its tensor",
 			name: "a.npz",

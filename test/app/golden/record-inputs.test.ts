@@ -179,7 +179,7 @@ describe("sound", () => {
 		const given = ["--shape", "input=1,32", "--generator", "sr=const:8000", "--generator", "state=ones"];
 		const found = await inputsOf(workspace(detector, wavs), "--inputs", "in", ...given);
 		expect(found.worth).toContain("; state ones, sr const:8000.");
-		expect(found.notes.join("\n")).toContain("Sound goes in at its own rate, 8000 Hz");
+		expect(found.notes.join("\n")).toContain("Audio is used at its own rate, 8000 Hz");
 		const [first] = found.cases;
 		expect([valuesOf(first?.inputs["sr"]), valuesOf(first?.inputs["state"])]).toEqual([[8000], [1, 1, 1, 1]]);
 	});

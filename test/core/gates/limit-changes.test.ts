@@ -44,12 +44,12 @@ const rows: readonly Row[] = [
 	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive is looser: fail → neutral." },
 	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed is looser: fail → warn." },
 	{ head: "probes: off", says: "probes is looser: nightly → off." },
-	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism is gone; in the base: enabled." },
+	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism was removed; in the base: enabled." },
 	{ head: "measure: { pairs: [5] }", says: "measure.pairs is lower: at most 16 → at most 5." },
 	{ head: "measure: { duration: 100ms }", says: "measure.duration is lower: 3.0 s → 100 ms." },
 	{ base: "measure: { transfers: true }", says: "measure.transfers is looser: true → false." },
 	{ base: "preflight: { strict: true }", says: "preflight.strict is looser: true → false." },
-	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt is gone; in the base: 10.6." },
+	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt was removed; in the base: 10.6." },
 	{ base: "backend: tensorrt", head: "backend: onnxruntime", says: "backend is looser: tensorrt → onnxruntime." },
 	{
 		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
@@ -57,7 +57,10 @@ const rows: readonly Row[] = [
 		says: "comparators.lpips changed: python3 lpips.py → echo ok.",
 		both: true,
 	},
-	{ base: "comparators: { lpips: { command: [python3, lpips.py] } }", says: "comparators.lpips is gone; in the base: python3 lpips.py." },
+	{
+		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
+		says: "comparators.lpips was removed; in the base: python3 lpips.py.",
+	},
 	{
 		head: "baseline: { from: pinned, ref: v0 }",
 		says: "baseline changed: base-ref → pinned v0.",
@@ -66,7 +69,7 @@ const rows: readonly Row[] = [
 	{
 		base: "runners: [{ name: l4, labels: gpu }]",
 		head: "runners: [{ name: h100, labels: gpu }]",
-		says: "net/fp32 on runner l4 is gone; in the base: measured there.",
+		says: "net/fp32 on runner l4 was removed; in the base: measured there.",
 		both: true,
 	},
 	{ in: "model", head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail is looser: 10 % → 400 %." },

@@ -47,7 +47,7 @@ it.each([
 it("the gate of changed goldens can be off, and reports a removed golden", () => {
 	expect(judged("gates: { golden-change: off }")).toEqual([]);
 	expect(judged("", { ...change, head: null, weakened: ["It is gone."], movedTotal: 0 })[0]?.message).toBe(
-		"Golden segmenter@3 is gone and is weaker: It is gone. It needs a review.",
+		"Golden segmenter@3 was removed: It is gone. It needs a review.",
 	);
 });
 

@@ -43,7 +43,7 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 	["a TensorFlow Lite model", join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)), /TensorFlow Lite/, /tf2onnx/],
 	["a file of zeros", new Uint8Array(4096), /is not an ONNX model: it is damaged \(no field begins here\) at byte 1/, /Export/],
 	["random bytes", Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), /is not an ONNX model/, /Export/],
-	["a model without graph", join(integer(1, 8), text(2, "someone")), /holds no graph/, /exporter/],
+	["a model without graph", join(integer(1, 8), text(2, "someone")), /contains no graph/, /exporter/],
 	[
 		"a damaged field",
 		join(integer(1, 8), Uint8Array.of(0x6b)),
@@ -96,7 +96,7 @@ it("the ONNX reader refuses types nested without end", () => {
 
 it("the ONNX reader refuses more nodes than any model has, before they fill the memory", () => {
 	const file = join(integer(1, 8), bytes(7, bytesOf(Uint8Array.of(0x0a, 0), 1_100_000)));
-	expect(refusal(file).message).toMatch(/holds more nodes, tensors and names than any model/);
+	expect(refusal(file).message).toMatch(/contains more nodes, tensors and names than any model/);
 });
 
 function bytesOf(pattern: Uint8Array, times: number): Uint8Array {

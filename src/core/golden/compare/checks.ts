@@ -102,9 +102,7 @@ export function nonFiniteCheck(
 function describeNonFinite(sum: { expected: number; got: number; differing: number }, mustMatch: boolean): string {
 	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
 	if (sum.differing > 0) return `${counts}, ${sum.differing} of them at other positions`;
-	return mustMatch
-		? `${counts}, at the same positions`
-		: `${counts}, where none are allowed: record it again, or set nonFinite: must-match`;
+	return mustMatch ? `${counts}, at the same positions` : `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
 }
 
 /** The worst element, in the coordinates of the whole output. */

@@ -41,7 +41,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 /** The head has no golden any more where the base has one. */
 export function reviewGone(model: string, path: string, base: GoldenManifest): GoldenChange {
 	const weakened = [
-		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} is gone: this model's outputs are no longer checked.`,
+		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} was removed: this model's outputs are no longer checked.`,
 	];
 	return { model, path, base: base.goldenId, head: null, weakened, moved: [], movedTotal: 0, tolerances: [], notes: [] };
 }
@@ -68,7 +68,7 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
 	if (dropped.length > 0) weakened.push(`${counted(dropped.length, "case")} dropped: ${listed(dropped)}.`);
 	for (const golden of base.cases) {
 		const gone = Object.keys(golden.outputs).filter((name) => !Object.hasOwn(inHead.get(golden.id)?.outputs ?? golden.outputs, name));
-		if (gone.length > 0) weakened.push(`Case ${quoteName(golden.id)} no longer holds ${listed(gone)}.`);
+		if (gone.length > 0) weakened.push(`Case ${quoteName(golden.id)} no longer contains ${listed(gone)}.`);
 	}
 	const count = (manifest: GoldenManifest): number => manifest.detections?.length ?? 0;
 	if (count(head) < count(base)) weakened.push(`${counted(count(base) - count(head), "comparison")} of boxes dropped.`);

@@ -84,7 +84,7 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 function whyNothing({ noise }: Context, isFirst: boolean): string {
 	const unsteady = !isFirst && [...noise.values()].some((of) => of.unsteady);
 	return unsteady
-		? "Two runs of the same input already differ or hold no finite number, so other probes cannot judge the outputs."
+		? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
 		: "No output has rows that both runs share.";
 }
 
@@ -137,7 +137,7 @@ const answerLabels: Readonly<Record<ProbeName, string>> = {
 function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: boolean): string {
 	const name = JSON.stringify(output.slice(0, 120));
 	if (got === 0) return `${answerLabels[probe]} have the same values.`;
-	if (Number.isNaN(got)) return `${answerLabels[probe]} hold no finite number in ${name}.`;
+	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
 	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${twoDigits(got)} apart`;
 	const verdict = agrees ? `within the allowed ${twoDigits(allowed)}` : `allowed is ${twoDigits(allowed)}`;
 	return `${answerLabels[probe]} ${distance} in ${name}; ${verdict}.`;

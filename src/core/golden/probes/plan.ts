@@ -84,7 +84,7 @@ const requestBuilders: Readonly<Record<ProbeName, RequestBuilder>> = {
 
 function probeDuplicates(context: ProbeContext): ProbeRequest | string {
 	if (context.batch === null) return context.noBatch;
-	if (context.rows < 2) return "Its batch holds only one row.";
+	if (context.rows < 2) return "Its batch has only one row.";
 	const rows = upTo(context.rows);
 	const id = "duplicates";
 	const inputs = composeBatch(
@@ -104,7 +104,7 @@ function probeDuplicates(context: ProbeContext): ProbeRequest | string {
 /** Twice, with the odd and with the even rows replaced: a leak in one direction, such as a running sum, shows in one of the two. */
 function probeNeighbours(context: ProbeContext): ProbeRequest | string {
 	if (context.batch === null) return context.noBatch;
-	if (context.rows < 2) return "Its batch holds only one row.";
+	if (context.rows < 2) return "Its batch has only one row.";
 	const rows = upTo(context.rows);
 	const replacements = rows.map((row) => otherRow(context.pool, row, row + context.rows));
 	if (replacements.some((replacement) => replacement === null))

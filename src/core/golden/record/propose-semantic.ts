@@ -98,7 +98,7 @@ const floatRules: readonly Rule[] = [
 		const [, height = 0, width = 0, last = 0] = shape;
 		const upright = shape.length === 4 && height >= leastSide && width >= leastSide && !isMapShape(shape);
 		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name)
-			? { semantic: "image", channels: "last", because: "it has the shape of a picture with its colours last" }
+			? { semantic: "image", channels: "last", because: "it has the shape of an image with channels last" }
 			: null;
 	},
 	(name, shape) => {
@@ -107,7 +107,7 @@ const floatRules: readonly Rule[] = [
 		const named = /logit|segm|mask|class/i.test(name);
 		if (named && channels > 1 && channels <= mostMapClasses)
 			return { semantic: "logits", axis: 1, because: "of its name and its shape of classes by pixels" };
-		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of a picture" };
+		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of an image" };
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
 	(name, shape) =>

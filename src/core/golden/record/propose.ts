@@ -76,7 +76,7 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Co
 		if (first !== undefined)
 			return {
 				comparators: [{ kind: "max-abs" }, first, ...others],
-				why: "Pixels may differ by a step or two: PSNR and SSIM measure the whole picture.",
+				why: "Pixels may differ by a step or two: PSNR and SSIM measure the whole image.",
 			};
 	}
 	const range = rangeOf(tensors);
@@ -107,7 +107,7 @@ const semanticLabels: Readonly<Record<Guess["semantic"], string>> = {
 	probabilities: "probabilities",
 	boxes: "boxes",
 	mask: "a mask",
-	image: "a picture",
+	image: "an image",
 	embedding: "embeddings",
 	ids: "ids",
 	tensor: "plain numbers",

@@ -161,7 +161,7 @@ function repeated(list: readonly string[]): Set<string> {
 }
 
 /**
- * ONNX Runtime refuses it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
+ * ONNX Runtime rejects it, but for Constants, which become initialisers first. TensorRT renames its layers, which blurs the
  * comparison of engines.
  */
 function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
@@ -171,7 +171,7 @@ function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
 		const isRefused = subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
 		return finding("node-name-duplicate", {
 			severity: isRefused ? "error" : "warning",
-			message: `More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime refuses" : ""}.`,
+			message: `More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime rejects" : ""}.`,
 			fix: "Give nodes unique names, or none.",
 		});
 	});

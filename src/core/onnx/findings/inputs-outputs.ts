@@ -58,7 +58,7 @@ function isReportedElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims
 function dynamic(value: OnnxValue, labels: readonly AxisLabel[] | null): Finding[] {
 	if (value.kind !== "tensor") return [];
 	if (labels?.every((label) => typeof label === "number" || label.isNamed)) return [];
-	const what = value.dims === null ? "has no shape" : `has a dynamic dimension without a name of its own: ${formatDims(value.dims)}`;
+	const what = value.dims === null ? "has no shape" : `has an unnamed dynamic dimension: ${formatDims(value.dims)}`;
 	return [
 		finding("io-dynamic", {
 			severity: "note",
@@ -100,7 +100,7 @@ function toBind(names: readonly string[]): Finding[] {
 	const message = `TensorRT needs sizes for ${names
 		.slice(0, 10)
 		.map((name) => quoteName(name))
-		.join(", ")}${names.length > 10 ? ", …" : ""}; where trtexec gets none it builds for size 1.`;
+		.join(", ")}${names.length > 10 ? ", …" : ""}; without them trtexec builds for size 1.`;
 	return [finding("dims-unbound", { severity: "note", message, fix: "Give min, opt and max in trtgate.yml under `dims`." })];
 }
 

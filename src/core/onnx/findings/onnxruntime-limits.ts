@@ -60,7 +60,7 @@ function refusedUses(subject: Subject): Finding[] {
 			const shapes = node.inputs.map((name) => (scope.kind === "graph" ? (subject.static.shapes.get(name) ?? null) : null));
 			const what = limit({ node, shapes, type: typeIn(subject.types, scope, node.inputs[0] ?? "") });
 			if (what === null) return [];
-			const message = `${nodeIn(node, scope)} ${what}, which ONNX Runtime refuses.`;
+			const message = `${nodeIn(node, scope)} ${what}, which ONNX Runtime rejects.`;
 			return [
 				finding("operator-refused", {
 					severity: "error",
@@ -87,7 +87,7 @@ function sizesOfShapes(subject: Subject): Finding[] {
 		if (!node.inputs.some((name) => wrong.has(name))) continue;
 		if (carryingOn.has(node.op)) wrong.add(first);
 		if (!shaping.has(node.op)) continue;
-		const message = `${nodeIn(node, graph as Parameters<typeof nodeIn>[1])} reads the Size of a Shape with fixed sizes, of which ONNX Runtime's WebAssembly build makes another number: it refuses the model, the native build does not.`;
+		const message = `${nodeIn(node, graph as Parameters<typeof nodeIn>[1])} reads the Size of a Shape with fixed sizes, which ONNX Runtime's WebAssembly build miscounts: it rejects the model, the native build does not.`;
 		const fix = "Set `onnxruntime: native`, or fold constants before export (onnxsim), which leaves no such Size.";
 		return [finding("operator-refused", { severity: "warning", message, fix, node })];
 	}

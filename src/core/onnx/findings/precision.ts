@@ -64,7 +64,7 @@ function notTyped(wanted: Precision, typing: Typing, { name, key }: { name: stri
 		wanted === "fp16" || wanted === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
 	return finding("precision-typed", {
 		severity: "error",
-		message: `The engine is to be ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
+		message: `The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
 		fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
 	});
 }
@@ -72,7 +72,7 @@ function notTyped(wanted: Precision, typing: Typing, { name, key }: { name: stri
 function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 	return finding("precision-typed", {
 		severity: "warning",
-		message: `The engine is to be ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
+		message: `The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
 		fix: "State the precision that the file has, so that its tolerances hold; or export in float.",
 	});
 }
@@ -80,7 +80,7 @@ function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 function uncalibrated(name: string): Finding {
 	return finding("precision-uncalibrated", {
 		severity: "warning",
-		message: `The engine is to be int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so that the speed is real and the outputs are meaningless.`,
+		message: `The engine is configured as int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
 		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`, or name a calibration cache under `calibration`.",
 	});
 }
@@ -138,7 +138,8 @@ function tooOld(subject: Subject): Finding[] {
 	return formats.flatMap((format) => {
 		const isInFile = format.dtypes.some((dtype) => inFile.has(dtype));
 		if (has(format.since) || (precision !== format.precision && !isInFile)) return [];
-		const what = precision === format.precision ? `The engine is to be ${format.precision}` : `The file quantises to ${format.name}`;
+		const what =
+			precision === format.precision ? `The engine is configured as ${format.precision}` : `The file quantises to ${format.name}`;
 		const message = `${what}, and this GPU (compute capability ${computeCapability}) has no ${format.name}: TensorRT builds it from ${format.since.join(".")} on.`;
 		const fix = `Build it on a GPU that has ${format.name} (${format.on} or newer), or quantise to INT8 for this one.`;
 		return [finding("precision-hardware", { severity: "error", message, fix })];

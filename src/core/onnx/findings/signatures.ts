@@ -77,7 +77,7 @@ function countFaults(use: Use): Finding[] {
 function signatureFault({ node, scope }: Use, what: string): Finding {
 	return finding("operator-signature", {
 		severity: "error",
-		message: `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime refuses the model.`,
+		message: `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime rejects the model.`,
 		fix: "Export again with the opset that the operator was written for.",
 		node,
 	});
@@ -93,7 +93,7 @@ function typeFaults({ node, scope, signature, subject, given }: Use): Finding[] 
 		return [
 			finding("type-mismatch", {
 				severity: isOrt ? "error" : "warning",
-				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime refuses the model${isOrt ? "" : ", and TensorRT may convert it silently"}.`,
+				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime rejects the model${isOrt ? "" : ", and TensorRT may convert it silently"}.`,
 				fix: "Put a Cast before this node, or take out the one that made the other type; then export again.",
 				node,
 			}),
@@ -133,7 +133,7 @@ function kernelFaults(use: Use): Finding[] {
 	return [
 		finding("operator-kernel", {
 			severity: "error",
-			message: `${nodeIn(node, scope)} has no kernel${of} in opset ${scope.opsets[""]} on the CPU: ONNX Runtime refuses the model.`,
+			message: `${nodeIn(node, scope)} has no kernel${of} in opset ${scope.opsets[""]} on the CPU: ONNX Runtime rejects the model.`,
 			fix: "Export with another opset or element type, or gate this model on TensorRT.",
 			node,
 		}),

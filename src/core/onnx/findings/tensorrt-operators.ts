@@ -18,7 +18,7 @@ export const tensorRtOperators: Rule = (subject) => {
 function leftToPlugins(found: Finding): Finding {
 	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some((code) => code === found.code);
 	if (!isLack) return found;
-	const fix = "Nothing, where a library under `plugins` brings it; else the build fails.";
+	const fix = "Nothing, if a library under `plugins` provides it; otherwise the build fails.";
 	return { ...found, severity: "note", fix };
 }
 
@@ -70,12 +70,12 @@ function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
 	const span = listedSpan("plugins", node.op);
 	const what = `${nodeIn(node, scope)}${others(uses)}`;
 	if (has) {
-		const gone = span === null || span.isInNewest ? "" : ` It is gone in TensorRT ${afterLast(span.last)}.`;
+		const gone = span === null || span.isInNewest ? "" : ` It was removed in TensorRT ${afterLast(span.last)}.`;
 		const message = `${what} is a plugin that comes with ${tensorrt.name} (libnvinfer_plugin); trtexec loads it by itself.${gone}`;
 		return [finding("operator-plugin", { severity: "note", message, node })];
 	}
 	const listed = span === null ? "" : ` (it came with ${span.first} to ${span.last})`;
-	const certainty = isCertain ? "does not bring" : "may not bring";
+	const certainty = isCertain ? "does not include" : "may not include";
 	const message = `${tensorrt.name} ${certainty} the plugin of ${what}${listed}${because === undefined ? "" : `: ${because}`}.`;
 	return [finding("plugin-absent", { severity: isCertain ? "error" : "warning", message, fix: pluginFix(node.op), node })];
 }
@@ -87,7 +87,7 @@ function afterLast(last: string): string {
 
 function pluginFix(op: string): string {
 	if (/NMS/.test(op)) return "Export with EfficientNMS_TRT or ONNX's NonMaxSuppression.";
-	return "Export with plain ONNX operators, or build with a TensorRT that brings the plugin.";
+	return "Export with plain ONNX operators, or build with a TensorRT that includes the plugin.";
 }
 
 function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing): Finding {

@@ -24,9 +24,9 @@ const recording: AxisKind = { says: "a second of a signal", sizes: [16_000, 8000
 const lineHeight: AxisKind = { says: "the height of a line of text", sizes: [48, 32, 64, 96] };
 const lineWidth: AxisKind = { says: "the width of a line of text", sizes: [320, 256, 192, 128, 100, 512], range: { min: 64, max: 1280 } };
 const range = { min: 64, max: 640 };
-const scene: AxisKind = { says: "a side of a picture", sizes: [320, 640, 224, 256, 416, 512, 384, 128, 64, 32, 28, 16, 8], range };
+const scene: AxisKind = { says: "a side of an image", sizes: [320, 640, 224, 256, 416, 512, 384, 128, 64, 32, 28, 16, 8], range };
 const portrait: AxisKind = {
-	says: "a side of a picture that is classified",
+	says: "a side of an image to classify",
 	sizes: [224, 256, 299, 320, 384, 512, 128, 64, 32, 28, 16, 8],
 	range,
 };

@@ -116,7 +116,7 @@ it("reviewGolden puts what moved furthest first and keeps the list short", () =>
 it("reviewGolden is loud of a golden that is gone", () => {
 	expect(reviewGone("m", "golden.json", golden())).toMatchObject({
 		head: null,
-		weakened: [expect.stringMatching(/net@1 with its 1 case is gone/)],
+		weakened: [expect.stringMatching(/net@1 with its 1 case was removed/)],
 	});
 });
 

@@ -56,13 +56,13 @@ it.each<[string, string, string, string]>([
 		"BatchedNMS_TRT",
 		"",
 		"10.6",
-		'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It is gone in TensorRT 11.',
+		'note operator-plugin: BatchedNMS_TRT "n" is a plugin that comes with TensorRT 10.6 (libnvinfer_plugin); trtexec loads it by itself. It was removed in TensorRT 11.',
 	],
 	[
 		"BatchedNMS_TRT",
 		"",
 		"11.1",
-		'error plugin-absent: TensorRT 11.1 does not bring the plugin of BatchedNMS_TRT "n" (it came with 8.6 to 10.15).',
+		'error plugin-absent: TensorRT 11.1 does not include the plugin of BatchedNMS_TRT "n" (it came with 8.6 to 10.15).',
 	],
 	[
 		"Attention",

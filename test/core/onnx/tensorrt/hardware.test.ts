@@ -44,7 +44,7 @@ it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 it("a number format that the GPU does not have is reported with both sides and what to do", () => {
 	const [finding] = found({}, { precision: "fp8", computeCapability: "8.6" });
 	expect(finding?.message).toBe(
-		"The engine is to be fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
+		"The engine is configured as fp8, and this GPU (compute capability 8.6) has no FP8: TensorRT builds it from 8.9 on.",
 	);
 	expect(finding?.fix).toContain("Ada and Hopper");
 });
