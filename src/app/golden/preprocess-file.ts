@@ -5,11 +5,11 @@ import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, describeJsonFault } from "../../core/found.ts";
-import { toProblem } from "../../core/golden/manifest/schema-errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { InputPreprocess } from "../../core/schema/golden.ts";
 import { audio, bytes, image, text as textValidator } from "../../core/schema/preprocess-validator.js";
+import { toProblem } from "../../core/schema-errors.ts";
 
 export type PreprocessKind = "image" | "audio" | "bytes" | "text";
 const kinds = ["image", "audio", "bytes", "text"] as const satisfies readonly PreprocessKind[];
@@ -70,7 +70,7 @@ function checked(value: unknown, path: string, pointer: string): InputPreprocess
 		});
 	const validate = validators[known];
 	if (validate(value)) return value as InputPreprocess;
-	const problem = toProblem(validate.errors ?? [], value, goldenSchema.$defs[definitions[known]]);
+	const problem = toProblem(validate.errors ?? [], value, { schema: goldenSchema.$defs[definitions[known]], what: "an object" });
 	throw wrong(path, `${pointer}${problem.pointer}`, problem);
 }
 

@@ -1,27 +1,24 @@
 // Reads a result.json that may come from another job, another version or an untrusted source.
-import type { ErrorObject } from "ajv";
+import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
-import { describeFound, describeJsonFault, isObject } from "../found.ts";
+import { describeJsonFault, isObject } from "../found.ts";
 import type { Result } from "../schema/result.ts";
 import { validate } from "../schema/result-validator.js";
+import { type SchemaProblem, toProblem } from "../schema-errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is not a result. */
 const maxChars = 64 * 1024 * 1024;
 const schemaVersion = 2;
 
-interface Fault {
-	pointer: string;
-	expected: string;
-	got: string;
-	fix?: string;
+interface Fault extends SchemaProblem {
 	cause?: unknown;
 }
 
 const defaultFix = "Give the result.json that a run of trtgate wrote, unchanged.";
 
 function invalid(path: string, { pointer, expected, got, fix, cause }: Fault): ConfigError {
-	const where = pointer === "" ? path : `${path} at ${pointer}`;
+	const where = pointer === "" ? path : `${path} at ${cleanText(shorten(pointer, 200))}`;
 	return new ConfigError({
 		code: "result-invalid",
 		message: `${where} is not a result: expected ${expected}, got ${got}.`,
@@ -46,33 +43,6 @@ function parseJson(text: string, path: string): unknown {
 		const fix = "The file may be truncated: run again, or fetch the artifact again.";
 		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${describeJsonFault(cause)})`, fix, cause });
 	}
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-	const parts = pointer.split("/").slice(1);
-	return parts.reduce<unknown>((value, part) => {
-		const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-		return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
-	}, root);
-}
-
-/** What the failed keyword requires. */
-function expectation(error: ErrorObject): string {
-	const { params, keyword, message } = error;
-	if (keyword === "required") return `the field ${describe(params["missingProperty"])}`;
-	if (keyword === "additionalProperties") return `no field ${describe(params["additionalProperty"])}`;
-	if (keyword === "enum") return `one of ${describe(params["allowedValues"])}`;
-	if (keyword === "const") return describe(params["allowedValue"]);
-	return (message ?? keyword).replace(/^must (be )?/, "");
-}
-
-/** The deepest error is the most specific; those of `oneOf` itself only report that no alternative matched. */
-function mostSpecific(errors: readonly ErrorObject[]): ErrorObject | undefined {
-	const depth = (error: ErrorObject) => error.instancePath.split("/").length - (error.keyword === "oneOf" ? 0.5 : 0);
-	return errors.reduce<ErrorObject | undefined>(
-		(best, error) => (best === undefined || depth(error) > depth(best) ? error : best),
-		undefined,
-	);
 }
 
 function renamed(value: unknown, from: string, to: string): unknown {
@@ -116,8 +86,7 @@ function currentVersion(value: unknown, path: string): unknown {
 export function parseResult(text: string, path: string): Result {
 	const value = currentVersion(parseJson(text, path), path);
 	if (validate(value)) return value as Result;
-	const error = mostSpecific(validate.errors ?? []);
-	const pointer = error?.instancePath ?? "";
-	const expected = error === undefined ? "a result" : expectation(error);
-	throw invalid(path, { pointer: cleanText(shorten(pointer, 200)), expected, got: describeFound(valueAt(value, pointer), pointer) });
+	// Nobody writes a result by hand, so no advice on a key helps.
+	const { fix: _, ...problem } = toProblem(validate.errors ?? [], value, { schema: resultSchema, what: "a result" });
+	throw invalid(path, problem);
 }

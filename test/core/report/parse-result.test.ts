@@ -35,7 +35,7 @@ describe("parseResult", () => {
 		};
 		const caveat = { ...backend, caveat: "CPU, not TensorRT" };
 		expect(parseResult(withKey("caution"), "r.json")).toEqual({ ...buildResult(), backend: caveat, parts: [{ ...part, backend: caveat }] });
-		expect(refusal(withKey("advice")).message).toContain('no field "advice"');
+		expect(refusal(withKey("advice")).message).toContain('the key "advice"');
 	});
 
 	it("parseResult upgrades a result of version 1: `loud` is now `weakened`", () => {
@@ -43,16 +43,16 @@ describe("parseResult", () => {
 		expect(change?.weakened).toEqual(["tolerance of logits: 0.001 to 0.01"]);
 		expect(parseResult(JSON.stringify({ ...buildResult(), schemaVersion: 1 }), "r.json")).toEqual(buildResult());
 		const bothKeys = read("version-1/weakened-golden.json").replace('"loud"', '"weakened": [], "loudest"');
-		expect(refusal(bothKeys).message).toContain('no field "loudest"');
+		expect(refusal(bothKeys).message).toContain('the key "loudest"');
 	});
 
 	/** Pointer and expectation by file: every invalid example has its line here. */
 	const invalid: Record<string, [pointer: string, expected: string]> = {
 		"another-version.json": ["/schemaVersion", "schemaVersion 2 (or 1, which is upgraded)"],
-		"missing-gates.json": ["", 'the field "gates"'],
-		"unknown-field.json": ["/backend", 'no field "gpu"'],
-		"unknown-outcome.json": ["/outcome", 'one of ["pass","warn","fail","inconclusive","error"]'],
-		"interval-of-one.json": ["/workloads/0/latency/interval", "NOT have fewer than 2 items"],
+		"missing-gates.json": ["/gates", "a value, got missing"],
+		"unknown-field.json": ["/backend/gpu", 'got the key "gpu"'],
+		"unknown-outcome.json": ["/outcome", "one of pass, warn, fail, inconclusive, error"],
+		"interval-of-one.json": ["/workloads/0/latency/interval", "at least 2 entries"],
 		"cut-short.json": ["", "JSON"],
 		"array.json": ["", "object"],
 		"negative-pair.json": ["/workloads/0/runs/0/pair", ">= 0"],

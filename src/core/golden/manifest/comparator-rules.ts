@@ -1,12 +1,12 @@
 // Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
 import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../schema/golden.ts";
+import type { SchemaProblem } from "../../schema-errors.ts";
 import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape, sliceProblem } from "../tensor/slice.ts";
 import { formatShape, isFloating } from "../tensor/tensor.ts";
 import { isSetKind, setKinds } from "../whole-set/tally.ts";
-import type { ManifestProblem } from "./schema-errors.ts";
 
 const classMaps = ["miou", "dice", "pixel-disagreement"] as const;
 
@@ -28,7 +28,7 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 	floor: ["relative-l2", "max-abs", "allclose", "quantile", "ulp", "cosine", "psnr"],
 };
 
-export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): ManifestProblem | null {
+export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): SchemaProblem | null {
 	return (
 		strayKey(spec) ??
 		unnamedCommand(spec) ??
@@ -39,23 +39,23 @@ export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dt
 	);
 }
 
-function strayKey(spec: ComparatorSpec): ManifestProblem | null {
+function strayKey(spec: ComparatorSpec): SchemaProblem | null {
 	if (spec.kind === "custom" && spec.slice !== undefined) return noSuchKey("slice", spec.kind);
 	const stray = Object.keys(keysOf).find((key) => Object.hasOwn(spec, key) && !keysOf[key]?.includes(spec.kind));
 	if (stray !== undefined) return noSuchKey(stray, spec.kind);
 	return spec.threshold !== undefined && spec.axis !== undefined ? noSuchKey("axis", `${spec.kind} by threshold`) : null;
 }
 
-function noSuchKey(key: string, kind: string): ManifestProblem {
+function noSuchKey(key: string, kind: string): SchemaProblem {
 	return { pointer: `/${key}`, expected: `no such key for ${kind}`, got: `the key ${key}`, fix: "Remove the key." };
 }
 
-function unnamedCommand(spec: ComparatorSpec): ManifestProblem | null {
+function unnamedCommand(spec: ComparatorSpec): SchemaProblem | null {
 	if (spec.kind !== "custom" || spec.name !== undefined) return null;
 	return { pointer: "/name", expected: "the name of a command under `comparators` in trtgate.yml", got: "missing" };
 }
 
-function missingInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+function missingInput(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
 	const distribution = output.semantic === "logits" || output.semantic === "probabilities";
 	if ((spec.kind !== "kl" && spec.kind !== "js") || spec.input !== undefined || distribution) return null;
 	return { pointer: "/input", expected: "logits or probabilities", got: "missing", fix: 'Add "input", or the output\'s "semantic".' };
@@ -64,7 +64,7 @@ function missingInput(spec: ComparatorSpec, output: GoldenOutput): ManifestProbl
 /** Kinds that need the whole output: labels belong to the case, neighbours are in other samples. */
 const wholeOnly: ReadonlySet<ComparatorKind> = new Set(["accuracy", "recall-at-k", "rank-agreement", "custom"]);
 
-function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): ManifestProblem | null {
+function scopeProblem(spec: ComparatorSpec, output: GoldenOutput): SchemaProblem | null {
 	if (spec.scope === "set" && !isSetKind(spec.kind)) {
 		const fix = `Remove the key; the worst case decides. Kinds over the set: ${[...setKinds].join(", ")}.`;
 		return { pointer: "/scope", expected: `per-sample or whole for ${spec.kind}`, got: "set", fix };
@@ -86,7 +86,7 @@ const idKinds: ReadonlySet<ComparatorKind> = new Set([...classMaps, "token-agree
 
 const ofFloats: ReadonlySet<ComparatorKind> = new Set(["top-k", "kl", "js", "cosine", "recall-at-k", "rank-agreement"]);
 
-function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): ManifestProblem | null {
+function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): SchemaProblem | null {
 	const integer = dtypes.find((dtype) => !isFloating(dtype));
 	if (spec.kind === "ulp" && integer !== undefined) {
 		return { pointer: "/kind", expected: "a comparator of integers, such as max-abs", got: `ulp of ${integer}` };
@@ -99,7 +99,7 @@ function dtypeProblem(spec: ComparatorSpec, dtypes: readonly DType[]): ManifestP
 const keptAtUpper: ReadonlySet<ComparatorKind> = new Set(["allclose", "js", "pixel-disagreement"]);
 const keptAtZero: ReadonlySet<ComparatorKind> = new Set(["top-k", "miou", "dice", "recall-at-k", "token-agreement", "accuracy"]);
 
-function limitProblem(spec: ComparatorSpec): ManifestProblem | null {
+function limitProblem(spec: ComparatorSpec): SchemaProblem | null {
 	const tolerances = typeof spec.tolerance === "number" ? [spec.tolerance] : Object.values(spec.tolerance ?? {});
 	const upper = isMetricSpec(spec) ? metrics[spec.kind].range.most : Number.POSITIVE_INFINITY;
 	if (upper === Number.POSITIVE_INFINITY) return null;
@@ -113,7 +113,7 @@ function limitProblem(spec: ComparatorSpec): ManifestProblem | null {
 }
 
 /** What does not fit an output of this kind: the slice, or the axis of the classes in it. */
-export function layoutProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
+export function layoutProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): SchemaProblem | null {
 	if (spec.slice === undefined) return classAxisProblem(spec, file, batchAxis);
 	const problem = sliceProblem(spec.slice, file.shape);
 	if (problem !== null) {
@@ -131,7 +131,7 @@ function isPerSample(spec: ComparatorSpec): boolean {
 }
 
 /** What the class axis of a comparator must be, in an output of this kind. Bare integers are classes, and a mask by threshold has none. */
-function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): ManifestProblem | null {
+function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number | null): SchemaProblem | null {
 	if (keysOf["axis"]?.includes(spec.kind) !== true || spec.threshold !== undefined) return null;
 	if (spec.axis === undefined && idKinds.has(spec.kind) && !isFloating(file.dtype)) return null;
 	const rank = file.shape.length;
@@ -144,7 +144,7 @@ function classAxisProblem(spec: ComparatorSpec, file: Layout, batchAxis: number 
 }
 
 /** Where k classes are all there are, every engine chooses the same. */
-function choiceProblem(spec: ComparatorSpec, classes: number): ManifestProblem | null {
+function choiceProblem(spec: ComparatorSpec, classes: number): SchemaProblem | null {
 	if (spec.kind === "recall-at-k" || spec.kind === "rank-agreement" || classes === 0) return null;
 	const chosen = spec.kind === "top-k" || spec.kind === "accuracy" ? (spec.k ?? 1) : 1;
 	if (classes > chosen) return null;

@@ -1,10 +1,11 @@
 // Entry of manifest/: parses a golden manifest, first by its schema, then by the rules beyond it.
+import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
 import { ConfigError } from "../../errors.ts";
 import { describeJsonFault } from "../../found.ts";
 import type { GoldenManifest } from "../../schema/golden.ts";
 import { validate } from "../../schema/golden-validator.js";
+import { type SchemaProblem, toProblem } from "../../schema-errors.ts";
 import { findRuleProblem } from "./rules.ts";
-import { type ManifestProblem, toProblem } from "./schema-errors.ts";
 
 /** A manifest of more text than this is no manifest. */
 const maxChars = 64 * 1024 * 1024;
@@ -18,7 +19,7 @@ export function parseManifest(text: string, path: string): GoldenManifest {
 		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}`, fix: "Split the golden set." });
 	}
 	const value = parseJson(text, path);
-	if (!validate(value)) throw invalid(path, toProblem(validate.errors ?? [], value));
+	if (!validate(value)) throw invalid(path, toProblem(validate.errors ?? [], value, { schema: goldenSchema, what: "a golden manifest" }));
 	const manifest = value as GoldenManifest;
 	const problem = findRuleProblem(manifest);
 	if (problem !== null) throw invalid(path, problem);
@@ -36,7 +37,7 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-function invalid(path: string, problem: ManifestProblem): ConfigError {
+function invalid(path: string, problem: SchemaProblem): ConfigError {
 	const { pointer, expected, got, fix } = problem;
 	const place = pointer === "" ? "the golden manifest" : pointer;
 	return new ConfigError({

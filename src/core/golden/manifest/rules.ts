@@ -11,16 +11,16 @@ import type {
 	GoldenOutput,
 	TensorFile,
 } from "../../schema/golden.ts";
+import type { SchemaProblem } from "../../schema-errors.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
 import { boxSetKinds } from "../whole-set/tally.ts";
 import { comparatorProblem, layoutProblem } from "./comparator-rules.ts";
-import type { ManifestProblem } from "./schema-errors.ts";
 
-type Rule = (manifest: GoldenManifest) => ManifestProblem | null;
+type Rule = (manifest: GoldenManifest) => SchemaProblem | null;
 
-export function findRuleProblem(manifest: GoldenManifest): ManifestProblem | null {
+export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null {
 	const rules: readonly Rule[] = [
 		findDuplicateCase,
 		findBadFile,
@@ -34,7 +34,7 @@ export function findRuleProblem(manifest: GoldenManifest): ManifestProblem | nul
 	return firstOf(rules, (rule) => rule(manifest));
 }
 
-function firstOf<Item>(items: Iterable<Item>, find: (item: Item, index: number) => ManifestProblem | null): ManifestProblem | null {
+function firstOf<Item>(items: Iterable<Item>, find: (item: Item, index: number) => SchemaProblem | null): SchemaProblem | null {
 	let index = 0;
 	for (const item of items) {
 		const problem = find(item, index);
@@ -44,7 +44,7 @@ function firstOf<Item>(items: Iterable<Item>, find: (item: Item, index: number) 
 	return null;
 }
 
-function findDuplicateCase({ cases }: GoldenManifest): ManifestProblem | null {
+function findDuplicateCase({ cases }: GoldenManifest): SchemaProblem | null {
 	const seen = new Map<string, number>();
 	return firstOf(cases, ({ id }, index) => {
 		const before = seen.get(id);
@@ -54,7 +54,7 @@ function findDuplicateCase({ cases }: GoldenManifest): ManifestProblem | null {
 	});
 }
 
-function findBadFile({ cases }: GoldenManifest): ManifestProblem | null {
+function findBadFile({ cases }: GoldenManifest): SchemaProblem | null {
 	return firstOf(cases, (golden, index) =>
 		firstOf(["inputs", "outputs"] as const, (side) =>
 			firstOf(Object.entries(golden[side]), ([name, file]) => fileProblem(file, childPointer(`/cases/${index}/${side}`, name))),
@@ -65,7 +65,7 @@ function findBadFile({ cases }: GoldenManifest): ManifestProblem | null {
 /** More bytes than this in one tensor and no reader of ours takes it. */
 const maxTensorBytes = 2 ** 32;
 
-function fileProblem(file: TensorFile, pointer: string): ManifestProblem | null {
+function fileProblem(file: TensorFile, pointer: string): SchemaProblem | null {
 	if (escapes(file.path)) {
 		return { pointer: `${pointer}/path`, expected: "a path inside the manifest's folder", got: formatName(file.path) };
 	}
@@ -79,7 +79,7 @@ function escapes(path: string): boolean {
 	return /^\/|^[A-Za-z]:|\\|\0/.test(path) || path.split("/").includes("..");
 }
 
-function findEmptyCase({ cases }: GoldenManifest): ManifestProblem | null {
+function findEmptyCase({ cases }: GoldenManifest): SchemaProblem | null {
 	return firstOf(cases, ({ outputs }, index) => {
 		const compared = Object.values(outputs).some((file) => elementCount(file.shape) > 0);
 		if (compared) return null;
@@ -88,7 +88,7 @@ function findEmptyCase({ cases }: GoldenManifest): ManifestProblem | null {
 }
 
 /** Comparators for an output that no case has would compare nothing: most likely the name is misspelt. */
-function findUnusedOutput({ outputs, cases }: GoldenManifest): ManifestProblem | null {
+function findUnusedOutput({ outputs, cases }: GoldenManifest): SchemaProblem | null {
 	const named = new Set(cases.flatMap((golden) => Object.keys(golden.outputs)));
 	return firstOf(Object.keys(outputs), (name) => {
 		if (named.has(name)) return null;
@@ -97,7 +97,7 @@ function findUnusedOutput({ outputs, cases }: GoldenManifest): ManifestProblem |
 	});
 }
 
-function findBadComparator({ outputs, cases }: GoldenManifest): ManifestProblem | null {
+function findBadComparator({ outputs, cases }: GoldenManifest): SchemaProblem | null {
 	const dtypesOf = (name: string): DType[] =>
 		cases.flatMap((golden) => (Object.hasOwn(golden.outputs, name) ? [golden.outputs[name]?.dtype ?? []].flat() : []));
 	return firstOf(Object.entries(outputs), ([name, output]) =>
@@ -108,7 +108,7 @@ function findBadComparator({ outputs, cases }: GoldenManifest): ManifestProblem 
 	);
 }
 
-function findBadAxis({ outputs, cases }: GoldenManifest): ManifestProblem | null {
+function findBadAxis({ outputs, cases }: GoldenManifest): SchemaProblem | null {
 	return firstOf(Object.entries(outputs), ([name, output]) =>
 		firstOf(cases, (golden) => axisProblem(output, childPointer("/outputs", name), fileOf(golden, name))),
 	);
@@ -118,7 +118,7 @@ function fileOf(golden: GoldenCase, name: string): TensorFile | undefined {
 	return Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
 }
 
-function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | undefined): ManifestProblem | null {
+function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | undefined): SchemaProblem | null {
 	if (file === undefined) return null;
 	const rank = file.shape.length;
 	const batchAxis = output.batchAxis ?? null;
@@ -131,7 +131,7 @@ function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | u
 	});
 }
 
-function findBadLabels(manifest: GoldenManifest): ManifestProblem | null {
+function findBadLabels(manifest: GoldenManifest): SchemaProblem | null {
 	for (const [index, golden] of manifest.cases.entries()) {
 		const problem = badLabels(manifest, golden) ?? missingLabels(manifest, golden);
 		if (problem !== null) return { ...problem, pointer: `/cases/${index}/labels${problem.pointer}` };
@@ -140,7 +140,7 @@ function findBadLabels(manifest: GoldenManifest): ManifestProblem | null {
 }
 
 /** Unread labels are most likely misspelt. */
-function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestProblem | null {
+function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): SchemaProblem | null {
 	for (const [name, labels] of Object.entries(golden.labels ?? {})) {
 		const specs = accuracyOf(Object.hasOwn(outputs, name) ? outputs[name] : undefined);
 		const file = Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
@@ -154,7 +154,7 @@ function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestPro
 	return null;
 }
 
-function missingLabels({ outputs }: GoldenManifest, golden: GoldenCase): ManifestProblem | null {
+function missingLabels({ outputs }: GoldenManifest, golden: GoldenCase): SchemaProblem | null {
 	const unlabelled = Object.entries(outputs).find(
 		([name, output]) => accuracyOf(output).length > 0 && Object.hasOwn(golden.outputs, name) && !Object.hasOwn(golden.labels ?? {}, name),
 	);
@@ -174,7 +174,7 @@ function rowsOf(file: { dtype: DType; shape: readonly number[] }, spec: Comparat
 	return elements / (shape[axisFromStart(spec.axis ?? -1, shape.length)] ?? 1);
 }
 
-function findBadDetections({ detections, cases }: GoldenManifest): ManifestProblem | null {
+function findBadDetections({ detections, cases }: GoldenManifest): SchemaProblem | null {
 	const names = new Set<string>();
 	for (const [index, spec] of (detections ?? []).entries()) {
 		const pointer = `/detections/${index}`;
@@ -186,7 +186,7 @@ function findBadDetections({ detections, cases }: GoldenManifest): ManifestProbl
 	return null;
 }
 
-function groupProblem(spec: Detections, cases: readonly GoldenCase[]): ManifestProblem | null {
+function groupProblem(spec: Detections, cases: readonly GoldenCase[]): SchemaProblem | null {
 	if (spec.classes !== undefined && spec.scores === undefined) {
 		return {
 			pointer: "/classes",
@@ -212,7 +212,7 @@ function groupProblem(spec: Detections, cases: readonly GoldenCase[]): ManifestP
 
 const shares: ReadonlySet<BoxComparatorKind> = new Set(["box-f1", "box-iou", "map"]);
 
-function limitsProblem({ comparators }: Detections): ManifestProblem | null {
+function limitsProblem({ comparators }: Detections): SchemaProblem | null {
 	for (const [index, spec] of (comparators ?? []).entries()) {
 		const problem = scopeProblem(spec) ?? limitProblem(spec);
 		if (problem !== null) return { ...problem, pointer: childPointer("/comparators", String(index)) + problem.pointer };
@@ -220,13 +220,13 @@ function limitsProblem({ comparators }: Detections): ManifestProblem | null {
 	return null;
 }
 
-function scopeProblem({ kind, scope }: BoxComparatorSpec): ManifestProblem | null {
+function scopeProblem({ kind, scope }: BoxComparatorSpec): SchemaProblem | null {
 	if (scope !== "set" || boxSetKinds.includes(kind)) return null;
 	const fix = `Remove the key; the worst case decides. Kinds over the set: ${boxSetKinds.join(", ")}.`;
 	return { pointer: "/scope", expected: `whole for ${kind}`, got: "set", fix };
 }
 
-function limitProblem({ kind, tolerance }: BoxComparatorSpec): ManifestProblem | null {
+function limitProblem({ kind, tolerance }: BoxComparatorSpec): SchemaProblem | null {
 	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
 	if (!shares.has(kind)) return null;
 	const bad = limits.find((limit) => limit > 1 || limit === 0);

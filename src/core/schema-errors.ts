@@ -1,26 +1,28 @@
-// Turns schema errors of a manifest into one error message, with the nearest key.
+// Turns the errors of a schema into one, with the nearest key.
 import type { ErrorObject } from "ajv";
-import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
-import { didYouMean } from "../../config/did-you-mean.ts";
-import { childPointer, formatName, parsePointer } from "../../config/pointer.ts";
-import { describeFound } from "../../found.ts";
+import { didYouMean } from "./config/did-you-mean.ts";
+import { childPointer, formatName, parsePointer } from "./config/pointer.ts";
+import { describeFound } from "./found.ts";
+import { counted } from "./text/labels.ts";
 
-export interface ManifestProblem {
-	/** JSON pointer; "" is the whole manifest. */
+export interface SchemaProblem {
+	/** JSON pointer; "" is the whole file. */
 	pointer: string;
 	expected: string;
 	got: string;
 	fix?: string;
 }
 
-/**
- * The most specific of the validator's errors: unknown keys first, then the deepest.
- * @param schema what was validated against: a part of the manifest's schema, or all of it.
- */
-export function toProblem(errors: readonly ErrorObject[], manifest: unknown, schema: unknown = goldenSchema): ManifestProblem {
+/** What was validated: the schema or the part of one, and what it describes, with its article. */
+export interface Described {
+	schema: unknown;
+	what: string;
+}
+
+/** The most specific of the validator's errors: unknown keys first, then the deepest. */
+export function toProblem(errors: readonly ErrorObject[], root: unknown, { schema, what }: Described): SchemaProblem {
 	const [first] = [...errors].filter((error) => error.keyword !== "propertyNames").sort((left, right) => rank(right) - rank(left));
-	if (first === undefined) return { pointer: "", expected: "a golden manifest", got: describeFound(manifest, "") };
-	return describeError(first, manifest, schema);
+	return first === undefined ? { pointer: "", expected: what, got: describeFound(root, "") } : describeError(first, root, schema);
 }
 
 function rank(error: ErrorObject): number {
@@ -30,25 +32,26 @@ function rank(error: ErrorObject): number {
 	return error.keyword === "oneOf" ? depth - 0.5 : depth;
 }
 
-function describeError(error: ErrorObject, manifest: unknown, schema: unknown): ManifestProblem {
+function describeError(error: ErrorObject, root: unknown, schema: unknown): SchemaProblem {
 	const { instancePath, keyword, params } = error;
-	const known = knownKeys(error.schemaPath, schema);
+	const known = knownKeys(error, schema);
 	if (keyword === "additionalProperties") return unknownKey(instancePath, String(params["additionalProperty"]), known);
 	if (error.propertyName !== undefined) return unknownKey(instancePath, error.propertyName, stringsOf(params["allowedValues"]));
 	if (keyword === "required") {
 		const key = String(params["missingProperty"]);
 		return { pointer: childPointer(instancePath, key), expected: "a value", got: "missing", fix: `Add "${key}".` };
 	}
-	const value = parsePointer(instancePath).reduce(childOf, manifest);
+	const value = parsePointer(instancePath).reduce(childOf, root);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
 	return { pointer: instancePath, expected: expectedOf(error), got: describeFound(value, instancePath), ...fix };
 }
 
-function unknownKey(pointer: string, key: string, known: readonly string[]): ManifestProblem {
+function unknownKey(pointer: string, key: string, known: readonly string[]): SchemaProblem {
 	const meant = didYouMean(key, known);
 	const fix = meant === undefined ? "Remove the key." : `Write "${meant}".`;
-	return { pointer: childPointer(pointer, key), expected: `one of the keys ${known.join(", ")}`, got: `the key ${formatName(key)}`, fix };
+	const expected = known.length === 0 ? "no such key" : `one of the keys ${known.join(", ")}`;
+	return { pointer: childPointer(pointer, key), expected, got: `the key ${formatName(key)}`, fix };
 }
 
 function expectedOf({ keyword, params, message }: ErrorObject): string {
@@ -63,9 +66,9 @@ function expectedOf({ keyword, params, message }: ErrorObject): string {
 			return `a value of type ${params["type"]}`;
 		case "minItems":
 		case "minProperties":
-			return `at least ${params["limit"]} entry`;
+			return `at least ${counted(Number(params["limit"]), "entry", "entries")}`;
 		case "oneOf":
-			return "a number, or numbers by precision";
+			return "one of the forms that it may have";
 		default:
 			return (message ?? "another value").replace(/^must /, "");
 	}
@@ -76,11 +79,11 @@ const patternLabels: Readonly<Record<string, string>> = {
 	"^[^@\\s]+@[0-9]+$": "name@revision, such as resnet50@3",
 };
 
-/** The keys of the schema node that an error's path leads through, e.g. `#/$defs/case/additionalProperties`. */
-function knownKeys(schemaPath: string, schema: unknown): string[] {
-	let node: unknown = schema;
-	for (const part of parsePointer(schemaPath).slice(0, -1)) node = childOf(node, part);
-	const properties = childOf(node, "properties");
+/** The keys of the schema node that an error's path leads through, e.g. `#/$defs/case/additionalProperties`; none where it begins inside. */
+function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown): string[] {
+	const parts = parsePointer(schemaPath).slice(0, -1);
+	if (parts.length === 0 && instancePath !== "") return [];
+	const properties = childOf(parts.reduce(childOf, schema), "properties");
 	return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 }
 
