@@ -168,8 +168,8 @@ const leastError = 1e-6;
 const weightOf = ({ error }: { error: number }): number => Math.max(error, leastError) ** -2;
 const totalWeight = (links: readonly { error: number }[]): number => links.reduce((sum, link) => sum + weightOf(link), 0);
 
-/** Twelve links with this error move a chain by 0.07 %. */
-const certainLink = 2e-4;
+/** Twelve links with this error move a chain by 0.05 %; it takes two nights or more, so mostly two machines. */
+const certainLink = 1.5e-4;
 /** A link that stays uncertain is measured in so many nights at most. */
 const linkNights = 4;
 

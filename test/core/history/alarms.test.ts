@@ -208,7 +208,7 @@ it.each([
 	["is due where the pin moved", [], "old"],
 	["is due again after a disturbed night", [2000], "old"],
 	["is done where it is certain", [500], null],
-	["is done where several nights together are certain", [1200, 1200, 1200], null],
+	["is done where several nights together are certain", [1000, 1000, 1000], null],
 	["is given up after four nights", [9000, 9000, 9000, 9000], null],
 ])("a link %s", (_what, sdPpms: number[], due) => {
 	const ratio = (sdPpm: number) => buildRatio(10_000, { pairs: 16, sdPpm });
