@@ -139,6 +139,15 @@ const rows: readonly Row[] = [
 		trt: null,
 	},
 	{
+		what: "an attribute that the operator does not have, behind a node of the same operator that is right",
+		code: "operator-signature",
+		init: {
+			nodes: [node({ op: "Relu", outputs: ["r"] }), node({ op: "Relu", inputs: ["r"], attributes: [attribute.integer("slope", 1)] })],
+		},
+		ort: "error",
+		trt: null,
+	},
+	{
 		what: "an attribute that must be there",
 		code: "operator-signature",
 		init: { nodes: [node({ op: "Concat", inputs: ["x", "x"] })] },

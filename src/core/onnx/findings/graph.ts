@@ -107,16 +107,14 @@ function givenBy(scope: Scope): Set<string> {
 
 function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
 	return scope.nodes.flatMap((node) =>
-		[...new Set(node.inputs)]
-			.filter((name) => name !== "" && !isKnown(name))
-			.map((name) =>
-				finding("tensor-undefined", {
-					severity: "error",
-					message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
-					fix: "Export the model again; a tool that edited the graph may have removed the tensor's producer.",
-					node,
-				}),
-			),
+		[...new Set(node.inputs.filter((name) => name !== "" && !isKnown(name)))].map((name) =>
+			finding("tensor-undefined", {
+				severity: "error",
+				message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
+				fix: "Export the model again; a tool that edited the graph may have removed the tensor's producer.",
+				node,
+			}),
+		),
 	);
 }
 
