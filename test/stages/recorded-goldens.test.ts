@@ -189,10 +189,10 @@ const table: Recorded[] = [
 		says: `
 ✗ golden-segmenter-fp16-0
     ✓ logits_out: relative-l2 9e-4 (≤ 5e-3)
-    ✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements lie outside
+    ✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance
 ✗ golden-segmenter-fp16-1
     ✓ logits_out: relative-l2 9.1e-4 (≤ 5e-3)
-    ✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements lie outside`,
+    ✗ mask: allclose 2.4e-4 (≤ 0); 1 of 4096 elements are out of tolerance`,
 	},
 	{
 		...{ runs: "comparisons/wrong-head/0", model: "segmenter", precision: "fp32", outputs: mask },

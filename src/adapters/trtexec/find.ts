@@ -83,7 +83,7 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 		},
 	});
 	if (version !== null) return version;
-	if (record.state === "not-started") return "is not there";
+	if (record.state === "not-started") return "does not exist";
 	const last = record.tail.at(-1);
 	const how = record.state === "exited" ? `ended with exit code ${record.exitCode ?? "unknown"}` : `was ${record.state}`;
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;

@@ -107,7 +107,7 @@ async function lookForTrtexec(terminal: Terminal, processes: Processes) {
 	const { cwd, environment } = terminal;
 	const found = await findTrtexec(findOptions({ cwd, environment, processes }));
 	if (found.state === "found") return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
-	const broken = found.tried.filter(({ why }) => why !== "is not there").map(({ program, why }) => `${program} ${why}`);
+	const broken = found.tried.filter(({ why }) => why !== "does not exist").map(({ program, why }) => `${program} ${why}`);
 	const status = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
 	return {
 		ok: false,

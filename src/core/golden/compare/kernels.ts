@@ -94,7 +94,7 @@ function countOutside({ expected, got }: Block, { rtol, atol }: { rtol: number; 
 	let outside = 0;
 	for (let i = 0; i < expected.length; i += 1) {
 		const a = expected[i] as number;
-		// Counted without a branch: where many elements lie outside, a branch is guessed wrong every other time.
+		// Counted without a branch: where many elements are out of tolerance, a branch is guessed wrong every other time.
 		outside = (outside + Number(Math.abs((got[i] as number) - a) > atol + rtol * Math.abs(a))) | 0;
 	}
 	return outside;

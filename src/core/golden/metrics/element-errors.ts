@@ -26,7 +26,7 @@ export function maxAbs(pair: Pair): Measured {
  */
 export function allclose(pair: Pair, options: MetricOptions): Measured {
 	const { outside, elements, maxAbsAt } = pair.difference(options);
-	const detail = outside === 0 ? undefined : `${outside} of ${elements} elements lie outside`;
+	const detail = outside === 0 ? undefined : `${outside} of ${elements} elements are out of tolerance`;
 	return { value: outside / elements, elements, worstAt: maxAbsAt, ...(detail ? { detail } : {}) };
 }
 

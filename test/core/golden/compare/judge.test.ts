@@ -101,7 +101,7 @@ it("judgeCase compares integers and bools exactly where the golden names no comp
 	expect(judge({ ids }, { ids }).checks[0]).toMatchObject({ metric: "allclose", allowed: 0, pass: true });
 	const verdict = judge({ ids }, { ids: int64([2n ** 53n + 1n, 7n]) });
 	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks[0]?.detail).toBe("1 of 2 elements lie outside; expected 9007199254740992, got 9007199254740993");
+	expect(verdict.checks[0]?.detail).toBe("1 of 2 elements are out of tolerance; expected 9007199254740992, got 9007199254740993");
 	const mask: Tensor = { dtype: "bool", shape: [3], data: Uint8Array.of(1, 0, 1) };
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(1, 1, 1) } }).state).toBe("mismatch");
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(255, 0, 1) } }).state).toBe("match");
