@@ -181,21 +181,15 @@ const reformat: Rule = ({ base, head, around }) => {
 
 const shape: Rule = ({ base, head }) => {
 	if (base.kernels.length !== head.kernels.length) return null;
-	const lists = [base, head].map(({ shapes }) => shapes.split("\n"));
-	const at = lists[0]?.findIndex((text, line) => text !== lists[1]?.[line]) ?? -1;
-	const [from, to] = lists.map((list) => list[at] ?? "");
-	// An open axis may have any size.
-	if (at < 0 || from === undefined || to === undefined) return inputShape(base, head);
-	return /-\d/.test(from + to) ? null : { says: `shape changed: ${from} → ${to}`, evidence: [] };
+	const found = (["outputs", "inputs"] as const).flatMap((side) => {
+		const [before = [], after = []] = [base, head].map((part) => tensorsOf(part, side).map(({ dims }) => dims.join("×")));
+		const at = before.length === after.length ? before.findIndex((dims, index) => dims !== after[index]) : -1;
+		// An open axis may have any size. Other weights read another input.
+		const isKnown = at >= 0 && !/-\d/.test(`${before[at]}${after[at]}`) && (side === "outputs" || base.weights === head.weights);
+		return isKnown ? [{ says: `${side === "inputs" ? "input " : ""}shape changed: ${before[at]} → ${after[at]}`, evidence: [] }] : [];
+	});
+	return found[0] ?? null;
 };
-
-function inputShape(base: PartFacts, head: PartFacts): ReturnType<Rule> {
-	const [before, after] = [base, head].map((part) => tensorsOf(part, "inputs").map(({ dims }) => dims.join("×")));
-	const at = before?.findIndex((dims, index) => dims !== after?.[index]) ?? -1;
-	const [from, to] = [before?.[at] ?? "", after?.[at] ?? ""];
-	const isOther = base.weights === head.weights && before?.length === after?.length && from !== "" && !/-\d/.test(from + to);
-	return isOther ? { says: `input shape changed: ${from} → ${to}`, evidence: [] } : null;
-}
 
 const isAlike = ({ base, head }: Changed): boolean =>
 	base.kernels.length === head.kernels.length && base.shapes === head.shapes && base.weights === head.weights;

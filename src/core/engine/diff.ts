@@ -85,8 +85,8 @@ function judge(
 	const compared = working.map((one) => ({ ...one, around, commonPrecision, ...sameness(one) }));
 	const changes = compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged }));
 	const iterations = Math.min(engines.base.iterations, engines.head.iterations);
-	const free = judgeDeltas(changes, { iterations });
-	const noise = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, { iterations, mayShareFactor: false });
+	const free = judgeDeltas(changes, iterations);
+	const noise = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
 	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {
 		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };

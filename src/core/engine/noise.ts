@@ -37,15 +37,8 @@ const assumedShare = 0.03;
 /** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
 
-interface Measured {
-	/** Of each profile. */
-	iterations?: number;
-	/** Whether all components may share a factor. */
-	mayShareFactor?: boolean;
-}
-
-export function judgeDeltas(changes: readonly TimedChange[], measured: Measured = {}): Noise {
-	const { iterations = Number.POSITIVE_INFINITY, mayShareFactor = true } = measured;
+/** `iterations`: of each profile. */
+export function judgeDeltas(changes: readonly TimedChange[], iterations = Number.POSITIVE_INFINITY, mayShareFactor = true): Noise {
 	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));
 	const commonFactor = mayShareFactor ? factorOf(changes.filter(({ isUnchanged }) => isUnchanged)) : 1;
 	const rows = changes.map((change) => {
