@@ -21,7 +21,7 @@ const leastRounds = 10;
 /** With WebAssembly the code is compiled for good after some tens of inferences; further precision comes from more pairs. */
 const byDefault = { warmUpMs: 100, leastMs: 300 };
 /** A busy machine lengthens a pair by this much at most. */
-const mostLengthening = { factor: 12, byMs: 2000 };
+const mostLengthening = { factor: 8, byMs: 2000 };
 
 export function turnLimits({ warmUpMs, durationMs, adaptsLength }: MeasureConfig): TurnLimits {
 	const { leastMs, ...warmUp } = adaptsLength ? byDefault : { warmUpMs, leastMs: durationMs };

@@ -36,12 +36,12 @@ describe("turnLimits", () => {
 		[
 			"the config's own length is the least",
 			{ warmUpMs: 50, durationMs: 200, adaptsLength: false },
-			{ warmUpMs: 50, leastMs: 200, mostMs: 2200, turnMs: 20 },
+			{ warmUpMs: 50, leastMs: 200, mostMs: 1600, turnMs: 20 },
 		],
 		[
 			"a short one is split into ten turns",
 			{ warmUpMs: 0, durationMs: 5, adaptsLength: false },
-			{ warmUpMs: 0, leastMs: 5, mostMs: 60, turnMs: 0.5 },
+			{ warmUpMs: 0, leastMs: 5, mostMs: 40, turnMs: 0.5 },
 		],
 		[
 			"a long one grows by two seconds",
