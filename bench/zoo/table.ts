@@ -69,10 +69,10 @@ export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<strin
 /** Which builds the rows come from, and which machines. */
 export function takenWith(results: readonly ZooResult[]): string {
 	const builds = new Set(results.map(({ product }) => product)).size;
-	const machines = groupBy(results, ({ machine }) => machine ?? "a machine that was not noted");
-	const where = [...machines].sort(([, one], [, other]) => other.length - one.length).map(([name, rows]) => `${rows.length} on ${name}`);
+	const machines = [...groupBy(results, ({ machine }) => machine ?? "an unrecorded machine")];
+	const where = machines.map(([name, rows]) => (machines.length === 1 ? name : `${name} (${rows.length} rows)`)).join("; ");
 	const from = builds === 1 ? "All rows come from one build" : `The rows come from ${builds} builds`;
-	return `${from} (\`product\` in \`bench/zoo/results.json\`): ${where.join("; ")}.`;
+	return `${from} (\`product\` in \`bench/zoo/results.json\`). Measured on: ${where}.`;
 }
 
 /** What to look into: everything that did not go as it should. */
