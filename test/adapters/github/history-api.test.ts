@@ -58,7 +58,7 @@ it("a history through the API names the right that the token lacks", async () =>
 	});
 });
 
-it("a history through the API is read in two requests, whatever it holds, and compacted in six beside a writer", async () => {
+it("a history through the API is read in two requests, whatever it holds, and compacted beside a writer", async () => {
 	const { github, origin, storeOf } = await open();
 	await storeOf().add([0, 1, 2].map(fileOfNight));
 	await storeOf().add([{ path: "notes.txt", text: "ours" }]);
