@@ -1,60 +1,17 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
 
-import { groupBy } from "../group.ts";
 import type { EngineCause } from "../schema/result.ts";
-import { cleanName, quoted, shorten } from "../text/escape.ts";
+import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
-import type { Component } from "./components.ts";
+import { type Around, type Changed, code, editedNodes, newCasts } from "./changed.ts";
 import { isSameStructure, type PartFacts } from "./facts.ts";
-import { producersOf } from "./fingerprint.ts";
 import type { LayerTensor } from "./layer.ts";
-import type { EngineModel, ModelLayer } from "./model.ts";
+import type { ModelLayer } from "./model.ts";
 import { tensorBytes } from "./work.ts";
-
-/** A component with what both engines do in it, and the engines around it. */
-export interface Changed {
-	component: Component;
-	base: PartFacts;
-	head: PartFacts;
-	around: Around;
-	/** The precision change that most components share: a setting of the build, not of one layer. */
-	commonPrecision: string | null;
-}
-
-/** What the rules ask of the whole engines, prepared once. */
-export interface Around {
-	baseNodes: ReadonlySet<string>;
-	headNodes: ReadonlySet<string>;
-	/** Not where an exporter counts nodes: then most names are new. */
-	areNamesKept: boolean;
-	/** Of the head, by tensor. */
-	readers: ReadonlyMap<string, readonly ModelLayer[]>;
-	writers: ReadonlyMap<string, ModelLayer>;
-	outputs: ReadonlySet<string>;
-}
-
-export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel }): Around {
-	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
-	const readers = [...groupBy(reads, ({ name }) => name)].map(([name, own]) => [name, own.map(({ layer }) => layer)] as const);
-	const [baseNodes, headNodes] = [base, head].map(({ layers }) => new Set(layers.flatMap(({ nodes }) => nodes))) as [
-		Set<string>,
-		Set<string>,
-	];
-	return {
-		baseNodes,
-		headNodes,
-		areNamesKept: [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
-		readers: new Map(readers),
-		writers: producersOf(head.layers),
-		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
-	};
-}
 
 /** What the rule claims; null: it does not apply. */
 type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
-
-const code = (name: string): string => quoted(name, 60);
 
 export function precisionChange({ base, head }: Pick<Changed, "base" | "head">): string | null {
 	const [from, to] = [base.precisions[0], head.precisions[0]];
@@ -83,11 +40,6 @@ export const quantiseAdvice =
 
 const narrow = new Set(["int8", "fp8", "int4", "fp4", "uint8"]);
 const half = new Set(["fp16", "bf16"]);
-
-/** Casts that the model itself has, before or in the component, and only in the head. */
-function newCasts({ component, around }: Changed): string[] {
-	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
-}
 
 const precision: Rule = (changed) => {
 	const change = precisionChange(changed);
@@ -283,15 +235,4 @@ export function causesOf(changed: Changed): EngineCause[] {
 	const edited = editedNodes(changed);
 	if (first === undefined) return edited === "" ? [] : [{ kind: "setting", says: edited, evidence: [] }];
 	return [edited === "" || newCasts(changed).length > 0 ? first : { ...first, says: `${first.says}; ${edited}` }, ...others];
-}
-
-/** Nodes that the model gained and lost in the midst of others. */
-function editedNodes({ component: { tier, nodes }, around }: Changed): string {
-	if (tier !== "names" || !around.areNamesKept) return "";
-	const part = (what: string, known: ReadonlySet<string>): string[] => {
-		const own = nodes.filter((node) => !known.has(node));
-		const more = own.length > 2 ? ` and ${own.length - 2} more` : "";
-		return own.length === 0 ? [] : [`${what} ${own.slice(0, 2).map(code).join(", ")}${more}`];
-	};
-	return [...part("new in the model:", around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
 }

@@ -2,7 +2,8 @@
 
 import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
-import { aroundOf, type Changed, causesOf, precisionChange, settingChange } from "./causes.ts";
+import { causesOf, precisionChange, settingChange } from "./causes.ts";
+import { aroundOf, type Changed } from "./changed.ts";
 import { type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
 import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
