@@ -90,6 +90,8 @@ it("trtgate diff knows files of other names by their content, and reads what who
 
 type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", string | null>>;
 
+const otherProfile = '[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, "averageMs" : 1, "medianMs" : 1, "percentage" : 1 }\n]\n';
+
 it.each<[string, readonly string[], Files, RegExp]>([
 	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
 	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is not a usable engine.*\[engine-missing\]/s],
@@ -108,6 +110,18 @@ it.each<[string, readonly string[], Files, RegExp]>([
 		/cut\/layers\.json .*no list of layers\. \[engine-unreadable\]/,
 	],
 	["a profile that is cut off", ["diff", "cut", "head"], { "profile.json": '[{"count": 3' }, /cut\/profile\.json .*\[engine-unreadable\]/],
+	[
+		"a profile of another engine",
+		["diff", "base", "cut"],
+		{ "profile.json": otherProfile },
+		/1 of its 1 layers are not in .*another engine.*\[engine-unreadable\]/,
+	],
+	[
+		"layers in UTF-16",
+		["diff", "base", "cut"],
+		{ "layers.json": "\u{feff}{\u0000" },
+		/cut\/layers\.json .*not JSON\. \[engine-unreadable\]/,
+	],
 	[
 		"a model that is cut off",
 		["diff", "head", "cut"],

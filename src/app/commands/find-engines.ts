@@ -112,7 +112,14 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 	const read = model === null ? null : await fileModelReader().read(model);
 	const info = await parsed(layers, parseLayerInfo);
 	const times: LayerProfile[] = [];
-	for (const path of profiles) times.push(await parsed(path, parseProfile));
+	const known = new Set(info.layers.map(({ name }) => name));
+	for (const path of profiles) {
+		const profile = await parsed(path, parseProfile);
+		const strange = profile.layers.filter(({ name }) => !known.has(name));
+		if (strange.length * 2 > profile.layers.length)
+			throw unreadable(path, `${strange.length} of its ${profile.layers.length} layers are not in ${layers}: it is of another engine.`);
+		times.push(profile);
+	}
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });
 }
 

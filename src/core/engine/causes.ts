@@ -126,7 +126,10 @@ const reformat: Rule = ({ base, head, around }) => {
 	const tripText = trips === 0 ? "" : `, ${counted(trips, "round trip")}`;
 	return {
 		says: `${counted(more, "reformat")} more${tripText}`,
-		evidence: head.reformats.slice(0, 3).map(formats),
+		evidence: head.reformats
+			.filter(({ inputs: [input] }) => input !== undefined)
+			.slice(0, 3)
+			.map(formats),
 		try: "Keep neighbouring nodes in one precision and layout; a tensor that only some of them can read in its layout is copied.",
 	};
 };

@@ -8,7 +8,7 @@ import { type Component, componentsOf, type Engines, groupLabel } from "./compon
 import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
-import { type EngineModel, mappedShare, meanOf } from "./model.ts";
+import { type EngineModel, type ModelLayer, mappedShare, meanOf, nameOnly } from "./model.ts";
 import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, type TimedChange } from "./noise.ts";
 import { partOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
@@ -31,16 +31,35 @@ const maxRows = 500;
 const maxMembers = 2000;
 /** Profiles of each arm from which on a change without a cause in the structure is believed. */
 const enoughProfiles = 3;
+/** Of all layers together, by another clock. */
+const mostShift = 0.15;
 
-export function diffEngines(engines: Engines, around: Surroundings): EngineDiff {
+/** Where one engine was built with names only, only names are compared. */
+function alikeDetail({ base, head }: Engines): Engines {
+	const isPlain = base.detail === "names" || head.detail === "names";
+	const plain = ({ name, servedLayer, ...known }: ModelLayer): ModelLayer => {
+		const { onnxNodes, foreign, region, index, nodes, owner, timesMs } = known;
+		const kind = servedLayer === null ? "compute" : "reformat";
+		return { ...nameOnly(name), onnxNodes, foreign, region, index, nodes, owner, timesMs, servedLayer, kind };
+	};
+	return isPlain && base.detail !== head.detail
+		? {
+				base: { ...base, detail: "names", layers: base.layers.map(plain) },
+				head: { ...head, detail: "names", layers: head.layers.map(plain) },
+			}
+		: { base, head };
+}
+
+export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
+	const engines = alikeDetail(given);
 	const overheadMs = profilerOverhead(engines, around.enginesMs);
 	const { groups, noise, isTimed } = judge(engines, overheadMs, around.enginesMs);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
 	const graph = graphOf(groups, engines, overheadMs);
 	return {
-		base: summaryOf(engines.base),
-		head: summaryOf(engines.head),
+		base: summaryOf(given.base),
+		head: summaryOf(given.head),
 		isSameStructure: groups.every(({ isSameStructure }) => isSameStructure),
 		isSameTactics: groups.every(({ isChanged }) => !isChanged),
 		rows: rows.slice(0, maxRows),
@@ -87,11 +106,16 @@ function judge(
 	const changes = compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged }));
 	const iterations = Math.min(engines.base.iterations, engines.head.iterations);
 	const free = judgeDeltas(changes, iterations);
-	const noise = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
+	const usual = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
+	// Equal names hide other precisions: what is far beyond a clock is no shift of the machine.
+	const isOther = engines.base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
+	const others = changes.map((change) => ({ ...change, isUnchanged: false }));
+	const noise = isOther ? judgeDeltas(others, iterations) : usual;
 	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {
 		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };
-		return { ...one, delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (one.isChanged || isRepeated) } };
+		const isChanged = one.isChanged || isOther;
+		return { ...one, isChanged, delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (isChanged || isRepeated) } };
 	});
 	return { groups, noise, isTimed };
 }

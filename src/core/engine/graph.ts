@@ -112,7 +112,11 @@ const maxThrough = 64;
 
 function* layerEdges({ layers }: EngineModel, groups: readonly GraphGroup[], arm: "base" | "head"): Generator<[number, number, boolean]> {
 	const { sources } = neighboursOf(layers);
-	const placeOf = new Map(groups.flatMap(({ component }) => component[arm].map(({ index }) => [index, firstOf(component[arm])] as const)));
+	const places = groups.flatMap(({ component }) => {
+		const place = firstOf(component[arm]);
+		return component[arm].map(({ index }) => [index, place] as const);
+	});
+	const placeOf = new Map(places);
 	for (const [index, to] of placeOf) {
 		for (const source of throughIdle(index, sources, placeOf)) {
 			const from = placeOf.get(source);

@@ -92,6 +92,9 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 /** The cause in one sentence; what differs, where nothing stands out. */
 export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const [first] = diff.rows;
+	const isPlain = [diff.base, diff.head].some(({ kernels, precisions: { unknown = 0 } }) => kernels > 0 && unknown === kernels);
+	if (diff.isSameStructure && isPlain && diff.rows.length === 0)
+		return "No difference in the names of the layers; kernels and precisions are known with `--profilingVerbosity=detailed` alone.";
 	if (diff.isSameStructure && !diff.rows.some(({ isSignificant }) => isSignificant)) {
 		const kernels = diff.isSameTactics
 			? "the same kernels"

@@ -167,7 +167,9 @@ function toIo(value: unknown): EngineIo {
 
 /** Names can contain raw control characters, which JSON forbids. */
 function escapeControls(text: string): string {
-	return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+	return text
+		.replace(/^\ufeff/, "")
+		.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** @throws ToolError tool-output if the text is not layer info. */

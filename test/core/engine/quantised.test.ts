@@ -2,11 +2,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { explainEngine } from "../../../src/core/engine/alone.ts";
+import type { EngineLayer } from "../../../src/core/engine/layer.ts";
 import { engineModel } from "../../../src/core/engine/model.ts";
 import { commonSequence } from "../../../src/core/engine/sequence.ts";
-import { accountSentence, unitOf } from "../../../src/core/report/engine-format.ts";
+import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-format.ts";
+import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { pooledNet, residualNet } from "../../support/quantised-engines.ts";
-import { diffOf } from "../../support/recorded-engines.ts";
+import { diffOf, type RecordedEngine } from "../../support/recorded-engines.ts";
 
 const [quantised, halves] = [residualNet({ quantised: true, first: 2 }), residualNet({ quantised: false, first: 40 })];
 
@@ -43,6 +45,38 @@ it("one profile an arm: the account says so, and one inference is known no bette
 	expect(estimated.rows[0]?.halfWidthMs).toBeGreaterThan(1e-3);
 	const assumed = diffOf(pooledNet({ fused: true }), pooledNet({ fused: false }));
 	expect(accountSentence(assumed, unitOf(assumed))).toContain("± is assumed: 3 % of each time.");
+});
+
+const namesOnly = ({ info, profiles }: RecordedEngine, faster = 1): RecordedEngine => ({
+	info: parseLayerInfo(JSON.stringify({ Layers: info.layers.map(({ name }) => name), Bindings: [] })),
+	profiles: profiles.map((profile) => ({
+		...profile,
+		layers: profile.layers.map((one) => ({ ...one, averageMs: one.averageMs / faster })),
+	})),
+});
+
+it.each([
+	["names only, against details", quantised, namesOnly(quantised)],
+	["details, against names only", namesOnly(quantised), quantised],
+	["names only on both sides", namesOnly(quantised), namesOnly(quantised)],
+])("an engine with %s: equal names show no change, and nothing is claimed of its kernels", (_, base, head) => {
+	const diff = diffOf(base, head);
+	expect(diff).toMatchObject({ isSameStructure: true, rows: [], warnings: [] });
+	expect(headlineOf(diff, unitOf(diff))).toMatch(/^No difference in the names of the layers; kernels and precisions are known with/);
+});
+
+it("names alone that all run twice as fast are changes of unknown cause, not a shift of the machine", () => {
+	const diff = diffOf(namesOnly(quantised), namesOnly(quantised, 2));
+	expect(diff.account).toMatchObject({ commonFactor: 1 });
+	expect(diff.account!.attributedMs).toBeCloseTo(diff.account!.measuredMs, 9);
+	expect(diff.rows.every(({ causes }) => causes.length === 0)).toBe(true);
+	expect(diff.unchanged.groups).toBe(0);
+});
+
+it("a tensor of another size that is only read is named", () => {
+	const longer = (layer: EngineLayer) => ({ ...layer, inputs: layer.inputs.map((input) => ({ ...input, dims: [8, 64, 28, 56] })) });
+	const { rows } = diffOf(quantised, { ...quantised, info: { ...quantised.info, layers: quantised.info.layers.map(longer) } });
+	expect(rows[0]?.causes[0]?.says).toBe("input shape changed: 8×64×28×28 → 8×64×28×56");
 });
 
 it("commonSequence finds a longest rising list of equal texts", () => {
