@@ -96,7 +96,7 @@ it("run fails a head that computes something else, naming output, case, metric, 
 	expect(check).toMatchObject({ output: "y", metric: "relative-l2", allowed: 1e-3, pass: false });
 	expect(check?.got).toBeCloseTo(0.05, 4);
 	expect(check?.base).toBeLessThan(1e-5);
-	expect(run.stdout).toMatch(/y: relative L2 is 5e-2.*allowed 1e-3\s+\(case\s+case-\d/s);
+	expect(run.stdout).toMatch(/y: relative L2 is 5e-2.*limit of\s+1e-3\s+\(case\s+case-\d/s);
 	expect(result.golden[0]?.modelChanged).toBe(true);
 });
 

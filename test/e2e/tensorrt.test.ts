@@ -102,13 +102,13 @@ it("a recorded comparison builds and verifies one engine for both arms of an unc
 	expect(result.workloads[0]).toMatchObject({
 		verdict: "unchanged",
 		runs: [],
-		latency: { reason: expect.stringContaining("Same model and settings") },
+		latency: { reason: expect.stringContaining("the same model and settings") },
 	});
 	expect(result.golden.map(({ state }) => state)).toEqual(["match", "match"]);
 	const [check] = result.golden[0]?.checks ?? [];
 	expect(check?.base).toBe(check?.got);
 	expect(result.gates.find(({ gate }) => gate === "build")?.message).toContain("one engine serves both");
-	expect(run.stdout).toContain("Same model and settings");
+	expect(run.stdout).toMatch(/the\s+same\s+model\s+and\s+settings/);
 });
 
 it("a recorded comparison of rebuilds puts the luck of builds into the interval, and says so", async () => {
