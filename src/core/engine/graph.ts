@@ -1,26 +1,9 @@
 // Both engines as one graph, for a picture: what each arm does where, and what reads what.
 import type { EngineGraph, EngineGroup } from "../schema/result.ts";
 import { type Component, type Engines, groupLabel } from "./components.ts";
-import { type PartFacts, timeOf } from "./facts.ts";
+import { timeOf } from "./facts.ts";
 import { type EngineModel, neighboursOf } from "./model.ts";
-import type { Delta } from "./noise.ts";
-import { nameOf, nodeEdges, nodeParts } from "./onnx-graph.ts";
-
-export interface GraphGroup {
-	component: Component;
-	base: PartFacts;
-	head: PartFacts;
-	isChanged: boolean;
-	delta: Delta;
-}
-
-/** A box of the picture: a group of nodes, or one node. */
-export interface Part {
-	/** Where it comes in each engine; null: only the other has it. */
-	base: number | null;
-	head: number | null;
-	shown: EngineGroup;
-}
+import { type ArmEdges, type GraphGroup, nameOf, nodeEdges, nodeParts, type Part } from "./onnx-graph.ts";
 
 const mostGroups = 2000;
 const mostEdges = 8000;
@@ -87,9 +70,6 @@ function inOrder(parts: readonly Part[]): Part[] {
 
 /** `where`: 1 base, 2 head, 4 inside one kernel of the base, 8 of the head. */
 type Edge = readonly [from: number, to: number, where: number];
-
-/** Between places of one arm; fused: within one kernel. */
-export type ArmEdges = Iterable<readonly [from: number, to: number, isFused: boolean]>;
 
 function edgesOf(parts: readonly Part[], of: (arm: "base" | "head") => ArmEdges): Edge[] {
 	const found = new Map<number, Edge>();

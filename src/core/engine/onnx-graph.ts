@@ -3,11 +3,31 @@ import { groupBy } from "../group.ts";
 import type { OnnxNode } from "../onnx/model.ts";
 import type { EngineGroup } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
-import type { Engines } from "./components.ts";
-import type { ArmEdges, GraphGroup, Part } from "./graph.ts";
+import type { Component, Engines } from "./components.ts";
+import type { PartFacts } from "./facts.ts";
 import { takesTime } from "./layer.ts";
 import { type EngineModel, type ModelLayer, meanOf } from "./model.ts";
+import type { Delta } from "./noise.ts";
 import { commonSequence } from "./sequence.ts";
+
+export interface GraphGroup {
+	component: Component;
+	base: PartFacts;
+	head: PartFacts;
+	isChanged: boolean;
+	delta: Delta;
+}
+
+/** A box of the picture: a group of nodes, or one node. */
+export interface Part {
+	/** Where it comes in each engine; null: only the other has it. */
+	base: number | null;
+	head: number | null;
+	shown: EngineGroup;
+}
+
+/** Between places of one arm; fused: within one kernel. */
+export type ArmEdges = Iterable<readonly [from: number, to: number, isFused: boolean]>;
 
 type Arm = "base" | "head";
 
