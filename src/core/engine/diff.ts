@@ -2,13 +2,14 @@
 
 import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
+import { alikeDetail } from "./alike-detail.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
 import { type Component, componentsOf, type Engines, groupLabel } from "./components.ts";
 import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
-import { type EngineModel, type ModelLayer, mappedShare, meanOf, nameOnly } from "./model.ts";
+import { type EngineModel, mappedShare, meanOf } from "./model.ts";
 import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, type TimedChange } from "./noise.ts";
 import { partOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
@@ -33,22 +34,6 @@ const maxMembers = 2000;
 const enoughProfiles = 3;
 /** Of all layers together, by another clock. */
 const mostShift = 0.15;
-
-/** Where one engine was built with names only, only names are compared. */
-function alikeDetail({ base, head }: Engines): Engines {
-	const isPlain = base.detail === "names" || head.detail === "names";
-	const plain = ({ name, servedLayer, ...known }: ModelLayer): ModelLayer => {
-		const { onnxNodes, foreign, region, index, nodes, owner, timesMs } = known;
-		const kind = servedLayer === null ? "compute" : "reformat";
-		return { ...nameOnly(name), onnxNodes, foreign, region, index, nodes, owner, timesMs, servedLayer, kind };
-	};
-	return isPlain && base.detail !== head.detail
-		? {
-				base: { ...base, detail: "names", layers: base.layers.map(plain) },
-				head: { ...head, detail: "names", layers: head.layers.map(plain) },
-			}
-		: { base, head };
-}
 
 export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const engines = alikeDetail(given);
