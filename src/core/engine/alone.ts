@@ -1,10 +1,9 @@
 // One engine without another: where its time goes, by ONNX nodes.
 import type { EnginePart, EngineSummary } from "../schema/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
-import { summaryOf } from "./diff.ts";
 import { factsOf } from "./facts.ts";
 import type { EngineModel } from "./model.ts";
-import { partOf } from "./part.ts";
+import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
 export interface EngineAlone {

@@ -1,7 +1,7 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
 
 import { groupBy } from "../group.ts";
-import type { EngineDiff, EnginePart, EngineRow, EngineSummary } from "../schema/result.ts";
+import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
 import { alikeDetail } from "./alike-detail.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
@@ -9,9 +9,9 @@ import { type Component, componentsOf, type Engines, groupLabel } from "./compon
 import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
-import { type EngineModel, mappedShare, meanOf } from "./model.ts";
+import { meanOf } from "./model.ts";
 import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, type TimedChange } from "./noise.ts";
-import { partOf } from "./part.ts";
+import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
 export interface Surroundings {
@@ -197,19 +197,6 @@ function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | nu
 				layers,
 				gpu,
 			);
-}
-
-export function summaryOf(engine: EngineModel): EngineSummary {
-	const kernels = engine.layers.filter(({ kind }) => kind === "compute" || kind === "quantize");
-	const byPrecision = groupBy(kernels, ({ precision }) => precision ?? "unknown");
-	return {
-		layers: engine.layers.length,
-		kernels: kernels.length,
-		reformats: engine.layers.filter(({ kind }) => kind === "reformat").length,
-		meanMs: engine.profiles === 0 ? null : engine.layers.reduce((total, { timesMs }) => total + meanOf(timesMs), 0),
-		mapped: mappedShare(engine),
-		precisions: Object.fromEntries([...byPrecision].map(([precision, own]) => [precision, own.length])),
-	};
 }
 
 function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["unchanged"] {

@@ -1,10 +1,11 @@
 // What one engine does for some nodes, as reports show it.
-import type { EnginePart } from "../schema/result.ts";
+import { groupBy } from "../group.ts";
+import type { EnginePart, EngineSummary } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
 import { type PartFacts, timeOf } from "./facts.ts";
 import { rooflineOf } from "./gpus.ts";
 import { takesTime } from "./layer.ts";
-import type { ModelLayer } from "./model.ts";
+import { type EngineModel, type ModelLayer, mappedShare, meanOf } from "./model.ts";
 
 /** Of all groups together. */
 export function partOf(facts: readonly PartFacts[], layers: readonly ModelLayer[], gpu: string | null): EnginePart {
@@ -24,5 +25,18 @@ export function partOf(facts: readonly PartFacts[], layers: readonly ModelLayer[
 		operations,
 		...(roofline === null ? {} : { roofline }),
 		layers: working.slice(0, 12).map(({ name }) => shorten(name, 300)),
+	};
+}
+
+export function summaryOf(engine: EngineModel): EngineSummary {
+	const kernels = engine.layers.filter(({ kind }) => kind === "compute" || kind === "quantize");
+	const byPrecision = groupBy(kernels, ({ precision }) => precision ?? "unknown");
+	return {
+		layers: engine.layers.length,
+		kernels: kernels.length,
+		reformats: engine.layers.filter(({ kind }) => kind === "reformat").length,
+		meanMs: engine.profiles === 0 ? null : engine.layers.reduce((total, { timesMs }) => total + meanOf(timesMs), 0),
+		mapped: mappedShare(engine),
+		precisions: Object.fromEntries([...byPrecision].map(([precision, own]) => [precision, own.length])),
 	};
 }
