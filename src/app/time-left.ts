@@ -50,8 +50,8 @@ function followedProgress(shown: Progress, forecast: Forecast, clock: Clock): Pr
 			forecast.item(label, clock.now());
 			shown.item(label, etaMs ?? leftMs());
 		},
-		detail(text, share) {
-			if (share !== undefined) forecast.share(share, clock.now());
+		detail(text, share, part) {
+			if (share !== undefined) forecast.share({ share, part }, clock.now());
 			shown.detail(text);
 		},
 		done(summary) {

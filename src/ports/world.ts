@@ -95,8 +95,8 @@ export interface Progress {
 	stage(name: string, items: number): void;
 	/** One item of the stage begins; `etaMs` is the time left of the whole run where it is known. */
 	item(label: string, etaMs?: number): void;
-	/** Something about the current item, e.g. `pair 3 of 5`, and how much of the item is done, 0 to 1. */
-	detail(text: string, share?: number): void;
+	/** Something about the current item, e.g. `pair 3 of 5`; how much of the item is done, 0 to 1, and what share of it the part is that begins. */
+	detail(text: string, share?: number, part?: number): void;
 	done(summary: string): void;
 	/** From now on, the time left of the whole run at any moment. */
 	expect?(leftMs: () => number): void;

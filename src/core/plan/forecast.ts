@@ -18,8 +18,8 @@ export interface Took {
 export interface Forecast {
 	stage(kind: string, items: number, nowMs: number): void;
 	item(label: string, nowMs: number): void;
-	/** How much of the current item is done, 0 to 1. */
-	share(share: number, nowMs: number): void;
+	/** How much of the current item is done, 0 to 1, and the share of the part that begins; all that is left where it has no equal parts. */
+	share(done: { share: number; part?: number | undefined }, nowMs: number): void;
 	done(nowMs: number): void;
 	leftMs(nowMs: number): number;
 	took(): Took[];
@@ -40,7 +40,7 @@ const explainMs = 8000;
 
 /** Below this share of an item, its own pace says less than the estimate. */
 const tellingShare = 0.15;
-/** An item that outlasts its estimate has this share of its time still before it. */
+/** An item, or a part of it, that outlasts its estimate has this share of its time still before it. */
 const overdueShare = 0.05;
 
 /** @param soakMs that each engine is under load; 0: none is. */
@@ -53,6 +53,7 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 	let [at, kind, isOpen, startedMs] = [-1, "", false, 0];
 	/** By the item's own pace. */
 	let paceMs: number | null = null;
+	let running = { share: 0, part: 1, sinceMs: 0 };
 	const close = (nowMs: number): void => {
 		const line = lines[at];
 		if (isOpen && line !== undefined) line.tookMs = nowMs - startedMs;
@@ -75,9 +76,11 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 			const next = named < 0 ? ahead(() => true) : named;
 			if (next < 0) return;
 			[at, isOpen, startedMs, paceMs] = [next, true, nowMs, null];
+			running = { share: 0, part: 1, sinceMs: nowMs };
 		},
-		share(share, nowMs) {
+		share({ share, part = 1 - share }, nowMs) {
 			if (share >= tellingShare) paceMs = (nowMs - startedMs) / share;
+			running = { share, part, sinceMs: nowMs };
 		},
 		done(nowMs) {
 			close(nowMs);
@@ -87,18 +90,28 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 			);
 		},
 		leftMs(nowMs) {
-			const running = lines[at];
-			const factors = factorsOf(isOpen && running && paceMs !== null ? lines.with(at, { ...running, tookMs: paceMs }) : lines);
-			const expected = ({ likelyMs, groups, isKnown }: Line): number => {
-				const learned = groups.map((group) => factors.get(group)).find((factor) => factor !== undefined);
-				return likelyMs * (learned ?? (isKnown ? factors.get("known") : 1) ?? 1);
+			const line = isOpen ? lines[at] : undefined;
+			const later = (all: readonly Line[]): number => {
+				const expected = expectedBy(factorsOf(all));
+				return lines.slice(at + 1).reduce((sum, one) => sum + expected(one), 0);
 			};
-			const later = lines.slice(at + 1).reduce((sum, line) => sum + expected(line), 0);
-			if (!isOpen || running === undefined) return later;
-			const elapsedMs = nowMs - startedMs;
-			return later + Math.max((paceMs ?? expected(running)) - elapsedMs, overdueShare * elapsedMs);
+			if (line === undefined) return later(lines);
+			const usualMs = paceMs ?? expectedBy(factorsOf(lines))(line);
+			const { share, part, sinceMs } = running;
+			const partMs = Math.max(usualMs * part, (1 + overdueShare) * (nowMs - sinceMs));
+			const tookMs = sinceMs - startedMs + (part > 0 ? (partMs * (1 - share)) / part : 0);
+			// A part that takes longer than expected raises what is expected of the parts after it, and of items like it.
+			const isTelling = paceMs !== null || partMs > usualMs * part;
+			return later(isTelling ? lines.with(at, { ...line, tookMs }) : lines) + tookMs - (nowMs - startedMs);
 		},
 		took: () => lines.flatMap(({ tookMs, ...line }) => (tookMs === undefined ? [] : [{ ...line, ms: tookMs }])),
+	};
+}
+
+function expectedBy(factors: ReadonlyMap<string, number>): (line: Line) => number {
+	return ({ likelyMs, groups, isKnown }) => {
+		const learned = groups.map((group) => factors.get(group)).find((factor) => factor !== undefined);
+		return likelyMs * (learned ?? (isKnown ? factors.get("known") : 1) ?? 1);
 	};
 }
 

@@ -79,7 +79,8 @@ function play(models: Readonly<Record<string, Model>>, known?: Known, shared: re
 	for (const [name, { pair, pairs }] of all) {
 		forecast.item(`${name}/fp16/default`, now);
 		for (let done = 0; done < pairs && !shared.includes(name); done += 1) {
-			forecast.share(done / (done < 5 ? 5 : 8), now);
+			const goal = done < 5 ? 5 : 8;
+			forecast.share({ share: done / goal, part: 1 / goal }, now);
 			pass(pair, `measure ${name}`);
 		}
 	}
@@ -145,6 +146,25 @@ it("the time left never says that an item which outlasts its estimate is over", 
 	const late = { net: { base: 300, head: 5, verify: 2, pair: 2, pairs: 5 } };
 	const known = earlier({ net: { ...late.net, base: 30 } });
 	for (const { atS, saysS } of play(late, known).slice(30, 300)) expect(saysS).toBeGreaterThan(0.05 * atS);
+});
+
+it.each<[string, number, number, number]>([
+	// Pairs are expected to take 2 s, five of them, in two workloads.
+	["as expected at its start", 0, 0, 20],
+	["as expected within its time", 0, 1, 19],
+	["of five pairs as slow as the first one is already", 0, 200, 5 * 210 - 200 + 5 * 210],
+	["of pairs as slow as the third one is already", 2, 100, 3 * 105 - 100 + 4 + 3 * 105],
+	["at the pace of the pairs before it", 2, 1, 5 + 10],
+])("the time left during a pair is that %s", (_, pair, sinceS, leftS) => {
+	const forecast = createForecast(
+		planOf({ a: three.encoder!, b: three.encoder! }, earlier({ a: { ...three.encoder!, pair: 2 }, b: { ...three.encoder!, pair: 2 } })),
+		"tensorrt",
+	);
+	forecast.stage("explain", 0, 0);
+	forecast.stage("measure", 2, 0);
+	forecast.item("a/fp16/default", 0);
+	for (let done = 0; done <= pair; done += 1) forecast.share({ share: done / 5, part: 1 / 5 }, done * 2 * ms);
+	expect(forecast.leftMs((pair * 2 + sinceS) * ms) / ms).toBeCloseTo(leftS);
 });
 
 it("the time left includes the load that each engine is kept under", () => {
