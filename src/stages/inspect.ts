@@ -140,7 +140,7 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTe
 /** Defects of the outputs need no model: they are tried on every golden. */
 function sensitivityOf(manifest: GoldenManifest, reference: RunOutputs): SensitivityRecord {
 	const trial = { manifest, reference, relativeL2: defaultGates.relativeL2, rounding: {} };
-	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), tryOutputDefects(trial));
+	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), [...tryOutputDefects(trial)]);
 }
 
 type Tested = GoldenManifest & { sensitivity: SensitivityRecord };

@@ -26,15 +26,15 @@ export interface Limits {
 	why: { output: string; sentences: string[] }[];
 }
 
-/** Gives the proposed comparators of a manifest their limits. */
-export function withLimits(
+/** Gives the proposed comparators of a manifest their limits; yields what it is at. */
+export function* withLimits(
 	draft: GoldenManifest,
 	{ why: proposed }: Limits,
 	evidence: Evidence,
-): { manifest: GoldenManifest; why: Limits["why"] } {
+): Generator<string, { manifest: GoldenManifest; why: Limits["why"] }> {
 	const { model, answers, strayed } = evidence;
 	const quantised = isQuantised(model.onnx.graph);
-	const { why, outputs, detections } = deriveLimits(draft, { reference: answers.outputs, ...strayed, quantised });
+	const { why, outputs, detections } = yield* deriveLimits(draft, { reference: answers.outputs, ...strayed, quantised });
 	const sentencesOf = (output: string): string[] => why.flatMap((found) => (found.output === output ? found.sentences : []));
 	return {
 		manifest: { ...draft, outputs, ...(detections && { detections }) },

@@ -2,17 +2,19 @@
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
 import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
-import { type LabelledRun, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { type LabelledRun, measuredCases, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { scopesOf } from "../core/onnx/walk.ts";
 import type { NoiseFloor } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Reference, ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
 
 export interface NoiseInput {
@@ -58,7 +60,8 @@ interface NoisePorts {
 	progress: Progress;
 }
 
-export async function measureScatter(input: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
+export async function measureScatter(all: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
+	const input = { ...all, cases: all.cases.slice(0, measuredCases(all.reference)) };
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
 	const variants = variantsOf(input.made, flavours);
 	const batch = batchCases(
@@ -73,8 +76,13 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 	];
 	ports.progress.stage("noise", tasks.length);
 	const runs = await inParallel(tasks, ports.reference.parallelRuns(input.model), (task) => task());
-	ports.progress.done(`${runs.filter((run) => run !== null).length} of ${tasks.length} runs`);
-	const notes: string[] = [];
+	const { length } = all.cases;
+	const notes =
+		input.cases.length < length
+			? [
+					`Noise and rounding were measured on the first ${input.cases.length} of ${counted(length, "case")}, because the outputs are large.`,
+				]
+			: [];
 	const ran = variants.flatMap((variant, index) => {
 		const run = runs[index] ?? null;
 		if (run === null) notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
@@ -83,8 +91,8 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 	const alone = countedRuns(input, ran, notes);
 	const shaken = nudged.length === 0 ? null : (runs[variants.length] ?? null);
 	const together = batch === null ? null : (runs.at(-1) ?? null);
-	return conclude(
-		input,
+	const measured = await conclude(
+		all,
 		[
 			...alone,
 			...(shaken === null ? [] : [{ ...shaken, isProportional: true } as const]),
@@ -92,6 +100,8 @@ export async function measureScatter(input: NoiseInput, ports: NoisePorts): Prom
 		],
 		notes,
 	);
+	ports.progress.done(`${runs.filter((run) => run !== null).length} of ${tasks.length} runs`);
+	return measured;
 }
 
 /** Networks that amplify rounding differ between builds by more than the builds of one machine show. Quantised ones jump by whole integers. */
@@ -163,15 +173,17 @@ function furthest(noise: NoiseFloor | null): { name: string; relativeL2: number 
 }
 
 /** Cases that are noise in a golden that is recorded again stay: a person chose them. */
-function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): NoiseMeasured {
+async function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): Promise<NoiseMeasured> {
 	const { cases, reference } = input;
 	const absolute = runs.filter(({ isProportional }) => isProportional !== true);
 	const noisy = input.dropsNoise ? findNoiseCases(reference, absolute, partsOfOutputs(reference)) : [];
+	await nextTurn();
 	const dropped = dropNoiseCases(cases, noisy);
 	const kept = dropped.kept.map(({ index }) => index);
 	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
 	const left = outputsOf(reference);
-	const unit = unitRun(left);
+	const unit = unitRun(left.slice(0, measuredCases(left)));
+	await nextTurn();
 	const rest = [...runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) })), ...(unit === null ? [] : [unit])];
 	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...dropped.notes] };
 }

@@ -2,7 +2,7 @@
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
 import { type Emulated, emulatedPrecisions, peakToRms, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
-import { measureNoise, noiseOfPart, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { measuredCases, measureNoise, noiseOfPart, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { cutSlice } from "../core/golden/tensor/slice.ts";
 import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
@@ -11,6 +11,7 @@ import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult, Reference } from "../ports/reference.ts";
 import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
 import { partsOfOutputs } from "./record-noise.ts";
 import type { Answers } from "./record-reference.ts";
@@ -41,7 +42,9 @@ export async function measureRounding(
 	input: RoundingInput,
 	ports: { reference: Reference; progress: Progress },
 ): Promise<RoundingMeasured> {
-	const cases = input.cases.slice(0, Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes))));
+	const largest = measuredCases(input.answers.outputs);
+	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes)));
+	const cases = input.cases.slice(0, Math.min(largest, count));
 	const measured: RoundingMeasured = { rounded: [], rounding: null, notes: [] };
 	const absent = new Map<string, Emulated[]>();
 	const { model, scratchFolder, timeoutMs } = input;
@@ -52,15 +55,17 @@ export async function measureRounding(
 		const logPath = `${scratchFolder}/rounding-${precision}.log`;
 		return ports.reference.emulate({ model, cases, variant, scratchFolder, timeoutMs, precision, logPath });
 	});
+	const parts = partsOfOutputs(input.answers.outputs);
 	for (const [index, precision] of emulatedPrecisions.entries()) {
 		const result = results[index];
-		const why = result?.state === "done" ? keep(measured, { result, precision, input }) : whyNot(result);
+		await nextTurn();
+		const why = result?.state === "done" ? keep(measured, { result, precision, input, parts }) : whyNot(result);
 		if (why !== null) absent.set(why, [...(absent.get(why) ?? []), precision]);
 	}
 	ports.progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
 	for (const [why, precisions] of absent)
 		measured.notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
-	if (measured.rounded.length > 0 && cases.length < input.cases.length)
+	if (measured.rounded.length > 0 && cases.length < Math.min(largest, input.cases.length))
 		measured.notes.push(`Rounding was emulated on the first ${cases.length} of ${counted(input.cases.length, "case")}, to save time.`);
 	return measured;
 }
@@ -74,15 +79,15 @@ interface Emulation {
 	result: Extract<EmulationResult, { state: "done" }>;
 	precision: Emulated;
 	input: RoundingInput;
+	parts: OutputParts;
 }
 
 /** Why it cannot be used; null where it can. */
-function keep(measured: RoundingMeasured, { result, precision, input }: Emulation): string | null {
+function keep(measured: RoundingMeasured, { result, precision, input, parts }: Emulation): string | null {
 	const failed = result.cases.find((item) => item.state === "failed");
 	if (failed?.state === "failed") return failed.message.replace(/\.$/, "");
 	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
-	const spreads =
-		measureNoise(input.answers.outputs, [{ label: precision, outputs }], partsOfOutputs(input.answers.outputs))?.outputs ?? {};
+	const spreads = measureNoise(input.answers.outputs, [{ label: precision, outputs }], parts)?.outputs ?? {};
 	const finite = Object.entries(spreads).filter(([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs));
 	measured.rounded.push({ precision, outputs });
 	const { tensors, beyondRange } = result;

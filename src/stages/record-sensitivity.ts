@@ -3,11 +3,12 @@ import { ToolError } from "../core/errors.ts";
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import { planDefects } from "../core/golden/record/defects/plan.ts";
 import { emptyRecord, type TriedDefect, withOutputDefects, withWeightDefects } from "../core/golden/record/defects/record.ts";
-import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
 import type { SensitivityRecord } from "../core/schema/golden.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress, ToolFailure } from "../ports/world.ts";
+import { nextTurn } from "./follow.ts";
 
 export interface SensitivityInput {
 	model: ModelOnDisk;
@@ -45,13 +46,39 @@ export async function testSensitivity(input: SensitivityInput, ports: Ports): Pr
 		return place === undefined ? [] : [{ number, place, defect }];
 	});
 	const known = input.known ?? emptyRecord({ seed: input.seed, planned: planned.length, tensors: places.length });
-	const start = withOutputDefects(known, tryOutputDefects(input.trial));
+	const startedMs = ports.clock.now();
+	const ofOutputs = await tryOutputs(input, ports);
+	const start = withOutputDefects(known, ofOutputs.tried);
 	const tally = createTally(start, planned);
 	await input.save({ ...start, state: start.tested === 0 ? "untested" : "unfinished" });
-	const end = planned.length === start.tested ? { state: "done" as const } : await tryAll(tally, input, ports);
-	const record = { ...tally.record(), state: stateOf(end, tally.record().tested) };
+	const end =
+		planned.length === start.tested
+			? { state: "done" as const }
+			: await tryAll(tally, { ...input, limitMs: input.limitMs - (ports.clock.now() - startedMs) }, ports);
+	const state = stateOf(end, tally.record().tested);
+	const record = { ...tally.record(), state: state === "complete" && !ofOutputs.isWhole ? ("sampled" as const) : state };
 	await input.save(record);
-	return { record, notes: notesOf(record, unplaced), failure: end.state === "failed" ? end.failure : null };
+	const notes = ofOutputs.isWhole ? [] : [`The time limit was reached: only ${ofOutputs.tried.length} defects of outputs were tried.`];
+	return { record, notes: [...notes, ...notesOf(record, unplaced)], failure: end.state === "failed" ? end.failure : null };
+}
+
+/** Of the time limit; the rest is for defects of weights. */
+const outputsShare = 0.75;
+
+async function tryOutputs({ trial, limitMs }: SensitivityInput, { progress, clock }: Ports) {
+	const tried: TriedOutput[] = [];
+	const endMs = clock.now() + outputsShare * limitMs;
+	let isWhole = true;
+	progress.stage("defects of outputs", 0);
+	for (const one of tryOutputDefects(trial)) {
+		tried.push(one);
+		progress.detail(`${tried.length} tried`);
+		await nextTurn();
+		isWhole = clock.now() < endMs;
+		if (!isWhole) break;
+	}
+	progress.done(`${tried.length} tried`);
+	return { tried, isWhole };
 }
 
 /** Fewer defects are no fair sample. */

@@ -4,8 +4,10 @@ import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import type { Weakness } from "../core/golden/record/weaknesses.ts";
 import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
+import { follow } from "./follow.ts";
 import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
 import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
@@ -77,9 +79,12 @@ interface Drafted {
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Drafted> {
 	const evidence = await gatherEvidence(input, ports, notes);
-	const limits = input.given === null ? proposeLimits(evidence) : { ...input.given, why: [] };
-	const proposed = input.assemble(evidence, limits);
-	const { manifest: draft, why } = input.given === null ? withLimits(proposed, limits, evidence) : { manifest: proposed, why: [] };
+	if (input.given !== null) return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers: evidence.answers, why: [] };
+	ports.progress.stage("limits", 0);
+	const limits = proposeLimits(evidence);
+	const deriving = withLimits(input.assemble(evidence, limits), limits, evidence);
+	const { manifest: draft, why } = await follow(deriving, (step) => ports.progress.detail(step));
+	ports.progress.done(counted(Object.keys(draft.outputs).length, "output"));
 	return { draft, answers: evidence.answers, why };
 }
 

@@ -27,7 +27,7 @@ const numbers = ({ data }: Tensor): number[] => [...new Float32Array(data.slice(
 it.each(["classifier", "detector", "segmenter", "superres"])(
 	"the quickstart's goldens of the %s notice what moves an output beyond its rounding",
 	async (name) => {
-		const tried = tryOutputDefects({ ...(await goldenOf(name)), relativeL2: {}, rounding: {} });
+		const tried = [...tryOutputDefects({ ...(await goldenOf(name)), relativeL2: {}, rounding: {} })];
 		const record = withOutputDefects(emptyRecord({ seed: 1, planned: 0, tensors: 0 }), tried);
 		expect(tried.length).toBeGreaterThan(5);
 		expect(shortfalls(record, defaultLeastShares)).toEqual([]);

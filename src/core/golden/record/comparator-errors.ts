@@ -1,6 +1,6 @@
 // What each comparator of a golden measures on other outputs of the same model: how far correct outputs stray.
 
-import type { GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
+import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
@@ -30,9 +30,24 @@ export function comparatorKey({ output, kind, slice, place }: ComparatorRef): st
 	return JSON.stringify([output, kind, slice ?? null, place]);
 }
 
-export function measureErrors(manifest: GoldenManifest, reference: RunOutputs, run: RoundedRun): ComparatorErrors {
+/** With relative L2 alone, where an output has it. */
+export function byRelativeL2(manifest: GoldenManifest): GoldenManifest {
+	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
+		const [first, ...others] = (output.comparators ?? []).filter(({ kind }) => kind === "relative-l2");
+		return [name, first === undefined ? output : { ...output, comparators: [first, ...others] }];
+	});
+	return { ...manifest, outputs: Object.fromEntries(outputs) };
+}
+
+/** Yields what it is at, case by case. */
+export function* measureErrors(
+	manifest: GoldenManifest,
+	reference: RunOutputs,
+	run: RoundedRun & { label?: string },
+): Generator<string, ComparatorErrors> {
 	const worst = new Map<string, number>();
 	for (const [index, got] of run.outputs.entries()) {
+		yield `${run.label ?? run.precision}, case ${index + 1} of ${run.outputs.length}`;
 		const expected = reference[index];
 		if (expected !== undefined) keepWorst(worst, checksOfCase(manifest, { expected, got }, run.precision));
 	}

@@ -17,7 +17,7 @@ import { defaultTolerances } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
-import { type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
+import { byRelativeL2, type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
 import { explainLimits } from "./explain-limits.ts";
 import { type Emulated, emulatedPrecisions, growthOf, peakToRms, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
 import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
@@ -38,12 +38,9 @@ export interface DerivedLimits {
 	why: { output: string; sentences: string[] }[];
 }
 
-/** The manifest's comparators are proposals: their kinds stay, their limits follow. */
-export function deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence): DerivedLimits {
-	const errors = {
-		noise: evidence.noise.map(({ outputs }) => measureErrors(manifest, evidence.reference, { precision: referencePrecision, outputs })),
-		rounding: new Map(evidence.rounded.map((run) => [run.precision, measureErrors(manifest, evidence.reference, run)])),
-	};
+/** The manifest's comparators are proposals: their kinds stay, their limits follow. Yields what it is at. */
+export function* deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence): Generator<string, DerivedLimits> {
+	const errors = yield* errorsOf(manifest, evidence);
 	const why: DerivedLimits["why"] = [];
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
 		const derived = deriveOutput(output, { name, evidence, errors });
@@ -60,8 +57,17 @@ export function deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence):
 }
 
 interface Errors {
+	/** Of relative L2 alone: the other limits follow from it. */
 	noise: readonly ComparatorErrors[];
 	rounding: ReadonlyMap<Precision, ComparatorErrors>;
+}
+
+function* errorsOf(manifest: GoldenManifest, { noise, rounded, reference }: LimitEvidence): Generator<string, Errors> {
+	const errors = { noise: [] as ComparatorErrors[], rounding: new Map<Precision, ComparatorErrors>() };
+	const plain = byRelativeL2(manifest);
+	for (const run of noise) errors.noise.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
+	for (const run of rounded) errors.rounding.set(run.precision, yield* measureErrors(manifest, reference, run));
+	return errors;
 }
 
 interface OutputContext {

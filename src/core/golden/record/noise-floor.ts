@@ -9,6 +9,19 @@ import { isFloating, type Tensor } from "../tensor/tensor.ts";
 /** Outputs of one run, case by case. */
 export type RunOutputs = readonly Readonly<Record<string, Tensor>>[];
 
+/** Each of a dozen runs keeps its outputs until the limits are derived; pictures and maps can come to hundreds of megabytes. */
+const mostOutputBytes = 64 * 1024 ** 2;
+
+/** How many of the first cases noise and rounding are measured on: all, or as many as their outputs' size allows, so that every machine takes the same. */
+export function measuredCases(reference: RunOutputs): number {
+	let bytes = 0;
+	const beyond = reference.findIndex((outputs) => {
+		bytes += Object.values(outputs).reduce((sum, { data }) => sum + data.length, 0);
+		return bytes > mostOutputBytes;
+	});
+	return beyond < 0 ? reference.length : Math.max(1, beyond);
+}
+
 export interface LabelledRun {
 	/** E.g. `wasm, all, 2 threads`. */
 	label: string;

@@ -71,8 +71,7 @@ const mostClasses = 65_536;
 
 function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Comparators; why: string } {
 	if (guess.semantic === "image") {
-		const comparators = pictureComparators(guess, tensors);
-		const [first, ...others] = comparators;
+		const [first, ...others] = pictureTask(guess, tensors).comparators;
 		if (first !== undefined)
 			return {
 				comparators: [{ kind: "max-abs" }, first, ...others],
@@ -148,7 +147,7 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 		case "mask":
 			return guess.threshold === undefined ? { comparators: [], why: [] } : maskComparators(guess.threshold);
 		case "image":
-			return { comparators: pictureComparators(guess, tensors), why: pictureLabels(guess, tensors) };
+			return pictureTask(guess, tensors);
 		case "embedding":
 			return embeddingComparators(tensors);
 		default:
@@ -170,25 +169,21 @@ function maskComparators(threshold: number): Task {
 /** The window of SSIM. */
 const ssimSide = 11;
 
-function pictureComparators({ channels }: Guess, tensors: readonly Tensor[]): ComparatorSpec[] {
-	const [first] = tensors;
-	if (first === undefined) return [];
+/** Nothing for what is too small or too flat. */
+function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Task {
 	const { least, most, rms } = rangeOf(tensors);
+	const isBytes = tensors[0]?.dtype === "uint8";
 	// Of one width for all cases, or each would be measured by its own.
-	const range = first.dtype === "uint8" ? {} : { dataRange: Number((most - least).toPrecision(6)) };
+	const range = isBytes ? {} : { dataRange: Number((most - least).toPrecision(6)) };
 	// Where the range is small against the values, PSNR would ask for more than relative-l2 does.
-	const psnr: ComparatorSpec[] = first.dtype === "uint8" || most - least >= rms ? [{ kind: "psnr", ...range }] : [];
+	const psnr: ComparatorSpec[] = isBytes || most - least >= rms ? [{ kind: "psnr", ...range }] : [];
 	const sides = channels === "last" ? [-3, -2] : [-2, -1];
 	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
 	const ssim: ComparatorSpec[] = tall && most > least ? [{ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) }] : [];
-	return [...psnr, ...ssim];
-}
-
-function pictureLabels(guess: Guess, tensors: readonly Tensor[]): string[] {
-	const kinds = pictureComparators(guess, tensors).map(({ kind }) => kind);
-	if (kinds.length === 0) return ["Too small or too flat for PSNR and SSIM."];
-	const { least, most } = rangeOf(tensors);
-	return [`${kinds.join(" and ").toUpperCase()}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`];
+	const comparators = [...psnr, ...ssim];
+	if (comparators.length === 0) return { comparators, why: ["Too small or too flat for PSNR and SSIM."] };
+	const kinds = comparators.map(({ kind }) => kind.toUpperCase()).join(" and ");
+	return { comparators, why: [`${kinds}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`] };
 }
 
 function embeddingComparators(tensors: readonly Tensor[]): Task {

@@ -4,11 +4,13 @@ import { describe, expect, it } from "vitest";
 import { resolveComparators, toleranceAt } from "../../../../src/core/golden/compare/comparators.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
+import { byRelativeL2 } from "../../../../src/core/golden/record/comparator-errors.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
 import { amplifiedRounding, peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../src/core/schema/golden.ts";
 import { validate } from "../../../../src/core/schema/golden-validator.js";
+import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 describe("limits of relative L2", () => {
@@ -89,7 +91,7 @@ function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Pre
 		outputs: [{ y: shaken(tensor, share) }],
 	}));
 	const noise = [{ label: "again", outputs: [{ y: shaken(tensor, 1e-7) }] }];
-	const derived = deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false });
+	const derived = finish(deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false }));
 	const full = { ...manifest, outputs: derived.outputs };
 	expect(validate(full), JSON.stringify(validate.errors)).toBe(true);
 	expect(findRuleProblem(full)).toBeNull();
@@ -213,3 +215,24 @@ function specOf(manifest: ReturnType<typeof manifestOf>, { kind }: ComparatorSpe
 	if (found === undefined) throw new Error(`No ${kind}.`);
 	return found;
 }
+
+it("deriveLimits goes case by case, of the noise by relative L2 alone", () => {
+	const manifest = manifestOf(
+		{ y: picture, n: picture },
+		{ y: { comparators: [{ kind: "relative-l2" }, { kind: "ssim" }] }, n: { comparators: [{ kind: "ssim" }] } },
+	);
+	expect(Object.values(byRelativeL2(manifest).outputs).map(({ comparators }) => comparators?.map(({ kind }) => kind))).toEqual([
+		["relative-l2"],
+		["ssim"],
+	]);
+	const outputs = [{ y: picture }, { y: picture }];
+	const steps = [
+		...deriveLimits(manifest, {
+			reference: outputs,
+			noise: [{ label: "again", outputs }],
+			rounded: [{ precision: "fp16", outputs }],
+			quantised: false,
+		}),
+	];
+	expect(steps).toEqual(["again, case 1 of 2", "again, case 2 of 2", "fp16, case 1 of 2", "fp16, case 2 of 2"]);
+});

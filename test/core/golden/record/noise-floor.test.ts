@@ -1,6 +1,7 @@
 // The noise floor is the widest spread of all runs.
 import { expect, it } from "vitest";
-import { distance, measureNoise } from "../../../../src/core/golden/record/noise-floor.ts";
+import { distance, measuredCases, measureNoise } from "../../../../src/core/golden/record/noise-floor.ts";
+import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float32 } from "../../../support/golden-tensors.ts";
 
 it("measureNoise keeps the widest spread of all runs and cases, by output", () => {
@@ -24,4 +25,13 @@ it("measureNoise takes from a run whose differences grow with the values no abso
 it("measureNoise is infinite where a run is not finite and another is", () => {
 	expect(distance(float32([1]), float32([Number.NaN]))?.relativeL2).toBe(Number.POSITIVE_INFINITY);
 	expect(distance(float32([1]), float32([1, 2]))).toBeNull();
+});
+
+it.each([
+	["all of small outputs", 8, [1, 960, 960], 8],
+	["those whose outputs stay within 64 MiB", 8, [8, 960, 960], 2],
+	["the first one, however large", 3, [32, 960, 960], 1],
+])("noise and rounding are measured on as many cases as their outputs allow: %s", (_, count, shape, measured) => {
+	const y: Tensor = { dtype: "float32", shape, data: { length: 4 * shape.reduce((product, size) => product * size, 1) } as Uint8Array };
+	expect(measuredCases(Array.from({ length: count }, () => ({ y })))).toBe(measured);
 });

@@ -11,6 +11,7 @@ import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput } from "../../../../src/core/schema/golden.ts";
 import { validate } from "../../../../src/core/schema/golden-validator.js";
 import { changeHead, detectorHead, type Head } from "../../../support/detector-heads.ts";
+import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 /** Each column is normal with its scale. */
@@ -142,12 +143,14 @@ it("the proposal for an output of mixed scales gives each part the noise of its 
 	const reference = tensors.map((y) => ({ y }));
 	const noise = [{ label: "again", outputs: shaken.map((y) => ({ y })) }];
 	const { output } = proposeOutput({ name: "y", tensors, batched: true });
-	const derived = deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
-		reference,
-		noise,
-		rounded: [],
-		quantised: false,
-	});
+	const derived = finish(
+		deriveLimits(manifestOf({ y: tensors[0] as Tensor }, { y: output }), {
+			reference,
+			noise,
+			rounded: [],
+			quantised: false,
+		}),
+	);
 	const limits = derived.outputs["y"]?.comparators?.map(({ tolerance }) => (typeof tolerance === "object" ? tolerance.fp32 : undefined));
 	expect(limits?.[0]).toBeCloseTo(2e-5, 9);
 	expect(limits?.[1]).toBeGreaterThan(8e-4);

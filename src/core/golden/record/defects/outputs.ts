@@ -45,17 +45,17 @@ export type OutputDefectKind = keyof typeof floatDamages | keyof typeof anyDamag
 
 export const outputDefectKinds = [...Object.keys(floatDamages), ...Object.keys(anyDamages), "other-case"] as OutputDefectKind[];
 
-/** The output of each case with the defect; null where it has no meaning for this output, or changes nothing. */
-export function damageOutput(tensors: readonly Tensor[], kind: OutputDefectKind): Tensor[] | null {
-	if (kind === "other-case") return otherCases(tensors);
-	const damaged = tensors.map((tensor) => damageTensor(tensor, kind));
-	return damaged.every((tensor) => tensor === null) ? null : tensors.map((tensor, index) => damaged[index] ?? tensor);
+/** The output of one case with the defect; null where it has no meaning for this output. */
+export function damageOutput(tensors: readonly Tensor[], index: number, kind: OutputDefectKind): Tensor | null {
+	const tensor = tensors[index];
+	if (tensor === undefined) return null;
+	return kind === "other-case" ? otherCase(tensors, index) : damageTensor(tensor, kind);
 }
 
-/** Each case has the output of the next one; null where shapes differ. */
-function otherCases(tensors: readonly Tensor[]): Tensor[] | null {
+/** The output of the next case; null where shapes differ. */
+function otherCase(tensors: readonly Tensor[], index: number): Tensor | null {
 	const isUniform = tensors.every(({ shape }) => shape.join() === tensors[0]?.shape.join());
-	return tensors.length < 2 || !isUniform ? null : tensors.map((tensor, index) => tensors[(index + 1) % tensors.length] ?? tensor);
+	return tensors.length < 2 || !isUniform ? null : (tensors[(index + 1) % tensors.length] ?? null);
 }
 
 function damageTensor(tensor: Tensor, kind: Exclude<OutputDefectKind, "other-case">): Tensor | null {

@@ -10,10 +10,15 @@ export interface TriedOutput {
 	verdict: DefectVerdict;
 }
 
-export function tryOutputDefects(trial: Trial): TriedOutput[] {
+/** One after the other, kind by kind, so that those which a time limit leaves are of all outputs. */
+export function* tryOutputDefects(trial: Trial): Generator<TriedOutput> {
 	const names = [...new Set(trial.reference.flatMap((outputs) => Object.keys(outputs)))];
 	const varying = names.filter((name) => constantOf(tensorsOf(trial, name)) === null);
-	return varying.flatMap((output) => outputDefectKinds.flatMap((kind) => tryOne(trial, output, kind) ?? []));
+	for (const kind of outputDefectKinds)
+		for (const output of varying) {
+			const tried = tryOne(trial, output, kind);
+			if (tried !== null) yield tried;
+		}
 }
 
 function tensorsOf({ reference }: Trial, output: string): Tensor[] {
@@ -22,9 +27,13 @@ function tensorsOf({ reference }: Trial, output: string): Tensor[] {
 
 function tryOne(trial: Trial, output: string, kind: OutputDefectKind): TriedOutput | null {
 	const tensors = tensorsOf(trial, output);
-	const damaged = tensors.length === trial.reference.length ? damageOutput(tensors, kind) : null;
-	if (damaged === null) return null;
+	if (tensors.length < trial.reference.length) return null;
 	const watch = watchDefect(trial);
-	for (const [index, outputs] of trial.reference.entries()) if (watch.see(index, { ...outputs, [output]: damaged[index] as Tensor })) break;
-	return { kind, output, verdict: watch.verdict() };
+	let isDamaged = false;
+	for (const [index, outputs] of trial.reference.entries()) {
+		const damaged = damageOutput(tensors, index, kind);
+		isDamaged ||= damaged !== null;
+		if (watch.see(index, damaged === null ? outputs : { ...outputs, [output]: damaged })) break;
+	}
+	return isDamaged ? { kind, output, verdict: watch.verdict() } : null;
 }

@@ -19,26 +19,26 @@ it.each<[OutputDefectKind, number[]]>([
 	["channels-shuffled", [2, 3, 1, 5, 6, 4]],
 	["half-the-channels-shuffled", [1, 3, 2, 4, 6, 5]],
 ])("damageOutput %s", (kind, expected) => {
-	const [damaged] = damageOutput([scores], kind) ?? [];
+	const damaged = damageOutput([scores], 0, kind);
 	expect(numbers(damaged!.data)).toEqual(expected);
 });
 
 it("damageOutput adds 5 % of noise", () => {
 	const large = float32(Array.from({ length: 4000 }, (_, at) => 1 + (at % 7)));
-	const [noisy] = damageOutput([large], "output-noise") ?? [];
+	const noisy = damageOutput([large], 0, "output-noise");
 	const [before, after] = [numbers(large.data), numbers(noisy!.data)];
 	const squares = before.map((value, at) => ((after[at]! - value) / value) ** 2);
 	expect(Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / squares.length)).toBeCloseTo(0.05, 2);
 });
 
 it("damageOutput moves whole channels of a picture", () => {
-	const [damaged] = damageOutput([picture], "channels-swapped") ?? [];
+	const damaged = damageOutput([picture], 0, "channels-swapped");
 	expect(numbers(damaged!.data)).toEqual([10, 20, 30, 40, 50, 60, 1, 2, 3, 4, 5, 6]);
 });
 
 it("damageOutput gives each case the output of the next", () => {
 	const other = float32([9, 8, 7, 6, 5, 4], [2, 3]);
-	expect(damageOutput([scores, other], "other-case")).toEqual([other, scores]);
+	expect([0, 1].map((index) => damageOutput([scores, other], index, "other-case"))).toEqual([other, scores]);
 });
 
 it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
@@ -50,5 +50,5 @@ it.each<[string, OutputDefectKind, ReturnType<typeof float32>[]]>([
 	["labels of pixels", "channels-swapped", [int64([1n, 2n, 3n, 4n], [1, 2, 2])]],
 	["a map of one channel", "channels-swapped", [zeros("float32", [1, 1, 8, 8])]],
 ])("damageOutput means nothing for %s", (_, kind, tensors) => {
-	expect(damageOutput(tensors, kind)).toBeNull();
+	for (const index of tensors.keys()) expect(damageOutput(tensors, index, kind)).toBeNull();
 });

@@ -78,6 +78,38 @@ describe("watchDefect", () => {
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 
+	it.each([
+		["moves nothing", 0, false],
+		["fails relative L2", 0.5, false],
+		["moves an output that relative L2 passes", 0.05, true],
+	])("watchDefect measures an expensive comparator of a defect that %s: %d, %s", (_, by, measures) => {
+		let asked = 0;
+		const values = Array.from({ length: 144 }, (_, at) => 1 + Math.sin(at));
+		const ssim = { kind: "ssim", dataRange: 2 } as const;
+		Object.defineProperty(ssim, "tolerance", {
+			enumerable: true,
+			get: () => {
+				asked += 1;
+				return 0.5;
+			},
+		});
+		const relative = { kind: "relative-l2", tolerance: { fp32: 0.1, fp16: 0.1 } } as const;
+		const watch = watchDefect(trialOf([{ y: float32(values, [1, 1, 12, 12]) }], { y: { comparators: [relative, ssim] } }));
+		asked = 0;
+		const damaged = values.map((value) => value * (1 + by));
+		watch.see(0, { y: float32(damaged, [1, 1, 12, 12]) });
+		expect(asked > 0).toBe(measures);
+	});
+
+	it("watchDefect judges a case that did not move once another one does", () => {
+		const first = float32([1e-3, 1, 1]);
+		const trial = trialOf([{ y: first }, cases[1]!], { y: { comparators: [{ kind: "allclose", rtol: 1e-2, atol: 0, tolerance: 0 }] } });
+		const watch = watchDefect(trial);
+		expect(watch.see(0, { y: float32([1.015e-3, 1, 1]) })).toBe(false);
+		watch.see(1, { y: float32([3.02, 1, 2]) });
+		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
+	});
+
 	it("watchDefect counts any difference of integers", () => {
 		const watch = watchDefect(trialOf([{ n: int64([1n, 2n]) }], {}));
 		watch.see(0, { n: int64([1n, 3n]) });
@@ -148,7 +180,7 @@ describe("the record of the trial", () => {
 		["the limit at fp16 lets too much through", limits(1e-6, 2), ["fp16"]],
 		["no limit holds anything back", limits(2, 2), ["fp32", "fp16"]],
 	])("the record of the trial finds that %s", (_, specs, short) => {
-		const of = withOutputDefects(record, tryOutputDefects(trialOf(cases, specs)));
+		const of = withOutputDefects(record, [...tryOutputDefects(trialOf(cases, specs))]);
 		const without = {
 			...of,
 			precisions: {
@@ -175,13 +207,13 @@ describe("the record of the trial", () => {
 
 	it("the record of the trial leaves an output that never varies out of the count", () => {
 		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));
-		const tried = tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)));
+		const tried = [...tryOutputDefects(trialOf(withMask, limits(1e-6, 1e-2)))];
 		expect(tried.length).toBeGreaterThan(0);
 		expect(tried.filter(({ output }) => output === "mask")).toEqual([]);
 	});
 
 	it("the record of the trial tries the outputs again without counting twice", () => {
-		const found = tryOutputDefects(trialOf(cases, limits(2, 2)));
+		const found = [...tryOutputDefects(trialOf(cases, limits(2, 2)))];
 		const once = withOutputDefects(record, found);
 		expect(withOutputDefects(once, found)).toEqual(once);
 		expect(once.precisions["fp32"]?.missed[0]).toMatchObject({ weight: "b" });
