@@ -180,7 +180,7 @@ async function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: 
 	await nextTurn();
 	const dropped = dropNoiseCases(cases, noisy);
 	const kept = dropped.kept.map(({ index }) => index);
-	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.map((index) => outputs[index] ?? {});
+	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.flatMap((index) => outputs.slice(index, index + 1));
 	const left = outputsOf(reference);
 	const unit = unitRun(left.slice(0, measuredCases(left)));
 	await nextTurn();

@@ -5,6 +5,7 @@ import { planDefects } from "../core/golden/record/defects/plan.ts";
 import { emptyRecord, type TriedDefect, withOutputDefects, withWeightDefects } from "../core/golden/record/defects/record.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
 import type { SensitivityRecord } from "../core/schema/golden.ts";
+import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { Clock, ModelOnDisk, Progress, ToolFailure } from "../ports/world.ts";
@@ -51,23 +52,24 @@ export async function testSensitivity(input: SensitivityInput, ports: Ports): Pr
 	const start = withOutputDefects(known, ofOutputs.tried);
 	const tally = createTally(start, planned);
 	await input.save({ ...start, state: start.tested === 0 ? "untested" : "unfinished" });
-	const end =
-		planned.length === start.tested
-			? { state: "done" as const }
-			: await tryAll(tally, { ...input, limitMs: input.limitMs - (ports.clock.now() - startedMs) }, ports);
+	const limitMs = input.limitMs - (ports.clock.now() - startedMs);
+	const end = planned.length === start.tested ? { state: "done" as const } : await tryAll(tally, { ...input, limitMs }, ports);
 	const state = stateOf(end, tally.record().tested);
 	const record = { ...tally.record(), state: state === "complete" && !ofOutputs.isWhole ? ("sampled" as const) : state };
 	await input.save(record);
-	const notes = ofOutputs.isWhole ? [] : [`The time limit was reached: only ${ofOutputs.tried.length} defects of outputs were tried.`];
+	const notes = ofOutputs.isWhole
+		? []
+		: [`The time limit was reached: only ${counted(ofOutputs.tried.length, "defect")} of outputs tried.`];
 	return { record, notes: [...notes, ...notesOf(record, unplaced)], failure: end.state === "failed" ? end.failure : null };
 }
 
-/** Of the time limit; the rest is for defects of weights. */
+/** Of the time limit, the rest is for defects of weights; and what most models need, so that a busy machine tries no fewer. */
 const outputsShare = 0.75;
+const leastOutputsMs = 5000;
 
 async function tryOutputs({ trial, limitMs }: SensitivityInput, { progress, clock }: Ports) {
 	const tried: TriedOutput[] = [];
-	const endMs = clock.now() + outputsShare * limitMs;
+	const endMs = clock.now() + Math.max(outputsShare * limitMs, leastOutputsMs);
 	let isWhole = true;
 	progress.stage("defects of outputs", 0);
 	for (const one of tryOutputDefects(trial)) {

@@ -31,10 +31,10 @@ it("readAssets gives absolute paths and digests", async () => {
 });
 
 it.each([
-	["lib/b.so", { "lib/a.so": "a", "net.cache": "c" }, /plugin library lib\/b\.so of net\/e is not there/],
-	["net.cache", { "lib/a.so": "a", "lib/b.so": "b" }, /calibration cache net\.cache of net\/e is not there/],
+	["lib/b.so", { "lib/a.so": "a", "net.cache": "c" }, /plugin library lib\/b\.so of net\/e is missing/],
+	["net.cache", { "lib/a.so": "a", "lib/b.so": "b" }, /calibration cache net\.cache of net\/e is missing/],
 	["net.cache", { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" }, /calibration cache net\.cache of net\/e is an empty file/],
-	["lib/a.so", { "lib/a.so/folder": "" }, /plugin library lib\/a\.so of net\/e is not there/],
+	["lib/a.so", { "lib/a.so/folder": "" }, /plugin library lib\/a\.so of net\/e is missing/],
 ])("readAssets misses %s", async (path, files, says) => {
 	const read = await readAssets(both, writeProject(temporaryFolder(), files), fileStore());
 	if (read.state === "ready") throw new Error("nothing is missed");
