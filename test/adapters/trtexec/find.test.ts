@@ -39,7 +39,7 @@ it("findTrtexec takes the path that the user names, relative to the folder that 
 	program(join(folder, "bin"), banner("100600"));
 	expect((await find({ wanted: "bin/trtexec", cwd: folder })).state).toBe("found");
 	const missing = await find({ wanted: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
-	expect(missing).toEqual({ state: "missing", tried: [{ program: join(folder, "bin/none"), why: "is not there" }] });
+	expect(missing).toEqual({ state: "missing", tried: [{ program: join(folder, "bin/none"), why: "does not exist" }] });
 });
 
 it("findTrtexec prefers PATH, then the install folders", async () => {

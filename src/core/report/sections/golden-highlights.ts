@@ -101,7 +101,7 @@ const stateSeverity: Readonly<Record<GoldenState, HighlightSeverity>> = {
 const titles: Readonly<Record<GoldenState, string>> = {
 	match: "stays within its goldens, with warnings",
 	mismatch: "does not match its goldens",
-	existing: "fails its goldens, as the base does",
+	existing: "fails its goldens",
 	stale: "has stale goldens",
 	error: "could not be compared with its goldens",
 };
@@ -132,7 +132,7 @@ function groupHighlight(
 	return {
 		severity,
 		topic: fault === undefined ? topics[state] : ["unusable golden", "unusable goldens"],
-		title: `${subjectName({ model, engine, part })} ${fault === undefined ? `${titles[state]}${goldenExtent(group, totalCases)}` : "has a golden that cannot be used"}`,
+		title: `${subjectName({ model, engine, part })} ${fault === undefined ? `${titles[state]}${goldenExtent(group, totalCases)}` : "has a golden that cannot be used"}${state === "existing" ? ", as the base does; this change did not cause it" : ""}`,
 		...(fault === undefined ? describeMismatch(group, totalCases) : { sentences: messages(group) }),
 		...(fault === undefined ? {} : { fix: cleanMessage(fault.fix) }),
 		...(state === "existing" ? { fix: existingFix(severity) } : {}),
