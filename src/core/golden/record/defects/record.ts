@@ -28,8 +28,9 @@ export function emptyRecord(about: Pick<SensitivityRecord, "seed" | "planned" | 
 export function withOutputDefects(record: SensitivityRecord, tried: readonly TriedOutput[]): SensitivityRecord {
 	const cleared = Object.fromEntries(
 		Object.entries(record.precisions).map(([precision, { kinds, missed }]) => {
-			const own = Object.entries(kinds).filter(([kind]) => !tried.some((one) => one.kind === kind));
-			return [precision, { kinds: Object.fromEntries(own), missed: missed.filter(({ output }) => output === undefined) }];
+			const stays = (kind: string): boolean => !tried.some((one) => one.kind === kind);
+			const own = Object.entries(kinds).filter(([kind]) => stays(kind));
+			return [precision, { kinds: Object.fromEntries(own), missed: missed.filter(({ kind }) => stays(kind)) }];
 		}),
 	);
 	return tried.reduce((sum, { kind, output, verdict }) => added(sum, { kind, verdict, where: { output } }), {

@@ -216,6 +216,8 @@ describe("the record of the trial", () => {
 		const found = [...tryOutputDefects(trialOf(cases, limits(2, 2)))];
 		const once = withOutputDefects(record, found);
 		expect(withOutputDefects(once, found)).toEqual(once);
+		const part = withOutputDefects(once, found.slice(0, 1));
+		expect(part.precisions["fp32"]?.missed).toHaveLength(once.precisions["fp32"]!.missed.length);
 		expect(once.precisions["fp32"]?.missed[0]).toMatchObject({ weight: "b" });
 	});
 });
