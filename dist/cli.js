@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import{t as e}from"./chunks/app-entry.js";await e(async()=>(await import(`./chunks/app-cli.js`)).runCli(process.argv.slice(2)));export{};
+import{t as e}from"./chunks/app-entry.js";await e(async()=>(await import(`./chunks/app-cli-entry.js`)).runCli(process.argv.slice(2)));export{};

@@ -1,1 +1,0 @@
-function e(){return{now:()=>performance.now(),timestamp:()=>(/* @__PURE__ */ new Date()).toISOString()}}function t(e){return t=>{setInterval(t,e).unref()}}export{e as n,t};

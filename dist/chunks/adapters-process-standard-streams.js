@@ -1,2 +1,0 @@
-import{s as e}from"./adapters-process-input-file.js";function t({isActions:e},t={out:process.stdout,err:process.stderr}){let r=e=>t=>void e.write(t),i=e?e=>n(r(e)):r;return{out:i(t.out),err:i(t.err),command(e,n=``){let r=n.replaceAll(`%`,`%25`).replaceAll(`\r`,`%0D`).replaceAll(`
-`,`%0A`);t.out.write(`::${e}::${r}\n`)}}}function n(t){let n=``;return r=>{let i=e(n+r).slice(n.length);t(i),n=(n+i).split(/[\r\n]/).at(-1)??``}}export{t};

@@ -1,0 +1,1 @@
+export{n as runCli}from"./app-cli.js";

@@ -1,0 +1,1 @@
+export{t as preflight}from"./app-commands-preflight.js";

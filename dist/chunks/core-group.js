@@ -1,1 +1,0 @@
-function e(e,t){let n=/* @__PURE__ */ new Map;for(let r of e){let e=t(r),i=n.get(e);i===void 0?n.set(e,[r]):i.push(r)}return n}function t(e,t){let n=/* @__PURE__ */ new Map;return e.map(e=>{let r=t(e),i=n.get(r)??0;return n.set(r,i+1),[`${i} ${r}`,e]})}export{t as n,e as t};

@@ -1,1 +1,0 @@
-function e(e){let t=new Set(e.initializers.map(e=>e.name));return e.inputs.filter(e=>!t.has(e.name))}const t=/^((De|Dynamic)?[Qq]uantize|QLinear|QGemm|QAttention)|Integer/;function n(e){return e.nodes.some(({op:e})=>t.test(e))||e.subgraphs.some(e=>n(e.graph))}export{n,e as t};
