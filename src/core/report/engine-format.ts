@@ -80,7 +80,7 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
 	const { groups, of, changeMs, halfWidthMs } = unchanged;
 	const time =
-		changeMs === null || groups === 0 ? "" : `; together ${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name}`;
+		changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name})`;
 	const factor = account?.commonFactor ?? 1;
 	const clock =
 		factor === 1
@@ -110,7 +110,7 @@ export function machineSentences({ machine = [] }: EngineDiff): string[] {
 }
 
 /** Where all rows and their evidence are. */
-export const nextStep = "`trtgate explain result.json` shows every row with its evidence.";
+export const nextStep = "`trtgate explain result.json`";
 
 /** The largest changes of the layers, each with its cause. */
 export function causeSentences(diff: EngineDiff): string[] {
