@@ -146,7 +146,8 @@ function cut(text: string, maxWords: number): string {
 /** The highlight in at most `maxWords` words: title, lines or first sentence, fix, and the other sentences that fit. */
 export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
 	const title = cut(highlight.title, mostTitleWords);
-	let left = maxWords - countWords(title);
+	// The fix has a label of one word.
+	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
 	const take = (phrases: readonly Phrase[], reserved = 0): Phrase[] =>
 		phrases.filter((phrase) => {
 			const words = countWords(plainPhrase(phrase));
