@@ -79,8 +79,7 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
 	const { groups, of, changeMs, halfWidthMs } = unchanged;
-	const time =
-		changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name})`;
+	const time = changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name})`;
 	const factor = account?.commonFactor ?? 1;
 	const clock =
 		factor === 1
