@@ -104,7 +104,7 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
 }
 
-const fixOfCommand = "Make the command work in the base too: it runs in a checkout of the base, on the base's own files.";
+const fixOfCommand = "Make the command work in the base too: it runs on the base's own files.";
 /** The base is already on a branch, so this change cannot fix it. */
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
