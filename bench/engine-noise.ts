@@ -53,7 +53,7 @@ function judged(pair: Pair, turn: 0 | 1): { of: number; covered: number; claimed
 
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 let failed = false;
-for (const [about, pairs] of Object.entries({ "H200, eight profiles an arm": h200, "small nets, one profile an arm": small })) {
+for (const [about, pairs] of Object.entries({ "H200, eight profiles a side": h200, "small nets, one profile a side": small })) {
 	let [all, covered] = [0, 0];
 	for (const pair of pairs) {
 		const found = ([0, 1] as const).map((turn) => judged(pair, turn));

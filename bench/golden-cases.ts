@@ -157,8 +157,8 @@ function printTable({ early, verified, whole, verifyMs, words }: Watched): void 
 	const ratios = (["gateMebibytes", "workerMebibytes"] as const).map((of) => verified[of] / early[of]);
 	const row = (what: string, of: keyof Peaks, ratio: number | undefined): string =>
 		`| ${what} | ${mebibytes(early[of])} | ${mebibytes(verified[of])} | ${ratio?.toFixed(2)} | ${mebibytes(whole[of])} |`;
-	console.log("\n## 10,000 golden cases through the gate, both arms, ONNX Runtime WASM, 4 KiB in and 4 KiB out a case\n");
-	console.log(`${((many / verifyMs) * 1000).toFixed(0)} cases/s, each inferred by both arms and judged\n`);
+	console.log("\n## 10,000 golden cases through the gate, both sides, ONNX Runtime WASM, 4 KiB in and 4 KiB out a case\n");
+	console.log(`${((many / verifyMs) * 1000).toFixed(0)} cases/s, each inferred by both sides and judged\n`);
 	console.log("| peak memory | at 5,000 | at 10,000 | ratio | with the report |\n|---|---|---|---|---|");
 	console.log(row("gate", "gateMebibytes", ratios[0]));
 	console.log(row("worker", "workerMebibytes", ratios[1]));

@@ -62,7 +62,7 @@ function runDemo(nodePath: string, out: string): { result: Result; seconds: numb
 	return { result: JSON.parse(readFileSync(join(out, "demo", "result.json"), "utf8")) as Result, seconds };
 }
 
-/** What the pairs of a demo say: how they scatter, and how the rule judges equal arms and arms of which one is 10 % slower. */
+/** What the pairs of a demo say: how they scatter, and how the rule judges equal sides and sides of which one is 10 % slower. */
 function judgeDemo(result: Result) {
 	const timed = result.workloads.filter(({ latency }) => latency.pairs > 0).map((workload) => ({ workload, pairs: pairsOf(workload) }));
 	const equal = timed.filter(({ workload }) => workload.model !== "detector");
@@ -105,6 +105,6 @@ console.log(
 	`median ${median(demos.map(({ seconds }) => seconds)).toFixed(1)} s a demo · sd of a pair: median ${(100 * median(sds)).toFixed(2)} %, largest ${(100 * Math.max(...sds)).toFixed(2)} %`,
 );
 console.log(
-	`equal arms: ${total("falseAlarms")} of ${total("equal")} called slower or faster; +10 % put on the same pairs: ${total("tenPercentFound")} of ${total("equal")} called slower`,
+	`equal sides: ${total("falseAlarms")} of ${total("equal")} called slower or faster; +10 % put on the same pairs: ${total("tenPercentFound")} of ${total("equal")} called slower`,
 );
 if (right < runs.length) process.exitCode = 1;

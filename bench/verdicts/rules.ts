@@ -36,7 +36,7 @@ function perfRun(arm: Arm, at: { pair: number; order: number; build?: number }, 
 	return { arm, ...at, state: "ok", wallMs: 1400, iterations: 500, ...figures };
 }
 
-/** Interleaved pairs after one discarded process of each arm, looks at 5, 8, 12 and 16 pairs. */
+/** Interleaved pairs after one discarded process of each side, looks at 5, 8, 12 and 16 pairs. */
 function ours(minimalEffect: number, rebuilds = 1): Rule["decide"] {
 	return (world, effect, random) => {
 		const session = world.session(random, effect);

@@ -53,7 +53,7 @@ export const groups: readonly Group[] = [
 	},
 	{
 		title: "False alarms under faults",
-		about: "The same at run noise 0.2 %, with the same fault in both arms.",
+		about: "The same at run noise 0.2 %, with the same fault on both sides.",
 		right: "never",
 		columns: faulty(0),
 	},

@@ -88,7 +88,7 @@ const pick = <Item>(items: readonly Item[], random: Random): Item => {
 	return item;
 };
 
-/** Runs drawn from recorded ones: a session takes a machine, and each build of an arm one of the recorded builds. */
+/** Runs drawn from recorded ones: a session takes a machine, and each build of a side one of the recorded builds. */
 function drawn(name: string, machines: readonly (readonly (readonly number[])[])[]): World {
 	const session = (random: Random, effect: number): Session => {
 		const builds = pick(machines, random);

@@ -1,4 +1,4 @@
-// Reads the models and goldens of both arms and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+// Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
 import type { ConfigError } from "../core/errors.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { makePlan } from "../core/plan/make-plan.ts";

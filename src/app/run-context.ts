@@ -42,7 +42,7 @@ export interface RunContext {
 export interface PreparedRun {
 	config: Config;
 	fingerprint: Readonly<Record<string, string>>;
-	/** Of both arms. */
+	/** Of both sides. */
 	models: readonly PreparedModel[];
 }
 
@@ -55,7 +55,7 @@ export interface GateInput {
 	arms: readonly ArmFolder[];
 	/** Why there is no base, where there is none. */
 	noBase?: string;
-	/** Sentences about how the arms were opened. */
+	/** Sentences about how the sides were opened. */
 	notes?: readonly string[];
 	/** The base's own config, to notice lowered limits and lost coverage; absent where it has none. */
 	baseConfig?: Config;
@@ -76,7 +76,7 @@ export interface GateInput {
 	beforeBuild?(known: PreparedRun): Promise<void>;
 }
 
-/** A nightly run builds each arm for itself, which shows how much one build differs from the next. */
+/** A nightly run builds each side for itself, which shows how much one build differs from the next. */
 export function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }

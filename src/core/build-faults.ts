@@ -17,7 +17,7 @@ export function hitSameLimit(build: BuildRecord, other: BuildRecord | undefined)
 	return build.state === "timed-out" || (limits.has(build.failure?.code ?? "") && build.failure?.code === other.failure?.code);
 }
 
-/** A build that failed because of the machine is no verdict on the model, and can be retried. Reported once where both arms fail the same way. */
+/** A build that failed because of the machine is no verdict on the model, and can be retried. Reported once where both sides fail the same way. */
 export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	const faults = new Map<string, ErrorRecord>();
 	for (const { failure, model, engine, arm, log } of builds) {
@@ -29,7 +29,7 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 	return [...faults.values()];
 }
 
-/** Why the build times of two arms are not comparable; null where both were built in this run. */
+/** Why the build times of two sides are not comparable; null where both were built in this run. */
 export function buildTimesApart({ base, head }: { base?: BuildRecord | null; head?: BuildRecord | null }): string | null {
 	const cached = [base, head].flatMap((build) => (build?.state === "built" && build.fromCache === true ? [build.arm] : []));
 	if (head?.sharedWithBase === true || cached.length === 0 || base?.state !== "built" || head?.state !== "built") return null;

@@ -1,4 +1,4 @@
-// Makes the inputs of timed runs from a seed: the same bytes on every machine and for both arms.
+// Makes the inputs of timed runs from a seed: the same bytes on every machine and for both sides.
 import type { InputConfig } from "./config/config.ts";
 import { encodeTensor } from "./golden/record/generators/encode.ts";
 import type { DType } from "./schema/golden.ts";

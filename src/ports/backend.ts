@@ -73,7 +73,7 @@ export interface MeasureJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;
-	/** Same for all runs of a workload, so that both arms read the same values. */
+	/** Same for all runs of a workload, so that both sides read the same values. */
 	seed: number;
 	warmUpMs: number;
 	durationMs: number;
@@ -105,7 +105,7 @@ export interface MeasurePairJob {
 	/** Decides the order within each round of turns. */
 	seed: string;
 	limits: TurnLimits;
-	/** How far the fastest iterations of both halves of an arm's rounds may differ, as a share. */
+	/** How far the fastest iterations of both halves of a side's rounds may differ, as a share. */
 	tolerance: number;
 }
 

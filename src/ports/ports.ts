@@ -21,7 +21,7 @@ export interface Ports {
 	models: ModelReader;
 	tensors: TensorReader;
 	backend: Backend;
-	/** Absent where no search for the tensor that strays is possible. */
+	/** Absent where no search for the tensor that deviates is possible. */
 	reference?: Pick<Reference, "builds" | "run" | "mark">;
 	/** Absent where nothing is taken over from earlier runs. */
 	keptVerdicts?: KeptVerdicts;

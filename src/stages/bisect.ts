@@ -1,4 +1,4 @@
-// Where an output does not match its golden: marks tensors between as outputs in both engines, and finds the first that strays.
+// Where an output does not match its golden: marks tensors between as outputs in both engines, and finds the first that deviates.
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
 import { describeAgreement, describeFound, describeHealed, describeUnfinished, type Finding } from "../core/golden/bisect/describe.ts";
@@ -6,10 +6,10 @@ import {
 	type BisectGraph,
 	beginSearch,
 	bisectGraph,
+	deviates,
 	nextTensors,
 	type Search,
 	settle,
-	strays,
 	type TensorErrors,
 } from "../core/golden/bisect/search.ts";
 import { distanceBetween } from "../core/golden/probes/distance.ts";
@@ -144,7 +144,7 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 		const found = await compareTensors(round, next);
 		if (typeof found === "string") return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
 		const again = found.get(output);
-		if (again !== undefined && !strays(again, current.allowed)) return describeHealed({ search: current, graph }, next);
+		if (again !== undefined && !deviates(again, current.allowed)) return describeHealed({ search: current, graph }, next);
 		current = settle(graph, current, found);
 	}
 	const own = reference === head.model ? null : await distanceToOwn(round, current.bad);

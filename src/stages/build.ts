@@ -16,9 +16,9 @@ interface BuildInput {
 	models: readonly PreparedModel[];
 	findings: readonly Finding[];
 	strict: boolean;
-	/** One engine serves both arms where base and head have the same model and settings. */
+	/** One engine serves both sides where base and head have the same model and settings. */
 	sharesUnchanged: boolean;
-	/** How often each arm is built; above 1, on no shared kernel timings. */
+	/** How often each side is built; above 1, on no shared kernel timings. */
 	rebuilds: number;
 	/** Absolute folder of the output. */
 	outFolder: string;
@@ -57,7 +57,7 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 
 type Buildable = Exclude<PreparedModel, { state: "broken"; arm: "base" }>;
 
-/** Whether two arms build from the same bytes; the recipe is the head's for both. */
+/** Whether two sides build from the same bytes; the recipe is the head's for both. */
 export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 	if (base.state !== "ready" || head.state !== "ready") return false;
 	return base.model.sha256 === head.model.sha256 && assetHashes(base.assets) === assetHashes(head.assets);

@@ -13,7 +13,7 @@ export interface CompareInput {
 	looks: Config["measure"]["looks"];
 	family: number;
 	figure: RunFigure;
-	/** One engine serves both arms, because the model did not change. */
+	/** One engine serves both sides, because the model did not change. */
 	isShared: boolean;
 	/** Kernels are launched as one CUDA graph. */
 	cudaGraph: boolean;

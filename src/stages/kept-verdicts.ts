@@ -35,7 +35,7 @@ export async function recallVerdicts(input: VerifyInput, facts: VerdictFacts, ke
 	return found;
 }
 
-/** Only complete verifications are kept: an engine of which one case failed to run, in either arm, is verified again. */
+/** Only complete verifications are kept: an engine of which one case failed to run, on either side, is verified again. */
 export async function keepVerdicts(
 	input: VerifyInput,
 	verified: readonly Verified[],

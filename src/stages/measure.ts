@@ -140,7 +140,7 @@ async function measureUntilValid(pair: number, measuring: Measuring, ports: Meas
 	return null;
 }
 
-/** Repeats the whole pair when one of its runs is unusable, in either arm. */
+/** Repeats the whole pair when one of its runs is unusable, on either side. */
 async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {
@@ -186,7 +186,7 @@ function commonOf(timed: TimedWorkload, { measure }: MeasureInput) {
 }
 
 /**
- * One short discarded process per arm, so that no pair pays for cold caches. On a GPU it also shows how long the runs have to be; on a
+ * One short discarded process per side, so that no pair pays for cold caches. On a GPU it also shows how long the runs have to be; on a
  * shared CPU the length of its other programs' bursts decides, which a pilot does not show.
  */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {

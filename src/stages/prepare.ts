@@ -1,4 +1,4 @@
-// Makes sure that every arm has its models: runs the user's prepare command, then reads each ONNX file's structure.
+// Makes sure that every side has its models: runs the user's prepare command, then reads each ONNX file's structure.
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";

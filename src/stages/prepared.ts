@@ -1,11 +1,11 @@
-// The folders of the arms, and the models that the prepare stage finds in them.
+// The folders of the sides, and the models that the prepare stage finds in them.
 import type { ConfigError } from "../core/errors.ts";
 import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { Arm, ArmSource, ErrorRecord, InterfaceChange } from "../core/schema/result.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
-/** Where an arm's files lie. */
+/** Where a side's files lie. */
 export interface ArmFolder {
 	arm: Arm;
 	/** Absolute. */
@@ -13,7 +13,7 @@ export interface ArmFolder {
 	source: ArmSource;
 	/** Why files of Git LFS stay pointers: a sentence, and what to do. */
 	lfsProblem?: { reason: string; fix: string };
-	/** Why a file that belongs to the arm is not there, a clause; null where the arm truly has no such file. */
+	/** Why a file that belongs to the side is not there, a clause; null where the side truly has no such file. */
 	whyAbsent?(path: string): Promise<string | null>;
 }
 

@@ -1,4 +1,4 @@
-// Emulates other precisions on the cases of a golden: how far correct engines of those precisions stray from it.
+// Emulates other precisions on the cases of a golden: how far correct engines of those precisions deviate from it.
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
 import { type Emulated, emulatedPrecisions, peakToRms, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
@@ -35,7 +35,7 @@ export interface RoundingMeasured {
 /** By the size of the model, not by the clock, so that the limits are the same on every machine. */
 const mostBytes = 128 * 1024 ** 2;
 const mostCases = 16;
-/** However large: in one case, the class scores of a YOLOv8n stray four times as far as in the two before it. */
+/** However large: in one case, the class scores of a YOLOv8n deviate four times as much as in the two before it. */
 const minCases = 4;
 
 export async function measureRounding(
@@ -109,7 +109,7 @@ function describeBeyond(precision: Emulated, names: readonly string[]): string {
 	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
 }
 
-/** How far correct outputs, and parts of them, stray by precision; at least what the least limits of that precision make room for. */
+/** How far correct outputs, and parts of them, deviate by precision; at least what the least limits of that precision make room for. */
 export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph, reference: RunOutputs): RoundingTable {
 	const quantised = isQuantised(graph);
 	const strayOf = (name: string, slice?: OutputSlice) => {

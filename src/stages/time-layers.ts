@@ -29,7 +29,7 @@ export interface Explained {
 	/** Paths relative to the output folder. */
 	files: Result["files"];
 	note?: string;
-	/** Layers or kernels of one workload and arm. */
+	/** Layers or kernels of one workload and side. */
 	seen?: ProfiledArm;
 }
 
@@ -55,7 +55,7 @@ interface Profiled {
 const budgetMs = 10_000;
 const mostProfiles = 5;
 
-/** Both arms in turn, with alternating order, so that drift of the machine affects both equally. */
+/** Both sides in turn, with alternating order, so that drift of the machine affects both equally. */
 export async function* timeLayers(timing: LayerTiming, input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
 	const seen = new Map<Arm, Profiled>();
 	let repeats = 1;

@@ -16,7 +16,7 @@ export interface PairJob {
 	order: number;
 	timed: TimedWorkload;
 	outFolder: string;
-	/** What both arms' runs have in common. */
+	/** What both sides' runs have in common. */
 	common: Pick<MeasureJob, "inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs">;
 	/** Absent: one run after the other. */
 	turns?: Pick<MeasurePairJob, "limits" | "tolerance">;
@@ -73,7 +73,7 @@ export function engineOf(timed: TimedWorkload, arm: Arm): MeasureJob["engine"] {
 	return arm === "base" && timed.base ? timed.base : timed.head;
 }
 
-/** An arm's builds take turns, pair by pair. Undefined where it has but one. */
+/** A side's builds take turns, pair by pair. Undefined where it has but one. */
 function buildAt({ timed, pair }: PairJob, arm: Arm): number | undefined {
 	const { rebuilds } = engineOf(timed, arm);
 	return rebuilds === undefined ? undefined : pair % (rebuilds.length + 1);

@@ -95,7 +95,7 @@ export interface TimedWorkload {
 	head: BuiltEngine;
 	base?: BuiltEngine;
 	inputs: readonly TimedInput[];
-	/** By the plan: which arm runs first in each pair. */
+	/** By the plan: which side runs first in each pair. */
 	firstArms: readonly Arm[];
 }
 

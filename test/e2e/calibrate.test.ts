@@ -1,4 +1,4 @@
-// `golden calibrate`: what recorded engines of TensorRT stray from their goldens, and which limits follow.
+// `golden calibrate`: what recorded engines of TensorRT deviate from their goldens, and which limits follow.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

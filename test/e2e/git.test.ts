@@ -35,7 +35,7 @@ it("the gate names a missing ref, and how to fetch it", async () => {
 	expect(run.stderr).toMatch(/→ /);
 });
 
-it("the gate runs the prepare command in each arm", async () => {
+it("the gate runs the prepare command in each side", async () => {
 	const folder = quickProject(temporaryFolder());
 	writeProject(folder, {
 		"trtgate.yml": untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),

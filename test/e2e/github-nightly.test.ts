@@ -24,7 +24,7 @@ it("the action at night opens one issue, keeps it up to date, and closes it with
 	const first = await night(wrong, "wrong-head", 600);
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
 	expect(first.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: released }, head: { label: "main", commit: wrong } });
-	// A schedule asks probes, here through trtexec; the recordings hold no answers to them but zeros, in both arms.
+	// A schedule asks probes, here through trtexec; the recordings hold no answers to them but zeros, on both sides.
 	expect(new Set(first.result().probes?.map(({ probe }) => probe)).size).toBe(6);
 	expect(first.result().probes?.filter(({ state: told }) => told === "agrees").length).toBeGreaterThan(0);
 	expect(state.issues).toMatchObject([

@@ -95,7 +95,7 @@ it.each([
 	}
 });
 
-/** Its cases have an output that neither arm's model has. */
+/** Its cases have an output that neither side's model has. */
 function spoilNames(head: string, name: string): void {
 	const path = join(head, name, "golden.json");
 	writeFileSync(path, readFileSync(path, "utf8").replaceAll('"y": {', '"other": {'));

@@ -43,9 +43,9 @@ const notStarted =
 describe.concurrent("a build", () => {
 	it.for<[string, string, string, number, object]>([
 		["cannot start the runtime in the head", onHead(notStarted), generous, 3, { outcome: "error", failureKind: "runner" }],
-		["runs out of memory in both arms", outOfMemory, generous, 3, { outcome: "error", failureKind: "runner" }],
+		["runs out of memory on both sides", outOfMemory, generous, 3, { outcome: "error", failureKind: "runner" }],
 		["runs out of memory only in the head", onHead(outOfMemory), generous, 1, { outcome: "fail" }],
-		["takes too long in both arms", forEver, "1s", 3, { outcome: "error", failureKind: "runner" }],
+		["takes too long on both sides", forEver, "1s", 3, { outcome: "error", failureKind: "runner" }],
 		["takes too long only in the head", onHead(forEver), generous, 1, { outcome: "fail" }],
 	])("a build that %s", async ([_, misbehave, limit, exit, outcome], { expect, onTestFinished }) => {
 		const cwd = arms({ "trtgate.yml": quickConfig.replace("threads: 1", `threads: 1, build-timeout: ${limit}`) }, onTestFinished);

@@ -48,7 +48,7 @@ function busySamples(folder: string): string {
 	return path;
 }
 
-it("the GPU beside the runs is recorded with each run and in both arms of its workload", async () => {
+it("the GPU beside the runs is recorded with each run and on both sides of its workload", async () => {
 	// Slow enough that the GPU is seen beside each run.
 	const replay = { comparison: "same-model", scale: 0.05 } as const;
 	const folder = projectOf(replay);
@@ -165,7 +165,7 @@ describe("what earlier runs left", () => {
 	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
-	it("what earlier runs left spares the builds of both arms, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
+	it("what earlier runs left spares the builds of both sides, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
 		const replay: Replay = { comparison: "slower-head" };
 		const folder = projectOf(replay);
 		cached(folder, "{ engines: true, timing: true }");

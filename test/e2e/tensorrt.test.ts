@@ -90,7 +90,7 @@ it("a recorded comparison of a net with one wrong tensor fails by its outputs, b
 	expect(run.stdout).toMatch(/logits_out/);
 });
 
-it("a recorded comparison builds and verifies one engine for both arms of an unchanged model, and times nothing", async () => {
+it("a recorded comparison builds and verifies one engine for both sides of an unchanged model, and times nothing", async () => {
 	const { run, result, out } = await compare({ comparison: "same-model" }, (config) => config.replace(", unchanged-models: rebuild", ""));
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const [base, head] = result.builds;
@@ -111,9 +111,9 @@ it("a recorded comparison builds and verifies one engine for both arms of an unc
 	expect(run.stdout).toMatch(/the\s+same\s+model\s+and\s+settings/);
 });
 
-it("a recorded comparison of rebuilds puts the luck of builds into the interval, and says so", async () => {
-	const luck = { base: [1, 1.004, 0.996], head: [1, 1.03, 1.012] };
-	const { result, out } = await compare({ comparison: "same-model", luck }, (config) =>
+it("a recorded comparison of rebuilds includes build-to-build variation in the interval, and says so", async () => {
+	const buildFactors = { base: [1, 1.004, 0.996], head: [1, 1.03, 1.012] };
+	const { result, out } = await compare({ comparison: "same-model", buildFactors }, (config) =>
 		config.replace("unchanged-models: rebuild", "unchanged-models: rebuild, rebuilds: 3"),
 	);
 	const builds = readdirSync(join(out, "logs")).filter((name) => name.startsWith("build-"));
@@ -128,7 +128,7 @@ it("a recorded comparison of rebuilds puts the luck of builds into the interval,
 		expect(readFileSync(join(out, name), "utf8")).toMatch(/[Bb]uilds of the same model differ by ±1\.\d %/);
 });
 
-it("a recorded comparison builds both arms on one timing cache, reports it, and keeps logs, layers and digests", async () => {
+it("a recorded comparison builds both sides on one timing cache, reports it, and keeps logs, layers and digests", async () => {
 	const { result, out } = await compare({ comparison: "same-model" });
 	const [base, head] = result.builds;
 	expect([base?.arm, head?.arm]).toEqual(["base", "head"]);

@@ -1,4 +1,4 @@
-// What a change does not touch: one engine for both arms, and golden verdicts of an earlier run.
+// What a change does not touch: one engine for both sides, and golden verdicts of an earlier run.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -43,7 +43,7 @@ function filesBelow(folder: string): string[] {
 	return all.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`);
 }
 
-it("the quickstart has a config without a fault, the same in both arms", () => {
+it("the quickstart has a config without a fault, the same on both sides", () => {
 	const text = new TextDecoder().decode(readBytes("base/trtgate.yml"));
 	const loaded = loadConfig(text, { path: "trtgate.yml" });
 	if (loaded.state === "invalid") throw loaded.errors[0];
@@ -54,7 +54,7 @@ it("the quickstart has a config without a fault, the same in both arms", () => {
 	);
 });
 
-test.each(models)("the quickstart has a manifest of %s that the schema takes, with true hashes, the same in both arms", (model) => {
+test.each(models)("the quickstart has a manifest of %s that the schema takes, with true hashes, the same on both sides", (model) => {
 	const manifest = readManifest(model);
 	expect(validateGolden(manifest), JSON.stringify(validateGolden.errors)).toBe(true);
 	expect(manifest.model.sha256).toBe(sha256(modelBytes("base", model)));

@@ -78,7 +78,7 @@ async function look(
 	return looked;
 }
 
-it("explain looks once at the layers of each engine's arms, whatever the number of workloads", async () => {
+it("explain looks once at the layers of each engine's sides, whatever the number of workloads", async () => {
 	const { layers, kernels, explained } = await look({});
 	expect(layers).toEqual(["base", "head"]);
 	expect(kernels).toEqual([]);

@@ -20,7 +20,7 @@ const facts = {
 } as const;
 
 it.each<[string, number, (job: InferJob) => InferResult]>([
-	["keeps what both arms answered", 1, echo],
+	["keeps what both sides answered", 1, echo],
 	["keeps nothing where the base failed, whose error the verdicts lack", 0, (job) => (job.engine.arm === "base" ? crash : echo(job))],
 	["keeps nothing where the base lacks an answer", 0, (job) => (job.engine.arm === "base" ? withoutFirst(job) : echo(job))],
 	["keeps nothing where the head failed", 0, (job) => (job.engine.arm === "head" ? crash : echo(job))],

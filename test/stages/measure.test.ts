@@ -53,14 +53,14 @@ async function measureOne(
 
 const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
 
-it("measure runs the pairs in the plan's order, after one discarded run of each arm", async () => {
+it("measure runs the pairs in the plan's order, after one discarded run of each side", async () => {
 	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
 	expect(backend.warmed).toEqual(["base", "head"]);
 	const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
 	expect(backend.order).toEqual(expected);
 });
 
-it("measure lets the arms of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
+it("measure lets the sides of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
 	const { backend, measured, row } = await measureOne(
 		(arm, nth) => (arm === "head" && nth === 3 ? brokenRun("it crashed") : steadyRun(1)),
 		{
@@ -74,13 +74,13 @@ it("measure lets the arms of a pair take turns on a CPU, without a pilot, and re
 	expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
 });
 
-it("measure lets the builds of an arm take turns, pair by pair, and the verdict counts how they differ", async () => {
+it("measure lets the builds of a side take turns, pair by pair, and the verdict counts how they differ", async () => {
 	const one = timed();
 	const rebuilds = (arm: Arm) => [2, 3].map((number) => ({ ...engine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
-	const luck: Record<string, number> = { "/head2": 1.01, "/base3": 1.008 };
+	const factors: Record<string, number> = { "/head2": 1.01, "/base3": 1.008 };
 	const head = { ...one.head, rebuilds: rebuilds("head") };
 	const base = { ...one.base!, rebuilds: rebuilds("base") };
-	const { row } = await measureOne((_, nth, job) => steadyRun(wobble(nth) * (luck[job.engine.path] ?? 1)), {
+	const { row } = await measureOne((_, nth, job) => steadyRun(wobble(nth) * (factors[job.engine.path] ?? 1)), {
 		timed: { ...one, head, base },
 	});
 	for (const { pair, build } of row.runs) expect(build).toBe(pair % 3);
@@ -100,7 +100,7 @@ it.each([
 	["both", false, /takes the GPU, so that .+ `measure.cuda-graph: true` launches them all at once\./],
 	["head", false, /takes the GPU in the head, so that/],
 ] as const)(
-	"measure reports once where launching the kernels is the bottleneck: %s arms, CUDA graph %s",
+	"measure reports once where launching the kernels is the bottleneck: %s sides, CUDA graph %s",
 	async (arms, cudaGraph, words) => {
 		const answer = (arm: Arm, nth: number): MeasureResult => ({
 			...(steadyRun(wobble(nth)) as Extract<MeasureResult, { state: "ok" }>),
@@ -138,7 +138,7 @@ it("measure measures a workload without a base three times, and gives no verdict
 	expect(row.head?.medianMs).toBe(1);
 });
 
-it.each(["base", "head"] as const)("measure replaces a pair whole when its %s run breaks, whichever arm it was", async (broken) => {
+it.each(["base", "head"] as const)("measure replaces a pair whole when its %s run breaks, whichever side it was", async (broken) => {
 	let seen = 0;
 	const { measured, row } = await measureOne((arm, nth) => {
 		if (arm === broken) seen += 1;

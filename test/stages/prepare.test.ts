@@ -60,7 +60,7 @@ describe("isIdentical", () => {
 		["other plans", engine("p"), engine("q"), false],
 		["the same plan with the same plugin", engine("p", "x"), engine("p", "x"), true],
 		["the same plan with another plugin", engine("p", "x"), engine("p", "y"), false],
-		["the same plan with a plugin of one arm", engine("p"), engine("p", "y"), false],
+		["the same plan with a plugin of one side", engine("p"), engine("p", "y"), false],
 	])("isIdentical of %s", (_what, base, head, same) => {
 		const { measure } = loaded(withModel("golden: g.json"));
 		expect(isIdentical({ base, head }, measure)).toBe(same);

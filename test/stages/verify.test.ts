@@ -1,4 +1,4 @@
-// Golden cases are streamed: batch after batch, both arms, one batch in memory at a time.
+// Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
 import type { ComparatorSpec } from "../../src/core/schema/golden.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
@@ -48,7 +48,7 @@ async function verifyAll({ cases, batch, answer = echo, progress = silent, reade
 const states = (verdicts: readonly Verified[]): string[] =>
 	verdicts.map((verified) => (verified.state === "judged" ? `${verified.verdict.case} ${verified.verdict.state}` : verified.error.message));
 
-it("verify runs both arms batch by batch and judges every case once, in order", async () => {
+it("verify runs both sides batch by batch and judges every case once, in order", async () => {
 	const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
 	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
 	expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
@@ -81,7 +81,7 @@ it("verify never holds the tensors of more than one batch", async () => {
 	expect(Math.max(...alive)).toBe(10);
 });
 
-it("verify reports which case of all is at hand, with the arm", async () => {
+it("verify reports which case of all is at hand, with the side", async () => {
 	const told: string[] = [];
 	const items: string[] = [];
 	const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };

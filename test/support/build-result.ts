@@ -13,7 +13,7 @@ import type {
 } from "../../src/core/schema/result.ts";
 import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
 
-/** Medians of runs in µs, by arm and pair. */
+/** Medians of runs in µs, by side and pair. */
 export interface RunMedians {
 	base: readonly number[];
 	head: readonly number[];
@@ -165,7 +165,7 @@ export function buildSlowWorkload(overrides: Partial<WorkloadResult> = {}): Work
 		base: buildStats(0.02791),
 		head: buildStats(0.02902),
 		noise: { runCv: 0.0019, detectable: 0.0044 },
-		notes: ["Clocks equal in both arms."],
+		notes: ["Clocks equal on both sides."],
 		runs: buildRuns(recordedMedians.slower),
 		distribution: recordedDistribution,
 		...overrides,
@@ -230,7 +230,7 @@ export function buildResult(overrides: Partial<Result> = {}): Result {
 		durationMs: 96_400,
 		childMs: 92_000,
 		backend: { kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" },
-		environment: { driver: "580.159.04", cuda: "12.8", "timing cache": "shared by both arms" },
+		environment: { driver: "580.159.04", cuda: "12.8", "timing cache": "shared by both sides" },
 		arms: {
 			base: { label: "main", ref: "main", commit: "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678" },
 			head: { label: "head", commit: "d4e5f6a1b2c30718293a4b5c6d7e8f9012345678" },

@@ -19,7 +19,7 @@ function isPilot({ samplesPath }: MeasureJob): boolean {
 	return samplesPath.includes("/scratch/warm-");
 }
 
-/** Answers each timed run by `answer`, and remembers in which order the arms were asked. */
+/** Answers each timed run by `answer`, and remembers in which order the sides were asked. */
 export function fakeBackend(
 	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
 ): Backend & { order: Arm[]; warmed: Arm[]; together: number } {

@@ -59,7 +59,7 @@ export interface Play {
 /** Texts of trtgate.yml that a play writes in another way. */
 export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 
-/** What a commit holds: one arm of a recorded comparison. */
+/** What a commit holds: one side of a recorded comparison. */
 export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
 	const files = comparisonFiles(comparison, arm);
 	return { ...files, "trtgate.yml": changes.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"])) };

@@ -1,4 +1,4 @@
-// Both arms of a small config, opened in real repositories.
+// Both sides of a small config, opened in real repositories.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms/arms.ts";

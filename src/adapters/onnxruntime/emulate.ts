@@ -28,7 +28,7 @@ export async function runEmulation(job: EmulationJob, run: Run): Promise<Emulati
 	if (bytes > maxModelBytes) return absent("is larger than 1 GiB");
 	if (opset < oldestRoundedOpset) return absent(`uses operator set ${opset}, which lacks what rounding takes`);
 	const folded = foldModel(await readInput(model.path, inputKinds.model), model.path);
-	// What fp16 makes 0 or infinite says how an engine without care errs, not how far a right one strays.
+	// What fp16 makes 0 or infinite says how an engine without care errs, not how far a right one deviates.
 	const guarded = precision === "fp16";
 	const plan = planRounding(folded.onnx, { precision, guarded });
 	if (plan === null) return absent("computes nothing in fp32 that could be rounded");

@@ -1,4 +1,4 @@
-// Times both arms of a pair in two processes that live at once and take turns, so that whatever slows the machine slows both.
+// Times both sides of a pair in two processes that live at once and take turns, so that whatever slows the machine slows both.
 // The processes are fresh for each pair, and not threads of one host with a shared compiled module: where the system puts a process's
 // memory and code affects all of its iterations, so only fresh processes sample it; and peak memory is known per process only.
 import { firstArms } from "../../core/compare/schedule.ts";
@@ -26,7 +26,7 @@ function besides(partner: MeasureResult, own: MeasureResult): MeasureResult {
 	return partner.state === "ok" ? own : { ...partner, reason: "the other run of its pair was unusable", wallMs: own.wallMs };
 }
 
-/** Resolves to the arm whose process ended before its time, or null. */
+/** Resolves to the side whose process ended before its time, or null. */
 async function takeTurns(job: MeasurePairJob, players: Readonly<Record<Arm, Player>>): Promise<Arm | null> {
 	const turns: Record<Arm, Turns & { fastestMs: number[] }> = { base: { timedMs: 0, fastestMs: [] }, head: { timedMs: 0, fastestMs: [] } };
 	const arms = (round: number): readonly Arm[] => (firstArms(job.seed, round + 1)[round] === "head" ? ["head", "base"] : ["base", "head"]);

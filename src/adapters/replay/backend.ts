@@ -1,4 +1,4 @@
-// Replays a recorded comparison: the n-th run of an arm gives its n-th recorded run.
+// Replays a recorded comparison: the n-th run of a side gives its n-th recorded run.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeBuild } from "../../core/plan/plan.ts";
@@ -31,7 +31,7 @@ interface Replay {
 	clock: Clock;
 	/** Timed runs so far, in order of time. */
 	replayed: Replayed[];
-	/** How many runs of an engine and arm were replayed. */
+	/** How many runs of an engine and side were replayed. */
 	given: Map<string, number>;
 }
 

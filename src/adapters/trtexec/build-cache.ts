@@ -102,8 +102,8 @@ function timingKey({ spec }: BuildJob, machine: string): string {
 }
 
 /**
- * The first arm to build takes any engine of its key, together with the kernel timings that it was built on: the other
- * arm then builds on them, as it would have. Later arms take only an engine that was built on the same timings.
+ * The first side to build takes any engine of its key, together with the kernel timings that it was built on: the other
+ * side then builds on them, as it would have. Later sides take only an engine that was built on the same timings.
  */
 export async function restoreEngine(request: BuildRequest, context: TrtexecContext): Promise<Partial<BuildRecord> | null> {
 	const { engines } = context.caches;

@@ -112,7 +112,7 @@ async function preparePlaces(job: BuildJob): Promise<BuildPlaces> {
 	return { engine, layers, cache: join(job.cacheFolder, `${basename(job.engineFolder)}.timing`) };
 }
 
-/** Both arms build on one timing cache, else two builds of one model differ by about 1 %. */
+/** Both sides build on one timing cache, else two builds of one model differ by about 1 %. */
 function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 	const { spec, model } = job;
 	const { precision } = spec.engine;

@@ -161,7 +161,7 @@ export async function writeInput(folder: string, name: string, content: { index:
 	return { name, path, bytes: content.data.length };
 }
 
-/** The same values for both arms; trtexec's own random integers are often no valid index. */
+/** The same values for both sides; trtexec's own random integers are often no valid index. */
 export async function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number): Promise<InputPlace[]> {
 	const places: InputPlace[] = [];
 	for (const [index, input] of inputs.entries()) {

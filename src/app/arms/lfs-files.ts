@@ -14,7 +14,7 @@ import { readOnnx } from "../../formats/onnx/reader.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
-	/** Folder of the arm, in the worktree. */
+	/** Folder of the side, in the worktree. */
 	path: string;
 	config: Config;
 }

@@ -16,7 +16,7 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const render = renderAs(args.text("format"), `trtgate diff ${basePath} ${headPath}`);
 	const enginesMs = timesOf(args.text("engine-ms"));
 	const models = (args.text("onnx")?.split(",") ?? []).map((path) => resolve(terminal.cwd, path));
-	// Of two results, their heads are compared; one result has both arms itself.
+	// Of two results, their heads are compared; one result has both sides itself.
 	const baseArm = basePath === headPath ? "base" : "head";
 	const pairs = pairEngines(
 		await findEngines(basePath, terminal.cwd, baseArm),

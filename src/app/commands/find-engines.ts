@@ -55,7 +55,7 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const byName = files.filter((path) => !facts.isDirectory() || kinds[0]?.name.test(basename(path)));
 	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");
-	// A result folder has layers of both arms, and those of its builds, which were not timed.
+	// A result folder has layers of both sides, and those of its builds, which were not timed.
 	const own = profiled.length > 0 ? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path)) : found;
 	if (own.length === 0) throw notFound(wanted, `It contains no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
 	const all = facts.isDirectory() ? files : await listFiles(dirname(root));

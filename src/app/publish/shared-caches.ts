@@ -185,7 +185,7 @@ async function saveOne(one: Opened, options: SharedCacheOptions, pinned: Readonl
 
 const digestChars = 16;
 
-/** null where the arm has no model. Machine and TensorRT are not part of it: they precede it in the key. */
+/** null where the side has no model. Machine and TensorRT are not part of it: they precede it in the key. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
 	const recipes = models.filter((prepared) => prepared.arm === arm).flatMap(recipeOf);
 	if (recipes.length === 0) return null;

@@ -1,4 +1,4 @@
-// From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both arms summed up.
+// From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both sides summed up.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
 import { median } from "../stats/quantile.ts";
 import { tCritical } from "../stats/student-t.ts";
@@ -31,7 +31,7 @@ export interface RunsCompared {
 
 type Figure = "medianMs" | "minMs" | "p99Ms";
 
-/** The arm's runs that count, by pair; where a pair was measured again, the later run holds. */
+/** The side's runs that count, by pair; where a pair was measured again, the later run holds. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
 	const counted = runs.filter((run) => run.arm === arm && isSummarized(run)).sort((left, right) => left.order - right.order);
 	return new Map(counted.map((run) => [run.pair, run]));
@@ -91,7 +91,7 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 }
 
 /** The scatter that few pairs show may be too large by as much: below it lies the truth in 1 of 20 cases, with 4 degrees of freedom. */
-const luckiest = 0.65;
+const leastScatter = 0.65;
 /** By how many standard errors the estimate may still move. */
 const mostMove = 2;
 
@@ -114,9 +114,9 @@ function hopeless(
 	const error = (change.high - change.low) / 2 / tCritical(p, counted - 1);
 	const logs = pairs.map(({ base, head }) => Math.log(head / base));
 	const middle = median(logs);
-	// A few pairs that were slow in one arm do not count here: among more pairs they are set aside.
+	// A few pairs that were slow on one side do not count here: among more pairs they are set aside.
 	const sd = perMedianDeviation * median(logs.map((log) => Math.abs(log - middle)));
-	const halfAtLast = (tCritical(lastP, last - 1) * luckiest * sd) / Math.sqrt(last);
+	const halfAtLast = (tCritical(lastP, last - 1) * leastScatter * sd) / Math.sqrt(last);
 	const limit = Math.log1p(latency.minimalEffect);
 	if (halfAtLast <= limit || Math.abs(change.estimate) + mostMove * error >= halfAtLast) return null;
 	const scatter = formatPercent(Math.expm1(sd));

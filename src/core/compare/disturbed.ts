@@ -1,4 +1,4 @@
-// Which pairs something disturbed, decided without looking at which arm was slow.
+// Which pairs something disturbed, decided without looking at which side was slow.
 import { groupBy } from "../group.ts";
 import { median } from "../stats/quantile.ts";
 import type { Pair } from "./noise.ts";
@@ -27,7 +27,7 @@ function aboveMiddle(pairs: readonly Pair[]): number[] {
 /**
  * The pairs without those that something disturbed: other programs and throttled clocks only add time, so a pair whose two
  * runs together took far longer than the other pairs says nothing about the change. Only the geometric mean of both runs
- * decides. For arms of equal noise it is independent of their ratio, so setting pairs aside costs none of the error that
+ * decides. For sides of equal noise it is independent of their ratio, so setting pairs aside costs none of the error that
  * the t interval is allowed (bench/error-rates.ts).
  *
  * Where more than a third of the pairs stand out, that is how the machine or the engine runs, and all of them count.
@@ -42,7 +42,7 @@ export function undisturbed(pairs: readonly Pair[]): readonly Pair[] {
 }
 
 /**
- * Of all pairs, this share may be set aside for the sake of one arm more than of the other before it looks like that arm's
+ * Of all pairs, this share may be set aside for the sake of one side more than of the other before it looks like that side's
  * own doing; one pair always may. Chosen by simulation: of heads that are slow by 10 % in 30 % of their runs, two thirds are
  * then not called unchanged, at the price of a few undecided comparisons on disturbed machines (bench/error-rates.py).
  */
@@ -50,7 +50,7 @@ const maxLean = 1 / 6;
 
 /**
  * Why `unchanged` cannot be concluded although the pairs that count agree; null where it can. An engine that is slow in some of
- * its runs looks like a disturbance. Disturbances hit either arm, so pairs set aside that lean to one arm leave the
+ * its runs looks like a disturbance. Disturbances hit either side, so pairs set aside that lean to one side leave the
  * comparison open, and a first look with any of them requires more pairs. The rule can only withhold `unchanged`.
  *
  * @param estimate ln of the change, from the pairs that count.

@@ -1,4 +1,4 @@
-// How much the runs of one arm differ among themselves.
+// How much the runs of one side differ among themselves.
 import { groupBy } from "../group.ts";
 import type { Arm, BuildSpread } from "../schema/result.ts";
 import { sampleMean } from "../stats/mean.ts";
@@ -7,7 +7,7 @@ import { sampleMean } from "../stats/mean.ts";
 export interface Pair {
 	base: number;
 	head: number;
-	/** Which build of the model each run had, where an arm has several. */
+	/** Which build of the model each run had, where a side has several. */
 	builds?: { base: number; head: number };
 }
 
@@ -19,8 +19,8 @@ function scatter(values: readonly number[]): { squares: number; free: number } {
 }
 
 /**
- * Coefficient of variation of runs within an arm: the standard deviation of their logarithms, both arms pooled.
- * Null where neither arm has two runs.
+ * Coefficient of variation of runs within a side: the standard deviation of their logarithms, both sides pooled.
+ * Null where neither side has two runs.
  */
 export function runCv(base: readonly number[], head: readonly number[]): number | null {
 	const arms = [base, head].filter((values) => values.length > 0).map(scatter);
@@ -29,28 +29,28 @@ export function runCv(base: readonly number[], head: readonly number[]): number 
 	return free > 0 && Number.isFinite(cv) ? cv : null;
 }
 
-// The luck of builds: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
+// Build-to-build variation: TensorRT chooses kernels by timing them, so two builds of one model differ, and no number of runs of one build shows it.
 
 export interface BuildError {
-	/** Standard error of the change, from how the builds of both arms differ. */
+	/** Standard error of the change, from how the builds of both sides differ. */
 	error: number;
 	df: number;
 	spread: BuildSpread;
 }
 
-/** Logarithms of an arm's runs, by build. */
+/** Logarithms of a side's runs, by build. */
 function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
 	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) => own.map((pair) => Math.log(pair[arm])));
 }
 
 /**
- * Runs within builds within an arm, as random effects: ln t = arm + build + run, with the variances σ_B² and σ_R² the same in both arms.
+ * Runs within builds within a side, as random effects: ln t = side + build + run, with the variances σ_B² and σ_R² the same on both sides.
  * Analysis of unweighted means (Searle, Casella and McCulloch, Variance Components, 1992, ch. 4; Kalibera and Jones, ISMM 2013, make the
  * build the highest level of the same model): with the mean m_i of each build's runs, V = Σ (m_i − m̄)² ÷ Σ (builds − 1) over both
- * arms has the expectation σ_B² + σ_R² · mean(1 / runs). The change is a mean over pairs, in which a build counts by its share w_i of its
- * arm's runs, so its variance is V · Σ w_i². σ_B² is V less what the runs within builds explain, at least 0.
+ * sides has the expectation σ_B² + σ_R² · mean(1 / runs). The change is a mean over pairs, in which a build counts by its share w_i of its
+ * side's runs, so its variance is V · Σ w_i². σ_B² is V less what the runs within builds explain, at least 0.
  *
- * Null where no arm has two builds.
+ * Null where no side has two builds.
  */
 export function buildError(pairs: readonly Pair[]): BuildError | null {
 	const arms = (["base", "head"] as const).map((arm) => byBuild(pairs, arm));

@@ -1,4 +1,4 @@
-// How long a run has to be, from a pilot of each arm: long enough to be steady, and no longer than its noise asks for.
+// How long a run has to be, from a pilot of each side: long enough to be steady, and no longer than its noise asks for.
 import { middleMean, sampleMean } from "../stats/mean.ts";
 import { median } from "../stats/quantile.ts";
 
@@ -26,13 +26,13 @@ const leastDurationMs = 300;
 const leastIterations = 300;
 
 /**
- * The length that both arms need; each figure is the largest of the arms', within the limits.
+ * The length that both sides need; each figure is the largest of the sides', within the limits.
  *
  * Runs scatter among each other by something that longer runs do not reduce: cut to 0.25 s, 0.5 s and 1.4 s, recorded runs on an H200
  * scatter by 0.17, 0.17 and 0.17 % (an encoder) and by 0.02 % (ResNet-50). So a run is only lengthened until its own median is known
  * to a tenth of the smallest effect that counts; further precision comes from more pairs.
  *
- * @param pilots the iterations of one run of each arm, in milliseconds, begun without a warm-up.
+ * @param pilots the iterations of one run of each side, in milliseconds, begun without a warm-up.
  */
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
 	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits));

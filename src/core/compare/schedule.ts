@@ -1,4 +1,4 @@
-// The order of the arms: blocks of two pairs, ABBA or BAAB by a seeded coin, so that linear drift cancels.
+// The order of the sides: blocks of two pairs, ABBA or BAAB by a seeded coin, so that linear drift cancels.
 import type { Arm } from "../schema/result.ts";
 
 /** FNV-1a, 32 bits, over UTF-16 code units. */
@@ -19,7 +19,7 @@ function mix(value: number): number {
 }
 
 /**
- * Which arm runs first in each pair. The same seed gives the same order everywhere, and more pairs only lengthen it.
+ * Which side runs first in each pair. The same seed gives the same order everywhere, and more pairs only lengthen it.
  * The coin of block k is the top bit of mix(hash(seed) + k · golden ratio), i.e. a splitmix generator.
  */
 export function firstArms(seed: string, pairs: number): Arm[] {

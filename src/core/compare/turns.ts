@@ -4,16 +4,16 @@ import type { Arm } from "../schema/result.ts";
 
 export interface TurnLimits {
 	warmUpMs: number;
-	/** Of each arm's turns together: the least, and the most where the fastest iterations do not repeat. */
+	/** Of each side's turns together: the least, and the most where the fastest iterations do not repeat. */
 	leastMs: number;
 	mostMs: number;
 	/** Of one turn. */
 	turnMs: number;
-	/** Each arm's fastest iteration in the pairs before; absent: there are none. */
+	/** Each side's fastest iteration in the pairs before; absent: there are none. */
 	floorMs?: Readonly<Record<Arm, number>>;
 }
 
-/** What a program beside this one does to one arm in so short a time it also does to the other; an iteration that takes longer is a turn. */
+/** What a program beside this one does to one side in so short a time it also does to the other; an iteration that takes longer is a turn. */
 const longestTurnMs = 20;
 /** Halves of the rounds are compared, so that a long iteration is timed this often too. */
 const leastRounds = 10;
@@ -32,7 +32,7 @@ export function turnLimits({ warmUpMs, durationMs, adaptsLength }: MeasureConfig
 /** A program on the other half of the core slows every iteration by half or more; processes of one engine differ by far less among themselves. */
 const slowedBy = 1.1;
 
-/** An arm's turns so far. */
+/** A side's turns so far. */
 export interface Turns {
 	timedMs: number;
 	/** Of each round. */
@@ -40,8 +40,8 @@ export interface Turns {
 }
 
 /**
- * Whether a pair has been timed for long enough: where both halves of its rounds give the same fastest iteration, in either arm for
- * itself, each arm has run undisturbed more than once, unless its earlier pairs were far faster. The arms' ratio has no say, so when to stop cannot favour a verdict.
+ * Whether a pair has been timed for long enough: where both halves of its rounds give the same fastest iteration, on either side for
+ * itself, each side has run undisturbed more than once, unless its earlier pairs were far faster. The sides' ratio has no say, so when to stop cannot favour a verdict.
  *
  * @param tolerance how far the halves may differ, as a share.
  */

@@ -27,7 +27,7 @@ const minSd = 1e-4;
 /** JSON has no infinity; an interval this wide excludes nothing. */
 const widest = 1e12;
 
-/** Estimate and interval of the change in logarithms, where they are exactly mirrored when the arms are swapped. */
+/** Estimate and interval of the change in logarithms, where they are exactly mirrored when the sides are swapped. */
 interface LogChange {
 	estimate: number;
 	low: number;
@@ -58,12 +58,12 @@ function widened(change: LogChange, builds: BuildError | null, p: number): LogCh
 	return half <= (high - low) / 2 ? change : { estimate, low: estimate - half, high: estimate + half };
 }
 
-function luckOfBuilds({ spread }: BuildError, change: LogChange, minimalEffect: number): string {
+function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect: number): string {
 	const found = formatPercent(toFraction(change.estimate), { sign: true });
 	return `Builds of the same model differ by ±${formatPercent(spread.sd)} (${spread.count} builds each of base and head), so a change of ${found} may be variation between builds; more builds (measure.rebuilds) can tell; ${openRange(change, Math.log1p(minimalEffect))}`;
 }
 
-/** Geometric means of both arms over the pairs that count: their ratio is the estimate. */
+/** Geometric means of both sides over the pairs that count: their ratio is the estimate. */
 function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
 	const level = (arm: Arm) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
 	return { base: level("base"), head: level("head") };
@@ -128,8 +128,8 @@ function faultOf(pairs: readonly Pair[]): string | null {
  *
  * - regressed: the interval is above zero and the estimate at or above the minimal effect; improved: its mirror.
  * - unchanged: the whole interval lies within ± minimal effect.
- * - inconclusive: anything else, fewer pairs than the first look, and pairs set aside that lean to one arm.
- * Where the arms have several builds, how these differ is in the interval too.
+ * - inconclusive: anything else, fewer pairs than the first look, and pairs set aside that lean to one side.
+ * Where the sides have several builds, how these differ is in the interval too.
  * - not-comparable: a value is not a finite time above 0. missing: no pairs.
  */
 export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Comparison {
@@ -161,7 +161,7 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	const spread = builds === null ? {} : { builds: builds.spread };
 	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded, ...spread };
 	if (verdict !== "inconclusive") return found;
-	const ofBuilds = builds === null || change === ofPairs ? null : luckOfBuilds(builds, change, minimalEffect);
+	const ofBuilds = builds === null || change === ofPairs ? null : buildVariation(builds, change, minimalEffect);
 	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, pairs, minimalEffect) };
 }
 

@@ -77,7 +77,7 @@ export interface InputConfig {
 }
 
 export interface PluginConfig {
-	/** Library, relative to an arm's folder. */
+	/** Library, relative to a side's folder. */
 	path: string;
 	/** Loaded through the plugin registry rather than before the parser. */
 	dynamic: boolean;
@@ -90,7 +90,7 @@ export interface TensorRtConfig {
 	optimizationLevel?: number;
 	plugins: readonly PluginConfig[];
 	dla?: { core: number; gpuFallback: boolean };
-	/** Calibration cache, relative to an arm's folder. */
+	/** Calibration cache, relative to a side's folder. */
 	calibration?: { path: string; pointer: string };
 	/** More flags of trtexec. */
 	flags: readonly string[];
@@ -98,7 +98,7 @@ export interface TensorRtConfig {
 
 export interface EngineConfig {
 	name: string;
-	/** ONNX file, relative to an arm's folder. */
+	/** ONNX file, relative to a side's folder. */
 	onnx: string;
 	precision: Precision;
 	/** What some profile holds; optima of the first. */
@@ -136,7 +136,7 @@ export interface PrepareConfig {
 
 export interface ModelConfig {
 	name: string;
-	/** The model's own ONNX file, relative to an arm's folder; engines may have variants of it. */
+	/** The model's own ONNX file, relative to a side's folder; engines may have variants of it. */
 	onnx: string;
 	prepare?: PrepareConfig;
 	inputs: Readonly<Record<string, InputConfig>>;
@@ -159,7 +159,7 @@ export interface MeasureConfig {
 	threads: number;
 	/** Of load on each engine in nightly runs; 0: none. */
 	soakMs: number;
-	/** Builds of each arm. */
+	/** Builds of each side. */
 	rebuilds: number;
 	/** What is done where the change does not touch a model; absent: skip, and rebuild on a schedule. */
 	unchangedModels?: "skip" | "verify" | "rebuild";
@@ -208,7 +208,7 @@ export interface Config {
 	preflight: { tensorrt?: string; strict: boolean };
 	baseline: { from: "base-ref" | "tag" | "pinned" | "pin"; ref?: string };
 	profile: Record<"nsys" | "ncu", ProfileWhen>;
-	/** The search for the first tensor that strays where a golden fails. */
+	/** The search for the first tensor that deviates where a golden fails. */
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
 	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };

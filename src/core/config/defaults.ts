@@ -112,9 +112,9 @@ export const defaultSettings: Settings = {
 	// A profile costs a minute and is useful only after a regression.
 	// Nsight Compute replays kernels and needs the right to read counters, which most runners do not give.
 	profile: { nsys: "on-regression", ncu: "never" },
-	// It builds engines of its own, some of each arm.
+	// It builds engines of its own, some of each side.
 	explain: { bisect: "off", budgetMs: 5 * minuteMs },
-	// The base of a pull request is built again at every push; kernel timings shared by both arms remove random differences between builds.
+	// The base of a pull request is built again at every push; kernel timings shared by both sides remove random differences between builds.
 	cache: { engines: true, timing: true, verdicts: true },
 };
 

@@ -30,7 +30,7 @@ interface Judged extends Changed {
 
 const maxRows = 500;
 const maxMembers = 2000;
-/** Profiles of each arm from which on a change without a cause in the structure is believed. */
+/** Profiles of each side from which on a change without a cause in the structure is believed. */
 const enoughProfiles = 3;
 /** Of all layers together, by another clock. */
 const mostShift = 0.15;

@@ -1,4 +1,4 @@
-// Both engines as one graph, for a picture: what each arm does where, and what reads what.
+// Both engines as one graph, for a picture: what each side does where, and what reads what.
 import type { EngineGraph, EngineGroup } from "../schema/result.ts";
 import { type Component, type Engines, groupLabel } from "./components.ts";
 import { timeOf } from "./facts.ts";

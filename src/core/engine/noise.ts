@@ -4,7 +4,7 @@ import { tCritical } from "../stats/student-t.ts";
 import { meanOf } from "./model.ts";
 
 export interface TimedChange {
-	/** Means of single profiles, milliseconds: the n-th of both arms ran one after the other. */
+	/** Means of single profiles, milliseconds: the n-th of both sides ran one after the other. */
 	baseMs: readonly number[];
 	headMs: readonly number[];
 	/** The same structure and kernels in both engines: what changes here is noise, or the machine. */
@@ -23,7 +23,7 @@ export interface Delta {
 
 export interface Noise {
 	deltas: Delta[];
-	/** Factor between the arms that all unchanged components share, such as of another clock; 1 where there is none. */
+	/** Factor between the sides that all unchanged components share, such as of another clock; 1 where there is none. */
 	commonFactor: number;
 }
 

@@ -1,4 +1,4 @@
-// The ONNX graphs of both engines as one: each node with the kernel that ran it in each arm.
+// The ONNX graphs of both engines as one: each node with the kernel that ran it on each side.
 import { groupBy } from "../group.ts";
 import type { OnnxNode } from "../onnx/model.ts";
 import type { EngineGroup } from "../schema/result.ts";
@@ -26,7 +26,7 @@ export interface Part {
 	shown: EngineGroup;
 }
 
-/** Between places of one arm; fused: within one kernel. */
+/** Between places of one side; fused: within one kernel. */
 export type ArmEdges = Iterable<readonly [from: number, to: number, isFused: boolean]>;
 
 type Arm = "base" | "head";

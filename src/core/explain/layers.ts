@@ -1,4 +1,4 @@
-// The layers of one arm as a result keeps them: each joined with its time.
+// The layers of one side as a result keeps them: each joined with its time.
 
 import { diffEngines } from "../engine/diff.ts";
 import { engineFingerprint } from "../engine/fingerprint.ts";
@@ -66,7 +66,7 @@ export interface ProfiledArm {
 	arm: Arm;
 	layers?: ArmLayers;
 	kernels?: ArmKernels;
-	/** Of both arms. */
+	/** Of both sides. */
 	explanation?: EngineDiff;
 }
 

@@ -25,7 +25,7 @@ export function machineCauses(facts: MachineFacts): EngineCause[] {
 	return [launchCause(facts), clockCause(facts), memoryCause(facts)].filter((cause) => cause !== null);
 }
 
-/** A sentence for a row, where launching limits most runs of an arm. */
+/** A sentence for a row, where launching limits most runs of a side. */
 export function enqueueNotes(runs: readonly PerfRun[], { cudaGraph }: { cudaGraph: boolean }): string[] {
 	const bound = arms.filter((arm) => isBound(runs, arm));
 	if (bound.length === 0) return [];

@@ -13,7 +13,7 @@ interface Metric<Facts> {
 
 const perSecond = (value: number): string => `${formatCount(Number(value.toPrecision(4)))} / s`;
 
-/** Every figure of an arm: the type requires a name for each. */
+/** Every figure of a side: the type requires a name for each. */
 const names: Readonly<Record<Exclude<keyof ArmStats, "runs" | "iterations">, string>> = {
 	medianMs: "median latency",
 	meanMs: "mean latency",

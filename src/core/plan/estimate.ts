@@ -16,7 +16,7 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 	onnxruntime: { build: 2000, verify: 500, goldenCase: 50 },
 };
 
-/** Of a build, where another arm's build has left its kernel timings: recorded builds took 5.8 after 46.9 s, 9.2 after 28.9, 4.9 after 10.4. */
+/** Of a build, where another side's build has left its kernel timings: recorded builds took 5.8 after 46.9 s, 9.2 after 28.9, 4.9 after 10.4. */
 const secondBuildShare = 0.2;
 
 /**
@@ -34,9 +34,9 @@ const preflightMs = 50;
 const probeCases = 16;
 
 export interface EngineFacts {
-	/** Of the arms' models. */
+	/** Of the sides' models. */
 	sha256: Partial<Readonly<Record<Arm, string>>>;
-	/** One engine serves both arms, and is not timed. */
+	/** One engine serves both sides, and is not timed. */
 	isShared: boolean;
 }
 
@@ -90,7 +90,7 @@ function knownMs(step: Step, { known }: Expectation): number | null {
 	const bytes = step.kind === "build" ? facts?.sha256[step.arm] : undefined;
 	const exact = bytes === undefined ? null : recall(modelKey(engineId, bytes));
 	const usual = recall(stepKey(step.kind, engineId));
-	// What was kept of a verification is for both arms.
+	// What was kept of a verification is for both sides.
 	return step.kind === "verify" && step.arm === "base" && usual !== null ? 0 : (exact ?? usual);
 }
 

@@ -30,7 +30,7 @@ interface Line extends Omit<Took, "ms"> {
 	label: string;
 	likelyMs: number;
 	isKnown: boolean;
-	/** Lines that are wrong by the same factor; of both arms where none of its own arm is done. */
+	/** Lines that are wrong by the same factor; of both sides where none of its own side is done. */
 	groups: readonly string[];
 	tookMs?: number;
 }
@@ -129,7 +129,7 @@ function factorsOf(lines: readonly Line[]): Map<string, number> {
 	return new Map([...groups, ["known", Math.min(2, Math.max(0.5, factorOf(over.filter(({ isKnown }) => isKnown))))]]);
 }
 
-/** The steps of the stages that take long; those of both arms where a stage handles both at once. */
+/** The steps of the stages that take long; those of both sides where a stage handles both at once. */
 function linesOf(steps: readonly PlannedStep[]): Line[] {
 	const lines = new Map<string, Line>();
 	for (const step of steps) {

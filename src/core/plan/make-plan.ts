@@ -16,7 +16,7 @@ export interface PlanInput {
 	arms: readonly Arm[];
 	/** Ids of golden cases by engine id. */
 	cases: ReadonlyMap<string, readonly string[]>;
-	/** Decides which arm goes first in each pair. */
+	/** Decides which side goes first in each pair. */
 	seed: string;
 	/** A schedule started the run, so nightly probes run too. */
 	isScheduled?: boolean;

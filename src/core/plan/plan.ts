@@ -3,7 +3,7 @@ import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from
 import type { Arm, ProbeName } from "../schema/result.ts";
 import { listNames } from "../text/labels.ts";
 
-/** The recipe of an engine: the same for both arms. */
+/** The recipe of an engine: the same for both sides. */
 export interface EngineSpec {
 	/** `model/engine`, unique in the plan. */
 	id: string;
@@ -12,7 +12,7 @@ export interface EngineSpec {
 	dims: Readonly<Record<string, DimRange>>;
 }
 
-/** A file of an arm that an engine needs beside its model. */
+/** A file of a side that an engine needs beside its model. */
 export interface Asset {
 	/** Absolute. */
 	path: string;
@@ -44,7 +44,7 @@ export type Step =
 	| { kind: "verify"; arm: Arm; engineId: string; cases: readonly string[] }
 	/** What needs no reference; `only` empty: all that applies. */
 	| { kind: "probe"; arm: Arm; engineId: string; only: readonly ProbeName[] }
-	/** `pairs` is the last look's; without a base it counts single runs, and every first arm is the head. */
+	/** `pairs` is the last look's; without a base it counts single runs, and every first side is the head. */
 	| { kind: "measure"; engineId: string; workloadId: string; pairs: number; firstArms: readonly Arm[] };
 
 export interface Plan {

@@ -71,7 +71,7 @@ function ofFinding(finding: Finding): Annotation {
 
 const urgency: Readonly<Record<AnnotationLevel, number>> = { error: 0, warning: 1, notice: 2 };
 
-/** The same message about the same place appears once, whatever gate, error or arm it comes from. */
+/** The same message about the same place appears once, whatever gate, error or side it comes from. */
 function distinct(list: readonly Annotation[]): Annotation[] {
 	const seen = new Map<string, Annotation>();
 	for (const annotation of list) {

@@ -46,7 +46,7 @@ export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return [
 		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
-		...(builds === undefined ? [] : [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each arm)`]),
+		...(builds === undefined ? [] : [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`]),
 	];
 }
 

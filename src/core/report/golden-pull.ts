@@ -28,7 +28,7 @@ export interface GoldenPull {
 	branch: string;
 	/** What could not be determined. */
 	notes: readonly string[];
-	/** Only limits changed, by what engines strayed. */
+	/** Only limits changed, by what engines deviated. */
 	calibrated?: boolean;
 }
 

@@ -103,7 +103,7 @@ function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
 	];
 }
 
-/** What is known of the GPU in both arms, row by row. */
+/** What is known of the GPU on both sides, row by row. */
 export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readonly PerfRun[]): GpuFigure[] {
 	const row = (name: string, of: (summary: GpuSummary) => string | null | undefined, change = ""): GpuFigure[] => {
 		const [base, head] = [gpu.base, gpu.head].map((summary) => (summary === null ? null : (of(summary) ?? null)));

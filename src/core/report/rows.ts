@@ -95,7 +95,7 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-/** The heading above an arm's times, with the figure that they are. */
+/** The heading above a side's times, with the figure that they are. */
 export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
 	const [figure = "median", other] = new Set(rows.map(({ workload }) => workload.figure ?? "median"));
 	// Only a merged result holds both: each row then shows its backend.

@@ -108,7 +108,7 @@ export interface ConfigFile {
 	};
 	probes?: ProbesFile;
 	explain?: {
-		/** When to search for the first tensor that strays where an output does not match its golden. */
+		/** When to search for the first tensor that deviates where an output does not match its golden. */
 		bisect?: "off" | "nightly" | "on";
 		budget?: Duration;
 	};
@@ -251,10 +251,10 @@ export interface MeasureFile {
 	"build-timeout"?: Duration;
 	/** ONNX Runtime's threads. */
 	threads?: number;
-	/** How often each arm is built. Above 1 no kernel timings are shared, and how the builds differ enters the interval: a change within it may be the luck of a build. Default: 1, with shared kernel timings. */
+	/** How often base and head are each built. Above 1 no kernel timings are shared, and the interval includes the build-to-build variation. Default: 1, with shared kernel timings. */
 	rebuilds?: number;
 	soak?: Duration;
-	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both arms and is not timed, and golden verdicts of an earlier run are taken over. verify: the same, but verified again. rebuild: each arm builds its own and both are timed. Default: skip, and rebuild on a schedule. */
+	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both sides and is not timed, and golden verdicts of an earlier run are reused. verify: the same, but verified again. rebuild: base and head each build their own engine, and both are timed. Default: skip, and rebuild on a schedule. */
 	"unchanged-models"?: "skip" | "verify" | "rebuild";
 	/** Whether two engines with the same bytes are still timed. */
 	"identical-engines"?: "skip" | "measure";

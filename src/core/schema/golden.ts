@@ -95,7 +95,7 @@ export interface GoldenManifest {
 	rounding?: RoundingRecord;
 	mutation?: MutationRecord;
 	sensitivity?: SensitivityRecord;
-	/** What engines of the golden's model strayed from it when `golden calibrate` set limits: the evidence for them. */
+	/** What engines of the golden's model deviated from it when `golden calibrate` set limits: the evidence for them. */
 	calibration?: CalibrationRecord[];
 	outputs: {
 		[k: string]: GoldenOutput;
@@ -282,7 +282,7 @@ export interface CalibratedLimit {
 	/** Its place among the output's comparators. */
 	comparator: number;
 	kind: ComparatorKind;
-	/** The case in which the engine strayed furthest. */
+	/** The case in which the engine deviated most. */
 	case: string;
 	/** What the comparator measured there. */
 	error: number;

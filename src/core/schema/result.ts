@@ -19,7 +19,7 @@ export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
-/** accumulates: no single node. agrees: the output does not stray from ONNX Runtime. impossible: the message says why. */
+/** accumulates: no single node. agrees: the output does not deviate from ONNX Runtime. impossible: the message says why. */
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
 /** The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time. */
 export type RunFigure = "median" | "fastest";
@@ -93,7 +93,7 @@ export interface Result {
 	goldenChanges?: GoldenChange[];
 	/** Results of the probes, which need no reference. */
 	probes?: ProbeResult[];
-	/** Where outputs that do not match their golden first stray from ONNX Runtime. */
+	/** Where outputs that do not match their golden first deviate from ONNX Runtime. */
 	bisections?: Bisection[];
 	workloads: WorkloadResult[];
 	gates: GateResult[];
@@ -170,7 +170,7 @@ export interface BuildRecord {
 	engine: string;
 	arm: Arm;
 	precision?: string;
-	/** missing: this arm has no such model, or with a failure none that can be used. skipped: preflight refused it before the build. */
+	/** missing: this side has no such model, or with a failure none that can be used. skipped: preflight refused it before the build. */
 	state: "built" | "refused" | "timed-out" | "missing" | "skipped";
 	durationMs: number;
 	/** Taken from the engine cache: durationMs is of the build that made it, some time ago, and is compared with nothing. */
@@ -313,7 +313,7 @@ export interface InterfaceChange {
 	engine?: string;
 	rows: [InterfaceRow, ...InterfaceRow[]];
 }
-/** One input or output that differs; null: this arm has none. */
+/** One input or output that differs; null: this side has none. */
 export interface InterfaceRow {
 	side: "input" | "output";
 	base: InterfaceValue | null;
@@ -328,7 +328,7 @@ export interface InterfaceValue {
 export interface GoldenChange {
 	part?: PartName;
 	model: string;
-	/** The manifest, relative to the arm's folder. */
+	/** The manifest, relative to the folder of this side. */
 	path: string;
 	/** goldenId; null: the base's golden cannot be read. */
 	base: string | null;
@@ -379,7 +379,7 @@ export interface ProbeResult {
 	output?: string;
 	message: string;
 }
-/** The search for the first tensor of an engine of the head that strays from ONNX Runtime. */
+/** The search for the first tensor of an engine of the head that deviates from ONNX Runtime. */
 export interface Bisection {
 	part?: PartName;
 	model: string;
@@ -388,13 +388,13 @@ export interface Bisection {
 	/** The output that does not match its golden. */
 	output: string;
 	state: BisectionState;
-	/** The first ONNX node that strays. */
+	/** The first ONNX node that deviates. */
 	node?: string;
 	/** Its output. */
 	tensor?: string;
 	error?: Numeric;
 	before?: Numeric;
-	/** From which error on a tensor strays. */
+	/** From which error on a tensor deviates. */
 	allowed?: number;
 	rounds: number;
 	/** Tensors that were marked as outputs. */
@@ -421,7 +421,7 @@ export interface WorkloadResult {
 	base: ArmStats | null;
 	head: ArmStats | null;
 	noise: {
-		/** Coefficient of variation of run medians within an arm. */
+		/** Coefficient of variation of run medians within one side. */
 		runCv: number | null;
 		/** Half width of the interval: the smallest change that this job can detect. */
 		detectable: number | null;
@@ -431,7 +431,7 @@ export interface WorkloadResult {
 	/** Runs thrown away for cause and measured again. */
 	replaced: number;
 	limits?: Limits;
-	/** Sentences that confirm or explain the verdict, e.g. clocks equal in both arms. */
+	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
 	notes?: string[];
 	layers?: WorkloadLayers;
 	explanation?: EngineDiff;
@@ -453,13 +453,13 @@ export interface Comparison {
 	/** The head's level, of the same pairs. */
 	head?: number;
 	builds?: BuildSpread;
-	/** Pairs that were measured and do not count: both runs together were far slower than those of the other pairs, whichever arm it was. */
+	/** Pairs that were measured and do not count: both runs together were far slower than those of the other pairs, whichever side was slow. */
 	setAside?: number;
 	minimalEffect: number;
 	/** Confidence over all looks, all workloads of the job, and latency and P99 together, e.g. 0.99. */
 	level: number;
 }
-/** Where each arm was built several times (measure.rebuilds): how its builds differ, which is in the interval. */
+/** Where base and head were each built several times (measure.rebuilds): how its builds differ, which is in the interval. */
 export interface BuildSpread {
 	count: number;
 	/** By how much builds of the same model differ, beyond the noise of runs: the standard deviation, as a share. */
@@ -480,14 +480,14 @@ export interface ArmStats {
 	throughputPerSecond: number | null;
 	peakMemoryBytes: number | null;
 }
-/** The GPU in both arms, side by side; explains the verdict, never gates. */
+/** The GPU under base and head; explains the verdict, never gates. */
 export interface WorkloadGpu {
 	base: GpuSummary | null;
 	head: GpuSummary | null;
 	/** The latency's change in SM clock cycles, a fraction of the base: free of a difference in clocks. */
 	cycles: number | null;
 }
-/** The windows of one arm's usable runs: means of their means, and the highest memory. */
+/** The windows of the usable runs of one side: means of their means, and the highest memory. */
 export interface GpuSummary {
 	runs: number;
 	smClockMhz: number | null;
@@ -567,7 +567,7 @@ export interface WorkloadLayers {
 	base: ArmLayers | null;
 	head: ArmLayers | null;
 }
-/** The layers of one arm's engine, timed in a run of its own with the profiler on: slower than a timed run, and never compared by a gate. */
+/** The layers of the engine of one side, timed in a run of its own with the profiler on: slower than a timed run, and never compared by a gate. */
 export interface ArmLayers {
 	iterations: number;
 	/** All layers of the engine; `layers` may hold fewer. */
@@ -702,7 +702,7 @@ export interface EngineAccount {
 	restMs: number;
 	/** The largest change, either way, of a group of nodes that is not among the attributed. */
 	largestRestMs: number;
-	/** Of each arm. */
+	/** Of each side. */
 	profiles: number;
 	/** By which all unchanged layers differ, such as by another clock; 1: by nothing. */
 	commonFactor: number;
@@ -752,11 +752,11 @@ export interface TimedKernel {
 	/** Of the time of all kernels; 0 to 1. */
 	share: number;
 }
-/** One process that measured one workload of one arm: the unit of replication. */
+/** One process that measured one workload on one side (base or head): the unit of replication. */
 export interface PerfRun {
 	arm: Arm;
 	pair: number;
-	/** Which build of the arm's model it ran, where there are several; 0 is the one that goldens judge. */
+	/** Which build of this side's model it ran, where there are several; 0 is the one that goldens judge. */
 	build?: number;
 	/** Place among all runs of the workload, replaced ones included. */
 	order: number;

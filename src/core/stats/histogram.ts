@@ -1,4 +1,4 @@
-// Counts of all iterations of both arms in common bins: shown, never tested.
+// Counts of all iterations of both sides in common bins: shown, never tested.
 import type { Distribution } from "../schema/result.ts";
 import { quantile } from "./quantile.ts";
 
@@ -30,7 +30,7 @@ function count(samples: Float64Array, range: { fromMs: number; toMs: number }, b
 }
 
 /**
- * Equal bins between the 0.5th and 99.5th percentile of both arms together. What lies outside is left out: one spike of
+ * Equal bins between the 0.5th and 99.5th percentile of both sides together. What lies outside is left out: one spike of
  * ten times the median would flatten the picture, and piled up in an end bin it would look like a mode.
  * Null where there is nothing to draw: no samples, a sample that is not finite, a number of bins that is not 1 to 1000.
  */

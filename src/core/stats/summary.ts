@@ -1,4 +1,4 @@
-// What is kept of a run's samples, and of an arm's runs.
+// What is kept of a run's samples, and of a side's runs.
 import type { Arm, ArmStats, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
@@ -56,7 +56,7 @@ export function peakOf(runs: readonly PerfRun[]): number | null {
 }
 
 /**
- * Sums up the runs of one arm: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
+ * Sums up the runs of one side: medians of the runs' figures (the run is the unit, whatever its iterations), the mean over
  * all iterations, the largest peak; a throughput only where every run has one. Null when no run counts.
  */
 export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
@@ -87,12 +87,12 @@ interface Timed {
 	minMs?: number;
 }
 
-/** Of a run, or of an arm: undefined where nothing was timed. */
+/** Of a run, or of a side: undefined where nothing was timed. */
 export function figureMs(timed: Timed | null | undefined, figure: RunFigure | undefined): number | undefined {
 	return figure === "fastest" ? timed?.minMs : timed?.medianMs;
 }
 
-/** An arm's time as reports show it beside the change: of the same pairs and the same estimate where there is a comparison. */
+/** A side's time as reports show it beside the change: of the same pairs and the same estimate where there is a comparison. */
 export function shownMs(workload: WorkloadResult, arm: Arm): number | undefined {
 	return workload.latency[arm] ?? figureMs(workload[arm], workload.figure);
 }

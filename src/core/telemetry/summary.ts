@@ -1,4 +1,4 @@
-// Puts the GPU's state in both arms side by side, and explains what that means for the change.
+// Puts the GPU's state for base and head side by side, and explains what that means for the change.
 import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../schema/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";

@@ -1,4 +1,4 @@
-// Judges whether a run may count: by what happened around it, never by its arm or its result.
+// Judges whether a run may count: by what happened around it, never by its side or its result.
 import type { GpuWindow } from "../schema/result.ts";
 import { median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
@@ -12,7 +12,7 @@ export interface ForeignProcess {
 	memoryBytes: number | null;
 }
 
-/** The conditions of one run, without its arm. */
+/** The conditions of one run, without its side. */
 export interface RunConditions {
 	window: GpuWindow | null;
 	/** Iterations × median compute time ÷ wall time; null where no GPU is watched. */
@@ -34,7 +34,7 @@ const validityLimits = {
 	 */
 	computeFall: 0.2,
 	/**
-	 * At most this share of the runs may stand apart for it to be an incident. When one arm is slower by its nature
+	 * At most this share of the runs may stand apart for it to be an incident. When one side is slower by its nature
 	 * (it draws more power, or waits for the CPU), half of the runs stand apart: that is a result, not a fault.
 	 */
 	incidentShare: 1 / 3,

@@ -229,7 +229,7 @@ describe("measurePair", () => {
 		head: { ...measureJob(engine, folder), samplesPath: join(folder, "head.f64"), ...head },
 	});
 
-	it("measurePair leaves the raw samples of both arms, from turns of processes of their own", async () => {
+	it("measurePair leaves the raw samples of both sides, from turns of processes of their own", async () => {
 		const runs = jobs();
 		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
 		for (const arm of ["base", "head"] as const) {
@@ -242,7 +242,7 @@ describe("measurePair", () => {
 		}
 	});
 
-	it("measurePair explains which arm does not run, and ends the other", async () => {
+	it("measurePair explains which side does not run, and ends the other", async () => {
 		const runs = jobs({ inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }] });
 		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
 		expect(results?.head).toMatchObject({ state: "unusable", reason: expect.stringContaining("cannot run this engine") });

@@ -1,4 +1,4 @@
-// The replay: the n-th run of an arm gives the n-th recorded one, and what was not recorded is said.
+// The replay: the n-th run of a side gives the n-th recorded one, and what was not recorded is said.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { replay } from "../../../src/adapters/replay/backend.ts";
@@ -23,7 +23,7 @@ async function open() {
 	return { recording, backend, telemetry, measure, folder };
 }
 
-it("the replay gives an arm's runs in the order of the recording, and a warm-up counts as none", async () => {
+it("the replay gives a side's runs in the order of the recording, and a warm-up counts as none", async () => {
 	const { recording, measure, folder } = await open();
 	const recorded = (await recording.engine("classifier/fp16"))?.head.runs ?? [];
 	expect(recorded).toHaveLength(8);

@@ -55,7 +55,7 @@ it("the engine cache gives back an engine with the timings that it was built on,
 	expect(context.cacheEntries.get(places.cache)).toBe(3);
 });
 
-it("the engine cache does not give the second arm an engine that was built on other timings", async () => {
+it("the engine cache does not give the second side an engine that was built on other timings", async () => {
 	const { context, write, ask } = setUp();
 	write("plan", "timings");
 	await saveBuild(await ask(), facts, { before: { hash: null }, context });

@@ -1,4 +1,4 @@
-// The files of Git LFS that both arms need: fetched, or said why not.
+// The files of Git LFS that both sides need: fetched, or said why not.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

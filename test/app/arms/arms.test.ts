@@ -1,4 +1,4 @@
-// Both arms as folders: checked out beside the workspace, and gone afterwards.
+// Both sides as folders: checked out beside the workspace, and gone afterwards.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -12,7 +12,7 @@ import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repos
 
 const zeros = "0".repeat(40);
 
-it("both arms of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
+it("both sides of a pull request are the workspace and a worktree of the merge base, in a shallow clone", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { event: pullEvent(repo) });
@@ -28,7 +28,7 @@ it("both arms of a pull request are the workspace and a worktree of the merge ba
 	expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
 });
 
-it("both arms lie in the config's folder of both commits", async () => {
+it("both sides lie in the config's folder of both commits", async () => {
 	const repo = makeRepository({ base: { "deep/model.onnx": "base model" }, head: { "deep/model.onnx": "head model" } });
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
@@ -37,7 +37,7 @@ it("both arms lie in the config's folder of both commits", async () => {
 	await opened.close();
 });
 
-it("both arms name no commit for a workspace that a step has changed", async () => {
+it("both sides name no commit for a workspace that a step has changed", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	writeFileSync(join(workspace, "model.onnx"), "made by a step");
@@ -51,7 +51,7 @@ it("both arms name no commit for a workspace that a step has changed", async () 
 	await opened.close();
 });
 
-it("both arms are those that the user names, whatever the event says", async () => {
+it("both sides are those that the user names, whatever the event says", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
@@ -61,7 +61,7 @@ it("both arms are those that the user names, whatever the event says", async () 
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it("both arms are found for a head that the user names", async () => {
+it("both sides are found for a head that the user names", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);
 	const opened = await open(workspace, { head: "refs/heads/feature", event: pullEvent(repo) });
@@ -69,7 +69,7 @@ it("both arms are found for a head that the user names", async () => {
 	await opened.close();
 });
 
-it("both arms are fetched by the name that the user gives, in a workflow", async () => {
+it("both sides are fetched by the name that the user gives, in a workflow", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { base: "main", event: pullEvent(repo) });
@@ -78,7 +78,7 @@ it("both arms are fetched by the name that the user gives, in a workflow", async
 	await expect(open(workspace, { base: "main" })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("shallow") });
 });
 
-it("both arms are one, with the reason, where there is no earlier release", async () => {
+it("both sides are one, with the reason, where there is no earlier release", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);
 	const event = parseRunEvent("schedule", schedule(), { sha: repo.base, ref: "refs/heads/main" });
@@ -90,7 +90,7 @@ it("both arms are one, with the reason, where there is no earlier release", asyn
 	await opened.close();
 });
 
-it("both arms are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
+it("both sides are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
 	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
 	await expect(open(folder, { event })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ it("both arms are none in a workflow's folder that git knows nothing of, or wher
 	expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });
 });
 
-it("both arms stay as they were on the command line", async () => {
+it("both sides stay as they were on the command line", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	expect(await open(workspace)).toMatchObject({
@@ -114,7 +114,7 @@ it("both arms stay as they were on the command line", async () => {
 	});
 });
 
-it("both arms are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
+it("both sides are compared on the command line with what the config pins, or with the last release, from what the clone has", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "released" });
 	git(folder, "init", "--quiet");
 	const commit = (): string => {
@@ -138,27 +138,27 @@ it("both arms are compared on the command line with what the config pins, or wit
 	await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
 });
 
-it("both arms leave nothing behind where the second cannot be opened", async () => {
+it("both sides leave nothing behind where the second cannot be opened", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	await expect(open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) })).rejects.toMatchObject({ code: "git-ref" });
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it("both arms that a killed run left are removed by the post step, from the repository too", async () => {
+it("both sides that a killed run left are removed by the post step, from the repository too", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
 	await open(workspace, { head: repo.merge, event: pullEvent(repo) });
 	git(workspace, "worktree", "lock", join(workspace, "out", "worktrees", "base"));
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(3);
-	writeProject(join(workspace, "out", "worktrees"), { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", stray: "file" });
+	writeProject(join(workspace, "out", "worktrees"), { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", unused: "file" });
 	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(existsSync(join(workspace, "out", "worktrees"))).toBe(false);
 	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
 });
 
-it("both arms run no hook, no filter and no submodule of the repository", async () => {
+it("both sides run no hook, no filter and no submodule of the repository", async () => {
 	const repo = makeRepository({ base: { ...texts.base, ".gitattributes": "*.onnx filter=evil\n" }, head: texts.head });
 	const workspace = workspaceOf(repo);
 	const mark = join(repo.root, "ran");
@@ -168,7 +168,7 @@ it("both arms run no hook, no filter and no submodule of the repository", async 
 	await opened.close();
 });
 
-it("both arms are found after a push, by its commit before", async () => {
+it("both sides are found after a push, by its commit before", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);
 	const parent = git(repo.origin, "rev-parse", `${repo.base}^`);

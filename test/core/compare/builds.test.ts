@@ -42,7 +42,7 @@ it("with a shared timing cache builds of the recorded nets differ by less than t
 	}
 });
 
-it("a recorded rebuild of the same model is slower for sure with one build of each arm, and inconclusive with three", () => {
+it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
 	const builds = recorded.own["encoder-fp16"] ?? [];
 	const alone = Array.from({ length: 14 }, (_, run) => ({ base: builds[0]?.[run] ?? 0, head: builds[2]?.[run] ?? 0 }));
 	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
@@ -53,7 +53,7 @@ it("a recorded rebuild of the same model is slower for sure with one build of ea
 	);
 });
 
-it("a change beyond the luck of builds is found", () => {
+it("a change beyond build-to-build variation is found", () => {
 	const pairs = recordedPairs(recorded.own["encoder-fp16"] ?? [], 12).map((pair) => ({ ...pair, head: pair.head * 1.06 }));
 	expect(judgePairs(pairs, { minimalEffect: 0.02 }).verdict).toBe("regressed");
 });
@@ -67,13 +67,13 @@ it("a slow build is no disturbance", () => {
 });
 
 /** A job without a change, its builds with a spread of 0.5 % and its runs with one of 0.1 %. */
-function lottery(random: Random, builds: number, isTold: boolean): Pair[] {
-	const luck = () => Array.from({ length: builds }, () => 0.005 * random.normal());
-	const lucks = { base: luck(), head: luck() };
+function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
+	const draw = () => Array.from({ length: builds }, () => 0.005 * random.normal());
+	const factors = { base: draw(), head: draw() };
 	return Array.from({ length: 16 }, (_, pair) => {
 		const build = pair % builds;
-		const ms = (arm: "base" | "head") => Math.exp((lucks[arm][build] ?? 0) + 0.001 * random.normal());
-		return { base: ms("base"), head: ms("head"), ...(isTold ? { builds: { base: build, head: build } } : {}) };
+		const ms = (arm: "base" | "head") => Math.exp((factors[arm][build] ?? 0) + 0.001 * random.normal());
+		return { base: ms("base"), head: ms("head"), ...(isKnown ? { builds: { base: build, head: build } } : {}) };
 	});
 }
 
@@ -85,7 +85,7 @@ it.each([2, 3, 5])(
 		const share = (make: () => Pair[]) =>
 			Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
 		// Three standard errors above 1 %.
-		expect(share(() => lottery(random, builds, true))).toBeLessThanOrEqual(0.02);
-		expect(share(() => lottery(random, 1, false))).toBeGreaterThan(0.5);
+		expect(share(() => pairsOf(random, builds, true))).toBeLessThanOrEqual(0.02);
+		expect(share(() => pairsOf(random, 1, false))).toBeGreaterThan(0.5);
 	},
 );

@@ -75,7 +75,7 @@ test("one run each of base and head is too few, whatever its iterations", () => 
 	expect(compareRuns(session(1.5, 1), options).latency).toMatchObject({ verdict: "inconclusive", interval: null });
 });
 
-test("memory takes the largest run of each arm", () => {
+test("memory takes the largest run of each side", () => {
 	const runs = session(1).map((one) => (one.arm === "head" && one.pair === 3 ? { ...one, peakMemoryBytes: 800 * mib } : one));
 	expect(compareRuns(runs, options).memory).toMatchObject({ verdict: "regressed", estimate: (800 - 743) / 743 });
 	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
@@ -90,7 +90,7 @@ function scattered(factors: readonly number[]): PerfRun[] {
 test.each([
 	["scatter beyond the limit ends it at the first look", [0.8, 1.25, 0.85, 1.2, 1], true],
 	["scatter that more pairs may narrow goes on", [0.99, 1.015, 0.985, 1.012, 1], false],
-	["two pairs slow in one arm may be set aside among more", [1, 1.5, 1.001, 0.7, 0.999], false],
+	["two pairs slow on one side may be set aside among more", [1, 1.5, 1.001, 0.7, 0.999], false],
 	["a large slowdown may still be found in wide scatter", [1.6, 1.2, 1.9, 1.3, 1.5], false],
 	["at the last look nothing is left to be saved", [0.8, 1.25, 0.85, 1.2, 1, 0.8, 1.25, 0.85], false],
 ])("on a shared CPU, %s", (_, factors, expected) => {

@@ -69,7 +69,7 @@ it("chooseRunLength lengthens runs whose median swings, up to the longest", () =
 	expect(some).toBeLessThan(3000);
 });
 
-it("chooseRunLength takes what the more demanding arm needs", () => {
+it("chooseRunLength takes what the more demanding side needs", () => {
 	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 })).toEqual(chosen({ medianMs: 5, noise: 0.0001 }, { medianMs: 1 }));
 	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 }).durationMs).toBeGreaterThan(1400);
 });

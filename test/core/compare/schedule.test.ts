@@ -1,9 +1,9 @@
-// The order of the arms is balanced, seeded and the same everywhere.
+// The order of the sides is balanced, seeded and the same everywhere.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { firstArms } from "../../../src/core/compare/schedule.ts";
 
-test("each block of two pairs has both orders, so the arms alternate ABBA or BAAB", () => {
+test("each block of two pairs has both orders, so the sides alternate ABBA or BAAB", () => {
 	fc.assert(
 		fc.property(fc.string(), fc.integer({ min: 0, max: 64 }), (seed, pairs) => {
 			const arms = firstArms(seed, pairs);

@@ -8,14 +8,14 @@ const steady = Array.from({ length: 10 }, () => 1);
 const turns = (fastestMs: readonly number[], timedMs = 200) => ({ timedMs, fastestMs });
 
 it.each([
-	["both arms repeat their fastest iteration", turns(steady), turns(steady), true],
+	["both sides repeat their fastest iteration", turns(steady), turns(steady), true],
 	["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 5000), turns(steady), false],
 	["one has too little time", turns(steady), turns(steady, 199), false],
 	["the halves of one differ by more than the tolerance", turns([0.97, ...steady]), turns(steady), false],
 	["the halves differ by less", turns([0.99, ...steady]), turns(steady), true],
-	["the arms differ by far, each from itself by nothing", turns(steady), turns(steady.map(() => 2)), true],
-	["an arm never repeats, and the most time is used up", turns([0.5, ...steady], 1000), turns(steady), true],
-	["an arm never repeats, and only the other used up its time", turns([0.5, ...steady]), turns(steady, 1000), false],
+	["the sides differ by far, each from itself by nothing", turns(steady), turns(steady.map(() => 2)), true],
+	["a side never repeats, and the most time is used up", turns([0.5, ...steady], 1000), turns(steady), true],
+	["a side never repeats, and only the other used up its time", turns([0.5, ...steady]), turns(steady, 1000), false],
 ])("isTimedEnough %s: %#", (_, base, head, enough) => {
 	expect(isTimedEnough({ base, head }, limits, 0.02)).toBe(enough);
 	expect(isTimedEnough({ base: head, head: base }, limits, 0.02)).toBe(enough);
@@ -23,7 +23,7 @@ it.each([
 
 it.each([
 	["as fast as before, or nearly", 0.95, true],
-	["far slower than before in one arm", 0.6, false],
+	["far slower than before on one side", 0.6, false],
 ])("a pair that repeats is over only where it is not slower: %s", (_, base, enough) => {
 	const floored = { ...limits, floorMs: { base, head: 1 } };
 	expect(isTimedEnough({ base: turns(steady), head: turns(steady) }, floored, 0.02)).toBe(enough);

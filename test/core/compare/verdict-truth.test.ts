@@ -49,7 +49,7 @@ it("rebuilds without a shared timing cache are called slower, unless several bui
 	expect(slower("trtgate, limit 0.5 %, 3 builds", at, 0.2)).toBeLessThanOrEqual(0.03);
 });
 
-it("a slowdown of 3 % is found whatever the machine, and faults in both arms do not hide it", () => {
+it("a slowdown of 3 % is found whatever the machine, and faults on both sides do not hide it", () => {
 	expect(slower("trtgate, limit 2 %", ["Found on recordings, +3 %", "magika, three machines"], 0.1)).toBeGreaterThan(0.95);
 	expect(slower("trtgate, limit 2 %", ["Found under faults, +3 %", "warm-up unfinished"], 0.1)).toBeGreaterThan(0.95);
 });

@@ -138,14 +138,14 @@ describe("pairs that all agree", () => {
 		expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03)), { 2: arm }))).toMatchObject({ verdict: "regressed", setAside: 1 });
 	});
 
-	test("a head that is slow in some of its runs is not unchanged, a disturbance of both arms is", () => {
+	test("a head that is slow in some of its runs is not unchanged, a disturbance of both sides is", () => {
 		const leaning = judge(disturb(fromLogs(longer), { 2: "head", 5: "head" }));
 		expect(leaning).toMatchObject({ verdict: "inconclusive", setAside: 2 });
 		expect(leaning.reason).toMatch(/in 2 of the 2 pairs set aside as disturbed it was the head/);
 		expect(judge(disturb(fromLogs(longer), { 2: "head", 5: "base" }))).toMatchObject({ verdict: "unchanged", setAside: 2 });
 	});
 
-	test("pairs count or not whichever of the arms was slow", () => {
+	test("pairs count or not whichever of the sides was slow", () => {
 		fc.assert(
 			fc.property(
 				fc.array(fc.record({ base: fc.double({ min: 0.5, max: 2, noNaN: true }), head: fc.double({ min: 0.5, max: 2, noNaN: true }) })),
@@ -180,7 +180,7 @@ const nearPairs = fc
 	.map(([centre, spread, steps]) => fromLogs(steps.map((step) => centre + spread * step)));
 const eitherPairs = fc.oneof(anyPairs, nearPairs);
 
-test("whatever the pairs, swapping the arms mirrors the verdict exactly", () => {
+test("whatever the pairs, swapping the sides mirrors the verdict exactly", () => {
 	fc.assert(
 		fc.property(eitherPairs, (pairs) => {
 			const [there, back] = [judge(pairs), judge(swap(pairs))];
@@ -191,7 +191,7 @@ test("whatever the pairs, swapping the arms mirrors the verdict exactly", () => 
 	);
 });
 
-test("whatever the pairs, scaling both arms changes nothing, to the bit where the factor is a power of two", () => {
+test("whatever the pairs, scaling both sides changes nothing, to the bit where the factor is a power of two", () => {
 	fc.assert(
 		fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
 			const scaled = (by: number) => judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));

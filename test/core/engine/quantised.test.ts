@@ -39,7 +39,7 @@ it("a pooling that was fused with its convolution is one change, though the expo
 	expect(diffOf(pooledNet({ fused: false }), pooledNet({ fused: true })).rows[0]?.causes[0]?.says).toBe("fused: 2 kernels → 1 kernel");
 });
 
-it("one profile an arm: the account says so, and one inference is known no better than the GPU's timer", () => {
+it("one profile a side: the account says so, and one inference is known no better than the GPU's timer", () => {
 	const estimated = diffOf(quantised, halves);
 	expect(accountSentence(estimated, unitOf(estimated))).toContain("With one profile each, ± is estimated from what did not change.");
 	expect(estimated.rows[0]?.halfWidthMs).toBeGreaterThan(1e-3);

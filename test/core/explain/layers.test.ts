@@ -1,4 +1,4 @@
-// Layers of each arm as a result keeps them: from the recorded files, bounded.
+// Layers of each side as a result keeps them: from the recorded files, bounded.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";

@@ -145,7 +145,7 @@ describe("the build gates", () => {
 
 	it.each<[string, Partial<BuildRecord>, Partial<BuildRecord> | undefined, Record<string, string>]>([
 		["built without a base", {}, undefined, { preflight: "pass", build: "pass" }],
-		["built on both arms", {}, {}, { preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" }],
+		["built on both sides", {}, {}, { preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" }],
 		["an engine 10 % larger", { engineBytes: 1100 }, {}, { preflight: "pass", build: "pass", "engine-size": "fail", "build-time": "pass" }],
 		[
 			"twice the build time, but short",

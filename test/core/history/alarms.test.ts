@@ -36,7 +36,7 @@ function nights(
 
 const other = buildFacts({ model: short("other model"), structure: short("other layers") });
 
-it("alarms of a history find creep, steps and a golden that strays, put each down to its cause, and blame no change for a machine", () => {
+it("alarms of a history find creep, steps and a golden that deviates, put each down to its cause, and blame no change for a machine", () => {
 	const plan = planOf(1);
 	const events = plan.events.filter(({ night }) => night < 96);
 	const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));

@@ -1,4 +1,4 @@
-// The plan: order, first arms, estimates, and its text.
+// The plan: order, first sides, estimates, and its text.
 import { expect, it } from "vitest";
 import { firstArms } from "../../../src/core/compare/schedule.ts";
 import { ConfigError } from "../../../src/core/errors.ts";

@@ -55,7 +55,7 @@ it("highlights are none where all is green", () => {
 it("highlights state a slowdown with its interval, pairs, noise and limits", () => {
 	expect(told(buildResult({ workloads: [buildSlowWorkload()] }))).toEqual([
 		"classifier · fp16 · batch 8 is slower: +4.2 % (99 % interval +3.7 % … +4.6 %) Warns at 2 %, fails at 10 %. " +
-			"8 interleaved pairs, run noise 0.2 %. Clocks equal in both arms. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
+			"8 interleaved pairs, run noise 0.2 %. Clocks equal on both sides. Median 27.91 µs → 29.02 µs. P99 +4.1 % (99 % interval +3.6 % … +4.6 %).",
 	]);
 });
 
@@ -98,7 +98,7 @@ it("highlights carry fix and excerpt of a refused build", () => {
 	expect(highlight?.excerpt).toHaveLength(2);
 });
 
-it("highlights tell once of an engine that fails in both arms, and call a machine's fault no refusal", () => {
+it("highlights tell once of an engine that fails on both sides, and call a machine's fault no refusal", () => {
 	const failure = {
 		code: "tool-crashed",
 		title: "The worker ended.",

@@ -94,7 +94,7 @@ describe("reports with layers", () => {
 		head: buildLayers({ stem: 0.02, [hostile]: 0.03, fresh: 0.001 }, { stem: { type: "CaskConvolution", precision: "fp16" } }),
 	};
 
-	it("reports with layers explain a row that is not green, and fold all layers of each arm", () => {
+	it("reports with layers explain a row that is not green, and fold all layers of each side", () => {
 		const html = page({ layers });
 		expect(html).toContain("<h3>Where the time went</h3>");
 		expect(html).toContain('<td class="wrap">new: 1 kernel');
@@ -111,13 +111,13 @@ describe("reports with layers", () => {
 		expect(html).toContain("Where the time went, layer by layer");
 	});
 
-	it("reports with layers show one arm alone by its slowest layers", () => {
+	it("reports with layers show one side alone by its slowest layers", () => {
 		const html = page({ layers: { base: null, head: layers.head } });
 		expect(html).toContain("Slowest layers");
 		expect(html).not.toContain("change, µs");
 	});
 
-	it("reports with layers show thirty kernels of both arms, folded", () => {
+	it("reports with layers show thirty kernels of both sides, folded", () => {
 		const times = (first: number) => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
 		const html = page({ kernels: { base: buildKernels(times(1)), head: buildKernels(times(2)) } });
 		expect(html).toContain("Kernels by time, from Nsight Systems");

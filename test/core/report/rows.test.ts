@@ -33,7 +33,7 @@ const milliseconds = (text: string) => Number(text.replace(" ms", ""));
 const changeBetween = (base: string, head: string) => 100 * (milliseconds(head) / milliseconds(base) - 1);
 const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace(" %", ""));
 
-test("the arms' own medians contradict the change here", () => {
+test("the sides' own medians contradict the change here", () => {
 	expect(compared.latency.estimate).toBeLessThan(0);
 	expect(compared.head?.minMs).toBeGreaterThan(compared.base?.minMs ?? Number.NaN);
 });
@@ -46,7 +46,7 @@ test("base and head of a row lie as far apart as its change says, and name their
 	expect(renderTerminal(result, { color: false, columns: 200 })).toMatch(/base, fastest +head, fastest +change/);
 });
 
-test("the table of all figures shows what was compared beside its change, not the arms' medians", () => {
+test("the table of all figures shows what was compared beside its change, not the sides' medians", () => {
 	const [, base = "", head = "", change = ""] =
 		/min<small>compared pairs<\/small><\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<]+)</.exec(
 			renderHtml(result),

@@ -1,9 +1,9 @@
-// Both arms are counted in the same bins.
+// Both sides are counted in the same bins.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { histogram } from "../../../src/core/stats/histogram.ts";
 
-test("both arms share bins between the 0.5th and the 99.5th percentile of all samples", () => {
+test("both sides share bins between the 0.5th and the 99.5th percentile of all samples", () => {
 	const base = Float64Array.from({ length: 1000 }, (_, index) => 1 + index / 1000);
 	const head = Float64Array.from({ length: 1000 }, (_, index) => 2 + index / 1000);
 	const drawn = histogram([base], [head.slice(0, 500), head.slice(500)], 10);

@@ -1,4 +1,4 @@
-// Runs and arms are summed up from what was measured, and from nothing else.
+// Runs and sides are summed up from what was measured, and from nothing else.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PerfRun } from "../../../src/core/schema/result.ts";
@@ -31,7 +31,7 @@ function run(medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
 	return { arm: "head", pair: 0, order: 0, state: "ok", wallMs: 1000, ...figures, throughputPerSecond: 1000 / medianMs, ...more };
 }
 
-test("an arm's median is that of its runs, its mean that of all iterations, its peak the largest", () => {
+test("a side's median is that of its runs, its mean that of all iterations, its peak the largest", () => {
 	const runs = [run(1, { iterations: 300, peakMemoryBytes: 7 }), run(2, { peakMemoryBytes: null }), run(9, { peakMemoryBytes: 5 })];
 	expect(summarizeArm(runs)).toEqual({
 		runs: 3,

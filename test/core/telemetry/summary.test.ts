@@ -1,4 +1,4 @@
-// The GPU in both arms, side by side.
+// The GPU on both sides, side by side.
 import { describe, expect, it } from "vitest";
 import type { GpuWindow, PerfRun } from "../../../src/core/schema/result.ts";
 import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
@@ -30,7 +30,7 @@ it("inCycles takes the clock out of a change", () => {
 	expect(inCycles(fast, fast, null)).toBeNull();
 });
 
-it("workloadGpu averages runs that count, each arm apart", () => {
+it("workloadGpu averages runs that count, each side apart", () => {
 	const runs = [run("base", 1980), run("base", 1960), run("head", 1970), run("head", 100, { state: "unusable" })];
 	expect(workloadGpu(runs, 0.04)).toMatchObject({
 		base: { runs: 2, smClockMhz: 1970, temperatureC: null, memoryUsedBytes: 1980, throttleReasons: ["sw-power-cap"], powerCapShare: 0.5 },

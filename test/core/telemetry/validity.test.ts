@@ -1,4 +1,4 @@
-// Which runs may count: by conditions, blind to the arm.
+// Which runs may count: by conditions, blind to the side.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -23,8 +23,8 @@ export interface ReplayFault {
 export interface Replay {
 	comparison: "same-model" | "slower-head" | "wrong-head";
 	faults?: readonly ReplayFault[];
-	/** By arm, how much slower than recorded each of its builds is. */
-	luck?: Partial<Record<"base" | "head", readonly number[]>>;
+	/** By side, how much slower than recorded each of its builds is. */
+	buildFactors?: Partial<Record<"base" | "head", readonly number[]>>;
 	/** As the banner has it: `100600`. */
 	version?: string;
 	/** Of the recorded times between lines; 0: none. */
@@ -116,7 +116,7 @@ cache: { engines: false, timing: false, verdicts: false }
 `;
 }
 
-/** Files of one arm: what trtgate reads of a project. */
+/** Files of one side: what trtgate reads of a project. */
 export function comparisonFiles(comparison: Replay["comparison"], arm: "base" | "head", measure = ""): Record<string, string | Uint8Array> {
 	const folder = resolve("test/fixtures/comparisons", comparison, "golden");
 	const manifest = readFileSync(join(folder, "golden.json"), "utf8");

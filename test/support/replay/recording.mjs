@@ -54,9 +54,9 @@ function planLoaded() {
 const armOfPlan = () => planLoaded().arm;
 
 /** How much slower than the recorded engine this build of it is. */
-function luckOfPlan() {
+function buildFactor() {
 	const { arm, build } = planLoaded();
-	return config.luck?.[arm]?.[build] ?? 1;
+	return config.buildFactors?.[arm]?.[build] ?? 1;
 }
 
 /** Whose model it is; where both arms build the same one, or one of a test's own, the base is built first. */
@@ -171,8 +171,8 @@ function writePlan(step, path) {
 
 /** The columns back into the text that trtexec writes. */
 export function renderTimes(times) {
-	const luck = luckOfPlan();
-	const slowed = (key, values) => (luck !== 1 && key === "computeMs" ? values.map((ms) => ms * luck) : values);
+	const factor = buildFactor();
+	const slowed = (key, values) => (factor !== 1 && key === "computeMs" ? values.map((ms) => ms * factor) : values);
 	const columns = new Map(times.map(([key, values]) => [key, slowed(key, values)]));
 	const column = (key) => (typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key));
 	const keys = times.map(([key]) => key);

@@ -1,5 +1,5 @@
 // Stands in for trtexec: answers from recordings. Its first argument is the path of a JSON file:
-// { comparison, state, models: { base?, head? }, faults: [{ step, arm?, from?, do, recording? }], version?, scale? }
+// { comparison, state, models: { base?, head? }, faults: [{ step, side?, from?, do, recording? }], version?, scale? }
 import { misbehave } from "./faults.mjs";
 import {
 	config,

@@ -1,4 +1,4 @@
-// What the search for the first tensor that strays found, in words.
+// What the search for the first tensor that deviates found, in words.
 import type { OnnxModel, OnnxNode } from "../../onnx/model.ts";
 import type { Bisection, Numeric } from "../../schema/result.ts";
 import { quoted } from "../../text/escape.ts";

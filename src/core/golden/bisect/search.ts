@@ -1,8 +1,8 @@
-// Finds the first tensor of a graph that strays from its reference: which tensors to look at next, and what their errors leave open.
+// Finds the first tensor of a graph that deviates from its reference: which tensors to look at next, and what their errors leave open.
 import type { OnnxDType, OnnxGraph, OnnxModel, OnnxNode } from "../../onnx/model.ts";
 import { factsOf, findFixed } from "../../onnx/rounding/constants.ts";
 
-// What the search for the first tensor that strays needs of two models' graphs: tensors of both, and what each is computed of.
+// What the search for the first tensor that deviates needs of two models' graphs: tensors of both, and what each is computed of.
 
 export interface BisectGraph {
 	nodes: readonly OnnxNode[];
@@ -63,33 +63,33 @@ export interface TensorErrors {
 }
 
 export interface Search {
-	/** It strays; what it is computed of is under suspicion. */
+	/** It deviates; what it is computed of is under suspicion. */
 	bad: string;
 	/** Tensors that were compared. */
 	errors: ReadonlyMap<string, TensorErrors>;
-	/** From which error on a tensor strays. */
+	/** From which error on a tensor deviates. */
 	allowed: number;
 }
 
 /** A base that is as far off did not get worse. */
 const growth = 2;
 
-export function strays({ head, base }: TensorErrors, allowed: number): boolean {
+export function deviates({ head, base }: TensorErrors, allowed: number): boolean {
 	return !(head <= Math.max(allowed, growth * (base ?? 0)));
 }
 
 /** An output that is only a little too far off has smaller errors before it. */
 const shareOfOutput = 0.5;
 
-/** null: the output itself does not stray from the reference. */
+/** null: the output itself does not deviate from the reference. */
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const allowed = Math.min(limit, shareOfOutput * errors.head);
-	return errors.head > 0 && strays(errors, Number.isFinite(allowed) ? allowed : limit)
+	return errors.head > 0 && deviates(errors, Number.isFinite(allowed) ? allowed : limit)
 		? { bad: output, errors: new Map([[output, errors]]), allowed: Number.isFinite(allowed) ? allowed : limit }
 		: null;
 }
 
-/** Nodes between the tensor that strays and those that do not, in the order of the graph. */
+/** Nodes between the tensor that deviates and those that do not, in the order of the graph. */
 export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Search): number[] {
 	const last = graph.writers.get(bad);
 	if (last === undefined) return [];
@@ -98,14 +98,14 @@ export function suspectNodes(graph: BisectGraph, { bad, errors, allowed }: Searc
 		for (const name of graph.reads[at] ?? []) {
 			const known = errors.get(name);
 			const writer = graph.writers.get(name);
-			if (writer !== undefined && (known === undefined || strays(known, allowed))) found.add(writer);
+			if (writer !== undefined && (known === undefined || deviates(known, allowed))) found.add(writer);
 		}
 	}
 	return [...found].sort((a, b) => a - b);
 }
 
 /**
- * The tensors to compare next, at most so many; none: the first that strays is found. First those that all paths to it lead
+ * The tensors to compare next, at most so many; none: the first that deviates is found. First those that all paths to it lead
  * through, because one of them that is right clears everything before it.
  */
 export function nextTensors(graph: BisectGraph, search: Search, most: number): string[] {
@@ -131,11 +131,11 @@ function spread(names: readonly string[], most: number): string[] {
 	return Array.from({ length: most }, (_, at) => names[Math.floor(((at + 0.5) * names.length) / most)] ?? "");
 }
 
-/** Of those that stray, the first in the order of the graph is next. */
+/** Of those that deviate, the first in the order of the graph is next. */
 export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<string, TensorErrors>): Search {
 	const errors = new Map([...search.errors, ...found]);
 	const place = (name: string): number => graph.writers.get(name) ?? Number.MAX_SAFE_INTEGER;
-	const wrong = [...found].filter(([, own]) => strays(own, search.allowed)).map(([name]) => name);
+	const wrong = [...found].filter(([, own]) => deviates(own, search.allowed)).map(([name]) => name);
 	const bad = wrong.reduce((first, name) => (place(name) < place(first) ? name : first), search.bad);
 	return { ...search, bad, errors };
 }
@@ -144,5 +144,5 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 export function errorBefore(graph: BisectGraph, search: Search): number {
 	const reads = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
 	const known = reads.flatMap((name) => search.errors.get(name) ?? []);
-	return known.filter((one) => !strays(one, search.allowed)).reduce((most, { head }) => Math.max(most, head), 0);
+	return known.filter((one) => !deviates(one, search.allowed)).reduce((most, { head }) => Math.max(most, head), 0);
 }

@@ -113,7 +113,7 @@ type Manifests = ReadonlyMap<string, { manifest: GoldenManifest }>;
 
 /**
  * One sentence for each engine whose error comes near its limit, or that fails as its base does, while no engine of this
- * backend ever showed how far right answers stray. On a CPU no engine computes in the precision that it is named for.
+ * backend ever showed how far right answers deviate. On a CPU no engine computes in the precision that it is named for.
  */
 export function calibrationDue(verdicts: readonly GoldenVerdict[], goldens: Manifests, backend: BackendFacts): string[] {
 	if (backend.kind !== "tensorrt") return [];

@@ -1,4 +1,4 @@
-// How far an engine strays from its golden, comparator by comparator and case by case, beside each limit.
+// How far an engine deviates from its golden, comparator by comparator and case by case, beside each limit.
 import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { Bound, GoldenVerdict, Numeric } from "../../schema/result.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";

@@ -30,7 +30,7 @@ const keysOf: Readonly<Record<string, readonly ComparatorKind[]>> = {
 
 export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dtypes: readonly DType[]): SchemaProblem | null {
 	return (
-		strayKey(spec) ??
+		unexpectedKey(spec) ??
 		unnamedCommand(spec) ??
 		missingInput(spec, output) ??
 		scopeProblem(spec, output) ??
@@ -39,10 +39,10 @@ export function comparatorProblem(spec: ComparatorSpec, output: GoldenOutput, dt
 	);
 }
 
-function strayKey(spec: ComparatorSpec): SchemaProblem | null {
+function unexpectedKey(spec: ComparatorSpec): SchemaProblem | null {
 	if (spec.kind === "custom" && spec.slice !== undefined) return noSuchKey("slice", spec.kind);
-	const stray = Object.keys(keysOf).find((key) => Object.hasOwn(spec, key) && !keysOf[key]?.includes(spec.kind));
-	if (stray !== undefined) return noSuchKey(stray, spec.kind);
+	const key = Object.keys(keysOf).find((name) => Object.hasOwn(spec, name) && !keysOf[name]?.includes(spec.kind));
+	if (key !== undefined) return noSuchKey(key, spec.kind);
 	return spec.threshold !== undefined && spec.axis !== undefined ? noSuchKey("axis", `${spec.kind} by threshold`) : null;
 }
 

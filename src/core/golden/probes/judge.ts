@@ -174,7 +174,7 @@ export function settleProbes(
 	});
 }
 
-/** A missing number counts as the worst, in both arms. */
+/** A missing number counts as the worst, on both sides. */
 function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
 	if (base.state !== "differs") return false;
 	const size = ({ got }: JudgedProbe): number => (got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got);

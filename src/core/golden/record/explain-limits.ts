@@ -30,7 +30,7 @@ export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, q
 	];
 }
 
-/** Where correct outputs stray so far that the golden says little. */
+/** Where correct outputs deviate so far that the golden says little. */
 function warnings(limits: Explained["limits"]): string[] {
 	const lost = (Object.entries(limits) as [Precision, StrayAt][]).filter(([, { stray }]) => stray > rules.mostStray);
 	if (lost.length === 0) return [];

@@ -1,4 +1,4 @@
-// Derives limits from how far correct outputs stray: rounding at a precision, other implementations, the type's own rounding.
+// Derives limits from how far correct outputs deviate: rounding at a precision, other implementations, the type's own rounding.
 import type { DType, Precision } from "../../schema/golden.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
@@ -12,18 +12,18 @@ export const emulatedPrecisions = Object.keys(emulated) as Emulated[];
 /** The only constants of derived limits, and their reasons. */
 export const rules = {
 	/**
-	 * A limit is this many times what correct outputs stray by. Emulated fp16 lies within 25 % of an H200's on YOLOv8n and up to four
+	 * A limit is this many times what correct outputs deviate by. Emulated fp16 lies within 25 % of an H200's on YOLOv8n and up to four
 	 * times above it on a detector; what is left is for other cases, other kernels and sums in fp16. A defect that moves an output by
 	 * more than three times its rounding is detected.
 	 */
 	room: 3,
 	/**
-	 * TensorRT's fp32 engines of the quickstart's networks stray three times as far as one rounding for each node: their sums are long, and
+	 * TensorRT's fp32 engines of the quickstart's networks deviate three times as much as one rounding for each node: their sums are long, and
 	 * each kernel takes them in its own order.
 	 */
 	sumsAt: 3,
 	/**
-	 * The runs of the noise floor are few, and mostly of one build. Another strays this much further: the scores of a YOLOv8n differ by
+	 * The runs of the noise floor are few, and mostly of one build. Another deviates this much further: the scores of a YOLOv8n differ by
 	 * 1e-5 between levels of ONNX Runtime on WebAssembly, and by 3.2e-5 from its native build.
 	 */
 	othersAt: 3,
@@ -82,7 +82,7 @@ export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "roundi
 	return estimates.length === 0 ? null : rules.sumsAt * Math.max(...estimates);
 }
 
-/** How far correct outputs stray in fp32: other implementations, rounding of the output, what the network makes of rounding, and what is usual. */
+/** How far correct outputs deviate in fp32: other implementations, rounding of the output, what the network makes of rounding, and what is usual. */
 function strayAtFp32(strayed: Strayed): number {
 	const floor = Math.max(floorOf(undefined, strayed.dtype), rules.absolute * (strayed.peakRatio ?? 1));
 	return Math.max(rules.othersAt * strayed.noise, floor, amplifiedRounding(strayed) ?? 0, usualAt(strayed) / rules.room);
@@ -102,7 +102,7 @@ export function relativeL2Limits(strayed: Strayed): Partial<Record<Precision, St
 	return limits;
 }
 
-/** Two digits, rounded down: what is more than the room times the stray is beyond it. */
+/** Two digits, rounded down: what is more than the room times the deviation is beyond it. */
 function withRoom(stray: number): number {
 	const most = Math.max(rules.mostLimit, rules.minRoom * stray);
 	return rules.room * stray < most ? roundedDown(rules.room * stray) : roundedUp(most);

@@ -1,4 +1,4 @@
-// The distribution of all iterations of both arms: shown, never tested.
+// The distribution of all iterations of both sides: shown, never tested.
 import type { WorkloadResult } from "../../schema/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { at, html, type Markup } from "./markup.ts";

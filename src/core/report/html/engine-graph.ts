@@ -110,7 +110,7 @@ function path(from: { x: number; y: number }, to: { x: number; y: number }): str
 
 const edgeKinds = ["", "fused", "crossing"] as const;
 
-/** Whether a tensor stays in one kernel, or now leaves it, in the arm of the bit. */
+/** Whether a tensor stays in one kernel, or now leaves it, in the side of the bit. */
 function kindOf(where: number, arm: number): (typeof edgeKinds)[number] {
 	if ((where & (arm << 2)) !== 0) return "fused";
 	return where >= 4 && (where & 3) === 3 ? "crossing" : "";

@@ -1,4 +1,4 @@
-// The table of kernels that a profiler saw, both arms side by side.
+// The table of kernels that a profiler saw, base and head side by side.
 import type { TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";

@@ -1,4 +1,4 @@
-// Where the time went: the explained change, or the slowest layers of one engine, and all layers of each arm folded.
+// Where the time went: the explained change, or the slowest layers of one engine, and all layers of each side folded.
 import { diffOfLayers } from "../../explain/layers.ts";
 import type { Arm, ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";

@@ -1,4 +1,4 @@
-// Every run of one workload, discarded ones included, and both arms' figures side by side.
+// Every run of one workload, discarded ones included, and the figures of base and head side by side.
 import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
@@ -88,7 +88,7 @@ function armText({ compared, of }: Figure, workload: WorkloadResult, arm: Arm): 
 	return stats === null ? "–" : of(stats);
 }
 
-/** Both arms' statistics; only what was compared has a change, and then stands there with the levels of the compared pairs. */
+/** Both sides' statistics; only what was compared has a change, and then stands there with the levels of the compared pairs. */
 export function figuresTable(workload: WorkloadResult): Piece {
 	const { base, head } = workload;
 	if (base === null && head === null) return null;

@@ -101,7 +101,7 @@ function middle(workload: WorkloadResult, arm: "base" | "head", y: Scale): Piece
 	return html`<line class="med ${arm}" x1="${size.left}" x2="${size.right}" y1="${level}" y2="${level}"/>`;
 }
 
-/** The arms' labels at the right edge, kept apart where they would overlap. */
+/** The sides' labels at the right edge, kept apart where they would overlap. */
 function middleLabels(workload: WorkloadResult, y: Scale): Piece {
 	const arms = (["base", "head"] as const).flatMap((arm) => {
 		const ms = shownMs(workload, arm);

@@ -1,4 +1,4 @@
-// Where outputs that do not match their golden first stray from ONNX Runtime.
+// Where outputs that do not match their golden first deviate from ONNX Runtime.
 import type { Bisection, BisectionState } from "../../schema/result.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";

@@ -1,4 +1,4 @@
-// The build gate: both arms' engines side by side, why an engine was not built, and how each was built.
+// The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
 
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
@@ -36,7 +36,7 @@ interface BuildPair {
 	head: BuildRecord | null;
 }
 
-/** Both arms' builds of each engine side by side, in the order of the result. */
+/** The builds of each engine, base and head side by side, in the order of the result. */
 export function buildPairs(result: Result): BuildPair[] {
 	const pairs = new Map<string, BuildPair>();
 	for (const build of result.builds) {
@@ -146,7 +146,7 @@ function hasFailed(build: BuildRecord): boolean {
 	return isUnusable || build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
 }
 
-/** Builds of one engine that failed in the same way, one or both arms. */
+/** Builds of one engine that failed in the same way, one or both sides. */
 function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
 	const groups = groupBy(builds.filter(hasFailed), (build) => JSON.stringify([engineKey(build), build.state, build.failure?.title]));
 	return [...groups.values()];
@@ -186,7 +186,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	return [highlight];
 }
 
-/** One for each engine that was not built, or one for both arms where they failed in the same way. */
+/** One for each engine that was not built, or one for both sides where they failed in the same way. */
 function buildHighlights(result: Result, gates: GateIndex): SectionHighlights {
 	return {
 		highlights: sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),

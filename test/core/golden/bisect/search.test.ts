@@ -1,4 +1,4 @@
-// The search on graphs whose first wrong node is known: everything after it strays, as far as a path leads there.
+// The search on graphs whose first wrong node is known: everything after it deviates, as far as a path leads there.
 import { describe, expect, it } from "vitest";
 import { describeFound } from "../../../../src/core/golden/bisect/describe.ts";
 import {
@@ -76,7 +76,7 @@ function find(model: OnnxModel, wrong: number) {
 	return begun === null ? null : { graph, ...run(graph, begun, truth) };
 }
 
-describe("the search for the first tensor that strays", () => {
+describe("the search for the first tensor that deviates", () => {
 	it("finds the wrong node of every random graph in which it reaches the output", () => {
 		const random = randomOf(7);
 		let found = 0;

@@ -29,7 +29,7 @@ const complaints: Record<string, readonly string[]> = {
 	"huge-tensor": ["/cases/0/inputs/x/shape", "at most 4294967296 bytes"],
 	"compares-nothing": ["/cases/0/outputs", "nothing that could be compared"],
 	"comparators-of-no-output": ["/outputs/yy", 'an output of the cases: "y"'],
-	"stray-key": ["/outputs/y/comparators/0/rtol", "no such key for relative-l2"],
+	"unexpected-key": ["/outputs/y/comparators/0/rtol", "no such key for relative-l2"],
 	"kl-of-what": ["/outputs/y/comparators/0/input", "logits or probabilities"],
 	"sample-without-axis": ["/outputs/y/comparators/0/scope", "batchAxis"],
 	"batch-axis-beyond-rank": ["/outputs/y/batchAxis", "an axis of the output, which has 2"],

@@ -1,4 +1,4 @@
-// Limits follow from how far correct outputs stray, at each precision and by each comparator's own number.
+// Limits follow from how far correct outputs deviate, at each precision and by each comparator's own number.
 
 import { describe, expect, it } from "vitest";
 import { resolveComparators, toleranceAt } from "../../../../src/core/golden/compare/comparators.ts";
@@ -23,7 +23,7 @@ describe("limits of relative L2", () => {
 	it.each<[string, object, Record<string, number>]>([
 		["three times the emulated rounding, never less than 2e-5 at fp32", {}, { fp32: 2e-5, fp16: 1.8e-3, tf32: 9e-4, bf16: 0.015 }],
 		[
-			"nine times the noise of few runs, also where a lower precision strays less",
+			"nine times the noise of few runs, also where a lower precision deviates less",
 			{ noise: 1e-3 },
 			{ fp32: 9e-3, fp16: 9e-3, tf32: 9e-3, bf16: 0.015 },
 		],

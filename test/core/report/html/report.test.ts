@@ -147,7 +147,7 @@ it.each([
 	expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
 });
 
-it("the page shows what the GPU did in each run, and its figures in both arms", () => {
+it("the page shows what the GPU did in each run, and its figures on both sides", () => {
 	const text = page("on-watched-gpu");
 	expect(text.match(/The GPU during the runs/g)).toHaveLength(2);
 	const plots = text.match(/<figure class="spark">.*?<\/figure>/g) ?? [];

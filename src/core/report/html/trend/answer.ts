@@ -28,7 +28,7 @@ export function answer({ alarms }: Findings, series: Series): string {
 		const last = series.runs.at(-1);
 		return last === undefined ? "The history has no record yet" : `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
 	}
-	// One answer speaks of one figure: engines that are slower are not added to those that stray.
+	// One answer speaks of one figure: engines that are slower are not added to those that deviate.
 	const sameFigure = open.map((alarm) => ({ ...alarm, shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric) }));
 	const engines = new Set(sameFigure.flatMap(enginesOf));
 	const reference = series.runs[first.start]?.reference;
