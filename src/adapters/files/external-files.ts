@@ -2,16 +2,23 @@
 import { closeSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep, win32 } from "node:path";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { ExternalFile, OnnxModel } from "../../core/onnx/model.ts";
+import type { ExternalFile, InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
 import { scopesOf, tensorsOf } from "../../core/onnx/walk.ts";
 import { isLfsPointer } from "../../formats/onnx/head.ts";
-import { fileSource, openInput } from "../process/input-file.ts";
+import { readOnnx } from "../../formats/onnx/reader.ts";
+import { fileSource, type InputFile, openInput } from "../process/input-file.ts";
 
 /** A pointer is a text of about 130 bytes; Git LFS itself calls anything longer data. */
 const maxPointerBytes = 1024;
 
+/** A model's structure and the files beside it, without its hash: hashing takes longer than all other reading. */
+export function readStructure({ file, facts }: InputFile, path: string): InspectedModel {
+	const onnx = readOnnx(fileSource(file, facts.size), path);
+	return { path, onnx, sha256: "", external: findExternalFiles(path, onnx) };
+}
+
 /** Locations are relative to the model's folder (ONNX, docs/ExternalData.md), in order of appearance. */
-export function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
+function findExternalFiles(modelPath: string, model: OnnxModel): ExternalFile[] {
 	const needed = new Map<string, number>();
 	for (const tensor of tensorsOf(scopesOf(model))) {
 		if (tensor.external === undefined) continue;

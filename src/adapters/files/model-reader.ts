@@ -1,12 +1,11 @@
 // Reads a model from disk: its structure, its hash, its external data, and the weights that can be changed in place.
 import { inputKinds } from "../../core/input-kind.ts";
 import type { ExternalFile } from "../../core/onnx/model.ts";
-import { readOnnx } from "../../formats/onnx/reader.ts";
 import { findWeights } from "../../formats/onnx/weight-places.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { ModelOnDisk, ModelReader } from "../../ports/world.ts";
 import { fileSource, withInput } from "../process/input-file.ts";
-import { findExternalFiles } from "./external-files.ts";
+import { readStructure } from "./external-files.ts";
 import { hashFile, hashOfLines, hashOpen } from "./store.ts";
 
 export function fileModelReader(): ModelReader {
@@ -14,10 +13,9 @@ export function fileModelReader(): ModelReader {
 }
 
 function readModel(path: string): Promise<ModelOnDisk> {
-	return withInput(path, inputKinds.model, async ({ file, facts }) => {
-		const onnx = readOnnx(fileSource(file, facts.size), path);
-		const external = findExternalFiles(path, onnx);
-		return { path, onnx, sha256: await hashModel(file, external), external };
+	return withInput(path, inputKinds.model, async (input) => {
+		const model = readStructure(input, path);
+		return { ...model, sha256: await hashModel(input.file, model.external) };
 	});
 }
 

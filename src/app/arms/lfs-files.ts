@@ -1,16 +1,15 @@
 // Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
 import { dirname, join } from "node:path";
-import { findExternalFiles } from "../../adapters/files/external-files.ts";
+import { readStructure } from "../../adapters/files/external-files.ts";
 import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
-import { fileSource, readInputText, withInput } from "../../adapters/process/input-file.ts";
+import { readInputText, withInput } from "../../adapters/process/input-file.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
 import type { Arm } from "../../core/schema/result.ts";
-import { readOnnx } from "../../formats/onnx/reader.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
@@ -67,8 +66,8 @@ async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[
 
 async function externalData(model: string): Promise<string[]> {
 	try {
-		const onnx = await withInput(model, inputKinds.model, ({ file, facts }) => readOnnx(fileSource(file, facts.size), model));
-		return findExternalFiles(model, onnx).flatMap((external) => (external.path === null ? [] : [external.path]));
+		const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
+		return external.flatMap(({ path }) => (path === null ? [] : [path]));
 	} catch (error) {
 		return leaveToStages(error);
 	}

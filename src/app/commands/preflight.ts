@@ -1,11 +1,13 @@
 // `trtgate preflight`: checks an ONNX file without a runtime.
 import { resolve } from "node:path";
-import { fileModelReader } from "../../adapters/files/model-reader.ts";
+import { readStructure } from "../../adapters/files/external-files.ts";
+import { withInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
+import { inputKinds } from "../../core/input-kind.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
 import { type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
-import type { OnnxModel } from "../../core/onnx/model.ts";
+import type { InspectedModel, OnnxModel } from "../../core/onnx/model.ts";
 import { preflight as findingsOf, type PreflightContext } from "../../core/onnx/preflight.ts";
 import { renderPreflight } from "../../core/onnx/render-preflight.ts";
 import { jsonText } from "../../core/text/escape.ts";
@@ -18,7 +20,7 @@ import { preflightTable } from "./tables.ts";
 export async function preflight(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, preflightTable);
 	const tensorrt = checkedVersion(args.text("tensorrt"));
-	const model = await fileModelReader().read(resolve(terminal.cwd, args.positionals[0] ?? ""));
+	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const sizes = args.isGiven("dims") || args.isGiven("shape") ? checkedSizes(model.onnx, given) : {};
 	const findings = findingsOf(model, {
@@ -30,6 +32,13 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 		args.flag("json") ? jsonText({ model: summary, findings }) : renderPreflight(summary, findings, { color: terminal.color.out }),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
+}
+
+/** Only JSON shows the hash. */
+async function read(path: string, hashes: boolean): Promise<InspectedModel> {
+	if (!hashes) return withInput(path, inputKinds.model, (input) => readStructure(input, path));
+	const { fileModelReader } = await import("../../adapters/files/model-reader.ts");
+	return fileModelReader().read(path);
 }
 
 /** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */

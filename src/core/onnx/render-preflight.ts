@@ -23,7 +23,7 @@ export function renderPreflight(summary: ModelSummary, findings: readonly Findin
 function summaryLines(summary: ModelSummary): string[] {
 	const { quantisation, weights, external } = summary;
 	const rows: [string, string][] = [
-		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)}, sha256 ${summary.sha256.slice(0, 12)})`],
+		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)})`],
 		["made by", plain([summary.producer, summary.producerVersion].join(" ").trim()) || "unknown"],
 		["opset", [...summary.opsets.map(({ domain, version }) => `${plain(domain)} ${version}`), `IR ${summary.irVersion}`].join(", ")],
 		...summary.inputs.map((value): [string, string] => ["input", valueText(value)]),

@@ -85,9 +85,12 @@ export class ByteCursor {
 
 	/** Reads a varint into `low` and `high`. */
 	varint(): void {
-		this.low = 0;
+		// Most have one byte.
+		const first = this.#byte();
+		this.low = first & 127;
 		this.high = 0;
-		for (let index = 0; index < 10; index++) {
+		if (first < 128) return;
+		for (let index = 1; index < 10; index++) {
 			const byte = this.#byte();
 			const part = byte & 127;
 			if (index < 4) this.low |= part << (index * 7);

@@ -58,7 +58,7 @@ describe("the terminal text", () => {
 	it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
 		const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
 		expect(renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" }))).toMatchInlineSnapshot(`
-			"model      test/fixtures/models/bad-missing-weights.onnx (165 B, sha256 9cacb42aae91)
+			"model      test/fixtures/models/bad-missing-weights.onnx (165 B)
 			made by    make-models
 			opset      ai.onnx 17, IR 8
 			input      x: float [2, 64]
