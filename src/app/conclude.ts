@@ -50,7 +50,6 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 }
 
 function* notesOf(facts: Facts, input: GateInput): Generator<string> {
-	if (input.noBase !== undefined) yield `Nothing was compared with a base: ${input.noBase}`;
 	yield* input.arms.flatMap(({ arm, source }) =>
 		source.found === undefined ? [] : [`${arm === "base" ? "Base" : "Head"}: ${source.found}`],
 	);

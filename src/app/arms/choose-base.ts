@@ -36,11 +36,9 @@ export function chooseBase(event: RunEvent | undefined, baseline: Config["baseli
 		case "pin":
 			return { how: "last-release" };
 		case "base-ref":
-			return event === undefined ? { how: "none", why: noBaseGiven } : chooseByEvent(event);
+			return event === undefined ? { how: "none", why: "no base was given" } : chooseByEvent(event);
 	}
 }
-
-const noBaseGiven = "no base was given, so only builds, goldens and absolute limits are checked.";
 
 function chooseByEvent(event: RunEvent): BaseRecipe {
 	switch (event.kind) {

@@ -30,8 +30,8 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	const progress = progressFor(terminal, { quiet: args.flag("quiet"), json });
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
-	// A replay takes a second; before the live run its progress would only be in the way.
-	const replayed = await play({ out: first, ...(await recorded(first)) }, first === out ? progress : silentProgress(), terminal);
+	// A replay takes a second: its progress would only be in the way.
+	const replayed = await play({ out: first, ...(await recorded(first)) }, silentProgress(), terminal);
 	// Of a demo with both, JSON is the live result alone.
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);

@@ -1,4 +1,5 @@
 // `trtgate run`: the gate, and its dry run.
+import { join, relative } from "node:path";
 import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
@@ -61,6 +62,7 @@ export function showResult(result: Result, how: { json: boolean; outFolder: stri
 		terminal.err(result.errors.map(describeRecord).join(""));
 		return;
 	}
-	if (!how.json) terminal.echo(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns }));
+	const resultPath = relative(terminal.cwd, join(how.outFolder, "result.json"));
+	if (!how.json) terminal.echo(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns, resultPath }));
 	terminal.err(`Report: ${how.outFolder}/report.html\n`);
 }

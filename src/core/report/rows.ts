@@ -3,7 +3,7 @@ import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from
 import { shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs } from "../text/units.ts";
-import { changeText, dash } from "./comparison-format.ts";
+import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
 
@@ -28,6 +28,8 @@ export interface WorkloadTexts {
 	base: string;
 	head: string;
 	change: string;
+	/** Empty where there is none. */
+	interval: string;
 	p99: string;
 	memory: string;
 	golden: string;
@@ -95,11 +97,16 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-/** The heading above a side's times, with the figure that they are. */
-export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
+/** Which figure of its runs a time is. */
+export function timeFigure(rows: readonly WorkloadRow[]): string {
 	const [figure = "median", other] = new Set(rows.map(({ workload }) => workload.figure ?? "median"));
 	// Only a merged result holds both: each row then shows its backend.
-	return other === undefined ? `${arm}, ${figure}` : `${arm}, median (on a CPU: fastest)`;
+	return other === undefined ? figure : "median (on a CPU: fastest)";
+}
+
+/** The heading above a side's times. */
+export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
+	return `${arm}, ${timeFigure(rows)}`;
 }
 
 function timeText(workload: WorkloadResult, arm: Arm): string {
@@ -108,12 +115,14 @@ function timeText(workload: WorkloadResult, arm: Arm): string {
 }
 
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
-	const { base, head } = workload;
+	const { base, head, latency } = workload;
+	const isOneEngine = latency.pairs === 0 && latency.estimate === 0;
 	return {
 		base: timeText(workload, "base"),
 		head: timeText(workload, "head"),
-		change: changeText(workload.latency),
-		p99: workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),
+		change: isOneEngine ? "same engine" : changeText(latency),
+		interval: isOneEngine || latency.interval === null ? "" : intervalText(latency),
+		p99: isOneEngine ? dash : workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),
 		memory: memoryText(base, head),
 		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,
 	};

@@ -4,6 +4,8 @@ import type { Tone } from "../text/labels.ts";
 export interface TerminalOptions {
 	color: boolean;
 	columns: number;
+	/** Where `result.json` is, for commands to copy. */
+	resultPath?: string;
 }
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "magenta" | "cyan";

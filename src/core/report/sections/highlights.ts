@@ -105,10 +105,12 @@ export const highlightSection = defineSection({
 	terminal: terminalLines,
 });
 
-function nextStepLines(fixes: readonly string[], { color, columns }: TerminalOptions): string[] {
+function nextStepLines(fixes: readonly string[], { color, columns, resultPath = "result.json" }: TerminalOptions): string[] {
 	return [
 		paint("What to do next", "bold", color),
-		...fixes.flatMap((fix) => wrapText(fix, columns - 4).map((line, at) => (at === 0 ? `  - ${line}` : `    ${line}`))),
+		...fixes.flatMap((fix) =>
+			wrapText(fix.replace("result.json", resultPath), columns - 4).map((line, at) => (at === 0 ? `  - ${line}` : `    ${line}`)),
+		),
 	];
 }
 

@@ -4,10 +4,10 @@ import { cleanName, escapeMarkdown } from "../../text/escape.ts";
 import { counted, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
-import { excludedText, intervalText, levelText } from "../comparison-format.ts";
+import { excludedText, levelText } from "../comparison-format.ts";
 import { workloadTable } from "../html/workloads-table.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { armTitle, type WorkloadRow, workloadTexts } from "../rows.ts";
+import { armTitle, timeFigure, type WorkloadRow, workloadTexts } from "../rows.ts";
 import { defineSection } from "../section.ts";
 import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
 import { speedHighlights } from "./speed-highlights.ts";
@@ -20,17 +20,13 @@ interface Facts {
 	rows: readonly WorkloadRow[];
 }
 
-function changeCell({ workload: { latency } }: WorkloadRow, change: string): string {
-	return latency.interval === null ? change : `${change} (${intervalText(latency)})`;
-}
-
 function rowCells(row: WorkloadRow): string[] {
 	const texts = workloadTexts(row);
 	return [
 		subjectName(row.workload),
 		row.verdict,
 		// Early, as a phone shows only the first columns.
-		changeCell(row, texts.change),
+		texts.interval === "" ? texts.change : `${texts.change} (${texts.interval})`,
 		texts.base,
 		texts.head,
 		texts.p99,
@@ -76,7 +72,7 @@ function terminalRow(row: WorkloadRow): Cell[] {
 		{ text: texts.base, right: true },
 		{ text: texts.head, right: true },
 		{ text: texts.change, right: true },
-		{ text: row.workload.latency.interval === null ? "" : intervalText(row.workload.latency) },
+		{ text: texts.interval },
 		{ text: ruledOutText(row), right: true },
 		{ text: texts.golden, right: true },
 	];
@@ -91,7 +87,7 @@ function ruledOutText({ workload: { latency } }: WorkloadRow): string {
 /** Rows that need attention first. */
 function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
-	const titles = ["workload", "verdict", armTitle("base", rows), armTitle("head", rows), "change", "interval", "ruled out", "golden"];
+	const titles = [`workload, ${timeFigure(rows)} times`, "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
