@@ -66,8 +66,8 @@ interface Evidence {
 }
 
 interface Walk {
-	/** Tensors that hold the input's values, plus a constant. */
-	carriers: Map<string, number>;
+	/** Tensors that hold the input's values, plus a constant; or what comparing them gave, as answers or as 0 and 1. */
+	carriers: Map<string, number | "answer">;
 	evidence: Evidence;
 	constants: Constants;
 	shapeOf(scope: Scope, name: string): readonly OnnxDim[] | null;
@@ -99,7 +99,7 @@ function valuesOfInput(input: string, scopes: readonly Scope[], known: Pick<Walk
 	// Nodes stand in the order in which they can run, and outer graphs first, so that one pass follows every path.
 	for (const scope of scopes) {
 		for (const node of scope.nodes) if (node.inputs.some((name) => walk.carriers.has(name))) readNode(node, scope, walk);
-		if (scope.outputs.some((name) => walk.carriers.has(name))) evidence.isReadOtherwise = true;
+		if (scope.outputs.some((name) => typeof walk.carriers.get(name) === "number")) evidence.isReadOtherwise = true;
 	}
 	return conclude(evidence);
 }
@@ -140,9 +140,13 @@ function readNode(node: OnnxNode, scope: Scope, walk: Walk): void {
 	for (const [place, name] of node.inputs.entries()) {
 		const shift = walk.carriers.get(name);
 		if (shift === undefined || node.op === "Shape" || node.op === "Size") continue;
-		if (!isUnderstood({ node, scope, walk, place, shift })) walk.evidence.isReadOtherwise = true;
+		if (shift === "answer") {
+			if (answering.has(node.op)) handOn(node, "answer", walk);
+		} else if (!isUnderstood({ node, scope, walk, place, shift })) walk.evidence.isReadOtherwise = true;
 	}
 }
+
+const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 
 /** Notes what the use says of the values; false where it says nothing. */
 function isUnderstood(use: Use): boolean {
@@ -163,8 +167,16 @@ function isUnderstood(use: Use): boolean {
 	const moved = arithmetic[node.op]?.(use, only(numbersAt(use, 1 - place))) ?? use.shift;
 	if (moved === "nothing") return true;
 	if (moved === "unknown") return false;
-	for (const output of node.outputs) walk.carriers.set(output, moved);
+	handOn(node, moved, walk);
 	return true;
+}
+
+/** Of two inputs that hold the values, the one that is moved least counts. */
+function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk): void {
+	for (const output of outputs) {
+		const other = carriers.get(output);
+		if (typeof shift !== "number" || typeof other !== "number" || Math.abs(shift) < Math.abs(other)) carriers.set(output, shift);
+	}
 }
 
 /** Of most operators the first input is handed on; the others say where or how. */
@@ -193,12 +205,18 @@ function noteDepth(use: Use): boolean {
 function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	const constant = constantNamed(walk.constants, scope, node.inputs[1 - place]);
 	const elements = constant?.dims.reduce((product, size) => product * size, 1) ?? 0;
+	handOn(node, "answer", walk);
 	if (constant === null || elements === 0) return false;
 	const { values } = constant;
 	if (elements > 2 && node.op === "Equal") {
 		const [low, high] = values === undefined ? [0, elements - 1] : [Math.min(...values), Math.max(...values)];
 		walk.evidence.bounds.push({ low: low - shift, high: high - shift, why: `the model compares it with ${elements} numbers` });
-	} else walk.evidence.compared.push(...(values ?? []).filter(Number.isFinite).map((value) => value - shift));
+	} else {
+		const numbers = (values ?? []).filter(Number.isFinite).map((value) => value - shift);
+		// A limit on many numbers: one that lets all of them pass.
+		const pass = (place === 1) === node.op.startsWith("Greater") ? Math.min : Math.max;
+		walk.evidence.compared.push(...(node.op === "Equal" || numbers.length < 2 ? numbers : [pass(...numbers)]));
+	}
 	return true;
 }
 
@@ -206,9 +224,15 @@ type Arithmetic = (use: Use, other: number | undefined) => number | "nothing" | 
 
 /** By how much the values are moved on from the input's, where the other operand is this number. */
 const arithmetic: Readonly<Record<string, Arithmetic>> = {
-	// A product with zero is how exporters keep an input that nothing reads.
-	Mul: (_, other) => (other === 0 ? "nothing" : "unknown"),
-	Add: ({ shift }, other) => (other === undefined ? "unknown" : shift + other),
+	// A product with zero is how exporters keep an input that nothing reads; one with an answer keeps the values or drops them, as Where would.
+	Mul: ({ node, walk, shift }, other) => {
+		if (node.inputs.some((name) => walk.carriers.get(name) === "answer")) return shift;
+		return other === 0 ? "nothing" : "unknown";
+	},
+	Add: ({ node, walk, shift }, other) => {
+		const chosen = node.inputs.every((name) => typeof walk.carriers.get(name) === "number");
+		return other !== undefined ? shift + other : chosen ? shift : "unknown";
+	},
 	Sub: ({ shift, place }, other) => (other === undefined || place === 1 ? "unknown" : shift - other),
 	Min: (use, other) => bounded(use, Number.NEGATIVE_INFINITY, other ?? Number.POSITIVE_INFINITY),
 	Max: (use, other) => bounded(use, other ?? Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY),

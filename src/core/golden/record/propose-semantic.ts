@@ -4,7 +4,7 @@ import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { everyValue, forEachValue } from "../tensor/values.ts";
+import { everyValue, forEachValue, tensorStatistics } from "../tensor/values.ts";
 
 export type Semantic = NonNullable<GoldenOutput["semantic"]>;
 
@@ -94,20 +94,21 @@ const floatRules: readonly Rule[] = [
 		shape.length === 2 && !/logit|score|class/i.test(name) && (shape.at(-1) ?? 0) >= 16 && unitRows(tensors)
 			? { semantic: "embedding", because: "its rows have length 1" }
 			: null,
-	(name, shape) => {
+	(name, shape, tensors) => {
 		const [, height = 0, width = 0, last = 0] = shape;
 		const upright = shape.length === 4 && height >= leastSide && width >= leastSide && !isMapShape(shape);
-		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name)
+		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name) && mayBeColours(tensors)
 			? { semantic: "image", channels: "last", because: "it has the shape of an image with channels last" }
 			: null;
 	},
-	(name, shape) => {
+	(name, shape, tensors) => {
 		if (!isMapShape(shape)) return null;
 		const channels = shape[1] ?? 0;
 		const named = /logit|segm|mask|class/i.test(name);
 		if (named && channels > 1 && channels <= mostMapClasses)
 			return { semantic: "logits", axis: 1, because: "of its name and its shape of classes by pixels" };
-		if ([1, 3, 4].includes(channels) && !named) return { semantic: "image", channels: "first", because: "it has the shape of an image" };
+		if ([1, 3, 4].includes(channels) && !named && mayBeColours(tensors))
+			return { semantic: "image", channels: "first", because: "it has the shape of an image" };
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
 	(name, shape) =>
@@ -179,6 +180,17 @@ function choosesSeveral(tensors: readonly Tensor[]): boolean {
 
 function isMapShape(shape: readonly number[]): boolean {
 	return shape.length === 4 && (shape[2] ?? 0) >= leastSide && (shape[3] ?? 0) >= leastSide;
+}
+
+/** Of a picture whose mean and deviation are 0 and 1, the least value; and by which share of their largest value others fall below 0. */
+const leastColour = -3;
+const mostBelow = 1 / 8;
+
+/** Features and states reach far below 0, pictures do not. */
+function mayBeColours(tensors: readonly Tensor[]): boolean {
+	const ranges = tensors.map(tensorStatistics);
+	const most = Math.max(0, ...ranges.map(({ max }) => max ?? 0));
+	return ranges.every(({ min }) => min === null || min >= Math.min(leastColour, -most * mostBelow));
 }
 
 /** Rounding of binary16 softmax over thousands of classes stays below this. */

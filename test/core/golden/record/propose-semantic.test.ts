@@ -40,6 +40,7 @@ it.each<[string, string, Tensor]>([
 	["features of which always the same one stands out", "out", outlier],
 	["scores of a detector in a narrow table", "transpose_6", filled([1, 130, 10], (at) => (at % 37 === 0 ? 0.95 : 0.01))],
 	["a probability that is called logits", "logits", float32([0.7], [1, 1])],
+	["a cache of features in the shape of a grey picture", "out_cache0", filled([1, 64, 19, 1], (_, normal) => 8 * normal())],
 	["normal numbers", "387", filled([40, 1, 200], (_, normal) => normal())],
 ])("guessSemantic by values takes %s for plain numbers", (_, name, tensor) => {
 	expect(guessSemantic(name, [tensor])).toMatchObject({ semantic: "tensor" });
