@@ -6,8 +6,8 @@ import { lockFolder } from "../adapters/files/store.ts";
 import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
-import { keepSelected, parsePatterns, selectModels, unknownSelection } from "../core/config/select.ts";
-import { ConfigError } from "../core/errors.ts";
+import { keepSelected, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
+import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
@@ -16,6 +16,7 @@ import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
+import type { parseShapes } from "./commands/sizes.ts";
 import { type Composition, compose } from "./compose.ts";
 import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
@@ -46,6 +47,8 @@ export interface GateOptions {
 	seed?: string;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
 	only?: string;
+	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
+	shapes?: ReturnType<typeof parseShapes>;
 	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
@@ -170,12 +173,14 @@ function occasionOf({ event }: GateOptions): { occasion?: Occasion } {
 	return event?.kind === "schedule" ? { occasion: "nightly" } : {};
 }
 
-/** @throws ConfigError usage where a pattern means no engine of the head's config. */
-function selected(config: Config, { only = "" }: GateOptions): Config {
-	const patterns = parsePatterns(only);
-	const models = selectModels(config.models, patterns);
-	if (models.state === "ok") return { ...config, models: models.models };
-	throw unknownSelection(models.problems, config.path);
+/** @throws ConfigError usage where a pattern means no engine of the head's config, or shapes have several models to hold for. */
+function selected(config: Config, { only = "", shapes = {} }: GateOptions): Config {
+	const selection = selectModels(config.models, parsePatterns(only));
+	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
+	const { models } = selection;
+	if (models.length > 1 && Object.keys(shapes).length > 0)
+		throw usageError(`--shape gives the inputs of one model; this run checks ${models.length}.`, "Name the model: --only MODEL.");
+	return { ...config, models: pinShapes(models, shapes) };
 }
 
 async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInput> {
@@ -210,7 +215,7 @@ function noBaseConfig({ path }: Config): string {
 /** The base's own config, of the same name as the head's, with the same inputs over it. */
 async function baseConfigOf(folder: string, head: Config, options: GateOptions): Promise<BaseConfig | null> {
 	const name = basename(head.path);
-	const { inputs, only = "" } = options;
+	const { inputs, only = "", shapes = {} } = options;
 	const read = await loadConfigAt(join(folder, name), {
 		path: name,
 		inputs,
@@ -221,7 +226,7 @@ async function baseConfigOf(folder: string, head: Config, options: GateOptions):
 	const { loaded } = read;
 	if (loaded.state !== "ok") return { baseConfigFault: loaded.errors[0]?.message ?? "it is invalid" };
 	// What another job measures is not missing here.
-	return { baseConfig: { ...loaded.config, models: keepSelected(loaded.config.models, parsePatterns(only)) } };
+	return { baseConfig: { ...loaded.config, models: pinShapes(keepSelected(loaded.config.models, parsePatterns(only)), shapes) } };
 }
 
 function refusalOf(error: unknown): ConfigError {

@@ -52,6 +52,16 @@ it("init writes sizes that ran on the model, with what each axis seems to be", a
 	expect(text).toContain('"x:0": { shape: ["x:0_0", 3, "x:0_2", "x:0_3"] }');
 	const plan = await runCli(["run", "--dry-run"], { cwd });
 	expect(plan.exit, plan.stderr).toBe(0);
+	writeFileSync(join(cwd, "trtgate.yml"), `${text.split("gates:\n")[0]}${quickMeasure}`);
+	const pinned = await runCli(["run", "--shape", "x:0=1,3,48,192", "--json"], { cwd });
+	expect(pinned.exit, pinned.stderr).toBe(0);
+	expect(JSON.parse(pinned.stdout)).toMatchObject({ workloads: [{ workload: "x:0 1×3×48×192" }] });
+	const short = await runCli(["run", "--shape", "x:0=1,3,48"], { cwd });
+	expect(short.exit).toBe(2);
+	expect(short.stderr).toContain("has 3 dimensions, the model's input has 4");
+	writeFileSync(join(cwd, "trtgate.yml"), text.replace("models:\n", "models:\n  twin: { onnx: net.onnx }\n"));
+	const twins = await runCli(["run", "--dry-run", "--shape", "x:0=1,3,48,192"], { cwd });
+	expect([twins.exit, twins.stderr]).toEqual([2, expect.stringContaining("Name the model: --only MODEL.")]);
 });
 
 it("init writes one size where the model takes no other, and what the user gives", async () => {

@@ -11,6 +11,7 @@ import { gate } from "../gate.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { type ArgumentsOf, parseArguments } from "./arguments.ts";
+import { parseShapes } from "./sizes.ts";
 import { runTable } from "./tables.ts";
 
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -49,6 +50,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 		isFresh: args.flag("fresh"),
 		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
 		...(only.length === 0 ? {} : { only: only.join("\n") }),
+		shapes: parseShapes(args.texts("shape")),
 		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),

@@ -39,6 +39,7 @@ export const runTable = {
 			otherwise: "all",
 			again: true,
 		},
+		shape: { ...shape, otherwise: "the config's dims and workloads" },
 		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },

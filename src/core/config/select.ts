@@ -1,7 +1,7 @@
 // Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
 import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
-import type { Config, EngineConfig, ModelConfig } from "./config.ts";
+import type { Config, EngineConfig, InputConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 
 /** Against patterns that were never meant: a config has some hundred engines at most. */
@@ -107,6 +107,30 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 	return models
 		.map((model) => ({ ...model, engines: model.engines.filter((engine) => wanted(model, engine)) }))
 		.filter((model) => model.engines.length > 0);
+}
+
+/** Shapes that an option gives instead of the config's sizes: one workload, and engines for that alone. */
+export function pinShapes(models: readonly ModelConfig[], shapes: Readonly<Record<string, { shape: readonly number[] }>>): ModelConfig[] {
+	const name = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
+	if (name.length === 0) return [...models];
+	const pinned = { name: name.join(" · "), dims: {} };
+	return models.map((model) => ({
+		...model,
+		inputs: pinnedInputs(model, shapes),
+		engines: model.engines.map(({ workloads, ...engine }) => ({
+			...engine,
+			...{ dims: {}, profiles: [{}], workloads: workloads.slice(0, 1).map((workload) => ({ ...workload, ...pinned })) },
+		})),
+	}));
+}
+
+/** Shapes of names are dropped: the dims that bind them are. */
+function pinnedInputs({ inputs }: ModelConfig, shapes: Readonly<Record<string, { shape: readonly number[] }>>): ModelConfig["inputs"] {
+	const entries = Object.entries<Partial<InputConfig>>({ ...inputs, ...shapes }).map(([name, { shape }]) => {
+		const fill = inputs[name]?.fill ?? "normal";
+		return [name, shape?.every((size) => typeof size === "number") ? { shape, fill } : { fill }] as const;
+	});
+	return Object.fromEntries(entries);
 }
 
 /** For patterns that a flag or an input gave. */
