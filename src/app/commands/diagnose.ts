@@ -13,7 +13,7 @@ import { jsonText } from "../../core/text/escape.ts";
 import { type Evidence, evidenceOfRecording, flagsOf } from "../../formats/trtexec/diagnose.ts";
 import { givenShapes } from "../../formats/trtexec/failures/profiles.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
-import { diagnosisJson, renderDiagnosis } from "../../formats/trtexec/render.ts";
+import { renderDiagnosis } from "../../formats/trtexec/render.ts";
 import { createLineReader, parseRecordingMeta } from "../../formats/trtexec/transcript.ts";
 import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
@@ -34,7 +34,7 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 	// A recording lies one or two folders below the place where its run was started.
 	const places = isFolder ? [path, join(path, "files"), dirname(path), dirname(dirname(path))] : [dirname(path), terminal.cwd];
 	const diagnosis = diagnoseHonestly(await withFactsBeside({ ...evidence, ...known }, places));
-	terminal.out(args.flag("json") ? jsonText(diagnosisJson(diagnosis)) : `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`);
+	terminal.out(args.flag("json") ? jsonText(diagnosis) : `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`);
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 

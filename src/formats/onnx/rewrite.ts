@@ -1,14 +1,8 @@
 // Rewrites the nodes of an ONNX file; everything else, unknown fields included, stays byte for byte.
 import type { GraphEdit, KeptNode } from "../../core/onnx/graph-edit.ts";
+import { type Field, readFields } from "../tensor/protobuf.ts";
 import { unreadable } from "./cursor.ts";
 import { bytesField, fieldHeader, joinBytes, nodeMessage, textField, valueInfo } from "./write.ts";
-
-/** One field of a message: its number, all its bytes, and its payload where it is length-delimited. */
-interface Field {
-	number: number;
-	whole: Uint8Array;
-	payload: Uint8Array | null;
-}
 
 /**
  * The file with its graph edited. External data stays where it is.
@@ -18,7 +12,7 @@ interface Field {
 export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 	const fields = fieldsOf(file);
 	// Protobuf merges a message that comes twice: its fields are those of both.
-	const graphs = fields.flatMap(({ number, payload }) => (number === 7 && payload !== null ? [payload] : []));
+	const graphs = fields.flatMap((field) => (isMessage(field, 7) ? [field.bytes] : []));
 	const graph = rewriteGraph(graphs.length === 1 && graphs[0] ? graphs[0] : joinBytes(...graphs), edit);
 	const others = fields.filter(({ number }) => number !== 7).map(({ whole }) => whole);
 	return joinBytes(...others, fieldHeader(7, graph.length), graph);
@@ -27,7 +21,7 @@ export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 /** GraphProto: node 1, output 12. */
 function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit): Uint8Array {
 	const fields = fieldsOf(graph);
-	const old = fields.flatMap(({ number, payload }) => (number === 1 && payload !== null ? [payload] : []));
+	const old = fields.flatMap((field) => (isMessage(field, 1) ? [field.bytes] : []));
 	const written = nodes.map((node) => bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)));
 	const others = fields.filter(({ number }) => number !== 1).map(({ whole }) => whole);
 	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
@@ -39,9 +33,9 @@ function keptNode({ kept, inputs, outputs, bodies }: KeptNode, nodes: readonly U
 	if (message === undefined) throw damaged();
 	if (inputs === undefined && outputs === undefined && bodies === undefined) return message;
 	const fields = fieldsOf(message);
-	const rest = fields.flatMap(({ number, whole, payload }) => {
-		if ((number === 1 && inputs !== undefined) || (number === 2 && outputs !== undefined)) return [];
-		return [number === 5 && payload !== null && bodies !== undefined ? bytesField(5, editedAttribute(payload, bodies)) : whole];
+	const rest = fields.flatMap((field) => {
+		if ((field.number === 1 && inputs !== undefined) || (field.number === 2 && outputs !== undefined)) return [];
+		return [isMessage(field, 5) && bodies !== undefined ? bytesField(5, editedAttribute(field.bytes, bodies)) : field.whole];
 	});
 	return joinBytes(...(inputs ?? []).map((name) => textField(1, name)), ...(outputs ?? []).map((name) => textField(2, name)), ...rest);
 }
@@ -51,44 +45,21 @@ const utf8 = new TextDecoder();
 /** AttributeProto: name 1, g 6. */
 function editedAttribute(attribute: Uint8Array, bodies: ReadonlyMap<string, GraphEdit>): Uint8Array {
 	const fields = fieldsOf(attribute);
-	const name = fields.findLast(({ number }) => number === 1)?.payload ?? new Uint8Array(0);
+	const name = fields.findLast((field) => isMessage(field, 1))?.bytes ?? new Uint8Array(0);
 	const edit = bodies.get(utf8.decode(name));
 	if (edit === undefined) return attribute;
-	return joinBytes(
-		...fields.map(({ number, whole, payload }) => (number === 6 && payload !== null ? bytesField(6, rewriteGraph(payload, edit)) : whole)),
-	);
+	return joinBytes(...fields.map((field) => (isMessage(field, 6) ? bytesField(6, rewriteGraph(field.bytes, edit)) : field.whole)));
+}
+
+/** Other wire types of the number are kept as they are. */
+function isMessage({ number, type }: Field, wanted: number): boolean {
+	return number === wanted && type === 2;
 }
 
 function fieldsOf(message: Uint8Array): Field[] {
 	const fields: Field[] = [];
-	for (let at = 0; at < message.length; ) {
-		const tag = varintAt(message, at);
-		const payload = payloadOf(message, tag);
-		fields.push({ number: Math.floor(tag.value / 8), whole: message.subarray(at, payload.end), payload: payload.bytes });
-		at = payload.end;
-	}
+	if (readFields(message, (field) => fields.push(field)) !== null) throw damaged();
 	return fields;
-}
-
-/** Varints here are tags and lengths; a value that JavaScript's numbers cannot hold is skipped. */
-function varintAt(message: Uint8Array, start: number): { value: number; end: number } {
-	let value = 0;
-	for (let at = start; ; at += 1) {
-		const byte = message[at];
-		if (byte === undefined) throw damaged();
-		value += (byte & 127) * 128 ** (at - start);
-		if (byte < 128) return { value, end: at + 1 };
-	}
-}
-
-/** Where the field ends, and what it holds where it has a length. */
-function payloadOf(message: Uint8Array, tag: { value: number; end: number }): { bytes: Uint8Array | null; end: number } {
-	const type = tag.value % 8;
-	if (type === 0) return { bytes: null, end: varintAt(message, tag.end).end };
-	const length = type === 2 ? varintAt(message, tag.end) : { value: type === 1 ? 8 : 4, end: tag.end };
-	const end = length.end + length.value;
-	if (![1, 2, 5].includes(type) || end > message.length) throw damaged();
-	return { bytes: type === 2 ? message.subarray(length.end, end) : null, end };
 }
 
 function damaged() {

@@ -8,6 +8,8 @@ export interface Field {
 	type: WireType;
 	/** The payload: of a varint its bytes, of a length-delimited field its content. */
 	bytes: Uint8Array;
+	/** With its key and its length. */
+	whole: Uint8Array;
 }
 
 export interface WireProblem {
@@ -24,7 +26,7 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 		const type = Number(key.value & 7n);
 		const span = payloadOf(bytes, key.end, type);
 		if (span === null || number === 0) return { got: `a field at byte ${at} that ends beyond the file or is none` };
-		visit({ number, type: type as WireType, bytes: bytes.subarray(span.start, span.end) });
+		visit({ number, type: type as WireType, bytes: bytes.subarray(span.start, span.end), whole: bytes.subarray(at, span.end) });
 		at = span.end;
 	}
 	return null;

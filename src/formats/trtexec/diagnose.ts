@@ -2,6 +2,7 @@
 import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
+import { exportFlags } from "./failures/plans.ts";
 import { type Facts, type LargestTensor, type Names, type Rank, type Rule, rankOf } from "./failures/rule.ts";
 import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
@@ -37,7 +38,6 @@ interface Found {
 
 const excerptLines = 8;
 const excerptChars = 400;
-const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"];
 
 export function flagsOf(argv: readonly string[]): Map<string, string> {
 	const flags = new Map<string, string>();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
-import { diagnosisJson, renderDiagnosis } from "../../../src/formats/trtexec/render.ts";
+import { renderDiagnosis } from "../../../src/formats/trtexec/render.ts";
 import { recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
 
 const schema = JSON.parse(readFileSync(new URL("../../../golden-schema/diagnose.schema.json", import.meta.url), "utf8"));
@@ -46,15 +46,15 @@ it("renderDiagnosis lets no control character of a log or a command line through
 	expect(renderDiagnosis(diagnose(evidence))).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
 });
 
-it("diagnosisJson keeps to its schema for every recorded run", () => {
+it("diagnose keeps to its schema for every recorded run", () => {
 	for (const version of recordedVersions) {
 		for (const name of recordedCases(version)) {
-			const json: unknown = JSON.parse(JSON.stringify(diagnosisJson(diagnose(recordedEvidence(`${version}/${name}`)))));
+			const json: unknown = JSON.parse(JSON.stringify(diagnose(recordedEvidence(`${version}/${name}`))));
 			expect(validate(json), `${version}/${name} ${JSON.stringify(validate.errors)}`).toBe(true);
 		}
 	}
 });
 
-it("diagnosisJson has a schema that refuses what is missing", () => {
+it("a diagnosis has a schema that refuses what is missing", () => {
 	expect(validate({ code: "ok", title: "x", fix: "", excerpt: [] })).toBe(false);
 });

@@ -2,7 +2,7 @@
 import { error, type Facts, named, ofRunner, type Rule } from "./rule.ts";
 
 /** Files with results; the plan and the timing cache have rules of their own. */
-const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"] as const;
+export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"] as const;
 
 function missingExports(facts: Facts): string[] {
 	return exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => path !== "" && facts.absent.includes(path));
