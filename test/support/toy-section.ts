@@ -21,19 +21,17 @@ export const diskSection = defineSection({
 	terminal: (use, { color }) => [paint(`Disk in use: ${use}`, "bold", color)],
 	highlights: (result) => {
 		const use = diskUse(result);
-		if (use === null) return { highlights: [] };
+		if (use === null) return [];
 		const { gate, ...subject } = explainedGate;
-		return {
-			highlights: [
-				{
-					severity: "warn",
-					topic: ["busy disk", "busy disks"],
-					title: `The disk is busy: ${use}`,
-					sentences: [["Free it."]],
-					fix: "Free it.",
-				},
-			],
-			explained: [gateKey(gate, subject)],
-		};
+		return [
+			{
+				severity: "warn",
+				topic: ["busy disk", "busy disks"],
+				title: `The disk is busy: ${use}`,
+				sentences: [["Free it."]],
+				fix: "Free it.",
+				explains: gateKey(gate, subject),
+			},
+		];
 	},
 });

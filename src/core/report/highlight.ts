@@ -21,6 +21,8 @@ export interface Highlight {
 	fix?: string;
 	/** Lines of a log. */
 	excerpt?: readonly string[];
+	/** Key (`gateKey`) of the gate that it explains, which gets no highlight of its own. */
+	explains?: string;
 }
 
 export const severityOrder: readonly string[] = [...precedence, "note"];

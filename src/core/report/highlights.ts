@@ -5,7 +5,7 @@ import { counted, gateLabel, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
-import { failingGates, gateKey, indexGates } from "./index-gates.ts";
+import { type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
@@ -30,12 +30,12 @@ function blockingFindings(result: Result, gate: GateResult): Finding[] {
 }
 
 /** Of a gate that no section explains. */
-function gateHighlight(result: Result, gate: GateResult): Highlight {
+function gateHighlight(result: Result, gate: FailingGate): Highlight {
 	const label = gateLabel(gate.gate, backendOfRow(result, gate));
 	const findings = blockingFindings(result, gate);
 	const fix = findings.find((finding) => finding.fix !== undefined)?.fix;
 	return {
-		severity: gate.status === "pass" ? "note" : gate.status,
+		severity: gate.status,
 		topic: [
 			`${label} gate ${statusLabels[gate.status]}`,
 			`${label} gates ${gate.status === "inconclusive" ? "are inconclusive" : statusLabels[gate.status].replace(/s$/, "")}`,
@@ -63,10 +63,10 @@ function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
 /** One for each thing that is not green; improvements close the list as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
-	const contributions = inHighlightOrder(sections).map((section) => section.highlights(result, gates));
-	const explained = new Set(contributions.flatMap((contribution) => contribution.explained ?? []));
+	const found = inHighlightOrder(sections).flatMap((section) => section.highlights(result, gates));
+	const explained = new Set(found.map(({ explains }) => explains));
 	return [
-		...contributions.flatMap((contribution) => contribution.highlights),
+		...found,
 		...failingGates(result)
 			.filter((gate) => !explained.has(gateKey(gate.gate, gate)))
 			.map((gate) => gateHighlight(result, gate)),

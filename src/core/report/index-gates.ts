@@ -55,6 +55,8 @@ export function indexGates(result: Result): GateIndex {
 	};
 }
 
-export function failingGates(result: Result): GateResult[] {
-	return result.gates.filter((gate) => gate.status !== "pass");
+export type FailingGate = GateResult & { status: Exclude<GateStatus, "pass"> };
+
+export function failingGates(result: Result): FailingGate[] {
+	return result.gates.filter((gate): gate is FailingGate => gate.status !== "pass");
 }

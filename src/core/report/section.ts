@@ -14,12 +14,6 @@ export interface ReportContext {
 	rows: readonly WorkloadRow[];
 }
 
-export interface SectionHighlights {
-	highlights: readonly Highlight[];
-	/** Keys (`gateKey`) of the gates that these highlights already explain: they get no highlight of their own. */
-	explained?: readonly string[];
-}
-
 /** A format without a method does not show the section. */
 interface SectionDefinition<Facts> {
 	id: string;
@@ -32,7 +26,7 @@ interface SectionDefinition<Facts> {
 	html?(facts: Facts): Piece;
 	/** The lines of one block. */
 	terminal?(facts: Facts, options: TerminalOptions): readonly string[];
-	highlights?(result: Result, gates: GateIndex): SectionHighlights;
+	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
 
 export interface ReportSection {
@@ -41,7 +35,7 @@ export interface ReportSection {
 	markdown(context: ReportContext, detail: Detail): readonly string[];
 	html(context: ReportContext): Piece;
 	terminal(context: ReportContext, options: TerminalOptions): readonly string[];
-	highlights(result: Result, gates: GateIndex): SectionHighlights;
+	highlights(result: Result, gates: GateIndex): readonly Highlight[];
 }
 
 export function defineSection<Facts>(definition: SectionDefinition<Facts>): ReportSection {
@@ -57,6 +51,6 @@ export function defineSection<Facts>(definition: SectionDefinition<Facts>): Repo
 		markdown: (context, detail) => show(context, markdown && ((facts) => markdown(facts, detail))) ?? [],
 		html: (context) => show(context, html),
 		terminal: (context, options) => show(context, terminal && ((facts) => terminal(facts, options))) ?? [],
-		highlights: (result, gates) => highlights?.(result, gates) ?? { highlights: [] },
+		highlights: (result, gates) => highlights?.(result, gates) ?? [],
 	};
 }

@@ -50,7 +50,7 @@ it("reports of goldens tell of an error that grew in one sentence, with both err
 	const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
 	const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
 	const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
-	const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
+	const [highlight] = goldenHighlights(result, indexGates(result));
 	expect(highlight?.lines?.[0]).toEqual([{ code: grown.output }, `: ${detail}`, "."]);
 	expect(renderMarkdown(result)).toContain(
 		"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
@@ -59,7 +59,7 @@ it("reports of goldens tell of an error that grew in one sentence, with both err
 
 it("reports of goldens mark the number over the set as such", () => {
 	const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
-	const [highlight] = goldenHighlights(result, indexGates(result)).highlights;
+	const [highlight] = goldenHighlights(result, indexGates(result));
 	expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");
 	expect(JSON.stringify(highlight?.lines?.[0])).toContain("over the whole set of 3 cases");
 	expect(renderMarkdown(result)).toContain("Goldens: 3 of 3 cases match, 0 of 1 whole set");

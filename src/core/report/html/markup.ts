@@ -61,7 +61,7 @@ export function moreText(hidden: number, what: string): Piece {
 	return hidden > 0 ? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>` : null;
 }
 
-export interface Column<Row> {
+interface AnyColumn<Row> {
 	title: string;
 	numeric?: boolean;
 	/** The row's own heading. */
@@ -70,10 +70,15 @@ export interface Column<Row> {
 	wraps?: boolean;
 	/** Drawn under the title. */
 	axis?: Markup;
-	cell(row: Row): Piece;
+	/** Without it the column is HTML's alone. */
+	text?(row: Row): string;
+	/** In HTML; else the text. */
+	cell?(row: Row): Piece;
 	/** What the column sorts by, where it is not the text. Null goes last. */
 	sortBy?(row: Row): number | string | null;
 }
+
+export type Column<Row> = AnyColumn<Row> & (Required<Pick<AnyColumn<Row>, "text">> | Required<Pick<AnyColumn<Row>, "cell">>);
 
 function headCell<Row>(column: Column<Row>): Markup {
 	const style = column.numeric === true ? html` class="n"` : null;
@@ -81,7 +86,7 @@ function headCell<Row>(column: Column<Row>): Markup {
 }
 
 function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
-	const content = column.cell(row);
+	const content = column.cell?.(row) ?? column.text?.(row) ?? null;
 	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
 	if (column.heading === true) return html`<th scope="row"${sort}>${content}</th>`;
 	const style = column.numeric === true ? html` class="n"` : column.wraps === true ? html` class="wrap"` : null;

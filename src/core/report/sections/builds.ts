@@ -2,29 +2,18 @@
 
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import type { BuildRecord, Result } from "../../schema/result.ts";
+import type { Arm, BuildRecord, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import {
-	type Column,
-	folded,
-	html,
-	logExcerpt,
-	type Markup,
-	moreText,
-	type Piece,
-	partLine,
-	pill,
-	section,
-	sortableTable,
-} from "../html/markup.ts";
+import { type Column, folded, html, logExcerpt, type Markup, type Piece, partLine, pill, section } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { defineSection, type SectionHighlights } from "../section.ts";
+import { foldedMarkdown } from "../markdown-parts.ts";
+import { defineSection } from "../section.ts";
+import { foldedTable, htmlTable } from "../table.ts";
 
 const maxRows = 500;
 
@@ -58,24 +47,6 @@ export function warningsText(build: BuildRecord | null): string {
 	const shown = build.warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
 	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
 }
-/** A cached engine's time is that of the run that built it. */
-function buildTime({ durationMs, fromCache }: BuildRecord): string {
-	return `${formatDuration(durationMs)}${fromCache === true ? " (cached)" : ""}`;
-}
-
-function markdownCells({ model, engine, part, base, head }: BuildPair): string[] {
-	const state = head === null ? dash : buildLabel(head);
-	return [
-		subjectName({ model, engine, part }),
-		state,
-		base === null ? dash : base.state === "built" ? buildTime(base) : buildLabel(base),
-		head === null ? dash : head.sharedWithBase ? "same engine" : buildTime(head),
-		engineSizeText(base),
-		engineSizeText(head),
-		warningsText(head),
-	];
-}
-
 const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
 	built: "ok",
 	refused: "bad",
@@ -88,12 +59,17 @@ function toneOf({ state, failure }: BuildRecord): Tone {
 	return state === "missing" && failure !== undefined ? "bad" : stateTones[state];
 }
 
-function timeCell(build: BuildRecord | null): Piece {
-	if (build === null) return "–";
+/** A cached engine's time is that of the run that built it. */
+function timeText(build: BuildRecord | null): string {
+	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
-	return build.state === "built"
-		? html`${formatDuration(build.durationMs)}${build.fromCache === true ? html`<small>from the cache</small>` : null}`
-		: pill(buildLabel(build), build.arm === "head" ? toneOf(build) : "open");
+	return build.state === "built" ? `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}` : buildLabel(build);
+}
+
+function timeCell(build: BuildRecord | null): Piece {
+	const text = timeText(build);
+	if (build === null || build.state === "built" || build.sharedWithBase === true) return text;
+	return pill(text, build.arm === "head" ? toneOf(build) : "open");
 }
 
 /** A note on both builds appears once. */
@@ -107,18 +83,42 @@ function notesCell({ base, head }: BuildPair): Piece {
 	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map((note) => html`<small>${note}</small>`);
 }
 
+const timeColumn = (arm: Arm): Column<BuildPair> => ({
+	title: `build time ${arm}`,
+	numeric: true,
+	text: (pair) => timeText(pair[arm]),
+	cell: (pair) => timeCell(pair[arm]),
+	sortBy: (pair) => pair[arm]?.durationMs ?? null,
+});
+const sizeColumn = (arm: Arm): Column<BuildPair> => ({
+	title: `size ${arm}`,
+	numeric: true,
+	text: (pair) => engineSizeText(pair[arm]),
+	sortBy: (pair) => pair[arm]?.engineBytes ?? null,
+});
+
 const columns: readonly Column<BuildPair>[] = [
 	{
 		title: "Engine",
 		heading: true,
+		text: ({ model, engine, part }) => subjectName({ model, engine, part }),
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
 	},
-	{ title: "head", cell: ({ head }) => (head === null ? "–" : pill(buildLabel(head), toneOf(head))) },
-	{ title: "build base", numeric: true, cell: ({ base }) => timeCell(base), sortBy: ({ base }) => base?.durationMs ?? null },
-	{ title: "build head", numeric: true, cell: ({ head }) => timeCell(head), sortBy: ({ head }) => head?.durationMs ?? null },
-	{ title: "engine base", numeric: true, cell: ({ base }) => engineSizeText(base), sortBy: ({ base }) => base?.engineBytes ?? null },
-	{ title: "engine head", numeric: true, cell: ({ head }) => engineSizeText(head), sortBy: ({ head }) => head?.engineBytes ?? null },
-	{ title: "warnings, notes", wraps: true, cell: (pair) => html`${warningsText(pair.head)}${notesCell(pair)}` },
+	{
+		title: "head",
+		text: ({ head }) => (head === null ? dash : buildLabel(head)),
+		cell: ({ head }) => (head === null ? dash : pill(buildLabel(head), toneOf(head))),
+	},
+	timeColumn("base"),
+	timeColumn("head"),
+	sizeColumn("base"),
+	sizeColumn("head"),
+	{
+		title: "warnings",
+		wraps: true,
+		text: ({ head }) => warningsText(head),
+		cell: (pair) => html`${warningsText(pair.head)}${notesCell(pair)}`,
+	},
 ];
 
 function recipes(result: Result): Piece {
@@ -146,7 +146,7 @@ function hasFailed(build: BuildRecord): boolean {
 	return isUnusable || build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
 }
 
-/** Builds of one engine that failed in the same way, one or both sides. */
+/** Builds of one engine that failed in the same way, one or both sides: each has one highlight. */
 function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
 	const groups = groupBy(builds.filter(hasFailed), (build) => JSON.stringify([engineKey(build), build.state, build.failure?.title]));
 	return [...groups.values()];
@@ -182,16 +182,9 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 		],
 		...(failure === undefined ? {} : { fix: cleanMessage(failure.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),
+		explains: gateKey("build", build),
 	};
 	return [highlight];
-}
-
-/** One for each engine that was not built, or one for both sides where they failed in the same way. */
-function buildHighlights(result: Result, gates: GateIndex): SectionHighlights {
-	return {
-		highlights: sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
-		explained: result.builds.filter(hasFailed).map(({ model, engine, part }) => gateKey("build", { model, engine, part })),
-	};
 }
 
 interface Facts {
@@ -200,12 +193,10 @@ interface Facts {
 	pairs: readonly BuildPair[];
 }
 
-function markdownBlock({ title, pairs }: Facts, detail: Detail): string {
-	const shown = pairs.filter((pair) => detail.builtEngines || pair.head?.state !== "built");
-	if (shown.length === 0) return foldedMarkdown(title, "Times and sizes are in `report.html`.");
-	const head = ["engine", "head", "build time base", "build time head", "size base", "size head", "warnings"];
-	const table = markdownTable(head, shown.slice(0, detail.rows).map(markdownCells), [2, 3, 4, 5]);
-	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.rows, "more engine"));
+function markdownBlock({ title, pairs }: Facts, { builtEngines, rows: most }: Detail): string {
+	const rows = pairs.filter((pair) => builtEngines || pair.head?.state !== "built");
+	if (rows.length === 0) return foldedMarkdown(title, "Times and sizes are in `report.html`.");
+	return foldedTable(title, columns, { rows, most, noun: "engine" });
 }
 
 export const buildSection = defineSection({
@@ -218,8 +209,8 @@ export const buildSection = defineSection({
 	markdown: (facts, detail) => [markdownBlock(facts, detail)],
 	html: ({ result, title, pairs }) => {
 		const failed = result.builds.filter((build) => build.failure !== undefined).slice(0, 100);
-		const table = sortableTable("build gate", columns, pairs.slice(0, maxRows));
-		return section(title, [table, moreText(pairs.length - maxRows, "engines"), failed.map(refusal), recipes(result)], "builds");
+		const table = htmlTable("build gate", columns, { rows: pairs, most: maxRows, noun: "engine" });
+		return section(title, [table, failed.map(refusal), recipes(result)], "builds");
 	},
-	highlights: buildHighlights,
+	highlights: (result, gates) => sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
 });

@@ -1,5 +1,5 @@
 // Errors: what kept the run from deciding, and what GitHub refused.
-import type { ErrorRecord, Result } from "../../schema/result.ts";
+import type { ErrorRecord } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
@@ -7,7 +7,7 @@ import { cleanMessage } from "../comparison-format.ts";
 import { excerptLines, type Highlight } from "../highlight.ts";
 import { html, logExcerpt, type Markup, moreText, pill, section } from "../html/markup.ts";
 import { gateKey } from "../index-gates.ts";
-import { defineSection, type SectionHighlights } from "../section.ts";
+import { defineSection } from "../section.ts";
 
 const maxErrors = 200;
 
@@ -30,6 +30,7 @@ function errorHighlight(error: ErrorRecord): Highlight {
 		],
 		...(error.fix === undefined ? {} : { fix: cleanMessage(error.fix) }),
 		...(excerpt.length === 0 ? {} : { excerpt }),
+		...(error.model === undefined ? {} : { explains: gateKey("run", { ...error, model: error.model }) }),
 	};
 }
 
@@ -40,12 +41,6 @@ function errorItem(error: ErrorRecord): Markup {
 	return html`<li>${pill(error.kind, error.kind === "github" ? "warn" : "bad")} <code>${cleanName(error.code, 60)}</code> ${subjectName(error)}<p>${cleanMessage(error.message, 1000)}</p>${fix}${lines.length === 0 ? null : logExcerpt(lines)}${log}</li>\n`;
 }
 
-/** An error explains the `run` gate of its subject. */
-function errorHighlights({ errors }: Result): SectionHighlights {
-	const explained = errors.flatMap((error) => (error.model === undefined ? [] : [gateKey("run", { ...error, model: error.model })]));
-	return { highlights: errors.map(errorHighlight), explained };
-}
-
 export const errorSection = defineSection({
 	id: "errors",
 	select: ({ result: { errors } }) => (errors.length === 0 ? null : errors),
@@ -53,5 +48,5 @@ export const errorSection = defineSection({
 		const list = html`<ul>${errors.slice(0, maxErrors).map(errorItem)}</ul>`;
 		return section(`Errors: ${formatCount(errors.length)}`, [list, moreText(errors.length - maxErrors, "errors")], "errors");
 	},
-	highlights: errorHighlights,
+	highlights: ({ errors }) => errors.map(errorHighlight),
 });

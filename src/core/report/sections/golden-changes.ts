@@ -1,4 +1,4 @@
-// Goldens that are not the same in base and head: what moved, by how much, which limits changed, and and the stated reason.
+// Goldens that are not the same in base and head: what moved, by how much, which limits changed, and the stated reason.
 import type { GoldenChange, MovedOutput, Result, ToleranceChange } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
@@ -8,7 +8,7 @@ import { movedText } from "../golden-format.ts";
 import type { Highlight, Phrase } from "../highlight.ts";
 import { type Column, html, type Markup, moreText, pill, section, sortableTable } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { defineSection, type SectionHighlights } from "../section.ts";
+import { defineSection } from "../section.ts";
 
 const maxChanged = 6;
 const maxChanges = 100;
@@ -86,12 +86,9 @@ function changeHighlight(change: GoldenChange, gates: GateIndex): Highlight {
 	};
 }
 
-function changeHighlights(result: Result, gates: GateIndex): SectionHighlights {
+function changeHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const changes = (result.goldenChanges ?? []).filter(({ model }) => gates.status("golden-change", { model }) !== undefined);
-	return {
-		highlights: changes.map((change) => changeHighlight(change, gates)),
-		explained: changes.map(({ model }) => gateKey("golden-change", { model })),
-	};
+	return changes.map((change) => ({ ...changeHighlight(change, gates), explains: gateKey("golden-change", { model: change.model }) }));
 }
 
 export const goldenChangeSection = defineSection({

@@ -7,7 +7,6 @@ import { cleanMessage } from "../comparison-format.ts";
 import { capRatio, goldenExtent, measureText, offBy, worstText } from "../golden-format.ts";
 import type { Highlight, HighlightSeverity, Phrase } from "../highlight.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import type { SectionHighlights } from "../section.ts";
 
 interface Failing {
 	verdict: GoldenVerdict;
@@ -125,9 +124,9 @@ function groupHighlight(
 	first: GoldenVerdict,
 	{ totalCases, gates }: { totalCases: number; gates: GateIndex },
 ): Highlight {
-	const { model, engine, state, part, fault } = first;
+	const { model, engine, part, state, fault } = first;
 	const cases = group.map((verdict) => verdict.case);
-	const gate = state === "match" ? undefined : gates.statusOfCases("golden", { model, engine, part }, cases);
+	const gate = state === "match" ? undefined : gates.statusOfCases("golden", first, cases);
 	const severity = gate === undefined || gate === "pass" ? stateSeverity[state] : gate;
 	return {
 		severity,
@@ -136,11 +135,12 @@ function groupHighlight(
 		...(fault === undefined ? describeMismatch(group, totalCases) : { sentences: messages(group) }),
 		...(fault === undefined ? {} : { fix: cleanMessage(fault.fix) }),
 		...(state === "existing" ? { fix: existingFix(severity) } : {}),
+		explains: gateKey("golden", first),
 	};
 }
 
 /** One for each engine and state that is not a plain match. */
-export function goldenHighlights(result: Result, gates: GateIndex): SectionHighlights {
+export function goldenHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const groups = new Map<string, GoldenVerdict[]>();
 	const totals = new Map<string, number>();
 	for (const verdict of result.golden) {
@@ -150,12 +150,7 @@ export function goldenHighlights(result: Result, gates: GateIndex): SectionHighl
 		const key = (verdict.fault === undefined ? verdict.state : "fault") + engine;
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}
-	const found = [...groups.values()].flatMap((group) => {
-		const [first] = group;
-		if (first === undefined) return [];
-		const { model, engine, part } = first;
-		const highlight = groupHighlight(group, first, { totalCases: totals.get(engineKey(first)) ?? 0, gates });
-		return [{ highlight, gate: gateKey("golden", { model, engine, part }) }];
-	});
-	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
+	return [...groups.values()].flatMap((group) =>
+		group.slice(0, 1).map((first) => groupHighlight(group, first, { totalCases: totals.get(engineKey(first)) ?? 0, gates })),
+	);
 }

@@ -7,22 +7,11 @@ import type { Detail } from "../budget.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
-import {
-	at,
-	type Column,
-	folded,
-	html,
-	type Markup,
-	moreText,
-	type Piece,
-	partLine,
-	pill,
-	section,
-	sortableTable,
-} from "../html/markup.ts";
+import { at, type Column, folded, html, type Markup, type Piece, partLine, pill, section } from "../html/markup.ts";
 import { linearScale, type Scale } from "../html/scale.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { foldedMarkdown } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
+import { foldedTable, htmlTable } from "../table.ts";
 import { goldenHighlights } from "./golden-highlights.ts";
 
 interface Line {
@@ -31,6 +20,7 @@ interface Line {
 }
 
 const maxRows = 500;
+const noun = "check";
 /** Up to this many checks are in one table; beyond, those that pass are folded. */
 const openRows = 12;
 const barWidth = 100;
@@ -86,40 +76,45 @@ function worstCell({ check }: Line): string {
 	return [worstText(check), check.detail === undefined ? null : cleanName(check.detail, 160)].filter((text) => text !== null).join(" · ");
 }
 
-function columns(scale: Scale): Column<Line>[] {
-	return [
-		{
-			title: "Output",
-			heading: true,
-			cell: ({ verdict, check }) =>
-				html`<b>${cleanName(verdict.model)}</b> ${cleanName(check.output, 60)}<small>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</small>${partLine(verdict.part)}`,
-		},
-		{ title: "check", cell: ({ check }) => checkPill(check) },
-		{
-			title: "metric",
-			wraps: true,
-			cell: ({ check }) => `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
-		},
-		{
-			title: "base engine",
-			numeric: true,
-			cell: ({ check }) => formatValue(check.base ?? null),
-			sortBy: ({ check }) => sortable(check.base),
-		},
-		{
-			title: "head engine",
-			numeric: true,
-			cell: ({ check }) => html`<span class="strong">${gotText(check)}</span>`,
-			sortBy: ({ check }) => sortable(check.got),
-		},
-		{ title: "allowed", numeric: true, cell: ({ check }) => allowedText(check), sortBy: ({ check }) => check.allowed },
-		{
-			title: "head on a log scale; mark: allowed, tick: base",
-			cell: (line) => drawBar(line, scale),
-			sortBy: ({ check }) => sortable(check.got),
-		},
-		{ title: "worst element", wraps: true, cell: worstCell },
-	];
+const columns: readonly Column<Line>[] = [
+	{
+		title: "Output",
+		heading: true,
+		text: ({ verdict, check }) => `${subjectName(verdict)} · ${cleanName(check.output, 60)}`,
+		cell: ({ verdict, check }) =>
+			html`<b>${cleanName(verdict.model)}</b> ${cleanName(check.output, 60)}<small>${cleanName(verdict.engine)} · ${cleanName(verdict.case)}</small>${partLine(verdict.part)}`,
+	},
+	{ title: "check", text: ({ check }) => checkWord(check), cell: ({ check }) => checkPill(check) },
+	{
+		title: "metric",
+		wraps: true,
+		text: ({ check }) => `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
+	},
+	{
+		title: "base engine",
+		numeric: true,
+		text: ({ check }) => formatValue(check.base ?? null),
+		sortBy: ({ check }) => sortable(check.base),
+	},
+	{
+		title: "head engine",
+		numeric: true,
+		text: ({ check }) => gotText(check),
+		cell: ({ check }) => html`<span class="strong">${gotText(check)}</span>`,
+		sortBy: ({ check }) => sortable(check.got),
+	},
+	{ title: "allowed", numeric: true, text: ({ check }) => allowedText(check), sortBy: ({ check }) => check.allowed },
+	{ title: "worst element", wraps: true, text: worstCell },
+];
+
+/** In HTML before the worst element. */
+function withBars(scale: Scale): Column<Line>[] {
+	const bars: Column<Line> = {
+		title: "head on a log scale; mark: allowed, tick: base",
+		cell: (line) => drawBar(line, scale),
+		sortBy: ({ check }) => sortable(check.got),
+	};
+	return columns.toSpliced(-1, 0, bars);
 }
 
 /** Verdicts without checks, or with a message. */
@@ -134,18 +129,6 @@ function remarks(result: Result): Piece {
 	)}</ul>\n`;
 }
 
-function checkCells({ verdict, check }: Line): string[] {
-	return [
-		`${subjectName(verdict)} · ${cleanName(check.output, 60)}`,
-		checkLabel(check),
-		formatValue(check.base ?? null),
-		gotText(check),
-		allowedText(check),
-		checkWord(check),
-		worstText(check) ?? (check.detail === undefined ? goldenLabels[verdict.state] : cleanName(check.detail, 140)),
-	];
-}
-
 interface Facts {
 	result: Result;
 	title: string;
@@ -153,20 +136,17 @@ interface Facts {
 	lines: readonly Line[];
 }
 
-function markdownBlock({ title, lines }: Facts, detail: Detail): string {
-	const shown = lines.filter(({ check }) => !check.pass);
-	if (shown.length === 0) return foldedMarkdown(title, "Each output of each case is in `report.html`.");
-	const head = ["case · output", "metric", "base engine", "head engine", "allowed", "check", "worst element"];
-	const table = markdownTable(head, shown.slice(0, detail.goldens).map(checkCells), [2, 3, 4]);
-	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.goldens, "more check"));
+function markdownBlock({ title, lines }: Facts, { goldens: most }: Detail): string {
+	const rows = lines.filter(({ check }) => !check.pass);
+	if (rows.length === 0) return foldedMarkdown(title, "Each output of each case is in `report.html`.");
+	return foldedTable(title, columns, { rows, most, noun });
 }
 
 function htmlPart({ result, title, lines }: Facts): Piece {
 	const scale = logScale(lines);
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.slice(0, lines.length - passing.length);
-	const table = (label: string, rows: readonly Line[]) =>
-		rows.length === 0 ? null : [sortableTable(label, columns(scale), rows.slice(0, maxRows)), moreText(rows.length - maxRows, "checks")];
+	const table = (label: string, rows: readonly Line[]) => htmlTable(label, withBars(scale), { rows, most: maxRows, noun });
 	const body =
 		lines.length <= openRows
 			? table("golden checks", lines)

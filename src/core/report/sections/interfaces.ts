@@ -4,10 +4,10 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, interfaceText, subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
-import { type Column, html, moreText, section, sortableTable } from "../html/markup.ts";
+import { type Column, html, section } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { defineSection, type SectionHighlights } from "../section.ts";
+import { defineSection } from "../section.ts";
+import { foldedTable, htmlTable } from "../table.ts";
 
 const maxNamed = 6;
 const maxRows = 200;
@@ -21,15 +21,18 @@ function valueText(value: InterfaceValue | null): string {
 	return value === null ? "–" : `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
 }
 
-function cells({ change, row }: Line): string[] {
-	return [subjectName(change), row.side, valueText(row.base), valueText(row.head)];
-}
+const side = (arm: "base" | "head"): Column<Line> => ({
+	title: arm,
+	wraps: true,
+	text: ({ row }) => valueText(row[arm]),
+	cell: ({ row }) => html`<code>${valueText(row[arm])}</code>`,
+});
 
 const columns: readonly Column<Line>[] = [
-	{ title: "Model", heading: true, cell: ({ change }) => html`<b>${subjectName(change)}</b>` },
-	{ title: "", cell: ({ row }) => row.side },
-	{ title: "base", wraps: true, cell: ({ row }) => html`<code>${valueText(row.base)}</code>` },
-	{ title: "head", wraps: true, cell: ({ row }) => html`<code>${valueText(row.head)}</code>` },
+	{ title: "Model", heading: true, text: ({ change }) => subjectName(change), cell: ({ change }) => html`<b>${subjectName(change)}</b>` },
+	{ title: "", text: ({ row }) => row.side },
+	side("base"),
+	side("head"),
 ];
 
 function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
@@ -52,12 +55,9 @@ function sentenceOf(row: InterfaceRow): string {
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function interfaceHighlights(result: Result, gates: GateIndex): SectionHighlights {
+function interfaceHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const changes = (result.interfaceChanges ?? []).filter((change) => gates.status("interface", change) !== undefined);
-	return {
-		highlights: changes.map((change) => highlightOf(change, gates)),
-		explained: changes.map((change) => gateKey("interface", change)),
-	};
+	return changes.map((change) => ({ ...highlightOf(change, gates), explains: gateKey("interface", change) }));
 }
 
 export const interfaceSection = defineSection({
@@ -66,15 +66,8 @@ export const interfaceSection = defineSection({
 		const lines = interfaceChanges.flatMap((change) => change.rows.map((row): Line => ({ change, row })));
 		return lines.length === 0 ? null : { title: `${counted(interfaceChanges.length, "changed interface")}, base → head`, lines };
 	},
-	markdown: ({ title, lines }, detail) => {
-		const table = markdownTable(["model", "", "base", "head"], lines.slice(0, detail.rows).map(cells), []);
-		return [foldedMarkdown(title, withHiddenRows(table, lines.length - detail.rows, "more row"))];
-	},
-	html: ({ title, lines }) =>
-		section(
-			title,
-			[sortableTable("changed interfaces", columns, lines.slice(0, maxRows)), moreText(lines.length - maxRows, "rows")],
-			"interfaces",
-		),
+	markdown: ({ title, lines: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun: "row" })],
+	html: ({ title, lines: rows }) =>
+		section(title, htmlTable("changed interfaces", columns, { rows, most: maxRows, noun: "row" }), "interfaces"),
 	highlights: interfaceHighlights,
 });

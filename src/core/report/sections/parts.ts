@@ -6,36 +6,21 @@ import { formatCount, formatDuration } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import { partsText, partsToReport } from "../facts.ts";
 import { type Column, html, pill, section, sortableTable } from "../html/markup.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
+import { foldedTable } from "../table.ts";
 
-interface PartTexts {
-	name: string;
-	state: string;
-	device: string;
-	software: string;
-	workloads: string;
-	took: string;
-	why: string;
+function stateText({ state, outcome }: Part): string {
+	return state === "merged" && outcome !== undefined ? outcomeLabels[outcome] : state;
 }
 
-function partTexts(part: Part): PartTexts {
-	const { backend, partial, reason } = part;
-	const caveat = backend?.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`;
-	return {
-		name: cleanName(part.name, 80),
-		state: part.state === "merged" ? (part.outcome === undefined ? "merged" : outcomeLabels[part.outcome]) : part.state,
-		device: backend === undefined ? dash : `${cleanName(backend.device, 80)}${caveat}`,
-		software: backend === undefined ? dash : `${cleanName(backend.name, 60)} ${cleanName(backend.version, 40)}`,
-		workloads: part.workloads === undefined ? dash : formatCount(part.workloads),
-		took: part.durationMs === undefined ? dash : formatDuration(part.durationMs),
-		why:
-			reason !== undefined
-				? cleanMessage(reason, 300)
-				: partial === undefined
-					? ""
-					: `partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`,
-	};
+function deviceText({ backend }: Part): string {
+	if (backend === undefined) return dash;
+	return `${cleanName(backend.device, 80)}${backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`}`;
+}
+
+function whyText({ reason, partial }: Part): string {
+	if (reason !== undefined) return cleanMessage(reason, 300);
+	return partial === undefined ? "" : `partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
 }
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
@@ -46,23 +31,29 @@ function orderedParts(parts: readonly Part[]): Part[] {
 	return [...parts].sort((a, b) => rank(a) - rank(b));
 }
 
-interface Line {
-	part: Part;
-	texts: PartTexts;
-}
-
 function toneOf({ state, outcome }: Part): Tone {
 	if (state !== "merged") return "bad";
 	return outcome === undefined ? "plain" : statusTones[outcome];
 }
 
-const columns: readonly Column<Line>[] = [
-	{ title: "Part", heading: true, cell: ({ texts }) => texts.name },
-	{ title: "state", cell: ({ part, texts }) => pill(texts.state, toneOf(part)) },
-	{ title: "device", cell: ({ texts }) => html`${texts.device}<small>${texts.software}</small>` },
-	{ title: "workloads", numeric: true, cell: ({ texts }) => texts.workloads, sortBy: ({ part }) => part.workloads ?? null },
-	{ title: "took", numeric: true, cell: ({ texts }) => texts.took, sortBy: ({ part }) => part.durationMs ?? null },
-	{ title: "why", wraps: true, cell: ({ texts }) => texts.why },
+const columns: readonly Column<Part>[] = [
+	{ title: "Part", heading: true, text: ({ name }) => cleanName(name, 80) },
+	{ title: "state", text: stateText, cell: (part) => pill(stateText(part), toneOf(part)) },
+	{ title: "device", text: deviceText },
+	{ title: "software", text: ({ backend }) => (backend === undefined ? dash : cleanName(`${backend.name} ${backend.version}`, 100)) },
+	{
+		title: "workloads",
+		numeric: true,
+		text: ({ workloads }) => (workloads === undefined ? dash : formatCount(workloads)),
+		sortBy: ({ workloads }) => workloads ?? null,
+	},
+	{
+		title: "took",
+		numeric: true,
+		text: ({ durationMs }) => (durationMs === undefined ? dash : formatDuration(durationMs)),
+		sortBy: ({ durationMs }) => durationMs ?? null,
+	},
+	{ title: "why", wraps: true, text: whyText },
 ];
 
 const rule = "No gate compares numbers of different parts with each other.";
@@ -73,16 +64,6 @@ export const partSection = defineSection({
 		const parts = partsToReport(result);
 		return parts.length === 0 ? null : { title: `Parts: ${partsText(parts)}`, parts: orderedParts(parts) };
 	},
-	markdown: ({ title, parts }, detail) => {
-		const cells = parts.slice(0, detail.rows).map((part) => {
-			const { name, state, device, software, workloads, took, why } = partTexts(part);
-			return [name, state, device, software, workloads, took, why];
-		});
-		const table = markdownTable(["part", "state", "device", "software", "workloads", "took", "why"], cells, [4, 5]);
-		return [foldedMarkdown(title, `${withHiddenRows(table, parts.length - detail.rows, "more part")}\n\n${rule}`)];
-	},
-	html: ({ title, parts }) => {
-		const lines = parts.map((part) => ({ part, texts: partTexts(part) }));
-		return section(title, [sortableTable("parts", columns, lines), html`<p class="sub">${rule}</p>`], "parts");
-	},
+	markdown: ({ title, parts: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun: "part", note: rule })],
+	html: ({ title, parts }) => section(title, [sortableTable("parts", columns, parts), html`<p class="sub">${rule}</p>`], "parts"),
 });

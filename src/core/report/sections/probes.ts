@@ -4,13 +4,14 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
-import { cleanMessage } from "../comparison-format.ts";
+import { cleanMessage, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
-import { type Column, folded, html, moreText, type Piece, partLine, pill, section, sortableTable } from "../html/markup.ts";
+import { type Column, folded, html, type Piece, partLine, pill, section } from "../html/markup.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { defineSection, type SectionHighlights } from "../section.ts";
-import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
+import { foldedMarkdown } from "../markdown-parts.ts";
+import { defineSection } from "../section.ts";
+import { foldedTable, htmlTable, terminalTable } from "../table.ts";
+import { toneStyles } from "../terminal-text.ts";
 
 const maxInTerminal = 12;
 const maxInHtml = 300;
@@ -52,34 +53,54 @@ function probesTitle(probes: readonly ProbeResult[]): string {
 	return `Probes (no reference): ${summary}${skipped === 0 ? "" : `, ${skipped} ${skipped === 1 ? "does" : "do"} not apply`}`;
 }
 
-function apartText({ got }: ProbeResult): string {
-	return got === null ? "–" : formatValue(got);
-}
-
-function allowedApartText({ allowed }: ProbeResult): string {
-	return allowed === null ? "–" : `≤ ${formatValue(allowed)}`;
-}
-
-function baseApartText({ base }: ProbeResult): string {
-	return base === undefined ? "–" : base === null ? "no output" : formatValue(base);
-}
-
 const place = (value: ProbeResult["got"] | undefined): number | null =>
 	typeof value === "number" ? value : value === undefined || value === null ? null : 1e300;
 
-const columns: readonly Column<ProbeResult>[] = [
-	{
+const column = {
+	engine: {
 		title: "Engine",
 		heading: true,
+		text: subjectName,
 		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> ${cleanName(engine)}${partLine(part)}`,
 	},
-	{ title: "probe", wraps: true, cell: ({ probe }) => probeLabels[probe] },
-	{ title: "result", cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]) },
-	{ title: "difference", numeric: true, cell: apartText, sortBy: ({ got }) => place(got) },
-	{ title: "allowed", numeric: true, cell: allowedApartText, sortBy: ({ allowed }) => allowed },
-	{ title: "base", numeric: true, cell: baseApartText, sortBy: ({ base }) => place(base) },
-	{ title: "what was compared", wraps: true, cell: ({ message }) => cleanMessage(message, 400) },
-];
+	probe: { title: "probe", wraps: true, text: ({ probe }) => probeLabels[probe] },
+	result: {
+		title: "result",
+		text: ({ state }) => probeStateLabels[state],
+		cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]),
+	},
+	apart: {
+		title: "difference",
+		numeric: true,
+		text: ({ got }) => (got === null ? dash : formatValue(got)),
+		sortBy: ({ got }) => place(got),
+	},
+	allowed: {
+		title: "allowed",
+		numeric: true,
+		text: ({ allowed }) => (allowed === null ? dash : `≤ ${formatValue(allowed)}`),
+		sortBy: ({ allowed }) => allowed,
+	},
+	base: {
+		title: "base",
+		numeric: true,
+		text: ({ base }) => (base === undefined ? dash : base === null ? "no output" : formatValue(base)),
+		sortBy: ({ base }) => place(base),
+	},
+	message: {
+		title: "what was compared",
+		wraps: true,
+		text: ({ message }) => cleanName(message, 200),
+		cell: ({ message }) => cleanMessage(message, 400),
+	},
+	output: { title: "output", text: ({ output = "" }) => cleanName(output, 40) },
+} as const satisfies Readonly<Record<string, Column<ProbeResult>>>;
+
+const { output, ...inReports } = column;
+const columns: readonly Column<ProbeResult>[] = Object.values(inReports);
+/** The verdict beside the engine. */
+const inTerminal: readonly Column<ProbeResult>[] = [column.engine, column.result, column.probe, column.apart, column.allowed, output];
+const noun = "probe";
 
 /** Titles, as the end of a sentence that begins with the engine's name. */
 const faults: Readonly<Record<ProbeName, string>> = {
@@ -108,28 +129,24 @@ function faultOf({ probe, got }: ProbeResult): string {
 }
 
 function probeHighlight(probe: ProbeResult, status: "warn" | "fail" | "note"): Highlight {
-	const { model, engine, part } = probe;
-	const subject = subjectName({ model, engine, part });
 	const known = probe.state === "known";
 	return {
 		severity: status,
 		topic: known ? ["pre-existing probe difference", "pre-existing probe differences"] : ["probe difference", "probe differences"],
-		title: `${subject} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
+		title: `${subjectName(probe)} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
 		sentences: [[`Probe “${probeLabels[probe.probe]}”: ${cleanMessage(probe.message)}`]],
 		...(known ? {} : { fix: fixes[probe.probe] }),
+		explains: gateKey("probe", probe),
 	};
 }
 
-/** One for each probe difference and has a gate, and for each that differs on the base too. */
-function probeHighlights(result: Result, gates: GateIndex): SectionHighlights {
-	const found = (result.probes ?? []).flatMap((probe) => {
+/** One for each probe that differs and has a gate, and for each that differs on the base too. */
+function probeHighlights(result: Result, gates: GateIndex): Highlight[] {
+	return (result.probes ?? []).flatMap((probe) => {
 		const status = gates.status("probe", probe);
 		if (probe.state !== "known" && (probe.state !== "differs" || status === undefined)) return [];
-		const severity = probe.state === "known" ? "note" : status === "fail" ? "fail" : "warn";
-		const { model, engine, part } = probe;
-		return [{ highlight: probeHighlight(probe, severity), gate: gateKey("probe", { model, engine, part }) }];
+		return [probeHighlight(probe, probe.state === "known" ? "note" : status === "fail" ? "fail" : "warn")];
 	});
-	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
 }
 
 interface Facts {
@@ -137,51 +154,21 @@ interface Facts {
 	probes: readonly ProbeResult[];
 }
 
-function markdownCells(probe: ProbeResult): string[] {
-	const { model, engine, part, state, message } = probe;
-	const distances = [apartText(probe), allowedApartText(probe), baseApartText(probe)];
-	return [subjectName({ model, engine, part }), probeLabels[probe.probe], probeStateLabels[state], ...distances, cleanName(message, 200)];
-}
-
 /** Only those that differ: report.html has all. */
-function markdownBlock({ title, probes }: Facts, detail: Detail): string {
-	const shown = probes.filter(({ state }) => state === "differs" || state === "known");
-	if (shown.length === 0) return foldedMarkdown(title, "Each probe is in `report.html`.");
-	const head = ["engine", "probe", "result", "difference", "allowed", "base", "what was compared"];
-	const table = markdownTable(head, shown.slice(0, detail.goldens).map(markdownCells), [3, 4, 5]);
-	return foldedMarkdown(title, withHiddenRows(table, shown.length - detail.goldens, "more probe"));
+function markdownBlock({ title, probes }: Facts, { goldens: most }: Detail): string {
+	const rows = probes.filter(({ state }) => state === "differs" || state === "known");
+	if (rows.length === 0) return foldedMarkdown(title, "Each probe is in `report.html`.");
+	return foldedTable(title, columns, { rows, most, noun });
 }
 
 function htmlPart({ title, probes }: Facts): Piece {
 	const applied = probes.filter(({ state }) => state !== "skipped");
 	const skipped = probes.slice(applied.length);
-	const table = (label: string, rows: readonly ProbeResult[]): Piece =>
-		rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, maxInHtml)), moreText(rows.length - maxInHtml, "probes")];
+	const table = (label: string, rows: readonly ProbeResult[]): Piece => htmlTable(label, columns, { rows, most: maxInHtml, noun });
 	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two outputs is right. The difference is the relative L2 of the worst row; for integers, the share of elements that differ.</p>
 `;
 	const others = skipped.length === 0 ? null : folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
 	return section(title, [intro, table("probes", applied), others], "probes");
-}
-
-function terminalLines({ title, probes }: Facts, options: TerminalOptions): string[] {
-	const applied = probes.filter(({ state }) => state !== "skipped");
-	const rows = applied.slice(0, maxInTerminal).map((probe): Cell[] => {
-		const { model, engine, part } = probe;
-		return [
-			{ text: subjectName({ model, engine, part }) },
-			{ text: probeStateLabels[probe.state], style: toneStyles[probeTones[probe.state]] },
-			{ text: probeLabels[probe.probe] },
-			{ text: apartText(probe), right: true },
-			{ text: allowedApartText(probe), right: true },
-			{ text: probe.output === undefined ? "" : cleanName(probe.output, 40) },
-		];
-	});
-	const hidden = applied.length - rows.length;
-	return [
-		paint(title, "bold", options.color),
-		...renderColumns(rows, options),
-		...(hidden > 0 ? [paint(`… and ${counted(hidden, "more probe")} in the report`, "dim", options.color)] : []),
-	];
 }
 
 export const probeSection = defineSection({
@@ -192,6 +179,15 @@ export const probeSection = defineSection({
 	},
 	markdown: (facts, detail) => [markdownBlock(facts, detail)],
 	html: htmlPart,
-	terminal: terminalLines,
+	terminal: ({ title, probes }, options) => {
+		const rows = probes.filter(({ state }) => state !== "skipped");
+		return terminalTable(title, inTerminal, {
+			rows,
+			most: maxInTerminal,
+			noun,
+			style: ({ state }) => toneStyles[probeTones[state]],
+			options,
+		});
+	},
 	highlights: probeHighlights,
 });

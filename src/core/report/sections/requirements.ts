@@ -4,11 +4,11 @@ import { cleanName } from "../../text/escape.ts";
 import { counted, statusTones, subjectName } from "../../text/labels.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
-import { type Column, html, moreText, pill, section, sortableTable } from "../html/markup.ts";
-import { failingGates, gateKey } from "../index-gates.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { type Column, html, pill, section } from "../html/markup.ts";
+import { type FailingGate, failingGates, gateKey } from "../index-gates.ts";
 import { defineSection, type ReportSection } from "../section.ts";
-import { type Cell, paint, renderColumns, toneStyles } from "../terminal-text.ts";
+import { foldedTable, htmlTable, terminalTable } from "../table.ts";
+import { toneStyles } from "../terminal-text.ts";
 
 const maxInTerminal = 12;
 const maxInHtml = 300;
@@ -39,70 +39,61 @@ const gateTexts: Readonly<Partial<Record<GateName, GateText>>> = {
 	},
 };
 
+const subject: Column<GateResult> = {
+	title: "Subject",
+	heading: true,
+	text: subjectName,
+	cell: (gate) => html`<b>${subjectName(gate)}</b>`,
+};
+const place: Column<GateResult> = {
+	title: "in",
+	text: placeText,
+	cell: (gate) => (gate.location === undefined ? dash : html`<code>${placeText(gate)}</code>`),
+};
+const gate: Column<GateResult> = { title: "gate", text: ({ status }) => status, cell: ({ status }) => pill(status, statusTones[status]) };
 const columns: readonly Column<GateResult>[] = [
-	{ title: "Subject", heading: true, cell: (gate) => html`<b>${subjectName(gate)}</b>` },
-	{ title: "what changed", wraps: true, cell: ({ message }) => cleanMessage(message) },
-	{ title: "in", cell: (gate) => (gate.location === undefined ? dash : html`<code>${placeText(gate)}</code>`) },
-	{ title: "gate", cell: ({ status }) => pill(status, statusTones[status]) },
+	subject,
+	{ title: "what changed", wraps: true, text: ({ message }) => cleanMessage(message) },
+	place,
+	gate,
 ];
+const noun = "change";
 
 function placeText({ location }: GateResult): string {
 	if (location === undefined) return dash;
 	return `${cleanName(location.path, 80)}${location.line === undefined ? "" : `:${location.line}`}`;
 }
 
-function highlightOf(gate: GateResult): Highlight | null {
+function highlightOf(gate: FailingGate): Highlight | null {
 	const text = gateTexts[gate.gate];
 	if (text === undefined) return null;
 	const { topic, title, fix } = text;
 	return {
-		severity: gate.status === "pass" ? "note" : gate.status,
+		severity: gate.status,
 		topic,
 		title: `${subjectName(gate)}: ${title}`,
 		sentences: [[cleanMessage(gate.message)]],
 		...(fix === undefined ? {} : { fix }),
+		explains: gateKey(gate.gate, gate),
 	};
 }
 
 /** A section that lists all results of some gates that do not pass. */
 function gateSection(id: string, gates: readonly GateName[], titleOf: (count: number) => string): ReportSection {
-	const failing = (result: Result): GateResult[] => failingGates(result).filter(({ gate }) => gates.includes(gate));
-	return defineSection<readonly GateResult[]>({
+	const failing = (result: Result) => failingGates(result).filter(({ gate }) => gates.includes(gate));
+	return defineSection<readonly FailingGate[]>({
 		id,
 		select({ result }) {
 			const found = failing(result);
 			return found.length === 0 ? null : found;
 		},
-		markdown(found, { rows }) {
-			const cells = found.slice(0, rows).map((gate) => [subjectName(gate), cleanMessage(gate.message), placeText(gate), gate.status]);
-			const table = markdownTable(["subject", "what changed", "in", "gate"], cells);
-			return [foldedMarkdown(titleOf(found.length), withHiddenRows(table, found.length - rows, "more change"))];
+		markdown: (rows, { rows: most }) => [foldedTable(titleOf(rows.length), columns, { rows, most, noun })],
+		html: (rows) => section(titleOf(rows.length), htmlTable(id, columns, { rows, most: maxInHtml, noun }), id),
+		terminal: (rows, options) => {
+			const style = ({ status }: GateResult) => toneStyles[statusTones[status]];
+			return terminalTable(titleOf(rows.length), [subject, gate, place], { rows, most: maxInTerminal, noun, style, options });
 		},
-		html: (found) =>
-			section(
-				titleOf(found.length),
-				[sortableTable(id, columns, found.slice(0, maxInHtml)), moreText(found.length - maxInHtml, "changes")],
-				id,
-			),
-		terminal(found, options) {
-			const rows = found
-				.slice(0, maxInTerminal)
-				.map((gate): Cell[] => [
-					{ text: subjectName(gate) },
-					{ text: gate.status, style: toneStyles[statusTones[gate.status]] },
-					{ text: placeText(gate) },
-				]);
-			const hidden = found.length - rows.length;
-			return [
-				paint(titleOf(found.length), "bold", options.color),
-				...renderColumns(rows, options),
-				...(hidden > 0 ? [paint(`… and ${counted(hidden, "more change")} in the report`, "dim", options.color)] : []),
-			];
-		},
-		highlights(result) {
-			const found = failing(result);
-			return { highlights: found.flatMap((gate) => highlightOf(gate) ?? []), explained: found.map((gate) => gateKey(gate.gate, gate)) };
-		},
+		highlights: (result) => failing(result).flatMap((gate) => highlightOf(gate) ?? []),
 	});
 }
 

@@ -8,7 +8,6 @@ import { accountSentences, causeSentences, nextStep } from "../engine-format.ts"
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
-import type { SectionHighlights } from "../section.ts";
 
 function levels(workload: WorkloadResult): string {
 	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
@@ -125,13 +124,12 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 }
 
 /** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
-export function speedHighlights(result: Result, gates: GateIndex): SectionHighlights {
+export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
-	const found = [...result.workloads]
+	return [...result.workloads]
 		.sort((a, b) => size(b) - size(a))
 		.flatMap((workload) => {
 			const highlight = speedHighlight(result, workload, gates);
-			return highlight === null ? [] : [{ highlight, gate: gateKey("latency", workload) }];
+			return highlight === null ? [] : [{ ...highlight, explains: gateKey("latency", workload) }];
 		});
-	return { highlights: found.map(({ highlight }) => highlight), explained: found.map(({ gate }) => gate) };
 }

@@ -1,16 +1,16 @@
 // What the history shows with this run: each open alarm with its size, start, commits, cause, the layers of this run and its course.
-import type { GateResult, Result } from "../../schema/result.ts";
+import type { Result } from "../../schema/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-format.ts";
 import { flagsAsCode, type Highlight } from "../highlight.ts";
-import { gateKey } from "../index-gates.ts";
+import { type FailingGate, failingGates, gateKey } from "../index-gates.ts";
 import { defineSection } from "../section.ts";
 
 const messageChars = 1500;
 const maxLayerSentences = 2;
 
-function trendHighlight(result: Result, gate: GateResult & { status: Highlight["severity"] }): Highlight {
+function trendHighlight(result: Result, gate: FailingGate): Highlight {
 	const [first = "", ...others] = gate.message.split(". ");
 	const row = result.workloads.find(
 		({ model, engine, workload, part }) =>
@@ -24,16 +24,12 @@ function trendHighlight(result: Result, gate: GateResult & { status: Highlight["
 		topic: ["change of a trend", "changes of trends"],
 		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
 		sentences: [...layers, cleanMessage(others.join(". "), messageChars)].map(flagsAsCode),
+		explains: gateKey("trend", gate),
 	};
 }
 
 export const trendSection = defineSection({
 	id: "trend",
 	select: () => null,
-	highlights: (result) => {
-		const open = result.gates.filter(
-			(gate): gate is GateResult & { status: Highlight["severity"] } => gate.gate === "trend" && gate.status !== "pass",
-		);
-		return { highlights: open.map((gate) => trendHighlight(result, gate)), explained: open.map((gate) => gateKey("trend", gate)) };
-	},
+	highlights: (result) => failingGates(result).flatMap((gate) => (gate.gate === "trend" ? [trendHighlight(result, gate)] : [])),
 });
