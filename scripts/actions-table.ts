@@ -65,8 +65,8 @@ function renderSurface({ uses, path, description, inputs, outputs }: Surface): s
 		"",
 		`${cell(description)} ([${path}](../${path}))`,
 		"",
-		...(inputRows.length === 0 ? [] : ["| input | default | what it says |", "|---|---|---|", ...inputRows, ""]),
-		...(outputRows.length === 0 ? [] : ["| output | what it says |", "|---|---|", ...outputRows, ""]),
+		...(inputRows.length === 0 ? [] : ["| input | default | description |", "|---|---|---|", ...inputRows, ""]),
+		...(outputRows.length === 0 ? [] : ["| output | description |", "|---|---|", ...outputRows, ""]),
 	].join("\n");
 }
 

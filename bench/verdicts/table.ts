@@ -21,8 +21,8 @@ export interface Group {
 const percent = (share: number): string => `${+(share * 100).toFixed(2)} %`;
 const effects = [0.005, 0.01, 0.02, 0.03, 0.05, 0.1] as const;
 const power = (runCv: number): Group => ({
-	title: `Found at run noise ${percent(runCv)}`,
-	about: "Share of jobs in which a head that is slower by so much is called slower, %.",
+	title: `Slowdowns detected at run noise ${percent(runCv)}`,
+	about: "Share of jobs in which a head that is slower by this much is reported as slower, %.",
 	right: "always",
 	columns: effects.map((effect) => ({ title: `+${percent(effect)}`, world: simulated(runCv), effect })),
 });
@@ -36,7 +36,7 @@ export const groups: readonly Group[] = [
 	{
 		title: "False alarms on the noise model",
 		about:
-			"Share of jobs without a change in which the head is called slower, %, by run noise (coefficient of variation between processes).",
+			"Share of jobs without a change in which the head is reported as slower, %, by run noise (coefficient of variation between processes).",
 		right: "never",
 		columns: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03].map((runCv) => ({
 			title: percent(runCv),
@@ -47,7 +47,7 @@ export const groups: readonly Group[] = [
 	{
 		title: "False alarms on recorded runs, builds and machines",
 		about:
-			"The same, drawn from what an H200 and an H100 measured: runs of one build, rebuilds of one model with and without a shared timing cache, one plan file on three machines, and two plan files (a detector and the same with four more convolutions, +5.33, +5.36 and +5.12 %, taken off) on three machines.",
+			"The same, drawn from measurements on an H200 and an H100: runs of one build, rebuilds of one model with and without a shared timing cache, one plan file on three machines, and two plan files on three machines (a detector with and without four more convolutions, its difference of +5.33, +5.36 and +5.12 % removed).",
 		right: "never",
 		columns: recorded.map((world) => ({ title: world.name, world, effect: 0 })),
 	},
@@ -60,14 +60,14 @@ export const groups: readonly Group[] = [
 	power(0.002),
 	power(0.01),
 	{
-		title: "Found on recordings, +3 %",
-		about: "Share of jobs with a head slower by 3 % that is called slower, %. Between three machines stored milliseconds differ by more.",
+		title: "Slowdowns of 3 % detected on recordings",
+		about: "Share of jobs in which a head that is slower by 3 % is reported as slower, %. Across the three machines, stored milliseconds differ by more.",
 		right: "always",
 		columns: recorded.map((world) => ({ title: world.name, world, effect: 0.03 })),
 	},
 	{
-		title: "Found under faults, +3 %",
-		about: "Share of jobs with a head slower by 3 % that is called slower, %.",
+		title: "Slowdowns of 3 % detected under faults",
+		about: "Share of jobs in which a head that is slower by 3 % is reported as slower, %.",
 		right: "always",
 		columns: faulty(0.03),
 	},
@@ -113,13 +113,13 @@ export function renderMarkdown(scores: Scores): string {
 		return `## ${title}\n\n${about}\n\n${table(["rule", ...columns.map((column) => column.title)], rows)}`;
 	});
 	const costs = [...scores].map(([rule, cells]) => costRow(rule, cells.flat()));
-	const cost = table(["rule", "processes", "GPU-seconds", "where it is written down"], costs);
-	return `${parts.join("\n\n")}\n\n## What a verdict costs\n\nMeans over all cells above. A run of trtgate takes 1.4 s with its start, its two pilots 1.6 s each; a default run of trtexec 3.8 s. Builds are not counted: three builds each of base and head without a shared timing cache took 300 s for the recorded nets, two with one 57 s. Earlier nights of rules on stored history are not counted either.\n\n${cost}\n`;
+	const cost = table(["rule", "processes", "GPU-seconds", "source"], costs);
+	return `${parts.join("\n\n")}\n\n## What a verdict costs\n\nMeans over all cells above. A run of trtgate takes 1.4 s including its start, its two pilots 1.6 s each; a default run of trtexec 3.8 s. Not counted: builds (for the recorded networks, three each of base and head without a shared timing cache took 300 s, one each with it 57 s) and the earlier nights of rules that use stored history.\n\n${cost}\n`;
 }
 
 const size = { cell: 46, row: 24, left: 232, gap: 18, head: 250 } as const;
 
-/** From white to the colour of what is wrong, or of what is right. */
+/** From white to red for false alarms, to green for detected changes. */
 function shade(share: number, right: Group["right"]): string {
 	const [r, g, b] = right === "never" ? [197, 48, 48] : [39, 122, 74];
 	const strength = right === "never" ? Math.min(1, share * 2) : share;

@@ -66,7 +66,7 @@ it("golden record after init needs no folder and names the golden in the config,
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	const argv = ["golden", "record", "--model", "net", "--cases", "2", "--time-limit", "10ms", "--quiet"];
 	const recorded = await runCli(argv, { cwd });
-	expect(recorded, recorded.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("trtgate.yml names it now.") });
+	expect(recorded, recorded.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("Added it to trtgate.yml.") });
 	const path = join(cwd, "trtgate.yml");
 	const config = readFileSync(path, "utf8");
 	expect(config).toContain("\n    golden: golden/net/golden.json\n");
@@ -78,5 +78,5 @@ it("golden record after init needs no folder and names the golden in the config,
 	]);
 	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
 	expect(again, again.stderr).toMatchObject({ exit: 0 });
-	expect(again.stdout).not.toContain("names it now");
+	expect(again.stdout).not.toContain("Added it to");
 });

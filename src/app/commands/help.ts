@@ -11,7 +11,7 @@ export function optionForm([name, { value, several }]: [name: string, option: Op
 	return `--${name}${value === undefined ? "" : ` ${value}`}${several === true ? " …" : ""}`;
 }
 
-/** What holds where the option is left out; empty for a flag, which is then off. */
+/** What applies without the option; empty for a flag, which is then off. */
 export function defaultOf({ default: value, otherwise, required }: Option): string {
 	if (required === true) return "required";
 	return value ?? otherwise ?? "";

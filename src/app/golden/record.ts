@@ -103,7 +103,7 @@ async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed
 	const named = withStarterGolden(text, golden);
 	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
 	await files.writeText(config, named);
-	return `${basename(config)} names it now.`;
+	return `Added it to ${basename(config)}.`;
 }
 
 interface Recording {

@@ -24,7 +24,7 @@ export function explainLimits(spec: ComparatorSpec, { noise, rounding, limits, q
 	});
 	const least = `at least ${usualAt({ quantised })}${quantised ? ", since some layers are quantised" : ""}`;
 	return [
-		`relative-l2${part} may be ${list}: ${rules.room} times the deviation of correct outputs (at fp32 ${least}); other precisions keep their defaults.`,
+		`The limit of relative-l2${part} is ${list}: ${rules.room} times the deviation of correct outputs (at fp32 ${least}); other precisions keep their defaults.`,
 		`The noise floor is ${twoDigits(noise)}${single}${strayed.length === 0 ? "" : `, ${strayed.join(", ")} (emulated)`}.`,
 		...warnings(limits),
 	];

@@ -29,7 +29,7 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 	}
 	const kinds = made.filter(([pattern]) => all.some(([, one]) => pattern.test(one))).map(([, words]) => words);
 	if (kinds.length === 0) return "Inputs: constants.";
-	return `Inputs: ${kinds.join(" and ")}. They test the arithmetic, not whether the model detects anything; pass real inputs with --inputs.`;
+	return `Inputs: ${kinds.join(" and ")}. They test the arithmetic, not the accuracy of the model; pass real inputs with --inputs.`;
 }
 
 function realOnes(how: readonly string[], cases: number): string {
