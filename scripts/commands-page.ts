@@ -26,7 +26,8 @@ function renderCommand(table: CommandTable): string {
 function optionsTable(options: CommandTable["options"]): string {
 	const rows = Object.entries(options).map(([name, option]) => {
 		const again = option.again === true ? " Repeatable." : "";
-		const byDefault = option.default === undefined ? defaultOf(option) || (option.value === undefined ? "off" : "none") : `\`${option.default}\``;
+		const byDefault =
+			option.default === undefined ? defaultOf(option) || (option.value === undefined ? "off" : "none") : `\`${option.default}\``;
 		return `| \`${optionForm([name, option])}\` | ${byDefault} | ${option.does}${again} |`.replaceAll(/(?<=\S)\|(?=\S)/g, "\\|");
 	});
 	return rows.length === 0 ? "" : `| option | default | what it does |\n|---|---|---|\n${rows.join("\n")}\n\n`;

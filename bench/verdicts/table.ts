@@ -61,7 +61,8 @@ export const groups: readonly Group[] = [
 	power(0.01),
 	{
 		title: "Slowdowns of 3 % detected on recordings",
-		about: "Share of jobs in which a head that is slower by 3 % is reported as slower, %. Across the three machines, stored milliseconds differ by more.",
+		about:
+			"Share of jobs in which a head that is slower by 3 % is reported as slower, %. Across the three machines, stored milliseconds differ by more.",
 		right: "always",
 		columns: recorded.map((world) => ({ title: world.name, world, effect: 0.03 })),
 	},
