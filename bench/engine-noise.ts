@@ -41,7 +41,7 @@ function unchangedGroups({ base, head }: Pair) {
 
 function judged(pair: Pair, turn: 0 | 1): { of: number; covered: number; claimed: number } {
 	const groups = unchangedGroups(pair);
-	const changes = groups.map(({ base, head }, at) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: at % 2 === turn }));
+	const changes = groups.map(({ base, head }, at) => ({ base: base.time, head: head.time, isUnchanged: at % 2 === turn }));
 	const { deltas } = judgeDeltas(changes);
 	const others = deltas.filter((_, at) => at % 2 !== turn);
 	return {

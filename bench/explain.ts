@@ -74,10 +74,27 @@ const report = (what: string, of: typeof pairs, holds: (pair: (typeof pairs)[num
 	);
 	return failing.length / of.length;
 };
+
+/** The smallest factor of all intervals that covers 95 % of these pairs. */
+function factorFor(some: typeof pairs): number {
+	const needed = some.map(({ score }) => Math.sqrt(Math.max(0, score.errorMs ** 2 - score.timedHalfWidthMs ** 2)) / score.halfWidthMs);
+	return needed.sort((a, b) => a - b)[Math.ceil(0.95 * needed.length) - 1] ?? 1;
+}
+
+// The allowance of the interval is no better than the networks that set it: each network is judged by what the others would have set.
+const factors = new Map(
+	[...new Set(changes.map(({ base }) => base))].map((base) => [base, factorFor(changes.filter((pair) => pair.base !== base))]),
+);
+const heldOut = (pair: (typeof pairs)[number]): boolean =>
+	pair.score.errorMs <= Math.hypot(pair.score.halfWidthMs * (factors.get(pair.base) ?? 1), pair.score.timedHalfWidthMs);
+console.log(
+	`intervals as the other networks would set them: ${[...factors.values()].map((factor) => factor.toFixed(2)).join(", ")} of what is stated`,
+);
 const failures = [
 	report("culprit in the first three rows", changes, ({ score }) => score.named),
 	report("80 to 125 % attributed of changes above 1 % of the engine", measurable, ({ score }) => score.share >= 0.8 && score.share <= 1.25),
 	report("interval covers the timed change", changes, ({ score }) => score.covered),
+	report("interval covers as the other networks would set it", changes, heldOut),
 	report("rebuilds without a claim", again, ({ score }) => score.rows === 0),
 	report(
 		"nodes of another exporter aligned, at least 95 %",

@@ -96,11 +96,16 @@ export interface PairScore {
 	/** Attributed, of the timed runs' difference. */
 	share: number;
 	covered: boolean;
+	/** How far what is attributed is from the timed change; the interval that it states, and that of the timed runs, milliseconds. */
+	errorMs: number;
+	halfWidthMs: number;
+	timedHalfWidthMs: number;
 }
 
 export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: DevicePair): PairScore {
 	const { rows, account, warnings } = diffOf(engines.base, engines.head, { gpu: "NVIDIA H200", enginesMs });
 	const [costMs, attributedMs] = [enginesMs.head - enginesMs.base, account?.attributedMs ?? 0];
+	const [errorMs, halfWidthMs] = [Math.abs(attributedMs - costMs), account?.halfWidthMs ?? 0];
 	const own = new Set(culprits.flatMap((node) => [node, shorten(node, 48), shorten(node, 60)]));
 	const shown = rows.slice(0, 3).flatMap(({ label, members, causes }) => [label, ...members, ...causes.map(({ says }) => says)]);
 	return {
@@ -109,7 +114,10 @@ export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: 
 		warnings,
 		named: shown.some((text) => text.split(/ \+ |`/).some((node) => own.has(node))),
 		share: attributedMs / costMs,
-		covered: Math.abs(attributedMs - costMs) <= Math.hypot(account?.halfWidthMs ?? 0, timedHalfWidthMs),
+		covered: errorMs <= Math.hypot(halfWidthMs, timedHalfWidthMs),
+		errorMs,
+		halfWidthMs,
+		timedHalfWidthMs,
 	};
 }
 

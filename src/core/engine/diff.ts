@@ -9,7 +9,7 @@ import { type Component, componentsOf, type Engines, groupLabel } from "./compon
 import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
-import { meanOf } from "./model.ts";
+import { meanOf, undelayed } from "./model.ts";
 import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, type TimedChange } from "./noise.ts";
 import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
@@ -63,7 +63,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]): number {
 	if (enginesMs === null) return 0;
 	const perLayer = (["base", "head"] as const).map((arm) => {
-		const times = engines[arm].layers.map(({ timesMs }) => meanOf(timesMs)).filter((ms) => ms > 0);
+		const times = engines[arm].layers.map(({ timesMs }) => undelayed(timesMs)).filter((ms) => ms > 0);
 		const shortest = times.sort((a, b) => a - b)[Math.floor(times.length / 10)] ?? 0;
 		const totalMs = times.reduce((added, ms) => added + ms, 0);
 		return Math.min(shortest, Math.max(0, (totalMs - enginesMs[arm]) / Math.max(1, times.length)));
@@ -88,7 +88,7 @@ function judge(
 	const isTimed = engines.base.profiles > 0 && engines.head.profiles > 0;
 	const around = aroundOf(engines);
 	const compared = working.map((one) => ({ ...one, around, commonPrecision, ...sameness(one) }));
-	const changes = compared.map(({ base, head, isChanged }) => ({ baseMs: base.timesMs, headMs: head.timesMs, isUnchanged: !isChanged }));
+	const changes = compared.map(({ base, head, isChanged }) => ({ base: base.time, head: head.time, isUnchanged: !isChanged }));
 	const iterations = Math.min(engines.base.iterations, engines.head.iterations);
 	const free = judgeDeltas(changes, iterations);
 	const usual = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
@@ -205,10 +205,15 @@ function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["u
 	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
 }
 
-const overheadError = 0.15;
-/** How far what layers take alone may be from what they take inside the engine, of all changes together: 95 % of built engines. */
-const aloneError = 0.2;
-const layerCount = ({ kernels, reformats }: PartFacts): number => kernels.length + reformats.length;
+/**
+ * How far what a layer takes alone may be from what it takes inside the engine, for 95 % of built engines: by a share of its change, and
+ * where layers came or went, of the profiler's own time for each.
+ */
+const [changeError, launchError] = [0.1, 1];
+
+function aloneError({ base, head, delta }: Judged, overheadMs: number): number {
+	return Math.hypot(changeError * delta.ms, launchError * overheadMs * Math.sqrt(Math.abs(head.time.launches - base.time.launches)));
+}
 
 interface Accounted extends Surroundings {
 	engines: Engines;
@@ -216,8 +221,9 @@ interface Accounted extends Surroundings {
 }
 
 function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines, overheadMs }: Accounted): EngineDiff["account"] {
-	const attributed = groups.filter(({ delta }) => delta.isSignificant);
-	const rest = groups.filter(({ delta }) => !delta.isSignificant);
+	// To leave out what is within the noise by itself would favour changes that chance makes larger.
+	const attributed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
+	const rest = groups.filter((one) => !attributed.includes(one));
 	const measured = enginesMs === null ? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base)) : enginesMs.head - enginesMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
 	return {
@@ -225,12 +231,7 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 		measuredMs: measured,
 		from: enginesMs === null ? "profiles" : "runs",
 		attributedMs,
-		// The overhead is known to some percent, and counts where layers were added or removed.
-		halfWidthMs: Math.hypot(
-			halfWidthOf(attributed),
-			sum(attributed, (one) => layerCount(one.head) - layerCount(one.base)) * overheadMs * overheadError,
-			enginesMs === null ? 0 : sum(attributed, ({ delta }) => Math.abs(delta.ms)) * aloneError,
-		),
+		halfWidthMs: Math.hypot(halfWidthOf(attributed), ...(enginesMs === null ? [] : attributed.map((one) => aloneError(one, overheadMs)))),
 		restMs: measured - attributedMs,
 		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),
 		profiles: Math.min(engines.base.profiles, engines.head.profiles),

@@ -1,7 +1,7 @@
 // What one engine does in a component: its kernels, precisions, shapes, bytes and operations.
 import { kernelName, layerFacts, layoutsOf } from "./fingerprint.ts";
 import { takesTime } from "./layer.ts";
-import { type ModelLayer, meanOf } from "./model.ts";
+import { type ModelLayer, undelayed } from "./model.ts";
 import { bytesMoved, operationsOf } from "./work.ts";
 
 export interface PartFacts {
@@ -23,8 +23,19 @@ export interface PartFacts {
 	structure: string;
 	tactics: string;
 	layouts: string;
-	/** Mean of each profile. */
-	timesMs: readonly number[];
+	isTimed: boolean;
+	time: PartTime;
+}
+
+export interface PartTime {
+	/** Of one inference, milliseconds: of each layer the profiles that were not delayed. */
+	ms: number;
+	/** In each profile. */
+	eachMs: readonly number[];
+	/** Without each profile in turn: how much it depends on one of them. */
+	withoutMs: readonly number[];
+	/** Layers with a time. */
+	launches: number;
 }
 
 const known = (values: readonly (number | null)[]): number | null =>
@@ -56,9 +67,21 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 		structure: joined(working, (layer) => (layer.type === null ? layer.kind : layerFacts(layer))),
 		tactics: joined(kernels, kernelName),
 		layouts: joined(kernels, layoutsOf),
-		timesMs: Array.from({ length: profiles }, (_, at) =>
-			layers.reduce((sum, { timesMs }) => sum + Math.max(0, (timesMs[at] ?? 0) - overheadMs), 0),
-		),
+		isTimed: profiles > 0,
+		time: partTime(layers, profiles, overheadMs),
+	};
+}
+
+function partTime(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartTime {
+	const timed = layers.flatMap(({ timesMs }) => (undelayed(timesMs) > 0 ? [timesMs] : []));
+	const sum = (of: (timesMs: readonly number[]) => number) =>
+		timed.reduce((total, timesMs) => total + Math.max(0, of(timesMs) - overheadMs), 0);
+	const all = Array.from({ length: profiles }, (_, at) => at);
+	return {
+		ms: sum(undelayed),
+		eachMs: all.map((at) => sum((timesMs) => timesMs[at] ?? 0)),
+		withoutMs: all.map((left) => sum((timesMs) => undelayed(timesMs.filter((_, at) => at !== left)))),
+		launches: timed.length,
 	};
 }
 
@@ -69,6 +92,6 @@ export function isSameStructure({ structure: base }: PartFacts, { structure: hea
 	return from?.length === to?.length && from?.every((size, at) => size === to?.[at] || size === "-1" || to?.[at] === "-1") === true;
 }
 
-export function timeOf({ timesMs }: PartFacts): number {
-	return meanOf(timesMs);
+export function timeOf({ time }: PartFacts): number {
+	return time.ms;
 }

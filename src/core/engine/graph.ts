@@ -41,7 +41,7 @@ function partOf(group: GraphGroup): Part {
 	const arm = (which: "base" | "head"): EngineGroup["head"] => {
 		const [layers, facts] = [component[which], group[which]];
 		const [precision] = facts.precisions;
-		const ms = facts.timesMs.length === 0 ? null : timeOf(facts);
+		const ms = !facts.isTimed ? null : timeOf(facts);
 		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, ...(precision === undefined ? {} : { precision }) };
 	};
 	const place = (layers: Component["base"]) => (layers.length === 0 ? null : firstOf(layers));

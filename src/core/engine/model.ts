@@ -10,7 +10,7 @@ export interface ModelLayer extends EngineLayer {
 	nodes: readonly string[];
 	/** Where it has no nodes: the layer that it feeds, else the one that feeds it. Null: neither is known. */
 	owner: number | null;
-	/** Mean time of one inference in each profile, milliseconds; empty: never timed. */
+	/** Time of one inference in each profile, milliseconds; empty: never timed. */
 	timesMs: readonly number[];
 }
 
@@ -188,9 +188,22 @@ export function meanOf(timesMs: readonly number[]): number {
 	return timesMs.length === 0 ? 0 : timesMs.reduce((sum, ms) => sum + ms, 0) / timesMs.length;
 }
 
+/** What one process adds to a layer beyond this is a delay of its launch, not noise. */
+const delayed = 1.05;
+
+/**
+ * Launching delays a layer in some processes, and never makes one faster: the mean of the profiles near the fastest is nearest to what its kernel takes.
+ * 0 is a profile without the layer.
+ */
+export function undelayed(timesMs: readonly number[]): number {
+	const ran = timesMs.filter((ms) => ms > 0);
+	const mostMs = delayed * Math.min(...ran);
+	return meanOf(ran.filter((ms) => ms <= mostMs));
+}
+
 /** The share of the profiled time that belongs to ONNX nodes; null: nothing was timed. */
 export function mappedShare({ layers }: EngineModel): number | null {
-	const sum = (some: readonly ModelLayer[]) => some.reduce((total, { timesMs }) => total + meanOf(timesMs), 0);
+	const sum = (some: readonly ModelLayer[]) => some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);
 	const total = sum(layers);
 	return total > 0 ? sum(layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null)) / total : null;
 }

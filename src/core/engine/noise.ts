@@ -1,12 +1,12 @@
 // How much of a component's change may be noise: from repeated profiles, and from the components that did not change.
 import { median } from "../stats/quantile.ts";
 import { tCritical } from "../stats/student-t.ts";
+import type { PartTime } from "./facts.ts";
 import { meanOf } from "./model.ts";
 
 export interface TimedChange {
-	/** Means of single profiles, milliseconds: the n-th of both sides ran one after the other. */
-	baseMs: readonly number[];
-	headMs: readonly number[];
+	base: PartTime;
+	head: PartTime;
 	/** The same structure and kernels in both engines: what changes here is noise, or the machine. */
 	isUnchanged: boolean;
 }
@@ -15,7 +15,7 @@ export interface Delta {
 	ms: number;
 	/** Half width of the 95 % interval. */
 	halfWidthMs: number;
-	/** The part of it that is common to all components: layers of one profile are slow or fast together. */
+	/** The part of it that is common to all components. */
 	sharedMs: number;
 	/** Beyond what noise explains, for one of this many components. */
 	isSignificant: boolean;
@@ -32,7 +32,8 @@ const leastFloorMs = 5e-5;
 /** GPU events are stamped every 1.024 µs: the standard deviation of one difference of two times, in milliseconds. */
 const tickMs = 4.2e-4;
 export const fewUnchanged = 4;
-/** Spread of a layer's mean between profiles where nothing else is known. */
+const enoughUnchanged = 8;
+/** Spread of a layer's time between profiles where nothing else is known. */
 const assumedShare = 0.03;
 /** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
@@ -40,29 +41,52 @@ const unsteady = 4;
 /** `iterations`: of each profile. */
 export function judgeDeltas(changes: readonly TimedChange[], iterations = Number.POSITIVE_INFINITY, mayShareFactor = true): Noise {
 	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));
-	const commonFactor = mayShareFactor ? factorOf(changes.filter(({ isUnchanged }) => isUnchanged)) : 1;
-	const rows = changes.map((change) => {
-		const pairs = Math.min(change.baseMs.length, change.headMs.length);
-		const differences = Array.from({ length: pairs }, (_, at) => (change.headMs[at] ?? 0) - (change.baseMs[at] ?? 0) * commonFactor);
-		const timeMs = (meanOf(change.baseMs) + meanOf(change.headMs)) / 2;
-		const ms = meanOf(change.headMs) - meanOf(change.baseMs) * commonFactor;
-		return { ...change, ms, timeMs, differences, scale: 1 };
-	});
+	const unchanged = changes.filter(({ isUnchanged }) => isUnchanged);
+	const commonFactor = mayShareFactor ? factorOf(unchanged) : 1;
+	const rows = changes.map((change) => rowOf(change, commonFactor));
 	const typicalMs = median(rows.flatMap(({ timeMs }) => (timeMs > 0 ? [timeMs] : []))) || 1;
 	for (const row of rows) row.scale = scaleOf(row.timeMs, typicalMs);
 	const pooled = pooledSpread(rows);
 	const critical = remembered(tCritical);
-	const repeats = rows.reduce((most, { differences }) => Math.max(most, differences.length), 1);
-	const shared = sharedShare(rows, repeats);
+	const isGuess = rows.every(({ repeats }) => repeats < 2) && unchanged.length < fewUnchanged;
+	const driftMs = driftOf(rows.filter(({ isUnchanged }) => isUnchanged));
 	const deltas = rows.map((row) => {
 		const { sd, df } = spreadOf(row, pooled, floorMs);
-		const halfWidth = (tail: number) => (critical(tail, df) * sd) / Math.sqrt(repeats);
+		const halfWidth = (tail: number) => critical(tail, df) * sd;
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
-		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs);
-		return { ms: row.ms, halfWidthMs: halfWidth(0.05), sharedMs: shared * row.timeMs, isSignificant };
+		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row));
+		const sharedMs = isGuess ? assumedShare * row.timeMs : driftMs * row.launches;
+		return { ms: row.ms, halfWidthMs: halfWidth(0.05), sharedMs, isSignificant };
 	});
 	return { deltas, commonFactor };
+}
+
+function rowOf(change: TimedChange, factor: number): Row {
+	const { base, head } = change;
+	const launches = (base.launches + head.launches) / 2;
+	const repeats = Math.min(...[base, head].flatMap(({ launches: own, withoutMs }) => (own > 0 ? [withoutMs.length] : [])));
+	return {
+		...change,
+		launches,
+		repeats: Number.isFinite(repeats) ? repeats : 0,
+		ms: head.ms - base.ms * factor,
+		timeMs: (base.ms + head.ms) / 2,
+		sd: Math.hypot(jackknife(head), factor * jackknife(base)),
+		scale: 1,
+	};
+}
+
+/** The standard error of a figure from what it is without each of the profiles. */
+function jackknife({ withoutMs }: PartTime): number {
+	const middle = meanOf(withoutMs);
+	const squares = withoutMs.reduce((sum, ms) => sum + (ms - middle) ** 2, 0);
+	return Math.sqrt((squares * Math.max(0, withoutMs.length - 1)) / Math.max(1, withoutMs.length));
+}
+
+/** All profiles of one engine are beyond all of the other. */
+function isApart({ base, head }: TimedChange): boolean {
+	return Math.max(...base.eachMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...base.eachMs);
 }
 
 /** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */
@@ -76,14 +100,10 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 			);
 }
 
-/** Half width of the 95 % interval of what all layers of a profile share, of their time; 0 where nothing is repeated. */
-function sharedShare(rows: readonly Row[], repeats: number): number {
-	const own = rows.filter(({ isUnchanged, differences }) => isUnchanged && differences.length === repeats);
-	const timeMs = own.reduce((sum, row) => sum + row.timeMs, 0);
-	if (repeats < 2) return own.length < fewUnchanged ? assumedShare : 0;
-	if (timeMs <= 0) return 0;
-	const shares = Array.from({ length: repeats }, (_, at) => own.reduce((sum, { differences }) => sum + (differences[at] ?? 0), 0) / timeMs);
-	return tCritical(0.05, repeats) * Math.sqrt(meanOf(shares.map((share) => share ** 2)) / repeats);
+/** Half width of the 95 % interval of what the launches of a process share, for each: by how much the unchanged layers differ together. */
+function driftOf(unchanged: readonly Row[]): number {
+	const launches = unchanged.reduce((sum, row) => sum + row.launches, 0);
+	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
 /** The few pairs of arguments come again and again. */
@@ -105,55 +125,49 @@ function scaleOf(timeMs: number, typicalMs: number): number {
 
 interface Row extends TimedChange {
 	ms: number;
+	/** Standard error by its own repeats alone; 0 where nothing is repeated. */
+	sd: number;
+	repeats: number;
+	launches: number;
 	timeMs: number;
-	differences: readonly number[];
 	scale: number;
 }
 
 interface Spread {
-	/** Of one profile's difference, for a scale of 1. */
+	/** For a scale of 1. */
 	sd: number;
 	df: number;
 }
 
-/** From single profiles: how far unchanged components lie from no change. From repeated ones: how far repeats lie apart. */
+/** From single profiles: how far unchanged components lie from no change. From repeated ones: how far they depend on one profile, too. */
 function pooledSpread(rows: readonly Row[]): Spread | null {
 	const timed = rows.filter(({ timeMs }) => timeMs > 0);
-	const repeated = timed.filter(({ differences }) => differences.length > 1);
-	const between = timed
-		.filter(({ isUnchanged }) => isUnchanged)
-		.map(({ ms, scale, differences }) => (ms / scale) * Math.sqrt(Math.max(1, differences.length)));
-	const within = repeated.flatMap(({ differences, ms, scale }) =>
-		differences.map((one) => ((one - ms) / scale) * Math.sqrt(differences.length / (differences.length - 1))),
-	);
-	const robust = (values: readonly number[]) =>
-		Math.sqrt(
-			0.5 * (1.4826 * median(values.map(Math.abs))) ** 2 +
-				0.5 * meanOf(values.map((one) => Math.min(one * one, (6 * median(values.map(Math.abs))) ** 2))),
-		);
+	const between = timed.flatMap(({ isUnchanged, ms, scale }) => (isUnchanged ? [Math.abs(ms / scale)] : []));
+	const within = timed.flatMap(({ repeats, sd, scale }) => (repeats > 1 ? [sd / scale] : []));
+	const robust = (values: readonly number[]) => {
+		const middle = median(values);
+		return Math.sqrt(0.5 * (1.4826 * middle) ** 2 + 0.5 * meanOf(values.map((one) => Math.min(one * one, (6 * middle) ** 2))));
+	};
 	const known = [between, within].filter((values) => values.length >= fewUnchanged);
 	if (known.length === 0) return null;
 	return { sd: Math.max(...known.map(robust)), df: Math.min(30, Math.max(...known.map((values) => values.length)) - 1) };
 }
 
 /** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
-function spreadOf({ differences, ms, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number): Spread {
+function spreadOf({ repeats, sd, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number): Spread {
 	const prior = pooled === null ? { sd: timeMs * assumedShare, df: fewUnchanged } : { sd: pooled.sd * scale, df: pooled.df };
-	const squares = differences.reduce((sum, one) => sum + (one - ms) ** 2, 0);
-	const df = Math.max(0, differences.length - 1);
+	const df = Math.max(0, repeats - 1);
 	// Some layers alone are unsteady, such as the one that reads the engine's input.
-	if (squares > unsteady * df * prior.sd ** 2) return { sd: Math.max(Math.sqrt(squares / df), floorMs), df };
-	const own = isUnchanged ? { squares: 0, df: 0 } : { squares, df };
-	const variance = (prior.df * prior.sd ** 2 + own.squares) / (prior.df + own.df);
-	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + own.df };
+	if (df > 0 && sd ** 2 > unsteady * prior.sd ** 2) return { sd: Math.max(sd, floorMs), df };
+	const own = isUnchanged ? 0 : df;
+	const variance = (prior.df * prior.sd ** 2 + own * sd ** 2) / (prior.df + own);
+	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + own };
 }
 
 /** Enough components, nearly all of them to the same side, by about the same factor. */
 function factorOf(unchanged: readonly TimedChange[]): number {
-	const ratios = unchanged.flatMap(({ baseMs, headMs }) =>
-		meanOf(baseMs) > 1e-3 && meanOf(headMs) > 0 ? [meanOf(headMs) / meanOf(baseMs)] : [],
-	);
-	if (ratios.length < 8) return 1;
+	const ratios = unchanged.flatMap(({ base, head }) => (base.ms > 1e-3 && head.ms > 0 ? [head.ms / base.ms] : []));
+	if (ratios.length < enoughUnchanged) return 1;
 	const middle = median(ratios);
 	const spread = 1.4826 * median(ratios.map((ratio) => Math.abs(ratio - middle)));
 	const sameSide = ratios.filter((ratio) => (ratio - 1) * (middle - 1) > 0).length;

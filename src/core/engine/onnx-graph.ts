@@ -6,7 +6,7 @@ import { shorten } from "../text/escape.ts";
 import type { Component, Engines } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
 import { takesTime } from "./layer.ts";
-import { type EngineModel, type ModelLayer, meanOf } from "./model.ts";
+import { type EngineModel, type ModelLayer, undelayed } from "./model.ts";
 import type { Delta } from "./noise.ts";
 import { commonSequence } from "./sequence.ts";
 
@@ -117,7 +117,7 @@ function ran(node: PlacedNode | null, overheadMs: number): EngineGroup["head"] {
 	const isTimed = layers.some(({ timesMs }) => timesMs.length > 0);
 	const shared = layers.reduce((most, { nodes }) => Math.max(most, nodes.length), 1);
 	return {
-		ms: isTimed ? layers.reduce((sum, { timesMs }) => sum + Math.max(0, meanOf(timesMs) - overheadMs), 0) : null,
+		ms: isTimed ? layers.reduce((sum, { timesMs }) => sum + Math.max(0, undelayed(timesMs) - overheadMs), 0) : null,
 		kernels: layers.length,
 		...(precision == null ? {} : { precision }),
 		...(shared > 1 ? { shared } : {}),
