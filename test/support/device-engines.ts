@@ -10,7 +10,7 @@ import { shorten } from "../../src/core/text/escape.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import { diffOf, type RecordedEngine } from "./recorded-engines.ts";
 
-const folder = "test/fixtures/engines/planted";
+const folder = process.env["PLANTED"] ?? "test/fixtures/engines/planted";
 
 interface Timed {
 	mediansMs: number[];

@@ -205,15 +205,8 @@ function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["u
 	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
 }
 
-/**
- * How far what a layer takes alone may be from what it takes inside the engine, for 95 % of built engines: by a share of its change, and
- * where layers came or went, of the profiler's own time for each.
- */
-const [changeError, launchError] = [0.1, 1];
-
-function aloneError({ base, head, delta }: Judged, overheadMs: number): number {
-	return Math.hypot(changeError * delta.ms, launchError * overheadMs * Math.sqrt(Math.abs(head.time.launches - base.time.launches)));
-}
+/** How far what a changed group takes alone may be from what it takes inside the engine, of its time: 95 % of built engines. */
+const aloneError = 0.15;
 
 interface Accounted extends Surroundings {
 	engines: Engines;
@@ -231,7 +224,10 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 		measuredMs: measured,
 		from: enginesMs === null ? "profiles" : "runs",
 		attributedMs,
-		halfWidthMs: Math.hypot(halfWidthOf(attributed), ...(enginesMs === null ? [] : attributed.map((one) => aloneError(one, overheadMs)))),
+		halfWidthMs: Math.hypot(
+			halfWidthOf(attributed),
+			...attributed.map(({ base, head }) => (enginesMs === null ? 0 : aloneError * Math.max(timeOf(base), timeOf(head)))),
+		),
 		restMs: measured - attributedMs,
 		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),
 		profiles: Math.min(engines.base.profiles, engines.head.profiles),

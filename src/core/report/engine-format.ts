@@ -65,7 +65,7 @@ export function rowSentence(row: EngineRow, unit: LayerUnit): string {
 	return `${change === "" ? "" : `${change}: `}${name}${cause === "" ? "" : ` – ${cause}`}`;
 }
 
-/** `Explains +30.1 ± 0.9 of +33.5 µs; the rest, +3.4 µs, is below 0.5 µs a group of nodes.` */
+/** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
 	const of = account.from === "runs" ? "of the timed runs" : "of the layers' sum";
@@ -74,7 +74,7 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
 	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
 	const once = account.profiles === 1 ? ` With one profile each, ± is ${noise}.` : "";
-	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained, at most ${unit.format(account.largestRestMs)} ${unit.name} per node group.${once}`;
+	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {

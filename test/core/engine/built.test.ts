@@ -17,9 +17,9 @@ describe("built engines", () => {
 		expect(changes.filter((pair) => !scoreOfPair(pair).named).map(({ name }) => name)).toEqual([]);
 	});
 
-	it("cover the timed change with their interval, but where most layers are too short to time alone", () => {
+	it("cover the timed change with their interval in all but one of 31", () => {
 		const missed = changes.filter((pair) => !scoreOfPair(pair).covered).map(({ name }) => name);
-		expect(missed.sort()).toEqual(["torch-mobilenet-changed", "torch-mobilenet-dynamo-changed", "torch-vit-dynamo-changed"]);
+		expect(missed).toEqual(["unet-deconv"]);
 	});
 
 	it.each(pairs.filter(({ kind }) => kind === "rebuild").map(({ name }) => name))("%s claims nothing, not even another clock", (name) => {

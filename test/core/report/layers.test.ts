@@ -22,15 +22,15 @@ it("explanationSentences states the cause, how much of the change it explains, a
 		"Why: +0.89 ± 0.34 µs: `block1 + block1.relu` – weights changed: 4,608 → 18,432 values.",
 		"+0.55 ± 0.47 µs: `stem + stem.relu` – weights changed: 432 → 1,728 values; shape changed: 8×16×32×32 → 8×64×32×32.",
 		"+0.20 ± 0.16 µs: `pool1` – shape changed: 8×16×16×16 → 8×64×16×16.",
-		"Unchanged: 7 of 10 node groups (−0.33 ± 0.54 µs).",
-		"Explains +1.65 ± 0.69 of +1.13 µs of the timed runs; −0.52 µs is unexplained, at most 0.13 µs per node group. With one profile each, ± is estimated from what did not change.",
+		"Unchanged: 7 of 10 node groups (−0.33 ± 0.63 µs).",
+		"Explains +1.65 ± 1.50 of +1.13 µs of the timed runs; −0.52 µs is unexplained; no other node group changed by more than 0.13 µs. With one profile each, ± is estimated from what did not change.",
 	]);
 });
 
 it("explanationSentences claims nothing below the noise", () => {
 	expect(explanationSentences(explained("same-model", 0.0001))).toEqual([
 		"Why: No difference in structure; the same kernels.",
-		"Unchanged: 17 of 17 node groups (−0.20 ± 0.75 µs).",
+		"Unchanged: 17 of 17 node groups (−0.20 ± 0.78 µs).",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
 	]);
 	const machine = [{ kind: "clocks" as const, says: "the GPU ran at 1980 MHz and 1755 MHz", evidence: ["in its cycles +0.1 %"] }];
