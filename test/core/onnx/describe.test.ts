@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
 import { describeModel } from "../../../src/core/onnx/describe.ts";
-import { findingCodes } from "../../../src/core/onnx/finding-codes.ts";
+import { findingKinds } from "../../../src/core/onnx/finding-codes.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
 import { renderPreflight } from "../../../src/core/onnx/render-preflight.ts";
 
@@ -90,5 +90,5 @@ describe("the terminal text", () => {
 
 it("describeModel gives codes with a heading in the documentation for every code, and none without a code", () => {
 	const headings = [...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
-	expect(headings.sort()).toEqual([...findingCodes].sort());
+	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });

@@ -8,13 +8,7 @@ import { finding, inScope, nodeIn, type Rule, type Subject } from "./subject.ts"
 export const graphOutputs: Rule = ({ model }) =>
 	model.onnx.graph.outputs.length > 0
 		? []
-		: [
-				finding("graph-no-outputs", {
-					severity: "error",
-					message: "The graph has no outputs: nothing can be computed or compared.",
-					fix: "Export the model with at least one output.",
-				}),
-			];
+		: [finding("graph-no-outputs", "The graph has no outputs: nothing can be computed or compared.")];
 
 export const cycles: Rule = ({ scopes }) => scopes.flatMap(cycleIn);
 
@@ -28,14 +22,7 @@ function cycleIn(scope: Scope): Finding[] {
 	if (first === undefined) return [];
 	const node = scope.nodes[onCycle(first, needs, left)];
 	if (node === undefined) return [];
-	return [
-		finding("graph-cycle", {
-			severity: "error",
-			message: `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`,
-			fix: "Export the model again; a tool that edited the graph may have joined the wrong tensors.",
-			node,
-		}),
-	];
+	return [finding("graph-cycle", `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`, { node })];
 }
 
 function needsByNode(scope: Scope): number[][] {
@@ -108,10 +95,7 @@ function givenBy(scope: Scope): Set<string> {
 function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
 	return scope.nodes.flatMap((node) =>
 		[...new Set(node.inputs.filter((name) => name !== "" && !isKnown(name)))].map((name) =>
-			finding("tensor-undefined", {
-				severity: "error",
-				message: `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
-				fix: "Export the model again; a tool that edited the graph may have removed the tensor's producer.",
+			finding("tensor-undefined", `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`, {
 				node,
 			}),
 		),
@@ -122,11 +106,7 @@ function undefinedOutputs(scope: Scope, isKnown: (name: string) => boolean): Fin
 	return scope.outputs
 		.filter((name) => !isKnown(name))
 		.map((name) =>
-			finding("output-undefined", {
-				severity: "error",
-				message: `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`,
-				fix: "Export the model again with the names of tensors that exist as outputs.",
-			}),
+			finding("output-undefined", `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`),
 		);
 }
 
@@ -136,9 +116,7 @@ function duplicateTensors(scope: Scope): Finding[] {
 	const found: Finding[] = [];
 	const add = (name: string, severity: Finding["severity"]): void => {
 		const message = `Tensor ${quoteName(name)} is defined more than once${inScope(scope)}.`;
-		found.push(
-			finding("tensor-duplicate", { severity, message, fix: "Give each tensor one producer: export again, or rename in the graph." }),
-		);
+		found.push(finding("tensor-duplicate", message, { severity }));
 	};
 	for (const name of repeated(scope.initializers.map((weight) => weight.name))) add(name, "warning");
 	for (const name of repeated(scope.inputs)) add(name, "error");
@@ -167,10 +145,10 @@ function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
 	const staying = repeated(named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name));
 	return [...repeated(named.map((node) => node.name))].map((name) => {
 		const isRefused = subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
-		return finding("node-name-duplicate", {
-			severity: isRefused ? "error" : "warning",
-			message: `More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime rejects" : ""}.`,
-			fix: "Give nodes unique names, or none.",
-		});
+		return finding(
+			"node-name-duplicate",
+			`More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime rejects" : ""}.`,
+			{ severity: isRefused ? "error" : "warning" },
+		);
 	});
 }

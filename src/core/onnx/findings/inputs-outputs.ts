@@ -27,8 +27,7 @@ function border(
 ): Finding[] {
 	const name = `${role} ${quoteName(value.name)}`;
 	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
-	if (!isTensor(value))
-		return [finding("io-not-tensor", { severity: "error", message: `${name} is ${notTensorText(value)}.`, fix: notTensorFix(graph) })];
+	if (!isTensor(value)) return [finding("io-not-tensor", `${name} is ${notTensorText(value)}.`, { fix: notTensorFix(graph) })];
 	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
 	return isCarried(value.dtype, tensorrt)
 		? []
@@ -36,11 +35,7 @@ function border(
 }
 
 function typeFinding(message: string): Finding {
-	return finding("io-dtype", {
-		severity: "error",
-		message,
-		fix: "Put a Cast at the border of the graph, so that inputs and outputs are float, float16 or integers.",
-	});
+	return finding("io-dtype", message);
 }
 
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
@@ -60,9 +55,7 @@ function dynamic(value: OnnxValue, labels: readonly AxisLabel[] | null): Finding
 	if (labels?.every((label) => typeof label === "number" || label.isNamed)) return [];
 	const what = value.dims === null ? "has no shape" : `has an unnamed dynamic dimension: ${formatDims(value.dims)}`;
 	return [
-		finding("io-dynamic", {
-			severity: "note",
-			message: `Input ${quoteName(value.name)} ${what}.`,
+		finding("io-dynamic", `Input ${quoteName(value.name)} ${what}.`, {
 			fix: `Give its shape in trtgate.yml under inputs.${quoteName(value.name, "")}.shape, or export with named dimensions.`,
 		}),
 	];
@@ -73,11 +66,10 @@ function shapeTensor(value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
 	const isInteger = value.dtype === "int32" || value.dtype === "int64";
 	if (tensorrt === null || !isInteger || value.dims === null || value.dims.length > 1) return [];
 	return [
-		finding("io-shape-tensor", {
-			severity: "note",
-			message: `Input ${quoteName(value.name)} (${value.dtype} ${formatDims(value.dims)}) may be a shape tensor, whose values TensorRT's profile must know.`,
-			fix: "If the build asks for values of a shape input, make it a constant of the export.",
-		}),
+		finding(
+			"io-shape-tensor",
+			`Input ${quoteName(value.name)} (${value.dtype} ${formatDims(value.dims)}) may be a shape tensor, whose values TensorRT's profile must know.`,
+		),
 	];
 }
 
@@ -101,7 +93,7 @@ function toBind(names: readonly string[]): Finding[] {
 		.slice(0, 10)
 		.map((name) => quoteName(name))
 		.join(", ")}${names.length > 10 ? ", …" : ""}; without them trtexec builds for size 1.`;
-	return [finding("dims-unbound", { severity: "note", message, fix: "Give min, opt and max in trtgate.yml under `dims`." })];
+	return [finding("dims-unbound", message, { severity: "note", fix: "Give min, opt and max in trtgate.yml under `dims`." })];
 }
 
 /** @param open the axes without a size; null for an input of which no shape is known. */
@@ -113,5 +105,5 @@ function unbound(input: OnnxValue, open: readonly (AxisLabel | null)[]): Finding
 	const byShape = `\`inputs: { ${quoteName(input.name, "")}: { shape: […] } }\``;
 	const fix =
 		names.length === open.length ? "Give min, opt and max in trtgate.yml under `dims`." : `Give its shape in trtgate.yml: ${byShape}.`;
-	return finding("dims-unbound", { severity: "error", message, fix });
+	return finding("dims-unbound", message, { fix });
 }

@@ -61,14 +61,7 @@ function refusedUses(subject: Subject): Finding[] {
 			const what = limit({ node, shapes, type: typeIn(subject.types, scope, node.inputs[0] ?? "") });
 			if (what === null) return [];
 			const message = `${nodeIn(node, scope)} ${what}, which ONNX Runtime rejects.`;
-			return [
-				finding("operator-refused", {
-					severity: "error",
-					message,
-					fix: "Export the operator in another form, or gate this model on TensorRT.",
-					node,
-				}),
-			];
+			return [finding("operator-refused", message, { fix: "Export the operator in another form, or gate this model on TensorRT.", node })];
 		}),
 	);
 }
@@ -89,7 +82,7 @@ function sizesOfShapes(subject: Subject): Finding[] {
 		if (!shaping.has(node.op)) continue;
 		const message = `${nodeIn(node, graph as Parameters<typeof nodeIn>[1])} reads the Size of a Shape with fixed sizes, which ONNX Runtime's WebAssembly build miscounts: it rejects the model, the native build does not.`;
 		const fix = "Set `onnxruntime: native`, or fold constants before export (onnxsim), which leaves no such Size.";
-		return [finding("operator-refused", { severity: "warning", message, fix, node })];
+		return [finding("operator-refused", message, { severity: "warning", fix, node })];
 	}
 	return [];
 }

@@ -27,30 +27,27 @@ export function isKnownToOnnxRuntime(node: OnnxNode): boolean {
 }
 
 function unknownOperator(uses: OperatorUses): Finding {
-	return finding("operator-unknown", {
-		severity: "error",
-		message: `${nodeIn(uses.node, uses.scope)} is neither an ONNX operator nor a function of this file${others(uses)}: ONNX Runtime cannot run it.`,
-		fix: "Gate this model on TensorRT with its plugin, or export without the operator.",
-		node: uses.node,
-	});
+	return finding(
+		"operator-unknown",
+		`${nodeIn(uses.node, uses.scope)} is neither an ONNX operator nor a function of this file${others(uses)}: ONNX Runtime cannot run it.`,
+		{ fix: "Gate this model on TensorRT with its plugin, or export without the operator.", node: uses.node },
+	);
 }
 
 function tooNewOperator(uses: OperatorUses, since: number, opset: number): Finding {
-	return finding("operator-too-new", {
-		severity: "error",
-		message: `${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model states opset ${opset}${others(uses)}.`,
-		fix: `Export with opset ${since} or newer.`,
-		node: uses.node,
-	});
+	return finding(
+		"operator-too-new",
+		`${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model states opset ${opset}${others(uses)}.`,
+		{ fix: `Export with opset ${since} or newer.`, node: uses.node },
+	);
 }
 
 function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Finding {
-	return finding("operator-withdrawn", {
-		severity: "error",
-		message: `${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses)}.`,
-		fix: "Export again with a current exporter: Resize replaces Upsample, ScatterElements replaces Scatter.",
-		node: uses.node,
-	});
+	return finding(
+		"operator-withdrawn",
+		`${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses)}.`,
+		{ node: uses.node },
+	);
 }
 
 import standard from "../standard-operators.json" with { type: "json" };
@@ -114,12 +111,11 @@ export const randomness: Rule = (subject) =>
 		scope.nodes
 			.filter((node) => node.domain === "" && (drawing.has(node.op) || isTraining(node, scope, subject)))
 			.map((node) =>
-				finding("operator-random", {
-					severity: "warning",
-					message: `${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime computes a different result, so no golden can match.`,
-					fix: "Export for inference (model.eval()), or make the random tensor an input.",
-					node,
-				}),
+				finding(
+					"operator-random",
+					`${nodeIn(node, scope)} draws random numbers${node.op === "Dropout" ? " (in training mode)" : ""}: each runtime computes a different result, so no golden can match.`,
+					{ node },
+				),
 			),
 	);
 

@@ -62,27 +62,28 @@ function isMarked(wanted: Precision, typing: Typing): boolean {
 function notTyped(wanted: Precision, typing: Typing, { name, key }: { name: string; key: string | undefined }): Finding {
 	const tool =
 		wanted === "fp16" || wanted === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
-	return finding("precision-typed", {
-		severity: "error",
-		message: `The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
-		fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
-	});
+	return finding(
+		"precision-typed",
+		`The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
+		{
+			fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
+		},
+	);
 }
 
 function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
-	return finding("precision-typed", {
-		severity: "warning",
-		message: `The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
-		fix: "State the precision that the file has, so that its tolerances hold; or export in float.",
-	});
+	return finding(
+		"precision-typed",
+		`The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
+		{ severity: "warning", fix: "State the precision that the file has, so that its tolerances hold; or export in float." },
+	);
 }
 
 function uncalibrated(name: string): Finding {
-	return finding("precision-uncalibrated", {
-		severity: "warning",
-		message: `The engine is configured as int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
-		fix: "Quantise the model (Q/DQ nodes, e.g. with ModelOpt) and name the file as the engine's `onnx`, or name a calibration cache under `calibration`.",
-	});
+	return finding(
+		"precision-uncalibrated",
+		`The engine is configured as int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
+	);
 }
 
 /** TensorRT's own operators by which older exports say their type. */
@@ -142,7 +143,7 @@ function tooOld(subject: Subject): Finding[] {
 			precision === format.precision ? `The engine is configured as ${format.precision}` : `The file quantises to ${format.name}`;
 		const message = `${what}, and this GPU (compute capability ${computeCapability}) has no ${format.name}: TensorRT builds it from ${format.since.join(".")} on.`;
 		const fix = `Build it on a GPU that has ${format.name} (${format.on} or newer), or quantise to INT8 for this one.`;
-		return [finding("precision-hardware", { severity: "error", message, fix })];
+		return [finding("precision-hardware", message, { fix })];
 	});
 }
 
@@ -154,8 +155,7 @@ function weightsTooBig(subject: Subject): Finding[] {
 	const bytes = subject.scopes.flatMap((scope) => scope.initializers).reduce((sum, weight) => sum + minBytes(weight, bits), 0);
 	if (bytes <= gpuMemoryBytes) return [];
 	const message = `The weights take at least ${formatBytes(bytes)}, more than this GPU has (${formatBytes(gpuMemoryBytes)}).`;
-	const fix = 'Use a lower precision or a larger GPU, or stream them: `flags: ["--allowWeightStreaming"]`.';
-	return [finding("weights-too-big", { severity: "error", message, fix })];
+	return [finding("weights-too-big", message)];
 }
 
 /** Floats may become as small as the precision allows; what is smaller in the file stays so. */
@@ -182,7 +182,7 @@ export const quantisation: Rule = (subject) => {
 	}
 	if (counts[quantise] + counts[dequantise] === 0) return [];
 	const message = `The model is quantised explicitly: ${counts[quantise]} ${quantise} and ${counts[dequantise]} ${dequantise} nodes.`;
-	return [finding("quantised", { severity: "note", message }), ...found];
+	return [finding("quantised", message), ...found];
 };
 
 function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
@@ -190,12 +190,11 @@ function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
 	const wrong = values.find((value) => !(value > 0));
 	if (wrong === undefined) return [];
 	return [
-		finding("scale-not-positive", {
-			severity: subject.context.backend === "tensorrt" ? "error" : "warning",
-			message: `${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(node.inputs[1] ?? "")}); scales must be positive.`,
-			fix: "Calibrate again: a tensor that was always zero, or NaN, gives such a scale.",
-			node,
-		}),
+		finding(
+			"scale-not-positive",
+			`${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(node.inputs[1] ?? "")}); scales must be positive.`,
+			{ severity: subject.context.backend === "tensorrt" ? "error" : "warning", node },
+		),
 	];
 }
 
@@ -203,19 +202,11 @@ function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
 function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
 	if (subject.context.backend !== "tensorrt") return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);
-	const fix = "Quantise again symmetrically (activations and weights INT8, zero point 0).";
 	const shifted = tensor?.values?.find((value) => value !== 0);
 	if (shifted !== undefined) {
 		const message = `${nodeIn(node, scope)} has zero point ${shifted}; TensorRT takes only 0.`;
-		return [finding("zero-point-nonzero", { severity: "warning", message, fix, node })];
+		return [finding("zero-point-nonzero", message, { node })];
 	}
 	if (tensor?.dtype !== "uint8") return [];
-	return [
-		finding("zero-point-unsigned", {
-			severity: "warning",
-			message: `${nodeIn(node, scope)} quantises to UINT8; TensorRT takes INT8.`,
-			fix,
-			node,
-		}),
-	];
+	return [finding("zero-point-unsigned", `${nodeIn(node, scope)} quantises to UINT8; TensorRT takes INT8.`, { node })];
 }

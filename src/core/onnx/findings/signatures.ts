@@ -75,10 +75,7 @@ function countFaults(use: Use): Finding[] {
 }
 
 function signatureFault({ node, scope }: Use, what: string): Finding {
-	return finding("operator-signature", {
-		severity: "error",
-		message: `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime rejects the model.`,
-		fix: "Export again with the opset that the operator was written for.",
+	return finding("operator-signature", `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime rejects the model.`, {
 		node,
 	});
 }
@@ -91,12 +88,11 @@ function typeFaults({ node, scope, signature, subject, given }: Use): Finding[] 
 		if (what === null) return [];
 		const isOrt = subject.tensorrt === null;
 		return [
-			finding("type-mismatch", {
-				severity: isOrt ? "error" : "warning",
-				message: `${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime rejects the model${isOrt ? "" : ", and TensorRT may convert it silently"}.`,
-				fix: "Put a Cast before this node, or take out the one that made the other type; then export again.",
-				node,
-			}),
+			finding(
+				"type-mismatch",
+				`${nodeIn(node, scope)} reads ${quoteName(node.inputs[place] ?? "")}, which is ${type}, ${what}: ONNX Runtime rejects the model${isOrt ? "" : ", and TensorRT may convert it silently"}.`,
+				{ severity: isOrt ? "error" : "warning", node },
+			),
 		];
 	});
 }
@@ -131,12 +127,11 @@ function kernelFaults(use: Use): Finding[] {
 	if (isServed) return [];
 	const of = signature.kernels.length === 0 ? "" : ` of ${[...new Set(types.values())].join(" and ")}`;
 	return [
-		finding("operator-kernel", {
-			severity: "error",
-			message: `${nodeIn(node, scope)} has no kernel${of} in opset ${scope.opsets[""]} on the CPU: ONNX Runtime rejects the model.`,
-			fix: "Export with another opset or element type, or gate this model on TensorRT.",
-			node,
-		}),
+		finding(
+			"operator-kernel",
+			`${nodeIn(node, scope)} has no kernel${of} in opset ${scope.opsets[""]} on the CPU: ONNX Runtime rejects the model.`,
+			{ node },
+		),
 	];
 }
 

@@ -18,14 +18,7 @@ const largestGpuBytes = 288e9;
 export const staticShapes: Rule = (subject) => [...mismatches(subject), ...tooBig(subject)];
 
 function mismatches(subject: Subject): Finding[] {
-	return subject.static.faults.map(({ node, what }) =>
-		finding("shape-mismatch", {
-			severity: "error",
-			message: `${nodeLabel(node)} ${what}.`,
-			fix: "Export the model again; a layer was changed without the one that follows it.",
-			node,
-		}),
-	);
+	return subject.static.faults.map(({ node, what }) => finding("shape-mismatch", `${nodeLabel(node)} ${what}.`, { node }));
 }
 
 /** Only the first tensor of a chain is named: all behind it are as large. */
@@ -41,8 +34,7 @@ function tooBig(subject: Subject): Finding[] {
 		const node = graph.nodes.find((each) => each.outputs.includes(name));
 		const by = node === undefined ? "" : ` of ${nodeLabel(node)}`;
 		const message = `Tensor ${quoteName(name)}${by} has the shape ${formatDims(dims)}: ${excess.says}.`;
-		const fix = "Check the constant or the dimension that gives this shape.";
-		return [finding("tensor-too-big", { severity: excess.severity, message, fix, ...(node && { node }) })];
+		return [finding("tensor-too-big", message, { severity: excess.severity, ...(node && { node }) })];
 	}
 	return [];
 }

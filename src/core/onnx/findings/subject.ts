@@ -2,7 +2,7 @@
 import type { DimRange } from "../../config/config.ts";
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
-import type { FindingCode } from "../finding-codes.ts";
+import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
@@ -79,17 +79,15 @@ function factsOf(model: OnnxModel): Facts {
 	return { scopes, constants, types, read: readNames(scopes), static: shaped };
 }
 
-interface FindingInit {
-	severity: Finding["severity"];
-	message: string;
-	fix?: string;
+interface FindingInit extends FindingKind {
 	node?: OnnxNode;
 }
 
-export function finding(code: FindingCode, init: FindingInit): Finding {
-	const { node, ...rest } = init;
+/** @param init what differs from the other findings of the code. */
+export function finding(code: FindingCode, message: string, init: FindingInit = {}): Finding {
+	const { severity = "error", fix, node }: FindingInit = { ...findingKinds[code], ...init };
 	const name = node === undefined ? "" : node.name || (node.outputs[0] ?? "");
-	return name === "" ? { code, ...rest } : { code, ...rest, node: quoteName(name, "") };
+	return { code, severity, message, ...(fix === undefined ? {} : { fix }), ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
 /** ` in subgraph "then_branch" of If "gate"`, or nothing for the graph itself. */

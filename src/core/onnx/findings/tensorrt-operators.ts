@@ -28,12 +28,11 @@ function neverImported(uses: OperatorUses): Finding[] {
 	const isListed = node.op.startsWith(ownPrefix) || (["operators", "plugins"] as const).some((kind) => listedSpan(kind, node.op) !== null);
 	if (isListed || !isKnownToOnnxRuntime(node)) return [];
 	return [
-		finding("operator-unsupported", {
-			severity: "note",
-			message: `TensorRT has no importer for ${nodeIn(node, scope)}${others(uses)}; the ONNX Runtime backend runs it.`,
-			fix: `For TensorRT: ${adviceFor(node.op, null)}`,
-			node,
-		}),
+		finding(
+			"operator-unsupported",
+			`TensorRT has no importer for ${nodeIn(node, scope)}${others(uses)}; the ONNX Runtime backend runs it.`,
+			{ severity: "note", fix: `For TensorRT: ${adviceFor(node.op, null)}`, node },
+		),
 	];
 }
 
@@ -55,12 +54,11 @@ function otherDomain(uses: OperatorUses): Finding[] {
 	const { node, scope } = uses;
 	if (node.domain === "") return [];
 	return [
-		finding("operator-domain", {
-			severity: "warning",
-			message: `${nodeIn(node, scope)} has the name of an ONNX operator${others(uses)}: TensorRT goes by the name alone and reads it as ONNX's ${node.op}.`,
-			fix: "Compare the outputs with a golden set, or export with the standard operator.",
-			node,
-		}),
+		finding(
+			"operator-domain",
+			`${nodeIn(node, scope)} has the name of an ONNX operator${others(uses)}: TensorRT goes by the name alone and reads it as ONNX's ${node.op}.`,
+			{ node },
+		),
 	];
 }
 
@@ -72,12 +70,12 @@ function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
 	if (has) {
 		const gone = span === null || span.isInNewest ? "" : ` It was removed in TensorRT ${afterLast(span.last)}.`;
 		const message = `${what} is a plugin that comes with ${tensorrt.name} (libnvinfer_plugin); trtexec loads it by itself.${gone}`;
-		return [finding("operator-plugin", { severity: "note", message, node })];
+		return [finding("operator-plugin", message, { node })];
 	}
 	const listed = span === null ? "" : ` (it came with ${span.first} to ${span.last})`;
 	const certainty = isCertain ? "does not include" : "may not include";
 	const message = `${tensorrt.name} ${certainty} the plugin of ${what}${listed}${because === undefined ? "" : `: ${because}`}.`;
-	return [finding("plugin-absent", { severity: isCertain ? "error" : "warning", message, fix: pluginFix(node.op), node })];
+	return [finding("plugin-absent", message, { severity: isCertain ? "error" : "warning", fix: pluginFix(node.op), node })];
 }
 
 /** The plugins that went, went with a major version. */
@@ -94,21 +92,23 @@ function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing)
 	const { node, scope } = uses;
 	const because = importer.because === undefined ? "" : `: ${importer.because}`;
 	const later = listedSpan("operators", node.op);
-	return finding("operator-unsupported", {
-		severity: importer.isCertain ? "error" : "warning",
-		message: `${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses)}${because}.`,
-		fix: adviceFor(node.op, later?.first ?? null),
-		node,
-	});
+	return finding(
+		"operator-unsupported",
+		`${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses)}${because}.`,
+		{ severity: importer.isCertain ? "error" : "warning", fix: adviceFor(node.op, later?.first ?? null), node },
+	);
 }
 
 function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
-	return finding("operator-unknown", {
-		severity: tensorrt.version === null ? "warning" : "error",
-		message: `${nodeLabel(uses.node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(uses)}: it builds only if a plugin of that name is loaded.`,
-		fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",
-		node: uses.node,
-	});
+	return finding(
+		"operator-unknown",
+		`${nodeLabel(uses.node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(uses)}: it builds only if a plugin of that name is loaded.`,
+		{
+			severity: tensorrt.version === null ? "warning" : "error",
+			fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",
+			node: uses.node,
+		},
+	);
 }
 
 const families: readonly { names: RegExp; advice: string }[] = [

@@ -21,9 +21,7 @@ export const tensorRtRestrictions: Rule = (subject) => {
 };
 
 function restricted(node: OnnxNode, scope: Scope, fault: string): Finding {
-	return finding("operator-restricted", {
-		severity: "warning",
-		message: `${nodeIn(node, scope)} ${fault}.`,
+	return finding("operator-restricted", `${nodeIn(node, scope)} ${fault}.`, {
 		fix: "Export it without that; trtexec has the last word.",
 		node,
 	});
@@ -65,7 +63,7 @@ function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgr
 		const name = quoteName(node.outputs[at] ?? output.name);
 		const ranks = `${left.length} dimensions in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
 		const message = `${nodeIn(node, scope)} gives ${name} ${ranks}; TensorRT takes branches of the same rank.`;
-		return [finding("operator-restricted", { severity: "warning", message, fix: "Reshape in one branch, so that both agree.", node })];
+		return [finding("operator-restricted", message, { fix: "Reshape in one branch, so that both agree.", node })];
 	});
 }
 
@@ -81,7 +79,7 @@ export const topkLimit: Rule = (subject) => {
 			const k = typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
 			if (k === undefined || k <= maxK) return [];
 			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${maxK}.`;
-			return [finding("topk-limit", { severity: "error", message, fix: `Keep at most ${maxK}, or sort outside of the engine.`, node })];
+			return [finding("topk-limit", message, { fix: `Keep at most ${maxK}, or sort outside of the engine.`, node })];
 		}),
 	);
 };

@@ -22,30 +22,28 @@ function irVersion({ model, context }: Subject): Finding[] {
 	if (ir <= onnxRuntime.ir) return [];
 	const isOrt = context.backend === "onnxruntime";
 	return [
-		finding("ir-too-new", {
-			severity: isOrt ? "error" : "note",
-			message: `The file's IR version is ${ir}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`,
-			fix: `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`,
-		}),
+		finding(
+			"ir-too-new",
+			`The file's IR version is ${ir}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`,
+			{
+				severity: isOrt ? "error" : "note",
+				fix: `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`,
+			},
+		),
 	];
 }
 
 /** A file that names no operator set at all is refused; a single missing domain is taken at its latest version. */
 function missingOpsets({ scopes, model }: Subject): Finding[] {
-	const fix = "Export again, or add the opset_import with onnx.helper.make_opsetid.";
 	if (Object.keys(model.onnx.opsets).length === 0) {
-		return [
-			finding("opset-missing", { severity: "error", message: "The file names no operator set, so its operators are undefined.", fix }),
-		];
+		return [finding("opset-missing", "The file names no operator set, so its operators are undefined.")];
 	}
 	const missing = new Set(
 		scopes.flatMap((scope) => scope.nodes.map((node) => node.domain).filter((domain) => !Object.hasOwn(scope.opsets, domain))),
 	);
 	return [...missing].map((domain) =>
-		finding("opset-missing", {
+		finding("opset-missing", `The model uses operators of ${domainName(domain)} without naming that operator set's version.`, {
 			severity: "warning",
-			message: `The model uses operators of ${domainName(domain)} without naming that operator set's version.`,
-			fix,
 		}),
 	);
 }
@@ -58,11 +56,11 @@ function tooNew({ model, context, tensorrt }: Subject): Finding[] {
 	const fix = (newest: number): string => `Export with opset ${newest} or older, or convert with onnx.version_converter.`;
 	if (isOrt && opset > onnxRuntime.opset) {
 		const message = `The model's opset is ${opset}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.opset}.`;
-		found.push(finding("opset-too-new", { severity: "error", message, fix: fix(onnxRuntime.opset) }));
+		found.push(finding("opset-too-new", message, { fix: fix(onnxRuntime.opset) }));
 	}
 	if (isOrt && ml > onnxRuntime.ml) {
 		const message = `The model's opset of ai.onnx.ml is ${ml}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ml}.`;
-		found.push(finding("opset-too-new", { severity: "error", message, fix: fix(onnxRuntime.ml) }));
+		found.push(finding("opset-too-new", message, { fix: fix(onnxRuntime.ml) }));
 	}
 	return tensorrt === null ? found : tooNewForTensorRt(opset, tensorrt);
 }
@@ -79,15 +77,13 @@ function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 	const base = `The model's opset is ${opset}`;
 	if (opset > farthestOpset) {
 		const message = `${base}; ONNX has no such operator set, and ${name} would guess what its operators mean and report success.`;
-		return [finding("opset-too-new", { severity: "error", message, fix })];
+		return [finding("opset-too-new", message, { fix })];
 	}
 	if (opset > possible) {
-		return [
-			finding("opset-too-new", { severity: "warning", message: `${base}; ${name} documents up to ${possible} and ${meaning}.`, fix }),
-		];
+		return [finding("opset-too-new", `${base}; ${name} documents up to ${possible} and ${meaning}.`, { severity: "warning", fix })];
 	}
 	const message = `${base}; TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}.`;
-	return [finding("opset-too-new", { severity: "note", message, fix })];
+	return [finding("opset-too-new", message, { severity: "note", fix })];
 }
 
 function tooOld({ model, context }: Subject): Finding[] {
@@ -96,9 +92,7 @@ function tooOld({ model, context }: Subject): Finding[] {
 	if (opset === undefined || opset >= oldest) return [];
 	const runtime = context.backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
 	const message = `The model's opset is ${opset}; ${runtime} promises support from ${oldest} on.`;
-	return [
-		finding("opset-too-old", { severity: "warning", message, fix: "Export with a newer opset, or convert with onnx.version_converter." }),
-	];
+	return [finding("opset-too-old", message)];
 }
 
 function domainName(domain: string): string {

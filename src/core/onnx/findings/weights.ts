@@ -21,11 +21,10 @@ function fileSize({ model }: Subject): Finding[] {
 	const { bytes } = model.onnx;
 	if (bytes <= maxProtobufBytes) return [];
 	return [
-		finding("protobuf-too-big", {
-			severity: "error",
-			message: `The file has ${formatBytes(bytes)}; protobuf, and with it TensorRT and ONNX Runtime, reads at most 2 GiB in one file.`,
-			fix: "Save the weights beside the model: onnx.save(model, path, save_as_external_data=True, location='weights.bin').",
-		}),
+		finding(
+			"protobuf-too-big",
+			`The file has ${formatBytes(bytes)}; protobuf, and with it TensorRT and ONNX Runtime, reads at most 2 GiB in one file.`,
+		),
 	];
 }
 
@@ -40,11 +39,11 @@ function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): 
 			if (expected === null || expected === weight.bytes) return [];
 			const shape = `${weight.dtype} ${formatDims(weight.dims)}`;
 			return [
-				finding("weights-size", {
-					severity: unused.has(weight) ? "warning" : "error",
-					message: `Initialiser ${quoteName(weight.name)}${inScope(scope)} holds ${weight.bytes} bytes; its type and shape, ${shape}, take ${expected}.`,
-					fix: "Export the model again; the file was damaged, or edited without its weights.",
-				}),
+				finding(
+					"weights-size",
+					`Initialiser ${quoteName(weight.name)}${inScope(scope)} holds ${weight.bytes} bytes; its type and shape, ${shape}, take ${expected}.`,
+					{ severity: unused.has(weight) ? "warning" : "error" },
+				),
 			];
 		}),
 	);
@@ -69,47 +68,23 @@ function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
 	if (list.length === 0) return [];
 	const some = list.slice(0, 3).map((weight) => quoteName(weight.name));
 	const more = list.length > some.length ? " and others" : "";
-	return [
-		finding("weights-unused", {
-			severity: "note",
-			message: `${initialisers(list)} read by no node: ${some.join(", ")}${more}.`,
-			fix: "Remove them with onnxsim or onnx-graphsurgeon (cleanup); they only make the file larger.",
-		}),
-	];
+	return [finding("weights-unused", `${initialisers(list)} read by no node: ${some.join(", ")}${more}.`)];
 }
 
-interface Judgement {
-	code: FindingCode;
-	what(file: ExternalFile): string;
-	fix: string;
-}
-
-const relativeFix = "Save the model with its data beside it: onnx.save(model, path, save_as_external_data=True, location='weights.bin').";
-const judgements: Readonly<Record<NonNullable<ExternalFile["problem"]>, Judgement>> = {
-	missing: {
-		code: "external-data-missing",
-		what: (file) => `is missing (the model needs ${formatBytes(file.neededBytes)} of it)`,
-		fix: "Put the file into the model's folder: it belongs to the model and must be checked in, cached or uploaded with it.",
-	},
-	short: {
-		code: "external-data-short",
-		what: (file) => `is too short: the model's tensors reach to byte ${file.neededBytes}`,
-		fix: "Copy or export the file again together with its model; the two may come from different exports.",
-	},
-	outside: { code: "external-data-outside", what: () => "is outside the model's folder, which ONNX forbids", fix: relativeFix },
-	absolute: { code: "external-data-outside", what: () => "is an absolute path, which ONNX forbids", fix: relativeFix },
-	"lfs-pointer": {
-		code: "external-data-lfs-pointer",
-		what: () => "is a Git LFS pointer, not the weights",
-		fix: "Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).",
-	},
+/** With the end of a sentence that begins with the file. */
+const judgements: Readonly<Record<NonNullable<ExternalFile["problem"]>, readonly [FindingCode, (neededBytes: number) => string]>> = {
+	missing: ["external-data-missing", (bytes) => `is missing (the model needs ${formatBytes(bytes)} of it)`],
+	short: ["external-data-short", (bytes) => `is too short: the model's tensors reach to byte ${bytes}`],
+	outside: ["external-data-outside", () => "is outside the model's folder, which ONNX forbids"],
+	absolute: ["external-data-outside", () => "is an absolute path, which ONNX forbids"],
+	"lfs-pointer": ["external-data-lfs-pointer", () => "is a Git LFS pointer, not the weights"],
 };
 
 export const externalData: Rule = ({ model }) =>
 	model.external.flatMap((file): Finding[] => {
 		if (file.problem === null) return [];
-		const { code, what, fix } = judgements[file.problem];
-		return [finding(code, { severity: "error", message: `External data ${quoteName(file.location)} ${what(file)}.`, fix })];
+		const [code, what] = judgements[file.problem];
+		return [finding(code, `External data ${quoteName(file.location)} ${what(file.neededBytes)}.`)];
 	});
 
 // Checks element types: the ones that a backend narrows, and the ones that TensorRT has not.
@@ -124,21 +99,20 @@ function narrowed(subject: Subject): Finding[] {
 	const weights = weightsOf(subject, "int64");
 	if (subject.tensorrt === null || isAtLeast(subject.tensorrt, 9, 0) === true || weights.length === 0) return [];
 	const message = `${initialisers(weights)} INT64: TensorRT before 9 narrows them to INT32, and clamps what does not fit.`;
-	return [finding("dtype-int64", { severity: "note", message })];
+	return [finding("dtype-int64", message)];
 }
 
 function doubles(subject: Subject): Finding[] {
 	const weights = weightsOf(subject, "double");
-	const fix = "Export in float, so that golden outputs and engine mean the same.";
 	const found: Finding[] = [];
 	if (weights.length > 0) {
 		const message = `${initialisers(weights)} double: TensorRT computes them in float, ONNX Runtime in double.`;
-		found.push(finding("dtype-double", { severity: "note", message, fix }));
+		found.push(finding("dtype-double", message, { severity: "note" }));
 	}
 	const border = [...feeds(subject.model.onnx.graph), ...subject.model.onnx.graph.outputs].find((value) => value.dtype === "double");
 	if (subject.tensorrt !== null && border !== undefined) {
 		const message = `${quoteName(border.name)} is double at the border of the graph: TensorRT makes it float, so that it is fed and compared as another type.`;
-		found.push(finding("dtype-double", { severity: "warning", message, fix }));
+		found.push(finding("dtype-double", message, { severity: "warning" }));
 	}
 	return found;
 }
@@ -153,11 +127,7 @@ function unsupported(subject: Subject): Finding[] {
 	const all = scopes.flatMap((scope) => scope.initializers);
 	const wrong = all.filter(({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name));
 	return [...groupBy(wrong, ({ dtype }) => dtype)].map(([dtype, weights]) =>
-		finding("dtype-unsupported", {
-			severity: "warning",
-			message: `${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`,
-			fix: "Cast them before export, to float or INT32.",
-		}),
+		finding("dtype-unsupported", `${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`),
 	);
 }
 
