@@ -20,7 +20,7 @@ export const maxTimingBytes = 256 * 1024 ** 2;
 export interface BackendChoice {
 	config: Pick<Config, "backend" | "device" | "measure" | "cache">;
 	/** trtexec as the user wrote it. */
-	trtexec?: string;
+	trtexec?: string | undefined;
 	cwd: string;
 	environment: Environment;
 	processes: Processes;
@@ -96,17 +96,12 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 }
 
 export function findOptions({
-	trtexec,
+	trtexec: wanted,
 	cwd,
 	environment,
 	processes,
 }: Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">) {
-	return {
-		...(trtexec === undefined ? {} : { wanted: trtexec }),
-		cwd,
-		...(environment.home === undefined ? {} : { home: environment.home }),
-		processes,
-	};
+	return { wanted, cwd, home: environment.home, processes };
 }
 
 function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: BackendChoice): ConfigError {

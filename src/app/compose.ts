@@ -34,7 +34,7 @@ export interface Composition {
 
 export function compose(
 	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache">,
-	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string },
+	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string | undefined },
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
@@ -59,7 +59,7 @@ export function compose(
 		threads: config.measure.threads,
 		onBytes: (received, total) =>
 			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
-		...(world.environment.registry === undefined ? {} : { registry: world.environment.registry }),
+		registry: world.environment.registry,
 	};
 	const { backend, gpu } = chosenMachine({
 		config,
@@ -69,7 +69,7 @@ export function compose(
 		cacheFolder: cacheFolder(world.environment),
 		workerPath: workerPathOf(distFolder()),
 		onnxRuntime: () => onnxRuntimeBackend(onnxRuntime),
-		...(world.trtexec === undefined ? {} : { trtexec: world.trtexec }),
+		trtexec: world.trtexec,
 	});
 	const stop = (why: string): void => {
 		reason = why;

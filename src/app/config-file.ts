@@ -13,7 +13,7 @@ export interface ConfigRequest extends Omit<LoadOptions, "path"> {
 	/** As the user wrote it. */
 	path: string;
 	/** Of an action: nothing outside is read. Absent: a person names the file, and only links may not lead out of its repository. */
-	workspace?: string;
+	workspace?: string | undefined;
 }
 
 export interface ReadConfig {
@@ -37,7 +37,7 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 }
 
 /** The config that is read, relative to the current folder. */
-export function chooseConfig({ cwd, config, head = "." }: { cwd: string; config?: string; head?: string }): string {
+export function chooseConfig({ cwd, config, head = "." }: { cwd: string; config?: string | undefined; head?: string | undefined }): string {
 	const named = config ?? join(head, "trtgate.yml");
 	const isChosen = config !== undefined || existsSync(resolve(cwd, named));
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));

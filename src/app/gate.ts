@@ -32,27 +32,27 @@ import { version } from "./version.ts";
 export interface GateOptions {
 	cwd: string;
 	/** Of an action: no config outside is read. */
-	workspace?: string;
+	workspace?: string | undefined;
 	/** As the user wrote them. */
-	config?: string;
-	base?: string;
-	head?: string;
+	config?: string | undefined;
+	base?: string | undefined;
+	head?: string | undefined;
 	/** What the workflow runs for: names the base where the user names none. */
-	event?: RunEvent;
+	event?: RunEvent | undefined;
 	/** For fetching the base from the workflow's server. */
-	access?: GitAccess;
+	access?: GitAccess | undefined;
 	/** Keeps the history where there is no clone to push from. */
-	repository?: Repository;
+	repository?: Repository | undefined;
 	out: string;
-	seed?: string;
+	seed?: string | undefined;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
-	only?: string;
+	only?: string | undefined;
 	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
 	shapes?: ReturnType<typeof parseShapes>;
 	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
-	trtexec?: string;
+	trtexec?: string | undefined;
 	/** Values that override the config file: backend, onnxruntime. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
@@ -60,7 +60,7 @@ export interface GateOptions {
 	/** Changes the head's config once it is read, for a run of another purpose. */
 	adapt?(config: Config): Config;
 	/** Called when the machine and the models are known, before anything is built. */
-	beforeBuild?(known: PreparedRun): Promise<void>;
+	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
 	/** Replace the ports of this machine, for a replay. */
 	ports?: Partial<Ports>;
 	/** Receives a function that stops the run. */
@@ -107,13 +107,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	const { composition } = how;
 	const { options, outFolder, home } = opening;
 	const { cwd, base, head, event, access } = options;
-	const named = {
-		...(access === undefined ? {} : { access }),
-		...(base === undefined ? {} : { base }),
-		...(head === undefined ? {} : { head }),
-		...(event === undefined ? {} : { event }),
-	};
-	const opened = await openArms({ cwd, home, outFolder, config: opening.config, ...named }, composition.processes);
+	const opened = await openArms({ cwd, home, outFolder, config: opening.config, base, head, event, access }, composition.processes);
 	try {
 		const input = await gateInput(opening, opened);
 		if (how.mode === "plan") {
@@ -156,21 +150,15 @@ async function watchHistory(
 
 async function readConfig(options: GateOptions): Promise<ReadConfig> {
 	const { cwd, inputs, workspace } = options;
-	const read = await readConfigFile({
-		cwd,
-		path: chooseConfig(options),
-		inputs,
-		...occasionOf(options),
-		...(workspace === undefined ? {} : { workspace }),
-	});
+	const read = await readConfigFile({ cwd, path: chooseConfig(options), inputs, workspace, occasion: occasionOf(options) });
 	const config = selected(read.config, options);
 	return { ...read, config: options.adapt?.(config) ?? config };
 }
 
 /** Releases and nightly runs are stricter unless the config says otherwise. */
-function occasionOf({ event }: GateOptions): { occasion?: Occasion } {
-	if (event?.kind === "tag") return { occasion: "release" };
-	return event?.kind === "schedule" ? { occasion: "nightly" } : {};
+function occasionOf({ event }: GateOptions): Occasion | undefined {
+	if (event?.kind === "tag") return "release";
+	return event?.kind === "schedule" ? "nightly" : undefined;
 }
 
 /** @throws ConfigError usage where a pattern means no engine of the head's config, or shapes have several models to hold for. */
@@ -194,7 +182,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		config,
 		configSha256: createHash("sha256").update(opening.text).digest("hex"),
 		arms,
-		...(noBase === undefined ? {} : { noBase }),
+		noBase,
 		notes: base === undefined || baseConfig !== null ? notes : [...notes, noBaseConfig(config)],
 		...baseConfig,
 		outFolder,
@@ -202,7 +190,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		isSoakDue: options.event?.kind === "schedule" || options.event?.kind === "dispatch",
 		seed,
 		version,
-		...(options.beforeBuild === undefined ? {} : { beforeBuild: options.beforeBuild }),
+		beforeBuild: options.beforeBuild,
 	};
 }
 
@@ -219,7 +207,7 @@ async function baseConfigOf(folder: string, head: Config, options: GateOptions):
 	const read = await loadConfigAt(join(folder, name), {
 		path: name,
 		inputs,
-		...occasionOf(options),
+		occasion: occasionOf(options),
 		workspace: repositoryOf(folder),
 	}).catch(refusalOf);
 	if (read instanceof ConfigError) return read.code === "config-missing" ? null : { baseConfigFault: read.message };

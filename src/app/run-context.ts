@@ -54,7 +54,7 @@ export interface GateInput {
 	/** Base first where there is one; head always. */
 	arms: readonly ArmFolder[];
 	/** Why there is no base, where there is none. */
-	noBase?: string;
+	noBase?: string | undefined;
 	/** Sentences about how the sides were opened. */
 	notes?: readonly string[];
 	/** The base's own config, to notice lowered limits and lost coverage; absent where it has none. */
@@ -73,7 +73,7 @@ export interface GateInput {
 	seed: string;
 	version: string;
 	/** Awaited before the machine is taken for this run alone. */
-	beforeBuild?(known: PreparedRun): Promise<void>;
+	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
 }
 
 /** A nightly run builds each side for itself, which shows how much one build differs from the next. */

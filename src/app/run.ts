@@ -120,13 +120,9 @@ async function reviewChanges({ prepared, input, facts, ports }: RunContext): Pro
 }
 
 function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] {
-	const { kind, version, memoryBytes, computeCapability } = facts.backend;
-	const context = { backend: kind, ...(kind === "tensorrt" ? { tensorrt: version } : {}), ...input.config.preflight };
-	const gpu = {
-		...(memoryBytes === undefined ? {} : { gpuMemoryBytes: memoryBytes }),
-		...(computeCapability === undefined ? {} : { computeCapability }),
-	};
-	return preflight({ models: prepared.models, ...context, ...gpu }, ports);
+	const { kind: backend, version, memoryBytes: gpuMemoryBytes, computeCapability } = facts.backend;
+	const machine = { backend, tensorrt: backend === "tensorrt" ? version : undefined, gpuMemoryBytes, computeCapability };
+	return preflight({ models: prepared.models, ...machine, ...input.config.preflight }, ports);
 }
 
 async function buildEngines({ prepared, input, facts, ports }: RunContext): Promise<BuiltEngine[]> {
@@ -228,7 +224,7 @@ async function explainWorkloads(workloads: readonly TimedWorkload[], { input, fa
 		workloads,
 		rows: facts.rows,
 		gpu: facts.backend.device,
-		...(facts.backend.memoryBytes === undefined ? {} : { memoryBytes: facts.backend.memoryBytes }),
+		memoryBytes: facts.backend.memoryBytes,
 		cudaGraph: config.measure.cudaGraph,
 		profile: config.profile,
 		outFolder,

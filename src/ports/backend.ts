@@ -17,20 +17,20 @@ export interface BuiltEngine {
 	path: string;
 	/** The ONNX file that it came from. */
 	model: ModelOnDisk;
-	assets?: EngineAssets;
+	assets?: EngineAssets | undefined;
 	/** More builds of the same model, none on the kernel timings of another. */
-	rebuilds?: readonly BuiltEngine[];
+	rebuilds?: readonly BuiltEngine[] | undefined;
 }
 
 export interface BuildJob {
 	spec: EngineSpec;
 	arm: Arm;
 	model: ModelOnDisk;
-	assets?: EngineAssets;
+	assets?: EngineAssets | undefined;
 	/** Absolute folder for the engine. */
 	engineFolder: string;
 	/** Absolute folder that the builds of this run share, such as for a timing cache. */
-	cacheFolder?: string;
+	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
 	/** What the builder is at, and how much of the build is done where its log says so. */
@@ -132,7 +132,7 @@ export interface TraceJob {
 	/** nsys: every kernel of the run. ncu: one kernel, by the GPU's own counters. */
 	tool: "nsys" | "ncu";
 	/** For ncu: the kernel's name as nsys reports it; absent: the first kernels of the run. */
-	kernel?: string;
+	kernel?: string | undefined;
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
 	streams: number;

@@ -23,7 +23,7 @@ export interface ReferenceJob {
 	logPath: string;
 	timeoutMs: number;
 	/** The cases are alternatives: those after the first that runs are left out. */
-	stopAtFirst?: true;
+	stopAtFirst?: true | undefined;
 	/** Weights that are a unit in the last place off, or some, in a copy of the model. */
 	nudged?: readonly NudgedWeight[];
 }

@@ -213,10 +213,7 @@ async function buildMarked(round: Round, engine: BuiltEngine, marked: readonly s
 	const model = await markedModel(round, engine.model, { marked, folder });
 	const { spec, arm, assets } = engine;
 	const record = await ports.backend.build({
-		spec,
-		arm,
-		model,
-		...(assets === undefined ? {} : { assets }),
+		...{ spec, arm, model, assets },
 		engineFolder: `${folder}/engine`,
 		cacheFolder: `${input.outFolder}/cache`,
 		logPath: logOf(work, `build-${arm}`),

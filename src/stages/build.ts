@@ -108,22 +108,17 @@ async function buildOne(prepared: Buildable, input: BuildInput & { suffix?: stri
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
-	const engineFolder = `${input.outFolder}/engines/${prepared.arm}/${name}${suffix}`;
+	const { spec, arm, model, assets } = prepared;
 	const record = await buildOrRefuse(ports.backend, {
-		spec: prepared.spec,
-		arm: prepared.arm,
-		model: prepared.model,
-		...(prepared.assets === undefined ? {} : { assets: prepared.assets }),
-		engineFolder,
-		...(input.rebuilds > 1 ? {} : { cacheFolder: `${input.outFolder}/cache` }),
-		logPath: `${input.outFolder}/logs/build-${name}-${prepared.arm}${suffix}.log`,
+		...{ spec, arm, model, assets },
+		engineFolder: `${input.outFolder}/engines/${arm}/${name}${suffix}`,
+		cacheFolder: input.rebuilds > 1 ? undefined : `${input.outFolder}/cache`,
+		logPath: `${input.outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs: input.timeoutMs,
 		onPhase: (phase, share) => ports.progress.detail(phase, share),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
-	const { spec, arm, model, assets } = prepared;
-	const engine = { spec, arm, record, path: record.enginePath, model, ...(assets === undefined ? {} : { assets }) };
-	return { record, engine };
+	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };
 }
 
 /** Dimensions that do not fit the model are a fault of this engine alone. */

@@ -107,7 +107,7 @@ async function profileKernels({ tool, engine, timed, found }: KernelProfile, { i
 	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;
 	const result = await backend.trace?.({
 		tool,
-		...(kernel === undefined ? {} : { kernel }),
+		kernel,
 		engine,
 		inputs: timed.inputs,
 		streams: config.streams,
@@ -120,11 +120,7 @@ async function profileKernels({ tool, engine, timed, found }: KernelProfile, { i
 	const files = result.files.map((path) => ({ path: path.slice(input.outFolder.length + 1), what: `${kindOf(path)} of ${id} (${arm})` }));
 	const { kernels, sentence } = result;
 	if (kernels !== undefined) found[arm] = kernels;
-	return {
-		files,
-		...(sentence === undefined ? {} : { note: sentence }),
-		...(kernels === undefined ? {} : { seen: { id, arm, kernels } }),
-	};
+	return { files, note: sentence, seen: kernels && { id, arm, kernels } };
 }
 
 function kindOf(path: string): string {

@@ -11,10 +11,10 @@ import type { PreparedModel } from "./prepared.ts";
 export interface PreflightInput {
 	models: readonly PreparedModel[];
 	backend: BackendFacts["kind"];
-	tensorrt?: string;
-	gpuMemoryBytes?: number;
+	tensorrt?: string | undefined;
+	gpuMemoryBytes?: number | undefined;
 	/** Of the GPU: `9.0`. */
-	computeCapability?: string;
+	computeCapability?: string | undefined;
 }
 
 /** Findings of the head's models, and the base's errors: the base's warnings are not this change's. */
@@ -57,10 +57,10 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,
-		...(tensorrt === undefined ? {} : { tensorrt }),
+		tensorrt,
 		streamsWeights: engine.tensorrt.flags.some((flag) => flag.startsWith("--allowWeightStreaming")),
-		...(gpuMemoryBytes === undefined ? {} : { gpuMemoryBytes }),
-		...(computeCapability === undefined ? {} : { computeCapability }),
+		gpuMemoryBytes,
+		computeCapability,
 	};
 }
 

@@ -16,8 +16,8 @@ export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
 	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh">>)[];
 	/** As the driver names it. */
-	gpu?: string;
-	memoryBytes?: number;
+	gpu?: string | undefined;
+	memoryBytes?: number | undefined;
 	cudaGraph?: boolean;
 	profile: Config["profile"];
 	outFolder: string;
@@ -28,9 +28,9 @@ export interface ExplainInput {
 export interface Explained {
 	/** Paths relative to the output folder. */
 	files: Result["files"];
-	note?: string;
+	note?: string | undefined;
 	/** Layers or kernels of one workload and side. */
-	seen?: ProfiledArm;
+	seen?: ProfiledArm | undefined;
 }
 
 export interface ExplainPorts {

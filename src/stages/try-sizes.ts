@@ -79,7 +79,7 @@ async function runAll(
 		model: input.model,
 		cases,
 		variant: { flavour: build.flavour, level: "basic", threads: 1 },
-		...(input.stopAtFirst === undefined ? {} : { stopAtFirst: input.stopAtFirst }),
+		stopAtFirst: input.stopAtFirst,
 		scratchFolder: input.scratchFolder,
 		logPath: `${input.scratchFolder}/sizes.log`,
 		timeoutMs: Math.ceil(input.limitMs),

@@ -95,7 +95,7 @@ const otherProfile = '[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, 
 it.each<[string, readonly string[], Files, RegExp]>([
 	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
 	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is not a usable engine.*\[engine-missing\]/s],
-	["another format", ["diff", "base", "head", "--format", "pdf"], {}, /--format is "pdf"; expected text, markdown, json or html/],
+	["another format", ["diff", "base", "head", "--format", "pdf"], {}, /--format is "pdf"; expected one of text, markdown, json, html/],
 	["missing layers", ["diff", "cut", "head"], { "layers.json": null }, /cut is not a usable engine: It contains no layers\.json\. /],
 	[
 		"layers that are cut off",

@@ -11,9 +11,9 @@ import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
 export interface ArtifactOptions {
 	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
 	/** Fewer than the repository keeps; absent: the repository's default. */
-	retentionDays?: number;
+	retentionDays?: number | undefined;
 	/** Folder for copies. */
-	temp?: string;
+	temp?: string | undefined;
 	/** All tries of one artifact together, beside what its size needs. */
 	limitMs?: number;
 }

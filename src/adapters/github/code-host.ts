@@ -12,7 +12,7 @@ export interface CodeHostOptions {
 	/** e.g. https://api.github.com */
 	apiUrl: string;
 	graphQlUrl: string;
-	pace?: Pace;
+	pace?: Pace | undefined;
 }
 
 /** `pace` where the options have none. */

@@ -67,7 +67,7 @@ export interface PublishInputs {
 	/** What the artifact's name begins with, or `none`. */
 	artifact: string;
 	artifactEngines: boolean;
-	retentionDays?: number;
+	retentionDays?: number | undefined;
 	cache: "auto" | "true" | "false";
 }
 
@@ -94,7 +94,7 @@ function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "c
 		comment: commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])],
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
 		artifact: getInput("artifact") || "trtgate",
-		...(days === "" ? {} : { retentionDays: readDays(days) }),
+		retentionDays: days === "" ? undefined : readDays(days),
 	};
 }
 

@@ -24,7 +24,7 @@ export interface OnnxRuntimeOptions {
 	/** The workspace, the next place to look; absent: the current folder. */
 	cwd?: string;
 	/** Base address of the npm registry for `native`. */
-	registry?: string;
+	registry?: string | undefined;
 	/** Progress of a download. */
 	onBytes?(received: number, total: number | null): void;
 	/** Absent: the system's count. */

@@ -14,7 +14,7 @@ import { untar } from "./tar.ts";
 export interface NativeSource {
 	cacheFolder: string;
 	/** Base address of an npm registry; absent: the public one. */
-	registry?: string;
+	registry?: string | undefined;
 	/** For tests; else the packages of the pinned version. */
 	packages?: readonly PinnedPackage[];
 	platform?: string;

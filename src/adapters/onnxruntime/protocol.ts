@@ -47,7 +47,7 @@ export interface InferTask extends RuntimeJob {
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
 	/** Later cases are left out once one has given outputs that hold something. */
-	stopAtFirst?: true;
+	stopAtFirst?: true | undefined;
 	outputFolder: string;
 }
 

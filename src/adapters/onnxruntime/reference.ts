@@ -71,7 +71,7 @@ async function runReference(job: ReferenceJob, context: ReferenceContext): Promi
 			level: variant.level,
 			cases: await placeCases(job.cases, folder),
 			outputFolder: folder,
-			...(stopAtFirst === undefined ? {} : { stopAtFirst }),
+			stopAtFirst,
 		} as const;
 		const result = await runWorker<"infer">(task, context.options, {
 			logPath: job.logPath,

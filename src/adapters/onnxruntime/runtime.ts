@@ -22,7 +22,7 @@ export interface RuntimeChoice {
 	cacheFolder: string;
 	/** Folders in which to look for an installed onnxruntime-node. */
 	nativeFolders: readonly string[];
-	registry?: string;
+	registry?: string | undefined;
 	onBytes?(received: number, total: number | null): void;
 }
 

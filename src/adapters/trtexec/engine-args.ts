@@ -11,7 +11,7 @@ import type { TimingSettings, TrtexecContext } from "./context.ts";
 
 interface Configured {
 	spec: EngineSpec;
-	assets?: EngineAssets;
+	assets?: EngineAssets | undefined;
 }
 
 const mebibyte = 1024 * 1024;

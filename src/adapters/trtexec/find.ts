@@ -15,11 +15,11 @@ export interface Trtexec {
 
 export interface FindOptions {
 	/** As the user wrote it; nothing else is then looked at. */
-	wanted?: string;
+	wanted?: string | undefined;
 	/** What `wanted` is relative to. */
 	cwd: string;
 	/** Home of the user, where people unpack archives. */
-	home?: string;
+	home?: string | undefined;
 	processes: Processes;
 	/** Where TensorRT is looked for beside PATH; the usual places by default. */
 	installFolders?: readonly string[];

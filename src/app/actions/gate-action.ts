@@ -116,6 +116,7 @@ interface FinishedRun {
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, event, caches, configPath, stop } = job;
+	const { token } = job.publishing;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -125,12 +126,9 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		...inputs,
 		inputs: overrides,
 		environment: environmentOf(job),
-		// Names the base where the user names none.
-		...(event === undefined ? {} : { event }),
+		event,
 		...accessOf(job.publishing),
-		...(job.run === null || job.publishing.token === ""
-			? {}
-			: { repository: githubRepository({ ...job.run, token: job.publishing.token }) }),
+		repository: job.run === null || token === "" ? undefined : githubRepository({ ...job.run, token }),
 		isFresh: job.publishing.cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>

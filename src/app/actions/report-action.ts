@@ -57,7 +57,7 @@ async function report(): Promise<number> {
 	const parts = await collectParts({
 		artifacts: runArtifacts({ run, ...(subject.isForeign ? { other: { runId: subject.run.id, token: inputs.token } } : {}) }),
 		prefix: slug(inputs.artifact),
-		...(expected === undefined ? {} : { expected }),
+		expected,
 		temp: environment.temp ?? tmpdir(),
 		log,
 	});
@@ -65,12 +65,7 @@ async function report(): Promise<number> {
 	const reporting = { inputs, run, subject, outFolder };
 	if (parts.length === 0 && expected === undefined) return reportNoParts(reporting);
 	const headCommits = await commitsOfChange(parts, subject);
-	const result = mergeResults(parts, {
-		...(expected === undefined ? {} : { expected }),
-		...(headCommits === null ? {} : { headCommits }),
-		version,
-		files: [...reportList],
-	});
+	const result = mergeResults(parts, { expected, headCommits: headCommits ?? undefined, version, files: [...reportList] });
 	const files = fileStore();
 	await files.makeFolder(outFolder);
 	await writeReport(result, outFolder, files);

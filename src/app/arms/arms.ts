@@ -24,12 +24,12 @@ export interface ArmsRequest {
 	outFolder: string;
 	config: Config;
 	/** Folders or git refs, as the user wrote them. */
-	base?: string;
-	head?: string;
+	base?: string | undefined;
+	head?: string | undefined;
 	/** What triggered the workflow: determines the base, and allows fetching it. */
-	event?: RunEvent;
+	event?: RunEvent | undefined;
 	/** For fetching from the workflow's server. */
-	access?: GitAccess;
+	access?: GitAccess | undefined;
 }
 
 export interface OpenedArms {

@@ -20,7 +20,7 @@ export type BaseRecipe =
 export interface BranchPoint {
 	how: "branch-point";
 	branch: string;
-	defaultBranch?: string;
+	defaultBranch?: string | undefined;
 	/** Why it is not the commit before the push, a clause. */
 	because: string;
 }
@@ -73,12 +73,7 @@ function chooseByName(name: string): BaseRecipe {
 }
 
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {
-	const point = (because: string): BranchPoint => ({
-		how: "branch-point",
-		branch: ref,
-		because,
-		...(defaultBranch === undefined ? {} : { defaultBranch }),
-	});
+	const point = (because: string): BranchPoint => ({ how: "branch-point", branch: ref, because, defaultBranch });
 	if (before === null) return point(`${ref} is new`);
 	return {
 		how: "commit",

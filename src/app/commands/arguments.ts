@@ -4,11 +4,11 @@ import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
-import { ConfigError } from "../../core/errors.ts";
+import { type ConfigError, usageError } from "../../core/errors.ts";
 import type { InputKind } from "../../core/input-kind.ts";
 
 export interface Option {
-	/** Placeholder of the value in the help, such as DIR; a flag has none. */
+	/** Placeholder of the value in the help, such as DIR, or the only values that it takes, as in `text|json`; a flag has none. */
 	value?: string;
 	does: string;
 	/** The value where the option is left out. */
@@ -50,10 +50,20 @@ interface Shape {
 }
 
 type NameIn<Known> = keyof Known & string;
+type WordIn<Choices extends string> = Choices extends `${infer First}|${infer Others}` ? First | WordIn<Others> : Choices;
+type ValueOf<Known> = Known extends { value: infer Value extends string }
+	? Value extends Lowercase<Value>
+		? WordIn<Value>
+		: string
+	: string;
 
 export interface Arguments<Known> {
 	/** The value of an option, or its default. */
-	text<Name extends NameIn<Known>>(name: Name): Known[Name] extends { default: string } | { required: true } ? string : string | undefined;
+	text<Name extends NameIn<Known>>(
+		name: Name,
+	): Known[Name] extends { default: string } | { required: true } ? ValueOf<Known[Name]> : ValueOf<Known[Name]> | undefined;
+	/** Those of these options that are given, with their values. */
+	given<Name extends NameIn<Known>>(...names: Name[]): { [Each in Name]?: string };
 	/** Every value of an option that may be given again. */
 	texts(name: NameIn<Known>): readonly string[];
 	flag(name: NameIn<Known & typeof commonOptions>): boolean;
@@ -69,7 +79,7 @@ export function parseArguments<Table extends CommandTable>(argv: readonly string
 	const config = Object.fromEntries(Object.entries(known).map(([name, option]) => [name, parsingOf(option)]));
 	const args = oneValueEach(argv, known);
 	const parsed = parseArgs({ args, options: config, allowPositionals: true, strict: false, tokens: true });
-	for (const token of parsed.tokens) if (token.kind === "option") checkOption(token, config, table);
+	for (const token of parsed.tokens) if (token.kind === "option") checkOption(token, known, table);
 	checkPositionals(parsed.positionals, table, shape);
 	checkRequired(parsed.values, table);
 	const values = new Map(Object.entries(parsed.values));
@@ -79,6 +89,7 @@ export function parseArguments<Table extends CommandTable>(argv: readonly string
 	};
 	return {
 		text: textOf as ArgumentsOf<Table>["text"],
+		given: (...names) => Object.fromEntries(names.flatMap((name) => (values.has(name) ? [[name, textOf(name) ?? ""]] : []))) as object,
 		texts: (name) => [values.get(name)].flat().filter((item) => typeof item === "string"),
 		flag: (name) => values.get(name) === true,
 		isGiven: (name) => values.has(name),
@@ -108,12 +119,19 @@ interface OptionToken {
 	value: string | undefined;
 }
 
-function checkOption(token: OptionToken, known: ParseArgsOptionsConfig, table: CommandTable): void {
-	const option = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
+function checkOption({ name, rawName, value }: OptionToken, known: Options, table: CommandTable): void {
+	const option = Object.hasOwn(known, name) ? known[name] : undefined;
 	const names = [known, ...(table.also ?? []).map(({ options }) => options)].flatMap(Object.keys);
-	if (option === undefined) throw usage(table, `Unknown option ${token.rawName}.`, didYouMean(token.name, names));
-	if (option.type === "string" && (token.value === undefined || token.value === "")) throw usage(table, `${token.rawName} needs a value.`);
-	if (option.type === "boolean" && token.value !== undefined) throw usage(table, `${token.rawName} takes no value.`);
+	if (option === undefined) throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, names));
+	if (option.value === undefined && value !== undefined) throw usage(table, `${rawName} takes no value.`);
+	if (option.value !== undefined && !value) throw usage(table, `${rawName} needs a value.`);
+	const choices = option.value !== undefined && /^[a-z\d]+(\|[a-z\d]+)+$/.test(option.value) ? option.value.split("|") : [];
+	if (value === undefined || choices.length === 0 || choices.includes(value)) return;
+	throw misused(rawName, `one of ${choices.join(", ")}`, value);
+}
+
+export function misused(option: string, expected: string, got: string): ConfigError {
+	return usageError(`${option} is ${JSON.stringify(got)}; expected ${expected}.`, "Correct it, or leave it out.");
 }
 
 function checkPositionals(given: readonly string[], table: CommandTable, { positionals = table.positionals, more = false }: Shape): void {
@@ -126,13 +144,14 @@ function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandT
 	const missing = Object.entries(table.options).find(([name, { required }]) => required === true && given[name] === undefined);
 	if (missing === undefined) return;
 	const [name, { value, does }] = missing;
-	const fix = `Add --${name} ${value}: ${does[0]?.toLowerCase()}${does.slice(1)}`;
-	throw new ConfigError({ code: "usage", message: `${table.name} needs --${name}.`, fix });
+	throw usageError(`${table.name} needs --${name}.`, `Add --${name} ${value}: ${does[0]?.toLowerCase()}${does.slice(1)}`);
 }
 
 function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
-	const fix = suggestion === undefined ? `\`trtgate ${table.name} --help\` lists its options.` : `Did you mean --${suggestion}?`;
-	return new ConfigError({ code: "usage", message, fix });
+	return usageError(
+		message,
+		suggestion === undefined ? `\`trtgate ${table.name} --help\` lists its options.` : `Did you mean --${suggestion}?`,
+	);
 }
 
 /** @throws ConfigError by the kind where it cannot be read. */

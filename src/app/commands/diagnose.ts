@@ -18,7 +18,7 @@ import { createLineReader, parseRecordingMeta } from "../../formats/trtexec/tran
 import { diagnoseHonestly, touchedFiles } from "../../formats/trtexec/unverified.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { type ArgumentsOf, parseArguments } from "./arguments.ts";
+import { type ArgumentsOf, misused, parseArguments } from "./arguments.ts";
 import { diagnoseTable } from "./tables.ts";
 
 export async function diagnose(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -45,14 +45,6 @@ function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidenc
 	if (signal !== undefined && !/^(SIG)?[A-Z][A-Z0-9+]{1,9}$/.test(signal)) throw misused("--signal", "a name such as SIGKILL", signal);
 	if (signal !== undefined) return { signal: signal.startsWith("SIG") ? signal : `SIG${signal}`, exitCode: null };
 	return code === undefined ? {} : { exitCode: Number(code), signal: null };
-}
-
-function misused(option: string, expected: string, got: string): ConfigError {
-	return new ConfigError({
-		code: "usage",
-		message: `${option} is ${JSON.stringify(got)}; expected ${expected}.`,
-		fix: "`trtgate diagnose --help` shows how it is used.",
-	});
 }
 
 const recording = { ...inputKinds.argument, what: "a recording", fix: "Give a log of trtexec, or the folder of a recording." };

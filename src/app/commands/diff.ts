@@ -6,7 +6,7 @@ import { diffJson, diffMarkdown, diffText, type TitledDiff } from "../../core/re
 import { renderEnginePage } from "../../core/report/html/engine-page.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
-import { parseArguments } from "./arguments.ts";
+import { misused, parseArguments } from "./arguments.ts";
 import { engineMs, type FoundEngine, findEngines, readEngine } from "./find-engines.ts";
 import { diffTable } from "./tables.ts";
 
@@ -43,18 +43,17 @@ function timesOf(text: string | undefined): { base: number; head: number } | nul
 	return { base, head };
 }
 
-export type Render = (diffs: readonly TitledDiff[]) => string;
+type Render = (diffs: readonly TitledDiff[]) => string;
 
-export function renderAs(format: string, next: string): Render {
-	if (format === "json") return diffJson;
-	if (format === "html") return renderEnginePage;
-	if (format === "text") return (diffs) => diffs.map(diffText).join("\n");
-	if (format === "markdown") return (diffs) => diffs.map((one) => diffMarkdown(one, `\`${next}\``)).join("\n");
-	throw misused("--format", "text, markdown, json or html", format);
-}
-
-function misused(option: string, expected: string, got: string): ConfigError {
-	return new ConfigError({ code: "usage", message: `${option} is ${JSON.stringify(got)}; expected ${expected}.` });
+/** @param next the command that a reader of the Markdown would run. */
+export function renderAs(format: "text" | "markdown" | "json" | "html", next: string): Render {
+	const renderings: Record<typeof format, Render> = {
+		text: (diffs) => diffs.map(diffText).join("\n"),
+		markdown: (diffs) => diffs.map((one) => diffMarkdown(one, `\`${next}\``)).join("\n"),
+		json: diffJson,
+		html: renderEnginePage,
+	};
+	return renderings[format];
 }
 
 interface EnginePair {

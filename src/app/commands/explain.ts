@@ -34,11 +34,10 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 		const alone = explainEngine(await readEngine(found), args.text("gpu") ?? null);
 		engines.push({ title: found.name === "" ? path : `${path}: ${found.name}`, alone });
 	}
-	terminal.out(renderAlone[format as keyof typeof renderAlone](engines));
+	terminal.out(renderAlone[format](engines));
 	return exitCodes.ok;
 }
 
-/** `renderAs` has refused other formats. */
 const renderAlone = {
 	text: (engines: readonly TitledEngine[]) => engines.map(engineText).join("\n"),
 	markdown: (engines: readonly TitledEngine[]) => engines.map(engineMarkdown).join("\n"),

@@ -41,17 +41,14 @@ function describeVariables({ models }: Config): string {
 }
 
 function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
-	const named = (["config", "base", "head", "seed", "trtexec"] as const).map((name) => [name, args.text(name)] as const);
-	const only = args.texts("only");
-	const inputs = (["backend", "device", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
 	return {
 		cwd: terminal.cwd,
 		out: args.text("out"),
 		isFresh: args.flag("fresh"),
-		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
-		...(only.length === 0 ? {} : { only: only.join("\n") }),
+		...args.given("config", "base", "head", "seed", "trtexec"),
+		only: args.texts("only").join("\n"),
 		shapes: parseShapes(args.texts("shape")),
-		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
+		inputs: args.given("backend", "device", "onnxruntime"),
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 	};

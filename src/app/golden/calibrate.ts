@@ -6,8 +6,8 @@ import { usageError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type ArgumentsOf, parseArguments } from "../commands/arguments.ts";
-import { calibrateTable, defaultMultiple } from "../commands/golden-tables.ts";
+import { type ArgumentsOf, misused, parseArguments } from "../commands/arguments.ts";
+import { calibrateTable } from "../commands/golden-tables.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
@@ -34,15 +34,12 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 }
 
 function gateOptions(args: Arguments, terminal: Terminal) {
-	const named = (["config", "trtexec"] as const).map((name) => [name, args.text(name)] as const);
-	const inputs = (["backend", "device", "onnxruntime"] as const).map((name) => [name, args.text(name)] as const);
-	const only = args.texts("only");
 	return {
 		cwd: terminal.cwd,
 		out: args.text("out"),
-		...Object.fromEntries(named.filter(([, value]) => value !== undefined)),
-		...(only.length === 0 ? {} : { only: only.join("\n") }),
-		inputs: Object.fromEntries(inputs.filter((entry): entry is [(typeof entry)[0], string] => entry[1] !== undefined)),
+		...args.given("config", "trtexec"),
+		only: args.texts("only").join("\n"),
+		inputs: args.given("backend", "device", "onnxruntime"),
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 		onStart: stopOnSignals,
@@ -95,10 +92,7 @@ function faultsText(result: Result): string {
 function multipleOf(text: string): number {
 	const multiple = Number(text);
 	if (multiple >= 1 && multiple <= 1000) return multiple;
-	throw usageError(
-		`--multiple is ${JSON.stringify(text)}; expected a number from 1 to 1000.`,
-		`Leave it out for the default, ${defaultMultiple}.`,
-	);
+	throw misused("--multiple", "a number from 1 to 1000", text);
 }
 
 function givenLimits(texts: readonly string[]): Map<string, number> {
@@ -107,10 +101,7 @@ function givenLimits(texts: readonly string[]): Map<string, number> {
 			const cut = text.lastIndexOf("=");
 			const limit = Number(text.slice(cut + 1));
 			if (cut > 0 && limit > 0 && Number.isFinite(limit)) return [text.slice(0, cut), limit];
-			throw usageError(
-				`--limit is ${JSON.stringify(text)}; expected OUTPUT=VALUE with a value above 0.`,
-				"Write for example --limit logits=2e-2.",
-			);
+			throw misused("--limit", "OUTPUT=VALUE with a value above 0, such as logits=2e-2", text);
 		}),
 	);
 }

@@ -10,7 +10,6 @@ import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { usageError } from "../../core/errors.ts";
 import type { TensorPacker } from "../../core/golden/manifest/draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { Reference } from "../../ports/reference.ts";
@@ -30,16 +29,18 @@ export interface GoldenPorts {
 	packer: TensorPacker;
 }
 
+export type OnnxRuntimeChoice = "auto" | "wasm" | "native";
+
 /** Runs `work` with a scratch folder that is gone afterwards; nothing outlives it. */
 export async function withGoldenPorts<Result>(
-	how: { terminal: Terminal; progress: Progress; onnxruntime: string | undefined },
+	how: { terminal: Terminal; progress: Progress; onnxruntime: OnnxRuntimeChoice | undefined },
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
 	const { environment, cwd } = how.terminal;
 	const processes = createProcesses({ env: childEnvironment() });
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
-		flavour: flavourOf(how.onnxruntime),
+		flavour: how.onnxruntime ?? "auto",
 		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
@@ -47,7 +48,7 @@ export async function withGoldenPorts<Result>(
 		processes,
 		threads: 1,
 		cwd,
-		...(environment.registry === undefined ? {} : { registry: environment.registry }),
+		registry: environment.registry,
 	});
 	const scratchFolder = await mkdtemp(join(tmpdir(), "trtgate-golden-"));
 	try {
@@ -68,9 +69,3 @@ const npyPacker: TensorPacker = {
 		return { bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
 	},
 };
-
-function flavourOf(text: string | undefined): "auto" | "wasm" | "native" {
-	if (text === undefined || text === "auto") return "auto";
-	if (text === "wasm" || text === "native") return text;
-	throw usageError(`--onnxruntime takes auto, wasm or native; got ${JSON.stringify(text)}.`, "Leave it out, or write one of the three.");
-}

@@ -6,7 +6,6 @@ import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import type { GoldenInputs } from "../../adapters/github/inputs.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import type { Config, ModelConfig } from "../../core/config/config.ts";
-import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { usageError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -19,7 +18,7 @@ import type { Terminal } from "../terminal.ts";
 import { tensorPaths } from "./keep.ts";
 import { readManifestText } from "./read-old.ts";
 import { recordWith } from "./record.ts";
-import { parseRecordOptions } from "./record-options.ts";
+import { findModel, goldenOf, parseRecordOptions } from "./record-options.ts";
 
 /** A model whose golden is to be recorded. */
 export interface GoldenTarget {
@@ -38,11 +37,12 @@ export interface RecordedModel extends GoldenTarget {
 }
 
 /** @param names one a line, or with commas; empty: all models with a golden. @throws ConfigError usage. */
-export function chooseTargets({ models, path }: Config, names: string): GoldenTarget[] {
+export function chooseTargets(config: Config, names: string): GoldenTarget[] {
+	const { models, path } = config;
 	const requested = names.split(/[\n,]/).map((name) => name.trim());
 	const wanted = [...new Set(requested.filter((name) => name !== ""))];
 	const chosen =
-		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => namedModel(models, name));
+		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => findModel(config, name));
 	const targets = chosen.map((model) => targetOf(model));
 	if (targets.length === 0)
 		throw usageError(`No model of ${path} has a golden.`, "Set `golden:` for a model, the path of its golden.json.");
@@ -54,21 +54,6 @@ export function chooseTargets({ models, path }: Config, names: string): GoldenTa
 		}
 	}
 	return targets;
-}
-
-function goldenOf(model: ModelConfig): string | undefined {
-	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
-}
-
-function namedModel(models: readonly ModelConfig[], name: string): ModelConfig {
-	const model = models.find((candidate) => candidate.name === name);
-	if (model !== undefined) return model;
-	const meant = didYouMean(
-		name,
-		models.map((candidate) => candidate.name),
-	);
-	const fix = meant === undefined ? "Name a model of the config." : `Did you mean ${quoteName(meant)}?`;
-	throw usageError(`The config has no model ${quoteName(name)}.`, fix);
 }
 
 function targetOf(model: ModelConfig): GoldenTarget {

@@ -1,9 +1,10 @@
 // The options of `trtgate golden record`, completed from a config file.
+
 import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, gitIn } from "../../adapters/git/run-git.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
-import type { ModelConfig } from "../../core/config/config.ts";
+import type { Config, ModelConfig } from "../../core/config/config.ts";
 import { didYouMean } from "../../core/config/did-you-mean.ts";
 import { starterGolden } from "../../core/config/init.ts";
 import { usageError } from "../../core/errors.ts";
@@ -17,6 +18,7 @@ import { recordTable } from "../commands/golden-tables.ts";
 import { parseDims, parseShapes } from "../commands/sizes.ts";
 import { readConfigFile } from "../config-file.ts";
 import type { Terminal } from "../terminal.ts";
+import type { OnnxRuntimeChoice } from "./compose.ts";
 
 export interface GivenSizes {
 	/** By name. */
@@ -49,7 +51,7 @@ export interface RecordOptions {
 	seed: number;
 	reason: string | undefined;
 	author: string | undefined;
-	onnxruntime: string | undefined;
+	onnxruntime: OnnxRuntimeChoice | undefined;
 	propose: boolean;
 	/** Of the whole recording. */
 	timeLimitMs: number;
@@ -122,17 +124,7 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	const path = args.text("config");
 	const { config, home } = await readConfigFile({ cwd, path });
 	const name = args.text("model") ?? "";
-	const model = config.models.find((candidate) => candidate.name === name);
-	if (model === undefined) {
-		const names = config.models.map((candidate) => candidate.name);
-		const meant = didYouMean(name, names);
-		throw usageError(
-			`${path} has no model ${quoteName(name)}.`,
-			meant === undefined
-				? `Its models are ${names.map((argument) => quoteName(argument)).join(", ")}.`
-				: `Did you mean ${quoteName(meant)}?`,
-		);
-	}
+	const model = findModel(config, name);
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
@@ -140,7 +132,18 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	return { onnx, home, golden, ...unnamed, sizes: { dims: optimaOf(model), inputs: model.inputs }, notice: model.notice };
 }
 
-function goldenOf(model: ModelConfig): string | undefined {
+/** @throws ConfigError usage. */
+export function findModel({ models, path }: Config, name: string): ModelConfig {
+	const found = models.find((candidate) => candidate.name === name);
+	if (found !== undefined) return found;
+	const names = models.map((candidate) => candidate.name);
+	const meant = didYouMean(name, names);
+	const fix =
+		meant === undefined ? `Its models are ${names.map((known) => quoteName(known)).join(", ")}.` : `Did you mean ${quoteName(meant)}?`;
+	throw usageError(`${path} has no model ${quoteName(name)}.`, fix);
+}
+
+export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 

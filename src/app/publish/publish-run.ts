@@ -30,18 +30,14 @@ export interface PublishedRun {
 /** null without a token. */
 export function codeHostOf({ run, inputs: { token } }: Pick<PublishContext, "run" | "inputs">, pace?: Pace): CodeHost | null {
 	const { repository, apiUrl, graphQlUrl } = run;
-	return token === "" ? null : githubCodeHost({ token, repository, apiUrl, graphQlUrl, ...(pace === undefined ? {} : { pace }) });
+	return token === "" ? null : githubCodeHost({ token, repository, apiUrl, graphQlUrl, pace });
 }
 
 /** The real GitHub; without a token nothing can be shown but artifacts, which have the runner's own. */
 export function githubPublisher(run: WorkflowRun, inputs: PublishInputs, temp: string | undefined): Publisher {
 	return {
 		codeHost: codeHostOf({ run, inputs }),
-		artifacts: githubArtifacts({
-			run,
-			...(temp === undefined ? {} : { temp }),
-			...(inputs.retentionDays === undefined ? {} : { retentionDays: inputs.retentionDays }),
-		}),
+		artifacts: githubArtifacts({ run, temp, retentionDays: inputs.retentionDays }),
 	};
 }
 

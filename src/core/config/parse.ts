@@ -21,7 +21,7 @@ export interface LoadOptions {
 	/** Values of action inputs or flags that override the file's, by name; "" is not given. See `configInputs`. */
 	inputs?: Readonly<Record<string, string>>;
 	/** What the run is for, where some defaults are stricter. */
-	occasion?: Occasion;
+	occasion?: Occasion | undefined;
 }
 
 export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; errors: readonly ConfigError[] };

@@ -17,9 +17,9 @@ export interface PartInput {
 
 export interface MergeOptions {
 	/** Parts that the plan names; without it, whatever came is all there is. */
-	expected?: readonly { name: string; artifact?: string }[];
+	expected?: readonly { name: string; artifact?: string }[] | undefined;
 	/** Commits that the head may be, where they are known from elsewhere. */
-	headCommits?: readonly string[];
+	headCommits?: readonly string[] | undefined;
 	/** Of the program that merges. */
 	version: string;
 	/** Files that will accompany the merged result. */
@@ -152,7 +152,7 @@ export interface PickedPart<Artifact extends NamedArtifact> {
 export interface PickOptions {
 	/** What the names of parts begin with. */
 	prefix: string;
-	expected?: readonly { name: string; artifact: string }[];
+	expected?: readonly { name: string; artifact: string }[] | undefined;
 }
 
 /** How the gate names an artifact whose usual name is taken: the try of the run, and a number where that is taken too. */

@@ -32,7 +32,7 @@ export interface PushEvent {
 	after: string;
 	/** The branch was rewritten, so that `before` is no ancestor. */
 	isForced: boolean;
-	defaultBranch?: string;
+	defaultBranch?: string | undefined;
 }
 
 export interface WorkflowRunEvent {

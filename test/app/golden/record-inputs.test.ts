@@ -52,7 +52,7 @@ const referenceOf = (processes: Processes) =>
 async function inputsOf(cwd: string, ...argv: readonly string[]): Promise<RecordInputs & { worth: string }> {
 	const terminal = testTerminal(cwd);
 	const options = await parseRecordOptions(["net.onnx", "--out", "golden", ...argv], terminal);
-	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" };
+	const how = { terminal, progress: progressFor(terminal, { quiet: true }), onnxruntime: "wasm" } as const;
 	const found = await withGoldenPorts(how, async (ports, scratchFolder) => {
 		const reference = { ...ports.reference, ...referenceOf(ports.processes) };
 		return findRecordInputs(

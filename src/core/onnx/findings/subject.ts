@@ -13,7 +13,7 @@ import { type Constants, constantNamed, constantsIn, nodeLabel, readNames, type 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	/** Version of TensorRT, where it is known or declared. */
-	tensorrt?: string;
+	tensorrt?: string | undefined;
 	/** What the engine is to be built in. */
 	precision?: Precision;
 	/** Sizes of symbolic dimensions; absent where there is no configuration. */
@@ -29,9 +29,9 @@ export interface PreflightContext {
 	/** INT8 has a calibration cache. */
 	isCalibrated?: boolean;
 	/** Of the GPU that the engine is built on, where it is known. */
-	gpuMemoryBytes?: number;
+	gpuMemoryBytes?: number | undefined;
 	/** As nvidia-smi reports it: `9.0`. */
-	computeCapability?: string;
+	computeCapability?: string | undefined;
 	/** Weights stay on the host and are streamed. */
 	streamsWeights?: boolean;
 }
