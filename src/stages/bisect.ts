@@ -17,8 +17,9 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { Bisection, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
-import type { Reference, ReferenceVariant } from "../ports/reference.ts";
-import type { Clock, Files, Interrupt, ModelOnDisk, Progress, TensorReader } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { ReferenceVariant } from "../ports/reference.ts";
+import type { Clock, ModelOnDisk } from "../ports/world.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface BisectInput {
@@ -34,15 +35,10 @@ export interface BisectInput {
 	budgetMs: number;
 }
 
-export interface BisectPorts {
+export type BisectPorts = Required<Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">> & {
 	backend: Pick<Backend, "build" | "infer">;
-	reference: Pick<Reference, "builds" | "run" | "mark">;
-	files: Files;
-	tensors: TensorReader;
-	progress: Progress;
 	clock: Pick<Clock, "now">;
-	interrupt: Interrupt;
-}
+};
 
 /** Tensors that are marked at once: each costs memory and a fusion, fewer cost more builds. */
 const mostMarked = 8;

@@ -1,4 +1,5 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
+
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
@@ -8,7 +9,7 @@ import type { EngineAssets } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
-import type { Progress } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import { isBlocked } from "./preflight.ts";
 import type { PreparedModel } from "./prepared.ts";
 
@@ -31,10 +32,7 @@ interface Built {
 	engine?: BuiltEngine;
 }
 
-interface BuildPorts {
-	backend: Pick<Backend, "build" | "layersOf">;
-	progress: Progress;
-}
+type BuildPorts = Pick<Ports, "progress"> & { backend: Pick<Backend, "build" | "layersOf"> };
 
 export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerator<Built> {
 	ports.progress.stage("build", input.models.length);

@@ -1,4 +1,5 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
+
 import { ConfigError } from "../core/errors.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
@@ -10,7 +11,8 @@ import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { GoldenVerdict } from "../core/schema/result.ts";
 import { formatCount } from "../core/text/units.ts";
-import type { Files, Progress, TensorReader } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
@@ -21,11 +23,7 @@ export interface GoldenSet {
 	folder: string;
 }
 
-interface GoldenPorts {
-	files: Files;
-	tensors: TensorReader;
-	progress?: Progress;
-}
+type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
 /** From here on reading takes seconds. */
 const manyCases = 1000;

@@ -1,4 +1,5 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
+
 import { compareRuns } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { turnLimits } from "../core/compare/turns.ts";
@@ -11,7 +12,8 @@ import type { Workload } from "../core/plan/plan.ts";
 import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, TimedInput } from "../ports/backend.ts";
-import type { Clock, Interrupt, Progress, Telemetry, ToolFailure } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { ToolFailure } from "../ports/world.ts";
 import { discard, discardInvalid, engineOf, type PairJob, replacementCap, type TakenRun, timePair, unstable } from "./time-pair.ts";
 import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
@@ -36,13 +38,7 @@ export interface Measured {
 	error?: ErrorRecord;
 }
 
-interface MeasurePorts {
-	backend: Pick<Backend, "measure" | "measurePair">;
-	progress: Progress;
-	interrupt: Interrupt;
-	clock: Clock;
-	telemetry: Telemetry;
-}
+type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure" | "measurePair"> };
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);

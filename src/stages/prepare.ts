@@ -4,7 +4,8 @@ import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { BackendFacts } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Files, ModelOnDisk, ModelReader, Progress, Shell } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
@@ -18,12 +19,7 @@ interface PrepareInput {
 	timeoutMs: number;
 }
 
-interface PreparePorts {
-	files: Pick<Files, "realPath" | "size" | "sha256">;
-	models: ModelReader;
-	shell: Shell;
-	progress: Progress;
-}
+type PreparePorts = Pick<Ports, "models" | "shell" | "progress"> & { files: AssetFiles };
 
 interface Context {
 	input: PrepareInput;

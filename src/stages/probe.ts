@@ -1,4 +1,5 @@
 // Probes the head's engines without a reference, and the base's where the head's are inconsistent.
+
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";
@@ -8,7 +9,7 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
-import type { Files, Progress, TensorReader } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 
 export interface ProbeInput {
@@ -23,12 +24,7 @@ export interface ProbeInput {
 
 export type Probed = { state: "judged"; results: readonly ProbeResult[] } | { state: "failed"; error: ErrorRecord };
 
-interface ProbePorts {
-	backend: Pick<Backend, "infer">;
-	files: Files;
-	tensors: TensorReader;
-	progress: Progress;
-}
+type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
 /** One engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {

@@ -1,4 +1,5 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
+
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
 import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
@@ -12,10 +13,11 @@ import type { NoiseFloor } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { Reference, ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
-import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import type { ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
+import type { RecordPorts } from "./record-reference.ts";
 
 export interface NoiseInput {
 	model: ModelOnDisk;
@@ -55,12 +57,7 @@ export function formatVariant({ flavour, level, threads }: ReferenceVariant): st
 	return `${flavour}, ${level}, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
 }
 
-interface NoisePorts {
-	reference: Reference;
-	progress: Progress;
-}
-
-export async function measureScatter(all: NoiseInput, ports: NoisePorts): Promise<NoiseMeasured> {
+export async function measureScatter(all: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<NoiseMeasured> {
 	const input = { ...all, cases: all.cases.slice(0, measuredCases(all.reference)) };
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
 	const variants = variantsOf(input.made, flavours);
@@ -105,7 +102,10 @@ export async function measureScatter(all: NoiseInput, ports: NoisePorts): Promis
 }
 
 /** Networks that amplify rounding differ between builds by more than the builds of one machine show. Quantised ones jump by whole integers. */
-async function weightsToNudge({ model: { onnx }, model }: NoiseInput, { reference }: NoisePorts): Promise<readonly NudgedWeight[]> {
+async function weightsToNudge(
+	{ model: { onnx }, model }: NoiseInput,
+	{ reference }: Pick<RecordPorts, "reference">,
+): Promise<readonly NudgedWeight[]> {
 	if (isQuantised(onnx.graph)) return [];
 	const normalising = scopesOf(onnx).flatMap(({ nodes }) => nodes.filter(({ op }) => op === "InstanceNormalization"));
 	return nudgedWeights((await reference.weights(model)).places, new Set(normalising.map(({ inputs }) => inputs[1] ?? "")));
@@ -113,7 +113,7 @@ async function weightsToNudge({ model: { onnx }, model }: NoiseInput, { referenc
 
 type Varied = Pick<ReferenceJob, "variant" | "nudged">;
 
-async function runVariant(varied: Varied, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
+async function runVariant(varied: Varied, input: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<LabelledRun | null> {
 	const { variant, nudged } = varied;
 	const label = `${formatVariant(variant)}${nudged === undefined ? "" : ", weights one unit in the last place off"}`;
 	ports.progress.item(label);
@@ -125,7 +125,7 @@ async function runVariant(varied: Varied, input: NoiseInput, ports: NoisePorts):
 }
 
 /** null: the model does not take them together, so that its first axis is no batch. */
-async function runBatch(batch: CaseBatch, input: NoiseInput, ports: NoisePorts): Promise<LabelledRun | null> {
+async function runBatch(batch: CaseBatch, input: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<LabelledRun | null> {
 	const label = `${formatVariant(input.made)}, a batch of ${batch.members.length}`;
 	ports.progress.item(label);
 	const { model, made, scratchFolder, timeoutMs, cases } = input;

@@ -1,4 +1,5 @@
 // Runs the reference on the cases of a new golden: its outputs are what the golden expects.
+
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
@@ -7,8 +8,9 @@ import { isQuantised, type OnnxModel } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferredCase } from "../ports/backend.ts";
+import type { Ports } from "../ports/ports.ts";
 import type { Reference, ReferenceVariant } from "../ports/reference.ts";
-import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
 import { formatVariant } from "./record-noise.ts";
 
 export interface CaseToRecord {
@@ -20,6 +22,8 @@ export interface CaseToRecord {
 	/** A boundary case that the model cannot handle is left out, with a note. */
 	mayFail: boolean;
 }
+
+export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
 
 export interface Answers {
 	variant: ReferenceVariant;
@@ -48,7 +52,7 @@ export function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
 }
 
 /** @throws ToolError where the reference does not run, ConfigError golden-uninformative where it gives no answer. */
-export async function makeReference(input: ReferenceInput, ports: { reference: Reference; progress: Progress }): Promise<Answers> {
+export async function makeReference(input: ReferenceInput, ports: Omit<RecordPorts, "clock">): Promise<Answers> {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
 	const variant: ReferenceVariant = { flavour: build.flavour, level: referenceLevel(input.model.onnx), threads: 1 };

@@ -9,12 +9,12 @@ import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { EmulationResult, Reference } from "../ports/reference.ts";
-import type { ModelOnDisk, Progress } from "../ports/world.ts";
+import type { EmulationResult } from "../ports/reference.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
 import { partsOfOutputs } from "./record-noise.ts";
-import type { Answers } from "./record-reference.ts";
+import type { Answers, RecordPorts } from "./record-reference.ts";
 
 export interface RoundingInput {
 	model: ModelOnDisk;
@@ -38,10 +38,7 @@ const mostCases = 16;
 /** However large: in one case, the class scores of a YOLOv8n deviate four times as much as in the two before it. */
 const minCases = 4;
 
-export async function measureRounding(
-	input: RoundingInput,
-	ports: { reference: Reference; progress: Progress },
-): Promise<RoundingMeasured> {
+export async function measureRounding(input: RoundingInput, ports: Omit<RecordPorts, "clock">): Promise<RoundingMeasured> {
 	const largest = measuredCases(input.answers.outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes)));
 	const cases = input.cases.slice(0, Math.min(largest, count));

@@ -1,4 +1,5 @@
 // The trial: damages outputs and weights, tests whether the golden notices, and keeps adding up for as long as there is time.
+
 import { ToolError } from "../core/errors.ts";
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import { planDefects } from "../core/golden/record/defects/plan.ts";
@@ -7,9 +8,10 @@ import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defect
 import type { SensitivityRecord } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../ports/reference.ts";
-import type { Clock, ModelOnDisk, Progress, ToolFailure } from "../ports/world.ts";
+import type { DefectResult, PlannedDefect, ReferenceVariant } from "../ports/reference.ts";
+import type { ModelOnDisk, ToolFailure } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
+import type { RecordPorts } from "./record-reference.ts";
 
 export interface SensitivityInput {
 	model: ModelOnDisk;
@@ -33,13 +35,7 @@ export interface SensitivityTest {
 	failure: ToolFailure | null;
 }
 
-interface Ports {
-	reference: Reference;
-	progress: Progress;
-	clock: Clock;
-}
-
-export async function testSensitivity(input: SensitivityInput, ports: Ports): Promise<SensitivityTest> {
+export async function testSensitivity(input: SensitivityInput, ports: RecordPorts): Promise<SensitivityTest> {
 	const { places, unplaced } = await ports.reference.weights(input.model);
 	const plan = planDefects(places, { model: input.model.onnx, seed: input.seed });
 	const planned = plan.flatMap((defect, number): PlannedDefect[] => {
@@ -67,7 +63,7 @@ export async function testSensitivity(input: SensitivityInput, ports: Ports): Pr
 const outputsShare = 0.75;
 const leastOutputsMs = 5000;
 
-async function tryOutputs({ trial, limitMs }: SensitivityInput, { progress, clock }: Ports) {
+async function tryOutputs({ trial, limitMs }: SensitivityInput, { progress, clock }: RecordPorts) {
 	const tried: TriedOutput[] = [];
 	const endMs = clock.now() + Math.max(outputsShare * limitMs, leastOutputsMs);
 	let isWhole = true;
@@ -144,7 +140,7 @@ function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]
 const progressMs = 1_000;
 const saveMs = 10_000;
 
-async function tryAll(tally: Tally, input: SensitivityInput, ports: Ports): Promise<DefectResult> {
+async function tryAll(tally: Tally, input: SensitivityInput, ports: RecordPorts): Promise<DefectResult> {
 	const open = tally.open();
 	const done = tally.tried();
 	const startedMs = ports.clock.now();

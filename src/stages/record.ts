@@ -1,19 +1,21 @@
 // Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
+
 import type { LeastShares } from "../core/golden/record/defects/share.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { findInsensitive } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import type { Weakness } from "../core/golden/record/weaknesses.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
+import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
-import type { Reference, ReferenceVariant } from "../ports/reference.ts";
-import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
+import type { ReferenceVariant } from "../ports/reference.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
+import { type Answers, type CaseToRecord, keepAnswers, makeReference, type RecordPorts } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
-import { findRecordWeaknesses } from "./record-weaknesses.ts";
 
 export interface RecordInput {
 	model: ModelOnDisk;
@@ -47,12 +49,6 @@ export interface Recorded {
 	/** Why each proposed limit is what it is, by output; empty where they were given. */
 	why: { output: string; sentences: string[] }[];
 	notes: string[];
-}
-
-export interface RecordPorts {
-	reference: Reference;
-	progress: Progress;
-	clock: Clock;
 }
 
 /** @throws ToolError where it was stopped; what was saved until then stays. */
@@ -145,4 +141,21 @@ async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: str
 /** The model and the cases that it answered, as every later step runs them. */
 function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick<Answers, "cases">) {
 	return { model, cases: cases.map(({ id, inputs }) => ({ id, inputs })), scratchFolder, timeoutMs };
+}
+
+/** Before any weight is changed: what makes the golden useless whatever its limits are. */
+function findRecordWeaknesses({ manifest, cases }: { manifest: GoldenManifest; cases: RunOutputs }): Weakness[] {
+	const hard = findInsensitive(manifest, cases).map((finding) => ({ ...finding, severity: "refuse" as const }));
+	if (hard.length > 0) return hard;
+	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(([, spread]) => !Number.isFinite(spread.relativeL2));
+	const found = unsure.map(
+		([output]): Weakness => ({
+			kind: "non-finite",
+			severity: "refuse",
+			output,
+			message: `output ${quoteName(output)} is NaN or infinite in some runs and a number in others`,
+			fix: "Fix the model: this result depends on the order of its sums.",
+		}),
+	);
+	return found.length > 0 ? found : findWeaknesses({ manifest, cases });
 }

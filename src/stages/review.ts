@@ -1,4 +1,5 @@
 // Compares the goldens of base and head, so that a person sees what changed.
+
 import { toNumeric } from "../core/golden/compare/checks.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/manifest/review.ts";
@@ -8,7 +9,7 @@ import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { GoldenChange, MovedOutput } from "../core/schema/result.ts";
-import type { Files, TensorReader } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
@@ -21,10 +22,7 @@ export interface ReviewGoldensInput {
 	baseFolder: string;
 }
 
-interface ReviewPorts {
-	files: Files;
-	tensors: TensorReader;
-}
+type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
 /** A base golden that cannot be read counts as changed, because it may have. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {

@@ -1,4 +1,5 @@
 // Keeps each engine of the head under load for minutes: short runs see neither heat nor what changes with time.
+
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
@@ -9,7 +10,7 @@ import { harrellDavis } from "../core/stats/quantile.ts";
 import { counted } from "../core/text/labels.ts";
 import { formatDuration } from "../core/text/units.ts";
 import type { Backend, MeasureResult } from "../ports/backend.ts";
-import type { Clock, Interrupt, Progress, Telemetry } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface SoakInput {
@@ -21,13 +22,7 @@ export interface SoakInput {
 
 export type Soaked = { id: string; soak: SoakResult } | { id: string; error: ErrorRecord };
 
-interface SoakPorts {
-	backend: Pick<Backend, "measure">;
-	progress: Progress;
-	interrupt: Interrupt;
-	clock: Clock;
-	telemetry: Telemetry;
-}
+type SoakPorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
 
 const processMs = 60_000;
 /** trtexec writes about 90 bytes for each: 90 MB. */

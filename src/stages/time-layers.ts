@@ -9,7 +9,7 @@ import type { ProfiledArm } from "../core/explain/layers.ts";
 import { machineCauses } from "../core/explain/machine.ts";
 import type { Arm, EngineDiff, Result, WorkloadResult } from "../core/schema/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
-import type { Interrupt, Progress } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
@@ -33,11 +33,7 @@ export interface Explained {
 	seen?: ProfiledArm | undefined;
 }
 
-export interface ExplainPorts {
-	backend: Pick<Backend, "profile" | "trace">;
-	progress: Progress;
-	interrupt: Interrupt;
-}
+export type ExplainPorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "profile" | "trace"> };
 
 export interface LayerTiming {
 	timed: TimedWorkload;

@@ -1,11 +1,13 @@
 // Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
+
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
 import type { Arm, PerfRun } from "../core/schema/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
 import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../ports/backend.ts";
-import type { Clock, Telemetry, ToolFailure } from "../ports/world.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { Telemetry, ToolFailure } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface PairJob {
@@ -31,11 +33,7 @@ interface TakenPair {
 	failure?: ToolFailure;
 }
 
-interface TimingPorts {
-	backend: Pick<Backend, "measure" | "measurePair">;
-	clock: Clock;
-	telemetry: Telemetry;
-}
+type TimingPorts = Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure" | "measurePair"> };
 
 /** One run after the other ends at the first that is unusable. */
 export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenPair> {

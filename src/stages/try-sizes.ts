@@ -1,10 +1,11 @@
 // Tries sizes for the open axes of a model's inputs on the model itself, best first, within a time limit.
+
 import { type BoundShapes, fillShapes } from "../core/onnx/input-shapes/bind.ts";
 import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferResult } from "../ports/backend.ts";
-import type { Reference } from "../ports/reference.ts";
-import type { Clock, ModelOnDisk, Progress } from "../ports/world.ts";
+import type { ModelOnDisk } from "../ports/world.ts";
+import type { RecordPorts } from "./record-reference.ts";
 
 export interface TryInput {
 	model: ModelOnDisk;
@@ -13,12 +14,6 @@ export interface TryInput {
 	feed(shapes: Readonly<Record<string, readonly number[]>>): InferCase["inputs"];
 	limitMs: number;
 	scratchFolder: string;
-}
-
-export interface TryPorts {
-	reference: Reference;
-	progress: Progress;
-	clock: Clock;
 }
 
 /** ran: the model answered. guessed: it could not be tried. none: no sizes ran in the time given, or the static shapes rule all out. */
@@ -30,7 +25,7 @@ export type TriedSizes =
 /** Starting a process and loading the model takes longer than a run that fails. */
 const triesPerProcess = 4;
 
-export async function trySizes(input: TryInput, ports: TryPorts): Promise<TriedSizes> {
+export async function trySizes(input: TryInput, ports: RecordPorts): Promise<TriedSizes> {
 	const search = searchSizes(input.model.onnx, input.bound);
 	const endMs = ports.clock.now() + input.limitMs;
 	ports.progress.stage("sizes", 1);
@@ -43,7 +38,7 @@ export async function trySizes(input: TryInput, ports: TryPorts): Promise<TriedS
 }
 
 /** null: none of these ran, and there may be others. */
-async function tryRound(search: SizeSearch, input: TryInput, ports: TryPorts): Promise<TriedSizes | null> {
+async function tryRound(search: SizeSearch, input: TryInput, ports: RecordPorts): Promise<TriedSizes | null> {
 	const { attempts } = search;
 	const round = search.next(triesPerProcess);
 	const [first] = round;
@@ -70,7 +65,7 @@ function label(sizes: Sizes): string {
 async function runAll(
 	round: readonly Sizes[],
 	input: TryInput & { stopAtFirst?: true },
-	ports: TryPorts,
+	ports: RecordPorts,
 ): Promise<Extract<InferResult, { state: "done" }>["cases"] | string> {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) return "there is no ONNX Runtime";
@@ -100,7 +95,7 @@ function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number
 export async function checkSizes(
 	groups: readonly (readonly Sizes[])[],
 	input: TryInput,
-	ports: TryPorts,
+	ports: RecordPorts,
 ): Promise<(boolean | undefined)[]> {
 	const endMs = ports.clock.now() + input.limitMs;
 	ports.progress.stage("other sizes", groups.length);

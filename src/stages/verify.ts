@@ -1,4 +1,5 @@
 // Runs the golden cases through the engines, batch by batch, and judges the outputs.
+
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
@@ -12,8 +13,9 @@ import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import { formatCount } from "../core/text/units.ts";
-import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
-import type { CustomCommands, Files, Progress, TensorReader } from "../ports/world.ts";
+import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { CustomCommands } from "../ports/world.ts";
 import { type GoldenSet, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
@@ -37,13 +39,7 @@ export type Verified =
 	/** `lacksBase`: there is a base, but it gave no answer to compare the head's error with. */
 	{ state: "judged"; verdict: GoldenVerdict; lacksBase?: boolean } | { state: "failed"; error: ErrorRecord };
 
-interface VerifyPorts {
-	backend: Backend;
-	files: Files;
-	tensors: TensorReader;
-	progress: Progress;
-	custom?: CustomCommands;
-}
+type VerifyPorts = Pick<Ports, "backend" | "files" | "tensors" | "progress" | "custom">;
 
 /** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
