@@ -20,6 +20,11 @@ export function describeJsonFault(cause: unknown): string {
 }
 
 /** A JSON object. */
+/** No fields where the value is no object. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+	return isObject(value) ? value : {};
+}
+
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -14,9 +14,20 @@ export interface KeptFile {
 	sha256: string;
 }
 
-/** @throws Error where the text is no manifest. */
-export function parseManifest(text: string): { files: Map<string, KeptFile>; facts: unknown } {
-	const value: unknown = JSON.parse(text);
+const manifestName = "entry.json";
+const maxManifestBytes = 1024 * 1024;
+
+/** Files of an entry besides its manifest. */
+export function isContent(name: string): boolean {
+	return name !== manifestName;
+}
+
+/** @throws Error where there is none, or no manifest of trtgate. */
+export async function readManifest(place: string): Promise<{ files: Map<string, KeptFile>; facts: unknown }> {
+	const path = join(place, manifestName);
+	const found = await lstat(path);
+	if (!found.isFile() || found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
+	const value: unknown = JSON.parse(await readFile(path, "utf8"));
 	if (!isObject(value) || value["version"] !== 1 || !isObject(value["files"])) throw new Error("not a manifest of trtgate");
 	const files = new Map<string, KeptFile>();
 	for (const [name, file] of Object.entries(value["files"])) {
@@ -33,8 +44,6 @@ export async function digestOf(path: string): Promise<string> {
 	return hash.digest("hex");
 }
 
-const manifestName = "entry.json";
-const maxManifestBytes = 1024 * 1024;
 /** Incomplete entries of a killed run. */
 const abandonedMs = 60 * 60_000;
 
@@ -72,11 +81,8 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 
 /** @throws where the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
-	const path = join(place, manifestName);
-	const found = await stat(path).catch(() => null);
-	if (found === null) return null;
-	if (found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
-	const { files, facts } = parseManifest(await readFile(path, "utf8"));
+	if ((await stat(place).catch(() => null)) === null) return null;
+	const { files, facts } = await readManifest(place);
 	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
 	try {
 		for (const { name, part } of parts) await copyWhole(join(place, name), part, files.get(name));
@@ -85,7 +91,7 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 		for (const { part } of parts) await rm(part, { force: true });
 	}
 	const now = new Date();
-	await utimes(path, now, now).catch(() => {});
+	await utimes(join(place, manifestName), now, now).catch(() => {});
 	return facts;
 }
 
@@ -117,20 +123,20 @@ async function replace(aside: string, place: string): Promise<void> {
 	}
 }
 
-interface Found {
+export interface StoredEntry {
 	name: string;
 	usedMs: number;
 	bytes: number;
 }
 
 /** Last used first. */
-async function entriesOf(folder: string): Promise<Found[]> {
+export async function entriesOf(folder: string): Promise<StoredEntry[]> {
 	const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith("."));
 	const found = await Promise.all(names.map((name) => measure(folder, name)));
 	return found.flat().sort((left, right) => right.usedMs - left.usedMs);
 }
 
-async function measure(folder: string, name: string): Promise<Found[]> {
+async function measure(folder: string, name: string): Promise<StoredEntry[]> {
 	try {
 		const place = join(folder, name);
 		const sizes = await Promise.all((await readdir(place)).map(async (file) => (await lstat(join(place, file))).size));

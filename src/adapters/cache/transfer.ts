@@ -1,11 +1,9 @@
 // Moves entries between a store on this machine and a folder for the cache service: only complete ones, and only those of this run.
 import { createHash, randomBytes } from "node:crypto";
-import { cp, lstat, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { digestOf, type KeptFile, parseManifest } from "./entries.ts";
+import { digestOf, entriesOf, isContent, type KeptFile, readManifest, type StoredEntry } from "./entries.ts";
 
-const manifestName = "entry.json";
-const maxManifestBytes = 1024 * 1024;
 const maxEntries = 1000;
 const entryPattern = /^[\w-]{1,128}$/;
 const filePattern = /^[\w-][\w.-]{0,127}$/;
@@ -37,11 +35,9 @@ export async function importEntries(folder: string, store: string): Promise<Impo
 /** The manifest's files, if each is a regular file of its size and digest, and there are no others. */
 async function readWhole(place: string): Promise<ReadonlyMap<string, KeptFile> | null> {
 	try {
-		const path = join(place, manifestName);
-		const [own, manifest] = [await lstat(place), await lstat(path)];
-		if (!own.isDirectory() || !manifest.isFile() || manifest.size > maxManifestBytes) return null;
-		const { files } = parseManifest(await readFile(path, "utf8"));
-		const there = (await readdir(place)).filter((name) => name !== manifestName);
+		if (!(await lstat(place)).isDirectory()) return null;
+		const { files } = await readManifest(place);
+		const there = (await readdir(place)).filter(isContent);
 		if (there.length !== files.size) return null;
 		for (const [name, kept] of files) if (!(await isWhole(place, name, kept))) return null;
 		return files;
@@ -108,28 +104,16 @@ export async function collectEntries(store: string, folder: string, selection: S
 	return { digest, entries: taken.length, bytes, left: wanted.length - taken.length };
 }
 
-interface Used {
-	name: string;
-	usedMs: number;
-	bytes: number;
+interface Used extends StoredEntry {
 	content: readonly [string, string][];
 }
 
 async function usedEntries(store: string): Promise<Used[]> {
-	const names = (await readdir(store).catch(() => [])).filter((name) => entryPattern.test(name));
-	const found = await Promise.all(names.map((name) => describe(store, name)));
-	return found.flat().sort((left, right) => right.usedMs - left.usedMs);
-}
-
-async function describe(store: string, name: string): Promise<Used[]> {
-	try {
-		const path = join(store, name, manifestName);
-		const { mtimeMs, size } = await stat(path);
-		if (size > maxManifestBytes) return [];
-		const { files } = parseManifest(await readFile(path, "utf8"));
-		const content = [...files].map(([file, kept]): [string, string] => [file, kept.sha256]).sort();
-		return [{ name, usedMs: mtimeMs, bytes: [...files.values()].reduce((sum, kept) => sum + kept.bytes, size), content }];
-	} catch {
-		return [];
+	const used: Used[] = [];
+	for (const entry of await entriesOf(store)) {
+		const manifest = entryPattern.test(entry.name) ? await readManifest(join(store, entry.name)).catch(() => null) : null;
+		const content = [...(manifest?.files ?? [])].map(([file, { sha256 }]): [string, string] => [file, sha256]).sort();
+		if (manifest !== null) used.push({ ...entry, content });
 	}
+	return used;
 }

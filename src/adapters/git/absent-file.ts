@@ -22,13 +22,6 @@ export async function whyAbsent(path: string, folder: string, git: Git | null): 
 }
 
 async function isDeadLink(path: string): Promise<boolean> {
-	const isLink = await lstat(path).then(
-		(facts) => facts.isSymbolicLink(),
-		() => false,
-	);
-	if (!isLink) return false;
-	return stat(path).then(
-		() => false,
-		() => true,
-	);
+	const link = await lstat(path).catch(() => null);
+	return link?.isSymbolicLink() === true && (await stat(path).catch(() => null)) === null;
 }

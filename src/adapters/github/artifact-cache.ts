@@ -3,13 +3,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { shortName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
-import { githubArtifacts } from "./artifacts.ts";
+import { githubArtifacts, openClient } from "./artifacts.ts";
 import type { RemoteCache } from "./cache.ts";
 import { openCalls } from "./code-host.ts";
 import type { WorkflowRun } from "./env.ts";
 import { parseArtifacts } from "./replies.ts";
 import { ask, usualPace } from "./request.ts";
-import { serviceFault, withTimeout } from "./service-faults.ts";
+import { attempt, withTimeout } from "./service-faults.ts";
 
 export interface ArtifactCacheOptions {
 	run: WorkflowRun;
@@ -40,14 +40,12 @@ export function artifactCache({ run, token, temp, maxBytes }: ArtifactCacheOptio
 			if (found.state === "failed" || found.artifact === undefined) return found.state === "failed" ? found : { state: "done", key: null };
 			const { id, runId } = found.artifact;
 			const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
-			try {
-				const { DefaultArtifactClient } = await import("@actions/artifact");
+			return attempt(`download of the artifact ${key}`, async () => {
+				const client = await openClient();
 				const findBy = { token, workflowRunId: runId, repositoryOwner, repositoryName };
-				await withTimeout(downloadMs, new DefaultArtifactClient().downloadArtifact(id, { findBy, path: folder }));
-				return { state: "done", key };
-			} catch (error) {
-				return { state: "failed", fault: serviceFault(error, `download of the artifact ${key}`) };
-			}
+				await withTimeout(downloadMs, client.downloadArtifact(id, { findBy, path: folder }));
+				return { key };
+			});
 		},
 		async save(folder, { key }) {
 			const found = await newest(key, Date.now() + restMs);

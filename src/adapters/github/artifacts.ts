@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { otherNames } from "../../formats/github/names.ts";
 import type { ApiFault, ApiResult, ArtifactDraft, ArtifactStore, KeptArtifact } from "../../ports/code-host.ts";
 import type { WorkflowRun } from "./env.ts";
-import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
+import { attempt, unsupported, withTimeout } from "./service-faults.ts";
 
 export interface ArtifactOptions {
 	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
@@ -30,8 +30,6 @@ export function githubArtifacts(options: ArtifactOptions): ArtifactStore {
 			const copies = draft.asIs ? await mkdtemp(join(options.temp ?? tmpdir(), "trtgate-artifact-")) : null;
 			try {
 				return await uploadByAnyName(draft, options, copies);
-			} catch (error) {
-				return { state: "failed", fault: serviceFault(error, `upload of the artifact ${draft.name}`) };
 			} finally {
 				if (copies !== null) await rm(copies, { recursive: true, force: true });
 			}
@@ -49,15 +47,13 @@ async function uploadByAnyName(
 	const limitMs = (options.limitMs ?? usualLimitMs) + sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
 	let last: ApiFault | null = null;
 	for (const name of otherNames(draft.name, options.run.runAttempt)) {
-		const named = copies === null ? draft : await renamed(draft, join(copies, name));
-		const what = `upload of the artifact ${name}`;
-		try {
+		const sent = await attempt(`upload of the artifact ${name}`, async () => {
+			const named = copies === null ? draft : await renamed(draft, join(copies, name));
 			const { id, size } = await withTimeout(limitMs, sendOnce({ ...named, name }, options));
-			return { state: "done", artifact: { id, name, url: urlOf(id, options), bytes: size } };
-		} catch (error) {
-			last = serviceFault(error, what);
-			if (last.code !== "github-conflict") break;
-		}
+			return { artifact: { id, name, url: urlOf(id, options), bytes: size } };
+		});
+		if (sent.state === "done" || sent.fault.code !== "github-conflict") return sent;
+		last = sent.fault;
 	}
 	return { state: "failed", fault: last ?? unsupported("artifacts") };
 }
@@ -70,12 +66,13 @@ async function renamed(draft: ArtifactDraft, path: string): Promise<ArtifactDraf
 }
 
 async function sendOnce(draft: ArtifactDraft, { retentionDays }: ArtifactOptions): Promise<{ id: number; size: number }> {
-	const { DefaultArtifactClient } = await import("@actions/artifact");
-	const sent = await new DefaultArtifactClient().uploadArtifact(draft.name, [...draft.files], draft.root, {
+	const client = await openClient();
+	const options = {
 		compressionLevel: draft.compression,
-		...(retentionDays === undefined ? {} : { retentionDays }),
-		...(draft.asIs ? { skipArchive: true } : {}),
-	});
+		...(retentionDays && { retentionDays }),
+		...(draft.asIs && { skipArchive: true }),
+	};
+	const sent = await client.uploadArtifact(draft.name, [...draft.files], draft.root, options);
 	if (sent.id === undefined) throw new Error("the artifact service gave no id");
 	return { id: sent.id, size: sent.size ?? 0 };
 }
@@ -90,7 +87,7 @@ export interface RunArtifact {
 	/** Of the archive. */
 	bytes: number;
 	/** `sha256:…` */
-	digest?: string;
+	digest?: string | undefined;
 }
 
 export interface RunArtifacts {
@@ -115,44 +112,29 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 	return {
 		async list() {
 			if (lacks) return { state: "failed", fault: unsupported("artifacts") };
-			try {
-				const { artifacts } = await withTimeout(
-					listMs,
-					openClient().then((client) => client.listArtifacts(from)),
-				);
-				const known = artifacts.map(({ id, name, size, digest }) => ({
-					id,
-					name,
-					bytes: size,
-					...(digest === undefined ? {} : { digest }),
-				}));
-				return { state: "done", artifacts: known.sort((a, b) => a.id - b.id) };
-			} catch (error) {
-				return { state: "failed", fault: serviceFault(error, "list of the run's artifacts") };
-			}
+			return attempt("list of the run's artifacts", async () => {
+				const client = await openClient();
+				const { artifacts } = await withTimeout(listMs, client.listArtifacts(from));
+				const known = artifacts.map(({ id, name, size: bytes, digest }) => ({ id, name, bytes, digest }));
+				return { artifacts: known.sort((a, b) => a.id - b.id) };
+			});
 		},
-		async fetch({ id, name, bytes, digest }, folder) {
-			const what = `download of the artifact ${name}`;
-			const path = join(folder, String(id));
-			try {
+		fetch: ({ id, name, bytes, digest }, folder) =>
+			attempt(`download of the artifact ${name}`, async () => {
+				const path = join(folder, String(id));
 				await mkdir(path, { recursive: true });
-				const options = { ...from, path, skipDecompress: true, ...(digest === undefined ? {} : { expectedHash: digest }) };
-				const { digestMismatch } = await withTimeout(
-					listMs + bytes / bytesPerMs,
-					openClient().then((client) => client.downloadArtifact(id, options)),
-				);
+				const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
+				const client = await openClient();
+				const { digestMismatch } = await withTimeout(listMs + bytes / bytesPerMs, client.downloadArtifact(id, options));
 				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
 				const [file] = await readdir(path);
 				if (file === undefined) throw new Error("nothing came");
-				return { state: "done", path: join(path, file) };
-			} catch (error) {
-				return { state: "failed", fault: serviceFault(error, what) };
-			}
-		},
+				return { path: join(path, file) };
+			}),
 	};
 }
 
-async function openClient() {
+export async function openClient() {
 	const { DefaultArtifactClient } = await import("@actions/artifact");
 	return new DefaultArtifactClient();
 }

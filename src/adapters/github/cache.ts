@@ -1,6 +1,6 @@
 // The cache of the repository, through the toolkit's own client: a folder under a key, found again by the key or its beginning.
 import type { ApiResult } from "../../ports/code-host.ts";
-import { serviceFault, unsupported, withTimeout } from "./service-faults.ts";
+import { attempt, unsupported, withTimeout } from "./service-faults.ts";
 
 export interface RemoteCache {
 	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
@@ -22,24 +22,18 @@ const downloadMs = 200_000;
 const bytesPerMs = 10_000;
 
 export function githubCache({ available, answerMs = usualAnswerMs }: CacheOptions): RemoteCache {
-	const attempt = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> => {
-		if (!available) return { state: "failed", fault: unsupported("caches") };
-		try {
-			return { state: "done", ...(await work()) };
-		} catch (error) {
-			return { state: "failed", fault: serviceFault(error, what) };
-		}
-	};
+	const call = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> =>
+		available ? attempt(what, work) : { state: "failed", fault: unsupported("caches") };
 	return {
 		restore: (folder, [first, ...others]) =>
-			attempt(`restore of the cache ${first}`, async () => {
+			call(`restore of the cache ${first}`, async () => {
 				const { restoreCache } = await import("@actions/cache");
 				const found = await withTimeout(answerMs, restoreCache([folder], first, others, { lookupOnly: true }));
 				if (found === undefined) return { key: null };
 				return { key: (await withTimeout(downloadMs, restoreCache([folder], found, []))) ?? null };
 			}),
 		save: (folder, { key, bytes }) =>
-			attempt(`save of the cache ${key}`, async () => {
+			call(`save of the cache ${key}`, async () => {
 				const { saveCache } = await import("@actions/cache");
 				return { saved: (await withTimeout(answerMs + bytes / bytesPerMs, saveCache([folder], key))) !== -1 };
 			}),

@@ -1,5 +1,7 @@
 // Classifies failed requests to GitHub: the fault, its fix, and whether to retry.
+
 import type { PlatformCode } from "../../core/errors.ts";
+import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 
@@ -28,9 +30,9 @@ const unsentCodes: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "
 
 /** Reads whatever octokit, fetch or the network threw. */
 export function readFailure(error: unknown): RequestFailure {
-	const fault = recordOf(error);
-	const response = recordOf(fault["response"]);
-	const message = messageOf(recordOf(response["data"]), String(fault["message"] ?? error));
+	const fault = fieldsOf(error);
+	const response = fieldsOf(fault["response"]);
+	const message = messageOf(fieldsOf(response["data"]), String(fault["message"] ?? error));
 	if (typeof response["status"] === "number")
 		return { kind: "status", status: response["status"], headers: headersOf(response["headers"]), message, unsent: false };
 	const names = causes(error).flatMap((cause) => [String(cause["name"] ?? ""), String(cause["code"] ?? "")]);
@@ -44,25 +46,27 @@ const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FO
 
 /** A reply that is not as documented. */
 export function readInvalidReply(data: unknown): RequestFailure {
-	const { errors } = recordOf(data);
+	const { errors } = fieldsOf(data);
 	const [first] = Array.isArray(errors) ? errors : [];
-	const status = graphQlStatus[String(recordOf(first)["type"])];
-	const message = messageOf(recordOf(data), `a reply of type ${typeof data}`);
+	const status = graphQlStatus[String(fieldsOf(first)["type"])];
+	const message = messageOf(fieldsOf(data), `a reply of type ${typeof data}`);
 	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, message, unsent: false };
 }
 
-function causes(error: unknown): Record<string, unknown>[] {
-	const chain: Record<string, unknown>[] = [];
-	for (let cause = error; typeof cause === "object" && cause !== null && chain.length < 5; cause = recordOf(cause)["cause"])
-		chain.push(recordOf(cause));
+type Fields = ReturnType<typeof fieldsOf>;
+
+function causes(error: unknown): Fields[] {
+	const chain: Fields[] = [];
+	for (let cause = error; typeof cause === "object" && cause !== null && chain.length < 5; cause = fieldsOf(cause)["cause"])
+		chain.push(fieldsOf(cause));
 	return chain;
 }
 
 /** GraphQL and the REST API both put their reasons into `message` and `errors`. */
-function messageOf(data: Record<string, unknown>, otherwise: string): string {
+function messageOf(data: Fields, otherwise: string): string {
 	const errors = Array.isArray(data["errors"]) ? data["errors"].slice(0, 3) : [];
 	const reasons = errors.map((one) => {
-		const { resource, field, code, message } = recordOf(one);
+		const { resource, field, code, message } = fieldsOf(one);
 		return typeof one === "string" ? one : String(message ?? [resource, field, code].filter((part) => part !== undefined).join(" "));
 	});
 	const message = typeof data["message"] === "string" ? data["message"] : reasons.length > 0 ? "" : otherwise;
@@ -70,11 +74,7 @@ function messageOf(data: Record<string, unknown>, otherwise: string): string {
 }
 
 function headersOf(value: unknown): Record<string, string> {
-	return Object.fromEntries(Object.entries(recordOf(value)).map(([name, text]) => [name.toLowerCase(), String(text)]));
-}
-
-function recordOf(value: unknown): Record<string, unknown> {
-	return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+	return Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, text]) => [name.toLowerCase(), String(text)]));
 }
 
 /** GitHub answers 403 or 429 to too many requests; only message and headers distinguish a 403 from a missing permission. */

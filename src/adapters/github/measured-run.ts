@@ -1,4 +1,5 @@
 // Facts about a workflow run, its pull request and a commit, from GitHub itself and never from an artifact.
+import { fieldsOf } from "../../core/found.ts";
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
 import { type CodeHostOptions, openCalls } from "./code-host.ts";
@@ -49,28 +50,16 @@ export function githubRunFacts(options: CodeHostOptions): RunFacts {
 	};
 }
 
-function field(value: unknown, ...path: readonly string[]): unknown {
-	return path.reduce<unknown>(
-		(inner, name) =>
-			typeof inner === "object" && inner !== null && Object.hasOwn(inner, name) ? (inner as Record<string, unknown>)[name] : undefined,
-		value,
-	);
-}
-
 function isId(value: unknown): value is number {
 	return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
 function parseRun(data: unknown): MeasuredRun | null {
-	const [id, attempt, event] = [field(data, "id"), field(data, "run_attempt"), field(data, "event")];
-	const [headSha, branch] = [field(data, "head_sha"), field(data, "head_branch")];
-	const repository = field(data, "head_repository", "full_name");
+	const { id, run_attempt: attempt, event, head_sha: headSha, head_branch: branch, head_repository: from } = fieldsOf(data);
+	const { full_name: repository } = fieldsOf(from);
 	if (!isId(id) || !isCommit(headSha) || typeof event !== "string") return null;
 	return {
-		id,
-		attempt: isId(attempt) ? attempt : 1,
-		event,
-		headSha,
+		...{ id, attempt: isId(attempt) ? attempt : 1, event, headSha },
 		headBranch: isRefName(branch) ? branch : "",
 		headRepository: isRepositoryName(repository) ? repository : "",
 	};
@@ -80,14 +69,15 @@ function parseRun(data: unknown): MeasuredRun | null {
 function parsePulls(data: unknown, headRepository: string): OpenPull[] | null {
 	if (!Array.isArray(data)) return null;
 	return data.flatMap((pull) => {
-		const [number, headSha, repository] = [field(pull, "number"), field(pull, "head", "sha"), field(pull, "head", "repo", "full_name")];
+		const { number, head } = fieldsOf(pull);
+		const { sha: headSha, repo } = fieldsOf(head);
+		const { full_name: repository } = fieldsOf(repo);
 		const fits = isRepositoryName(repository) && repository.toLowerCase() === headRepository.toLowerCase();
 		return isId(number) && isCommit(headSha) && fits ? [{ number, headSha }] : [];
 	});
 }
 
 function parseParents(data: unknown): string[] | null {
-	const parents = field(data, "parents");
-	if (!Array.isArray(parents)) return null;
-	return parents.map((parent) => field(parent, "sha")).filter(isCommit);
+	const { parents } = fieldsOf(data);
+	return Array.isArray(parents) ? parents.map((parent) => fieldsOf(parent)["sha"]).filter(isCommit) : null;
 }

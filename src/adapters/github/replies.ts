@@ -1,19 +1,14 @@
 // Parses GitHub's replies: only the fields in use, and null for anything that GitHub's API does not document.
+import { fieldsOf, isObject } from "../../core/found.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import type { CommitRelation, HostedCheckRun, HostedComment, HostedIssue, HostedPull } from "../../ports/code-host.ts";
-
-type Reply = Record<string, unknown>;
-
-function recordOf(value: unknown): Reply | null {
-	return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Reply) : null;
-}
 
 const idOf = (value: unknown): number | null => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null);
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function authorOf(value: unknown): HostedComment["author"] {
-	const user = recordOf(value);
-	return user === null || typeof user["login"] !== "string" ? null : { login: user["login"], type: textOf(user["type"]) };
+	const { login, type } = fieldsOf(value);
+	return typeof login === "string" ? { login, type: textOf(type) } : null;
 }
 
 /** A list of which every item must be readable. */
@@ -24,28 +19,20 @@ export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | 
 }
 
 export function parseComment(data: unknown): HostedComment | null {
-	const reply = recordOf(data);
-	const id = idOf(reply?.["id"]);
-	if (reply === null || id === null) return null;
-	return {
-		id,
-		nodeId: textOf(reply["node_id"]),
-		body: textOf(reply["body"]),
-		author: authorOf(reply["user"]),
-		url: textOf(reply["html_url"]),
-	};
+	const { id: given, node_id: nodeId, body, user, html_url: url } = fieldsOf(data);
+	const id = idOf(given);
+	return id === null ? null : { id, nodeId: textOf(nodeId), body: textOf(body), author: authorOf(user), url: textOf(url) };
 }
 
 /** GitHub lists pull requests among issues. */
 export function isPullRequest(data: unknown): boolean {
-	return recordOf(recordOf(data)?.["pull_request"]) !== null;
+	return isObject(fieldsOf(data)["pull_request"]);
 }
 
 export function parseIssue(data: unknown): HostedIssue | null {
-	const reply = recordOf(data);
-	const number = idOf(reply?.["number"]);
-	if (reply === null || number === null) return null;
-	return { number, body: textOf(reply["body"]), author: authorOf(reply["user"]), url: textOf(reply["html_url"]) };
+	const { number: given, body, user, html_url: url } = fieldsOf(data);
+	const number = idOf(given);
+	return number === null ? null : { number, body: textOf(body), author: authorOf(user), url: textOf(url) };
 }
 
 export interface FoundCheckRun extends HostedCheckRun {
@@ -53,31 +40,30 @@ export interface FoundCheckRun extends HostedCheckRun {
 }
 
 export function parseCheckRun(data: unknown): FoundCheckRun | null {
-	const reply = recordOf(data);
-	const id = idOf(reply?.["id"]);
-	if (reply === null || id === null) return null;
-	return { id, url: textOf(reply["html_url"]), isOpen: textOf(reply["status"]) !== "completed", externalId: textOf(reply["external_id"]) };
+	const { id: given, html_url: url, status, external_id: externalId } = fieldsOf(data);
+	const id = idOf(given);
+	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", externalId: textOf(externalId) };
 }
 
 export function parseCheckRuns(data: unknown): FoundCheckRun[] | null {
-	return parseList(recordOf(data)?.["check_runs"], parseCheckRun);
+	return parseList(fieldsOf(data)["check_runs"], parseCheckRun);
 }
 
 /** Commits of a workflow's runs, the newest first; `workflow` is the name of its file. */
 export function parseRunCommits(data: unknown, workflow: string): string[] | null {
-	const runs = parseList(recordOf(data)?.["workflow_runs"], recordOf);
-	const isOf = (run: Reply): boolean => textOf(run["path"]).replace(/@.*$/, "").endsWith(`/${workflow}`);
+	const runs = parseList(fieldsOf(data)["workflow_runs"], (run) => (isObject(run) ? run : null));
+	const isOf = (run: ReturnType<typeof fieldsOf>): boolean => textOf(run["path"]).replace(/@.*$/, "").endsWith(`/${workflow}`);
 	return runs?.filter(isOf).flatMap((run) => (isCommit(run["head_sha"]) ? [run["head_sha"]] : [])) ?? null;
 }
 
 /** Whether a GraphQL answer holds data; its faults come with status 200. */
-export function parseGraphQl(data: unknown): Reply | null {
-	const reply = recordOf(data);
-	return reply === null || Array.isArray(reply["errors"]) ? null : recordOf(reply["data"]);
+export function parseGraphQl(data: unknown): ReturnType<typeof fieldsOf> | null {
+	const { errors, data: answer } = fieldsOf(data);
+	return !Array.isArray(errors) && isObject(answer) ? answer : null;
 }
 
 export function parseLogin(data: unknown): string | null {
-	const login = recordOf(parseGraphQl(data)?.["viewer"])?.["login"];
+	const { login } = fieldsOf(fieldsOf(parseGraphQl(data))["viewer"]);
 	return typeof login === "string" && login !== "" ? login : null;
 }
 
@@ -85,11 +71,6 @@ export function parseLogin(data: unknown): string | null {
 export function hasNextPage(headers: Record<string, unknown>, page: { items: number; size: number }): boolean {
 	const link = headers["link"];
 	return typeof link === "string" ? /rel="?next"?/.test(link) : page.items === page.size;
-}
-
-/** No fields if the value is not an object. */
-function fieldsOf(value: unknown): Reply {
-	return recordOf(value) ?? {};
 }
 
 export function hashOf(value: unknown): string | null {
@@ -169,7 +150,7 @@ export function parseArtifacts(data: unknown) {
 }
 
 export function parsePull(data: unknown): HostedPull | null {
-	const { number, title, body, html_url: url } = fieldsOf(data);
-	if (!Number.isSafeInteger(number) || Number(number) <= 0) return null;
-	return { number: Number(number), title: textOf(title), body: textOf(body), url: textOf(url) };
+	const { number: given, title, body, html_url: url } = fieldsOf(data);
+	const number = idOf(given);
+	return number === null ? null : { number, title: textOf(title), body: textOf(body), url: textOf(url) };
 }

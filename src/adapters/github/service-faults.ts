@@ -1,7 +1,7 @@
 // Classifies the errors of the toolkit's artifact and cache clients, whose messages contain the status; bounds their waits.
 import type { PlatformCode } from "../../core/errors.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
-import type { ApiFault } from "../../ports/code-host.ts";
+import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
 /** @throws an error of the name TimeoutError. The request itself continues; its result is ignored. */
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
@@ -15,6 +15,15 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 		clearTimeout(timer);
 		// A late failure has no handler any more.
 		promise.catch(() => {});
+	}
+}
+
+/** Asks a service through its client, which throws. `what` names the operation, for example `upload of the artifact trtgate-gate`. */
+export async function attempt<Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> {
+	try {
+		return { state: "done", ...(await work()) };
+	} catch (error) {
+		return { state: "failed", fault: serviceFault(error, what) };
 	}
 }
 
@@ -34,7 +43,6 @@ const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
 	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
 };
 
-/** `what` names the operation, for example `upload of the artifact trtgate-gate`. */
 export function serviceFault(error: unknown, what: string): ApiFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
 	const code = codeOf(name, message, statusOf(error));
