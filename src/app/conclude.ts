@@ -1,4 +1,5 @@
 // Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
+
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/requirements.ts";
@@ -7,7 +8,7 @@ import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
-import { failureKindOf, foldOutcome } from "../core/outcome.ts";
+import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { GateResult, Result } from "../core/schema/result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
@@ -16,16 +17,13 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
 	const gates = judgeFacts({ ...facts, builds }, input);
-	const outcome = foldOutcome(gates, errors);
-	const failureKind = failureKindOf(outcome, errors);
 	const base = input.arms.find((folder) => folder.arm === "base")?.source ?? null;
 	const head = input.arms.find((folder) => folder.arm === "head")?.source ?? { label: "head" };
 	const last = facts.errors.at(-1);
 	return {
 		schemaVersion: 2,
 		tool: { name: "trtgate", version: input.version },
-		outcome,
-		...(failureKind === undefined ? {} : { failureKind }),
+		...outcomeOf({ gates, errors }),
 		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
 		startedAt: facts.startedAt,
 		durationMs: end.nowMs - facts.startedMs,

@@ -1,6 +1,7 @@
-// Folds facts and verdicts into gates, and gates into the one outcome of the run.
+// Folds gates into the one outcome of a run, and makes the result of a run that could not start.
+import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./precedence.ts";
-import type { ErrorRecord, GateResult, Outcome } from "./schema/result.ts";
+import type { ArmSource, ErrorRecord, GateResult, Outcome, Result } from "./schema/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
@@ -13,4 +14,34 @@ export function failureKindOf(outcome: Outcome, errors: readonly ErrorRecord[]):
 	if (outcome !== "error") return undefined;
 	for (const kind of ["internal", "configuration", "runner"] as const) if (errors.some((error) => error.kind === kind)) return kind;
 	return "configuration";
+}
+
+/** The outcome of a result, and what decided it where that was no verdict. */
+export function outcomeOf({ gates, errors }: Pick<Result, "gates" | "errors">): Pick<Result, "outcome" | "failureKind"> {
+	const outcome = foldOutcome(gates, errors);
+	const failureKind = failureKindOf(outcome, errors);
+	return { outcome, ...(failureKind && { failureKind }) };
+}
+
+interface KnownBefore {
+	version: string;
+	/** ISO 8601, UTC. */
+	startedAt: string;
+	configPath: string;
+	head: ArmSource;
+	files: Result["files"];
+}
+
+/** Of a run that could not start: its errors, at least one, and nothing else. */
+export function resultWithoutRun(errors: readonly ErrorRecord[], { version, startedAt, configPath, head, files }: KnownBefore): Result {
+	const none = { findings: [], builds: [], golden: [], workloads: [], gates: [], notes: [] };
+	return {
+		schemaVersion: 2,
+		tool: { name: "trtgate", version },
+		...outcomeOf({ gates: [], errors: [...errors] }),
+		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },
+		arms: { base: null, head },
+		config: { path: configPath },
+		...{ ...none, errors: [...errors], files },
+	};
 }

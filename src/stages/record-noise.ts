@@ -17,7 +17,7 @@ import type { ReferenceJob, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
-import type { RecordPorts } from "./record-reference.ts";
+import type { RecordPorts } from "./record-sensitivity.ts";
 
 export interface NoiseInput {
 	model: ModelOnDisk;

@@ -8,10 +8,10 @@ import { isQuantised, type OnnxModel } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferredCase } from "../ports/backend.ts";
-import type { Ports } from "../ports/ports.ts";
-import type { Reference, ReferenceVariant } from "../ports/reference.ts";
+import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { formatVariant } from "./record-noise.ts";
+import type { RecordPorts } from "./record-sensitivity.ts";
 
 export interface CaseToRecord {
 	id: string;
@@ -22,8 +22,6 @@ export interface CaseToRecord {
 	/** A boundary case that the model cannot handle is left out, with a note. */
 	mayFail: boolean;
 }
-
-export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
 
 export interface Answers {
 	variant: ReferenceVariant;

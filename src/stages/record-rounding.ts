@@ -14,7 +14,8 @@ import type { ModelOnDisk } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
 import { inParallel } from "./in-parallel.ts";
 import { partsOfOutputs } from "./record-noise.ts";
-import type { Answers, RecordPorts } from "./record-reference.ts";
+import type { Answers } from "./record-reference.ts";
+import type { RecordPorts } from "./record-sensitivity.ts";
 
 export interface RoundingInput {
 	model: ModelOnDisk;

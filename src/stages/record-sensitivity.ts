@@ -8,10 +8,10 @@ import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defect
 import type { SensitivityRecord } from "../core/schema/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
-import type { DefectResult, PlannedDefect, ReferenceVariant } from "../ports/reference.ts";
+import type { Ports } from "../ports/ports.ts";
+import type { DefectResult, PlannedDefect, Reference, ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk, ToolFailure } from "../ports/world.ts";
 import { nextTurn } from "./follow.ts";
-import type { RecordPorts } from "./record-reference.ts";
 
 export interface SensitivityInput {
 	model: ModelOnDisk;
@@ -27,6 +27,8 @@ export interface SensitivityInput {
 	/** Keeps what was found so far. */
 	save(record: SensitivityRecord): Promise<void>;
 }
+
+export type RecordPorts = Pick<Ports, "progress" | "clock"> & { reference: Reference };
 
 export interface SensitivityTest {
 	record: SensitivityRecord;

@@ -13,9 +13,9 @@ import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, keepAnswers, makeReference, type RecordPorts } from "./record-reference.ts";
+import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
-import { assertFinished, testSensitivity } from "./record-sensitivity.ts";
+import { assertFinished, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput {
 	model: ModelOnDisk;

@@ -5,7 +5,7 @@ import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/
 import { counted } from "../core/text/labels.ts";
 import type { InferCase, InferResult } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
-import type { RecordPorts } from "./record-reference.ts";
+import type { RecordPorts } from "./record-sensitivity.ts";
 
 export interface TryInput {
 	model: ModelOnDisk;

@@ -85,10 +85,6 @@ export async function existing(paths: readonly string[]): Promise<string[]> {
 	return found;
 }
 
-export async function sizeOf(path: string): Promise<number> {
-	try {
-		return (await stat(path)).size;
-	} catch {
-		return 0;
-	}
+async function sizeOf(path: string): Promise<number> {
+	return (await stat(path).catch(() => null))?.size ?? 0;
 }

@@ -1,11 +1,11 @@
 // Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
 
-import { constants } from "node:fs";
-import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/compare/custom.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { CommandJob, CustomCommands, Shell } from "../../ports/world.ts";
+import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 import type { ProcessRecord } from "./spawn.ts";
@@ -65,26 +65,14 @@ function describe({ state, signal, problem, tail }: ProcessRecord, timeoutMs: nu
 export function userShell(processes: Processes, lend: (names: readonly string[]) => Record<string, string> = () => ({})): Shell {
 	return {
 		async run({ command, env }, { cwd, logPath, timeoutMs }) {
-			const argv = await shellArgv(command);
-			const record = await processes.run({ argv, cwd, logPath, timeoutMs, env: lend(env) });
+			const record = await processes.run({ argv: shellArgv(command), cwd, logPath, timeoutMs, env: lend(env) });
 			if (record.state === "exited" && record.exitCode === 0) return { state: "done" };
 			return { state: "failed", failure: describeFailure(record, { what: "The prepare command", timeoutMs }) };
 		},
 	};
 }
 
-async function shellArgv(command: string): Promise<[string, ...string[]]> {
-	for (const bash of ["/bin/bash", "/usr/bin/bash"]) {
-		if (await isProgram(bash)) return [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];
-	}
-	return ["sh", "-e", "-c", command];
-}
-
-async function isProgram(path: string): Promise<boolean> {
-	try {
-		await access(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
+function shellArgv(command: string): [string, ...string[]] {
+	const bash = ["/bin/bash", "/usr/bin/bash"].find(isProgram);
+	return bash === undefined ? ["sh", "-e", "-c", command] : [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];
 }

@@ -65,7 +65,7 @@ function findProgram(name: string, path = ""): string | null {
 	return places.find(isProgram) ?? null;
 }
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
 	try {
 		accessSync(path, constants.X_OK);
 		return statSync(path).isFile();

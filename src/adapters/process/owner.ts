@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";
+import { fieldsOf } from "../../core/found.ts";
 import { errorCode } from "./write-error.ts";
 
 export interface Owner {
@@ -24,7 +25,7 @@ export async function describeSelf(): Promise<Owner> {
 		host: hostname(),
 		space: await numberSpace(),
 		startedAt: new Date().toISOString(),
-		born: (await bornAt(pid)) ?? "",
+		born: (await readStat(pid)).born ?? "",
 		token: randomBytes(8).toString("hex"),
 	};
 }
@@ -32,9 +33,7 @@ export async function describeSelf(): Promise<Owner> {
 /** null: not one of our locks, so its writer does not hold it by our rules. */
 export function parseOwner(text: string): Owner | null {
 	try {
-		const value: unknown = JSON.parse(text);
-		if (typeof value !== "object" || value === null) return null;
-		const { pid, host, space, startedAt, born, token } = value as Record<string, unknown>;
+		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
 		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string") return null;
 		return { pid, host, space: wordOf(space), startedAt: String(startedAt), born: wordOf(born), token: String(token) };
 	} catch {
@@ -59,43 +58,28 @@ export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "el
 	} catch (error) {
 		if (errorCode(error) === "ESRCH") return "dead";
 	}
-	const [state, born] = await Promise.all([stateOf(owner.pid), bornAt(owner.pid)]);
+	const { state, born } = await readStat(owner.pid);
 	// A zombie: killed, and not yet reaped by its parent; the first process of a container may never do so.
 	if (state === "Z" || state === "X") return "dead";
-	return born === null || owner.born === "" || born === owner.born ? "alive" : "dead";
+	return born === undefined || owner.born === "" || born === owner.born ? "alive" : "dead";
 }
 
-async function numberSpace(): Promise<string> {
-	try {
-		return await readlink("/proc/self/ns/pid");
-	} catch {
-		return "";
-	}
+function numberSpace(): Promise<string> {
+	return readlink("/proc/self/ns/pid").catch(() => "");
 }
 
-/** Field 22 of /proc/PID/stat, after the name that may hold anything. */
-async function bornAt(pid: number): Promise<string | null> {
-	return (await readStat(pid))?.[19] ?? null;
-}
-
-async function stateOf(pid: number): Promise<string | null> {
-	return (await readStat(pid))?.[0] ?? null;
-}
-
-/** The number of a process's group, field 5; null where the process is not to be seen. */
+/** The number of a process's group; null where the process is not to be seen. */
 export async function groupOf(pid: number): Promise<number | null> {
-	const group = Number((await readStat(pid))?.[2]);
+	const group = Number((await readStat(pid)).group);
 	return Number.isSafeInteger(group) && group > 0 ? group : null;
 }
 
-/** Fields of /proc/PID/stat from the third on. */
-async function readStat(pid: number): Promise<string[] | null> {
-	try {
-		const text = await readFile(`/proc/${pid}/stat`, "utf8");
-		return text.slice(text.lastIndexOf(")") + 2).split(" ");
-	} catch {
-		return null;
-	}
+/** Fields 3, 5 and 22 of /proc/PID/stat, after the name, which may hold anything; none where the process is not to be seen. */
+async function readStat(pid: number): Promise<{ state?: string; group?: string; born?: string }> {
+	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+	if (text === null) return {};
+	const [state = "", , group = "", ...others] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+	return { state, group, born: others[16] ?? "" };
 }
 
 /** Whether the group took the signal; false where it is gone. */

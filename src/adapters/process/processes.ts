@@ -70,18 +70,13 @@ export function createProcesses(options: ProcessesOptions = {}): Processes {
 	return {
 		exec,
 		run(job) {
-			const promise = run(job);
-			const settled = promise.then(
-				() => {},
-				() => {},
-			);
-			running.add(settled);
-			void settled.then(() => running.delete(settled));
+			const promise = run(job).finally(() => running.delete(promise));
+			running.add(promise);
 			return promise;
 		},
 		async killAll() {
 			stop.abort();
-			await Promise.all(running);
+			await Promise.allSettled(running);
 		},
 		killNow() {
 			for (const pid of groups) signalGroup(pid, "SIGKILL");

@@ -13,7 +13,6 @@ import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import type { Result } from "../../core/schema/result.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { publishNoResult, publishResult, type Unmeasured } from "../publish/publish-no-result.ts";
 import { githubPublisher, planPublish } from "../publish/publish-run.ts";
@@ -28,7 +27,7 @@ export async function cleanUp(): Promise<void> {
 	const isPublished = getState("published") === "true";
 	await attempt("The worktrees could not be removed", () => removeTraces(out));
 	const hasFolder = existsSync(out);
-	if (hasFolder) await attempt("The lock of the output folder could not be removed", () => removeLock(out));
+	if (hasFolder) await attempt("The lock of the output folder could not be removed", () => releaseLock(out));
 	const hasResult = existsSync(join(out, reportFiles.result));
 	if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 	else if (!isPublished)
@@ -53,8 +52,8 @@ async function removeTraces(out: string): Promise<void> {
 	}
 }
 
-/** Removes the lock of a main step that was killed; a running owner keeps its lock. */
-async function removeLock(out: string): Promise<void> {
+/** That of a main step that was killed; a running owner keeps its lock. */
+async function releaseLock(out: string): Promise<void> {
 	await (await lockFolder(out)).release();
 }
 
@@ -71,7 +70,8 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 		const message = wasStopped ? "The run was cancelled or exceeded its time limit." : "The run was killed before it could write a result.";
 		const fix = "Read the end of the job's log; the kernel kills programs if the machine runs out of memory. Run the job again.";
 		const record = recordError(new ToolError({ code: "interrupted", message, fix }));
-		if (hasResult) return publishResult(await readResult(join(outFolder, reportFiles.result)), context);
+		const path = join(outFolder, reportFiles.result);
+		if (hasResult) return publishResult(parseResult(await readInputText(path, inputKinds.result), path), context);
 		if (await publishNoResult([record], context)) return;
 	}
 	await uploadWhatIsLeft(context);
@@ -91,8 +91,4 @@ async function uploadWhatIsLeft(context: Unmeasured): Promise<void> {
 			log(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
 		else if (one.state === "failed") log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
-}
-
-async function readResult(path: string): Promise<Result> {
-	return parseResult(await readInputText(path, inputKinds.result), path);
 }

@@ -5,7 +5,7 @@ import { saveState, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { artifactCache } from "../../adapters/github/artifact-cache.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
-import { type Environment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+import { type Environment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
@@ -14,14 +14,13 @@ import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
-import type { RunEvent } from "../../formats/github/event.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
 import { chooseConfig } from "../config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
-import { githubPublisher, publishRun } from "../publish/publish-run.ts";
+import { githubPublisher, type PublishContext, publishRun } from "../publish/publish-run.ts";
 import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
@@ -35,10 +34,9 @@ interface Job {
 	cwd: string;
 	/** Relative to `cwd`. */
 	configPath: string;
-	publishing: PublishInputs;
+	inputs: PublishInputs;
 	/** null where no workflow runs us. */
-	run: WorkflowRun | null;
-	event: RunEvent | undefined;
+	context: PublishContext | null;
 	caches: readonly SharedCaches[];
 	/** A stop was requested: only seconds are left. */
 	stop: { requested: boolean };
@@ -61,39 +59,37 @@ export async function runAction(): Promise<number> {
 	}
 }
 
-async function writeNoResultOutputs(
-	{ terminal, cwd, configPath, publishing: inputs, run, event, stop }: Job,
-	fault: unknown,
-): Promise<void> {
-	if (run === null || event === undefined || stop.requested) return;
+async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }: Job, fault: unknown): Promise<void> {
+	if (context === null || stop.requested) return;
 	const { temp } = terminal.environment;
-	const { records } = explainError(fault);
 	const outFolder = resolve(cwd, readInputs().out);
-	if (await publishNoResult(records, { run, event, inputs, temp, configPath, outFolder })) saveState("published", "true");
+	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, outFolder })) saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
-	const [publishing, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
+	const [inputs, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
 	const cwd = environment.workspace ?? terminal.cwd;
-	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), publishing, run, event };
+	const context = run === null || event === undefined ? null : { run, event, inputs };
+	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
 	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }
 
 /** An untrusted run leaves nothing on this machine that later runs would use. */
-function environmentOf({ terminal, run, event }: Pick<Job, "terminal" | "run" | "event">): Environment {
+function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">): Environment {
 	const { environment } = terminal;
-	if (run === null || event === undefined || !isUntrustedRun(event, run.eventName)) return environment;
+	if (context === null || !isUntrustedRun(context.event, context.run.eventName)) return environment;
 	return { ...environment, toolCache: join(environment.temp ?? tmpdir(), "trtgate-untrusted") };
 }
 
 /** The repository's cache; at night also the artifact with the pin's engines. */
-function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "stop">): SharedCaches[] {
-	const { cache, token, artifact } = publishing;
-	if (cache === "false" || run === null || event === undefined) return [];
+function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches[] {
+	const { cache, token, artifact } = inputs;
+	if (cache === "false" || context === null) return [];
+	const { run, event } = context;
 	const { services, eventName } = run;
 	const temp = terminal.environment.temp ?? tmpdir();
-	const folder = cacheFolder(environmentOf({ terminal, run, event }));
+	const folder = cacheFolder(environmentOf({ terminal, context }));
 	const common = { temp, cacheFolder: folder, always: cache === "true", startedMs: Date.now() };
 	const refusal = cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode });
 	const shared = sharedCaches({ ...common, refusal, remote: githubCache({ available: services.cache }) });
@@ -103,9 +99,9 @@ function openCaches({ terminal, publishing, run, event }: Omit<Job, "caches" | "
 	return [shared, sharedCaches({ ...common, remote, of: "pin", refusal: null })];
 }
 
-function watchRun({ terminal, run, event, configPath, publishing: inputs }: Job): LiveStatus {
+function watchRun({ terminal, context, configPath }: Job): LiveStatus {
 	const progress = progressFor(terminal, { quiet: false });
-	return run === null || event === undefined ? unwatched(progress) : showUnderWay(configPath, { run, event, inputs }, progress);
+	return context === null ? unwatched(progress) : showUnderWay(configPath, context, progress);
 }
 
 interface FinishedRun {
@@ -115,8 +111,8 @@ interface FinishedRun {
 
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
-	const { cwd, event, caches, configPath, stop } = job;
-	const { token } = job.publishing;
+	const { cwd, context, caches, configPath, stop } = job;
+	const { token, cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -126,10 +122,10 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		...inputs,
 		inputs: overrides,
 		environment: environmentOf(job),
-		event,
-		...accessOf(job.publishing),
-		repository: job.run === null || token === "" ? undefined : githubRepository({ ...job.run, token }),
-		isFresh: job.publishing.cache === "false",
+		event: context?.event,
+		...accessOf(job.inputs),
+		repository: context === null || token === "" ? undefined : githubRepository({ ...context.run, token }),
+		isFresh: cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>
 			stopOnSignals((reason) => {
@@ -154,14 +150,14 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 
 /** A failure here is reported and does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
-	const { run, event, publishing: inputs, caches, terminal } = job;
-	if (run === null || event === undefined || job.stop.requested) {
+	const { context, caches, terminal } = job;
+	if (context === null || job.stop.requested) {
 		writeAnnotations(result);
 		return;
 	}
 	try {
-		const publisher = githubPublisher(run, inputs, terminal.environment.temp);
-		const shown = await publishRun(result, { run, event, inputs, outFolder }, publisher);
+		const publisher = githubPublisher(context.run, context.inputs, terminal.environment.temp);
+		const shown = await publishRun(result, { ...context, outFolder }, publisher);
 		saveState("published", "true");
 		const pinned = new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])));
 		for (const one of caches) await one.save(pinned);

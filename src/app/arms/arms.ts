@@ -1,4 +1,5 @@
 // Opens the two folders that a run compares: given by the user as folders or git refs, or found from the event.
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { whyAbsent } from "../../adapters/git/absent-file.ts";
@@ -93,7 +94,7 @@ async function openHead(opening: Opening): Promise<Head> {
 
 /** Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
 async function describeHead(path: string, { event }: ArmsRequest, processes: Processes) {
-	return event !== undefined || (await exists(join(path, ".git"))) ? describeFolder(path, processes) : null;
+	return event !== undefined || existsSync(join(path, ".git")) ? describeFolder(path, processes) : null;
 }
 
 function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
@@ -134,7 +135,7 @@ async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder>
 	const path = resolve(request.cwd, base);
 	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
 	const label = relative(request.cwd, path) || basename(path);
-	const known = (await exists(join(path, ".git"))) ? await describeFolder(path, processes) : null;
+	const known = existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
 	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
 }
 
@@ -183,16 +184,6 @@ function isForeign(event: RunEvent | undefined): boolean {
 	return event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
 }
 
-function exists(path: string): Promise<boolean> {
-	return stat(path).then(
-		() => true,
-		() => false,
-	);
-}
-
-function isFolder(path: string): Promise<boolean> {
-	return stat(path).then(
-		(found) => found.isDirectory(),
-		() => false,
-	);
+async function isFolder(path: string): Promise<boolean> {
+	return (await stat(path).catch(() => null))?.isDirectory() === true;
 }

@@ -27,19 +27,13 @@ interface Check {
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, doctorTable);
 	const findings: Found[] = [];
-	for (const check of checks(terminal)) findings.push({ name: check.name, weight: check.weight, ...(await check.look()) });
+	for (const { look, ...check } of checks(terminal)) findings.push({ ...check, ...(await look()) });
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
 }
 
-interface Found {
-	name: string;
-	weight: Check["weight"];
-	ok: boolean;
-	status: string;
-	fix?: string;
-}
+type Found = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;
 
 function renderFinding({ name, weight, ok, status, fix }: Found): string {
 	const mark = weight === "need" ? "✗" : "–";
@@ -54,39 +48,19 @@ function checks(terminal: Terminal): Check[] {
 		const ok = record.state === "exited" && record.exitCode === 0;
 		return { ok, status: ok ? cleanLine(record.tail[0] ?? "found") : "not found or not working", fix };
 	};
+	const askSmi = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
+	const nvidiaSmi = program("nvidia-smi", askSmi, "Without a GPU, models run on ONNX Runtime (CPU).");
+	const cpu = `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`;
 	return [
-		{
-			name: "Node.js",
-			weight: "need",
-			// An older Node ends in the entry point.
-			look: async () => ({ ok: true, status: process.version }),
-		},
-		{
-			name: "CPU",
-			weight: "want",
-			look: async () => ({
-				ok: true,
-				status: `${cpus()[0]?.model ?? "unknown"}, ${availableParallelism()} threads, ${formatBytes(freemem())} free`,
-			}),
-		},
+		// An older Node ends in the entry point.
+		{ name: "Node.js", weight: "need", look: async () => ({ ok: true, status: process.version }) },
+		{ name: "CPU", weight: "want", look: async () => ({ ok: true, status: cpu }) },
 		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
 		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(terminal.environment)) },
 		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
 		{ name: "trtexec", weight: "want", look: () => lookForTrtexec(terminal, processes) },
 		{ name: "TensorRT in Python", weight: "want", look: () => lookForWorker(processes) },
-		{
-			name: "GPU",
-			weight: "want",
-			look: () =>
-				lookForGpu(
-					processes,
-					program(
-						"nvidia-smi",
-						["--query-gpu=name,driver_version", "--format=csv,noheader"],
-						"Without a GPU, models run on ONNX Runtime (CPU).",
-					),
-				),
-		},
+		{ name: "GPU", weight: "want", look: () => lookForGpu(processes, nvidiaSmi) },
 	];
 }
 
@@ -124,19 +98,18 @@ async function lookForWorker(processes: Processes) {
 }
 
 async function readable(path: string) {
-	const ok = await access(path, constants.R_OK).then(
-		() => true,
-		() => false,
-	);
+	const ok = await can(access(path, constants.R_OK));
 	return { ok, status: ok ? "ships with trtgate" : `missing at ${path}`, fix: "Use a complete clone or release of trtgate." };
 }
 
 async function writable(path: string) {
-	const ok = await mkdir(path, { recursive: true })
-		.then(() => access(path, constants.W_OK))
-		.then(
-			() => true,
-			() => false,
-		);
+	const ok = await can(mkdir(path, { recursive: true }).then(() => access(path, constants.W_OK)));
 	return { ok, status: ok ? path : `${path} cannot be written`, fix: "Unpacked files then go to the temporary folder, at every start." };
+}
+
+function can(work: Promise<void>): Promise<boolean> {
+	return work.then(
+		() => true,
+		() => false,
+	);
 }

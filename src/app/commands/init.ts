@@ -1,5 +1,5 @@
 // `trtgate init`: writes a trtgate.yml and a workflow for an ONNX file; never overwrites a file.
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileModelReader } from "../../adapters/files/model-reader.ts";
 import { fileStore } from "../../adapters/files/store.ts";
@@ -31,7 +31,7 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
 		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, fix });
 	}
-	for (const name of [configName, workflowName]) await refuseToOverwrite(join(terminal.cwd, name), name);
+	for (const name of [configName, workflowName]) refuseToOverwrite(join(terminal.cwd, name), name);
 	const name = basename(path).replace(/\.onnx$/i, "");
 	const faults = preflight(model, { backend: "onnxruntime" }).filter(({ severity }) => severity === "error");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
@@ -76,12 +76,8 @@ async function releasedCommit(): Promise<string | undefined> {
 	}
 }
 
-async function refuseToOverwrite(path: string, name: string): Promise<void> {
-	const exists = await access(path).then(
-		() => true,
-		() => false,
-	);
-	if (!exists) return;
+function refuseToOverwrite(path: string, name: string): void {
+	if (!existsSync(path)) return;
 	throw new ConfigError({
 		code: "output-unwritable",
 		message: `${name} already exists.`,

@@ -99,11 +99,9 @@ export function tensorPaths({ cases }: GoldenManifest): string[] {
 }
 
 async function removeEmpty(folder: string, path: string): Promise<void> {
-	for (let at = path; at !== "." && at !== ""; at = dirname(at)) {
-		const removed = await rmdir(join(folder, at)).then(
-			() => true,
-			() => false,
-		);
-		if (!removed) return;
+	try {
+		for (let at = path; at !== "." && at !== ""; at = dirname(at)) await rmdir(join(folder, at));
+	} catch {
+		// It still holds files.
 	}
 }

@@ -37,10 +37,7 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 
 /** Of a result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
-	const isFolder = await stat(resolve(cwd, path)).then(
-		(found) => found.isDirectory(),
-		() => false,
-	);
+	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
 	const { text, path: shown } = await readArgument(isFolder ? join(path, reportFiles.result) : path, cwd, inputKinds.result);
 	const read = readRecord(text);
 	const records = read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);

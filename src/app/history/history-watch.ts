@@ -1,4 +1,5 @@
 // Keeps the record of a run in the history that its config names, and judges the run by it. A record that is not kept makes the run an error.
+
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { readWorkflowRun } from "../../adapters/github/env.ts";
@@ -11,7 +12,7 @@ import { type RunIdentity, recordsOf } from "../../core/history/from-result.ts";
 import { judgeTrend } from "../../core/history/judge-trend.ts";
 import { kindOf } from "../../core/history/points.ts";
 import { pinToLink, readSeries, type Series } from "../../core/history/series.ts";
-import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
+import { outcomeOf } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../core/report/html/trend/badge.ts";
 import type { HistoryRow } from "../../core/schema/history.ts";
@@ -97,9 +98,10 @@ export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keepi
 					...skipped.slice(0, maxSkipped),
 					...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
 				];
-				return concludeAgain({ ...result, gates, notes });
+				return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
 			} catch (error) {
-				return concludeAgain({ ...result, errors: [...result.errors, recordError(error)] });
+				const errors = [...result.errors, recordError(error)];
+				return { ...result, ...outcomeOf({ ...result, errors }), errors };
 			}
 		},
 	};
@@ -155,10 +157,4 @@ export function pinRows(result: Result, kind: "link" | "control"): HistoryRow[] 
 	return recordsOf(result, identityOf(), sha256).flatMap(({ rows }) =>
 		rows.flatMap(({ series, ratio, base, head }) => (ratio === undefined ? [] : [{ series, kind, ratio, base, head }])),
 	);
-}
-
-function concludeAgain(result: Result): Result {
-	const outcome = foldOutcome(result.gates, result.errors);
-	const failureKind = failureKindOf(outcome, result.errors);
-	return { ...result, outcome, ...(failureKind === undefined ? {} : { failureKind }) };
 }

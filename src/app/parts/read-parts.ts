@@ -32,22 +32,14 @@ async function partFolders(folder: string): Promise<string[]> {
 	return withResult.flat().sort();
 }
 
-function hasResult(folder: string): Promise<boolean> {
-	return stat(join(folder, reportFiles.result)).then(
-		(found) => found.isFile(),
-		() => false,
-	);
+async function hasResult(folder: string): Promise<boolean> {
+	return (await stat(join(folder, reportFiles.result)).catch(() => null))?.isFile() === true;
 }
 
 async function readContent(path: string): Promise<PartContent> {
 	const { size } = await stat(path);
-	if (size > maxResultBytes) {
-		return {
-			state: "refused",
-			reason: `Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`,
-			kind: "runner",
-		};
-	}
+	const reason = `Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`;
+	if (size > maxResultBytes) return { state: "refused", reason, kind: "runner" };
 	return parsePart(await readInputText(path, inputKinds.result), path);
 }
 

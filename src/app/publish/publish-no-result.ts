@@ -1,12 +1,12 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
+
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
 import { log } from "../../adapters/github/log.ts";
 import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
-import { mergeBackends } from "../../core/merge/join.ts";
-import { failureKindOf, foldOutcome } from "../../core/outcome.ts";
-import type { ArmSource, ErrorRecord, Result } from "../../core/schema/result.ts";
+import { resultWithoutRun } from "../../core/outcome.ts";
+import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { reportError } from "../actions/workflow-run.ts";
@@ -58,42 +58,11 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 
 function resultOf(records: readonly ErrorRecord[], { run, configPath }: Unmeasured): Result {
 	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
-	const result = resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head });
-	return { ...result, files: [...reportList] };
+	return resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head, files: [...reportList] });
 }
 
 /** As `reportError`, for actions with outputs: these then explain why there is no result. */
 export function reportNoResult(fault: unknown): number {
 	publishFailure(explainError(fault).records[0]?.kind ?? "internal");
 	return reportError(fault);
-}
-
-// The result of a run that could not start: its errors, and nothing else.
-
-interface KnownBefore {
-	version: string;
-	/** ISO 8601, UTC. */
-	startedAt: string;
-	configPath: string;
-	head: ArmSource;
-}
-
-/** @param errors at least one. */
-export function resultWithoutRun(errors: readonly ErrorRecord[], { version, startedAt, configPath, head }: KnownBefore): Result {
-	const outcome = foldOutcome([], errors);
-	const failureKind = failureKindOf(outcome, errors);
-	return {
-		schemaVersion: 2,
-		tool: { name: "trtgate", version },
-		outcome,
-		...(failureKind === undefined ? {} : { failureKind }),
-		...{ startedAt, durationMs: 0, childMs: 0 },
-		backend: mergeBackends([]),
-		environment: {},
-		arms: { base: null, head },
-		config: { path: configPath },
-		...{ findings: [], builds: [], golden: [], workloads: [], gates: [] },
-		errors: [...errors],
-		...{ notes: [], files: [] },
-	};
 }

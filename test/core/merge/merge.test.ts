@@ -1,9 +1,9 @@
 // Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resultWithoutRun } from "../../../src/app/publish/publish-no-result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
+import { resultWithoutRun } from "../../../src/core/outcome.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
@@ -34,7 +34,7 @@ function states(result: Result): string[] {
 
 it("mergeResults reports why a part did not start, and takes no machine facts from it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
-	const known = { version: "0.1.0", startedAt: "2026-01-01T00:00:00Z", configPath: "trtgate.yml", head: { label: "head" } };
+	const known = { files: [], version: "0.1.0", startedAt: "2026-01-01T00:00:00Z", configPath: "trtgate.yml", head: { label: "head" } };
 	const unbegun: PartInput = { name: "h200", content: { state: "read", result: resultWithoutRun([fault], known) } };
 	const result = mergeResults([part("l4"), unbegun], how);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } });
