@@ -1,5 +1,4 @@
 // Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
-
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/requirements.ts";

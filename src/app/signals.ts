@@ -1,5 +1,4 @@
 // Termination signals: the first stops the run and lets it conclude, the second ends the process at once.
-
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** @returns a function that removes the listeners. */

@@ -1,5 +1,4 @@
 // The terminal of a command: two streams, their width, whether colour is wanted, and the progress that fits it.
-
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";

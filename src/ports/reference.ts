@@ -1,5 +1,4 @@
 // Computes golden outputs: ONNX Runtime on the model file itself. Types only.
-
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import type { NudgedWeight, WeightDefect, WeightLocation } from "../core/golden/record/defects/weights.ts";
 import type { OnnxDType } from "../core/onnx/model.ts";

@@ -1,5 +1,4 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
-
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";

@@ -1,5 +1,4 @@
 // Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
-
 import { folderName } from "../core/config/identity.ts";
 import { kernelOfInterest } from "../core/explain/kernels.ts";
 import type { VerdictKind, WorkloadKernels } from "../core/schema/result.ts";

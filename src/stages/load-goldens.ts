@@ -1,5 +1,4 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
-
 import { ConfigError } from "../core/errors.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";

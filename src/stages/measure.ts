@@ -1,5 +1,4 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
-
 import { compareRuns } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { turnLimits } from "../core/compare/turns.ts";

@@ -1,5 +1,4 @@
 // Checks each model before any engine is built.
-
 import { formatPointer } from "../core/config/pointer.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";

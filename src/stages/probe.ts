@@ -1,5 +1,4 @@
 // Probes the head's engines without a reference, and the base's where the head's are inconsistent.
-
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
 import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";

@@ -1,5 +1,4 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
-
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
 import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";

@@ -1,5 +1,4 @@
 // Runs the reference on the cases of a new golden: its outputs are what the golden expects.
-
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";

@@ -1,5 +1,4 @@
 // The trial: damages outputs and weights, tests whether the golden notices, and keeps adding up for as long as there is time.
-
 import { ToolError } from "../core/errors.ts";
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import { planDefects } from "../core/golden/record/defects/plan.ts";

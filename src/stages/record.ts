@@ -1,5 +1,4 @@
 // Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
-
 import type { LeastShares } from "../core/golden/record/defects/share.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";

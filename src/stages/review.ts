@@ -1,5 +1,4 @@
 // Compares the goldens of base and head, so that a person sees what changed.
-
 import { toNumeric } from "../core/golden/compare/checks.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/manifest/review.ts";

@@ -1,5 +1,4 @@
 // Keeps each engine of the head under load for minutes: short runs see neither heat nor what changes with time.
-
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";

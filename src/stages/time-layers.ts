@@ -1,5 +1,4 @@
 // Times the layers of a workload's engines, several times in turn where a change is to be explained, and explains it.
-
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";

@@ -1,5 +1,4 @@
 // Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
-
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
 import type { Arm, PerfRun } from "../core/schema/result.ts";

@@ -1,5 +1,4 @@
 // Tries sizes for the open axes of a model's inputs on the model itself, best first, within a time limit.
-
 import { type BoundShapes, fillShapes } from "../core/onnx/input-shapes/bind.ts";
 import { type Attempt, type SizeSearch, type Sizes, searchSizes } from "../core/onnx/input-shapes/search.ts";
 import { counted } from "../core/text/labels.ts";

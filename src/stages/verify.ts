@@ -1,5 +1,4 @@
 // Runs the golden cases through the engines, batch by batch, and judges the outputs.
-
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";

@@ -1,5 +1,4 @@
 // Entries of the local cache: files with a manifest, each written completely or not at all.
-
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";

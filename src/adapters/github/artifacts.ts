@@ -1,5 +1,4 @@
 // Artifacts of workflow runs, through the toolkit's client: upload, list, download. Nothing here throws or waits forever.
-
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

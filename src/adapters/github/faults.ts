@@ -1,5 +1,4 @@
 // Classifies failed requests to GitHub: the fault, its fix, and whether to retry.
-
 import type { PlatformCode } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";

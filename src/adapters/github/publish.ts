@@ -1,5 +1,4 @@
 // Writes a result to the workflow run: outputs, annotations, job summary, log.
-
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import { headline } from "../../core/report/highlights.ts";

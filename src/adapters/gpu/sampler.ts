@@ -1,5 +1,4 @@
 // Watches one GPU during a job: clocks and power ten times a second, counters and processes once a second.
-
 import type { ProcessSample, TelemetrySample, UseSample } from "../../core/telemetry/sample.ts";
 import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";

@@ -1,5 +1,4 @@
 // Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
-
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/compare/custom.ts";

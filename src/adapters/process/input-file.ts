@@ -1,5 +1,4 @@
 // The one way to open a file whose path comes from outside: regular, within a size limit, without blocking.
-
 import { closeSync, constants, fstatSync, openSync, read, readSync, type Stats, statSync } from "node:fs";
 import { promisify } from "node:util";
 import { type ConfigCode, ConfigError, type ErrorInit } from "../../core/errors.ts";

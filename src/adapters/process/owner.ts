@@ -1,5 +1,4 @@
 // Process identities: who owns a lock, as another process can check; and signals to process groups.
-
 import { randomBytes } from "node:crypto";
 import { readFile, readlink } from "node:fs/promises";
 import { hostname } from "node:os";

@@ -1,5 +1,4 @@
 // Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's.
-
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";

@@ -1,5 +1,4 @@
 // What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
-
 import { stripVTControlCharacters } from "node:util";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";

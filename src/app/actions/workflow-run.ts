@@ -1,5 +1,4 @@
 // What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
-
 import { error as annotateError, setSecret } from "@actions/core";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
 import { type Environment, forgetEventFile, gitAccess } from "../../adapters/github/env.ts";

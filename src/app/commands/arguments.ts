@@ -1,5 +1,4 @@
 // Parses the arguments of a command by its table and reads the files they name, with one clear error for each mistake.
-
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readInputText } from "../../adapters/process/input-file.ts";

@@ -1,5 +1,4 @@
 // Proposes the goldens that were recorded: one commit, one branch, one pull request.
-
 import { createHash } from "node:crypto";
 import { dirname, join, posix } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";

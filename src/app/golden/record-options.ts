@@ -1,5 +1,4 @@
 // The options of `trtgate golden record`, completed from a config file.
-
 import { basename, dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { firstLine, gitIn } from "../../adapters/git/run-git.ts";

@@ -1,5 +1,4 @@
 // Keeps the record of a run in the history that its config names, and judges the run by it. A record that is not kept makes the run an error.
-
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { readWorkflowRun } from "../../adapters/github/env.ts";

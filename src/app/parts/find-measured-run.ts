@@ -1,5 +1,4 @@
 // Finds out what the report is about: this run, or the one that caused it. GitHub is the source: what the measured code wrote is untrusted.
-
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { MeasuredRun, RunFacts } from "../../adapters/github/measured-run.ts";
 import { ToolError } from "../../core/errors.ts";

@@ -1,5 +1,4 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
-
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";

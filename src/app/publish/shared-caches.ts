@@ -1,5 +1,4 @@
 // Restores kernel timings and engines from the repository's cache on a machine without its own, and saves new ones.
-
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

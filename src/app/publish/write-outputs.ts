@@ -1,5 +1,4 @@
 // Reports to the workflow run what was published: log, job summary, publish.json, outputs.
-
 import { join } from "node:path";
 import { notice } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
