@@ -33,8 +33,8 @@ function forestTitle(rows: readonly WorkloadRow[]): string {
 	const gate = same(rows.map(({ workload }) => (workload.limits?.fail === undefined ? "" : formatLimit(workload.limits.fail))));
 	const parts = [
 		level === undefined ? "interval" : `${level} interval`,
-		zone === undefined ? "grey: too small to count" : `grey ±${zone}`,
-		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed ${gate}`]),
+		zone === undefined ? "grey: too small to count" : `grey: ±${zone}`,
+		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed: fails at ${gate}`]),
 	];
 	return parts.join(" · ");
 }

@@ -61,7 +61,7 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
 	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${
 		distribution === null ? null : html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
-	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the test uses the runs; the ${formatCount(iterations)} iterations are only shown</p>
+	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the statistics use the runs; the ${formatCount(iterations)} iterations are only plotted</p>
 `;
 }
 
