@@ -39,16 +39,15 @@ export function withTimeLeft(
 }
 
 function followedProgress(shown: Progress, forecast: Forecast, clock: Clock): Progress {
-	const leftMs = (): number => forecast.leftMs(clock.now());
-	shown.expect?.(leftMs);
+	shown.expect?.(() => forecast.left(clock.now()));
 	return {
 		stage(name, items) {
 			forecast.stage(name, items, clock.now());
 			shown.stage(name, items);
 		},
-		item(label, etaMs) {
+		item(label) {
 			forecast.item(label, clock.now());
-			shown.item(label, etaMs ?? leftMs());
+			shown.item(label);
 		},
 		detail(text, share, part) {
 			if (share !== undefined) forecast.share({ share, part }, clock.now());

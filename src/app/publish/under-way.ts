@@ -1,6 +1,8 @@
 // What people see while a job works: its stage in the check run, and that an earlier comment is outdated.
 import { setTimeout } from "node:timers/promises";
 import { usualPace } from "../../adapters/github/request.ts";
+import { leftText } from "../../adapters/terminal/progress.ts";
+import type { TimeLeft } from "../../core/plan/time-left.ts";
 import { shorten } from "../../core/text/escape.ts";
 import type { HostedCheckRun } from "../../ports/code-host.ts";
 import type { Progress } from "../../ports/world.ts";
@@ -90,15 +92,19 @@ export function liveStatus(inner: Progress, { send, everyMs, wait }: LiveOptions
 	return {
 		progress: {
 			stage(stage, items) {
-				state = { stage, at: 0, items };
+				state = { ...state, stage, at: 0, items };
 				inner.stage(stage, items);
 			},
-			item(label, etaMs) {
-				state = { ...state, at: state.at + 1, ...(etaMs === undefined ? {} : { etaMs }) };
-				inner.item(label, etaMs);
+			item(label, leftMs) {
+				state = { ...state, at: state.at + 1 };
+				inner.item(label, leftMs);
 			},
 			detail: (text) => inner.detail(text),
 			done: (summary) => inner.done(summary),
+			expect(left) {
+				state = { ...state, left };
+				inner.expect?.(left);
+			},
 		},
 		async stop() {
 			stopped.abort();
@@ -115,14 +121,15 @@ interface ProgressState {
 	/** 1-based; 0 before the first. */
 	at: number;
 	items: number;
-	/** Of the whole run; undefined where it is not known. */
-	etaMs?: number;
+	/** Of the whole run; undefined before it is known. */
+	left?: () => TimeLeft;
 }
 
-/** `measure 2 of 3 · about 4 min left`. */
-function progressTitle({ stage, at, items, etaMs }: ProgressState): string {
+/** `measure 2 of 3 · 4 min left`. */
+function progressTitle({ stage, at, items, left }: ProgressState): string {
 	const count = at === 0 || items === 0 ? "" : ` ${Math.min(at, items)} of ${items}`;
-	const minutes = Math.ceil((etaMs ?? 0) / 60_000);
-	const left = etaMs === undefined ? "" : ` · ${minutes <= 1 ? "less than a minute" : `about ${minutes} min`} left`;
-	return `${shorten(stage, 60)}${count}${left}`;
+	const inMinutes = (ms: number): number => Math.ceil(ms / 60_000) * 60_000;
+	const now = left?.();
+	const wait = now === undefined ? "" : leftText({ leastMs: inMinutes(now.leastMs), mostMs: inMinutes(now.mostMs) });
+	return `${shorten(stage, 60)}${count}${wait === "" ? "" : ` · ${wait}`}`;
 }

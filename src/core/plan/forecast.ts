@@ -1,7 +1,9 @@
 // How much longer a run takes: from its plan, corrected by what its steps have taken so far.
+
 import type { Arm } from "../schema/result.ts";
 import type { BackendKind } from "./estimate.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
+import { type Duration, roughDuration, type TimeLeft, timeLeftOf } from "./time-left.ts";
 
 /** A finished item of a stage. */
 export interface Took {
@@ -21,7 +23,7 @@ export interface Forecast {
 	/** How much of the current item is done, 0 to 1, and the share of the part that begins; all that is left where it has no equal parts. */
 	share(done: { share: number; part?: number | undefined }, nowMs: number): void;
 	done(nowMs: number): void;
-	leftMs(nowMs: number): number;
+	left(nowMs: number): TimeLeft;
 	took(): Took[];
 }
 
@@ -30,6 +32,8 @@ interface Line extends Omit<Took, "ms"> {
 	label: string;
 	likelyMs: number;
 	isKnown: boolean;
+	/** 0: not a guess. */
+	spread: number;
 	/** Lines that are wrong by the same factor; of both sides where none of its own side is done. */
 	groups: readonly string[];
 	tookMs?: number;
@@ -84,49 +88,75 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 		},
 		done(nowMs) {
 			close(nowMs);
-			at = Math.max(
-				at,
-				lines.findLastIndex((line) => line.kind === kind),
-			);
+			const last = lines.findLastIndex((line) => line.kind === kind);
+			at = Math.max(at, last);
 		},
-		leftMs(nowMs) {
+		left(nowMs) {
 			const line = isOpen ? lines[at] : undefined;
-			const later = (all: readonly Line[]): number => {
-				const expected = expectedBy(factorsOf(all));
-				return lines.slice(at + 1).reduce((sum, one) => sum + expected(one), 0);
-			};
-			if (line === undefined) return later(lines);
-			const usualMs = paceMs ?? expectedBy(factorsOf(lines))(line);
+			if (line === undefined) return timeLeftOf(laterDuration(lines, at));
+			const lastedMs = nowMs - startedMs;
+			const usual = expectedBy(factorsOf(lines))(line, lastedMs);
+			const usualMs = paceMs ?? usual.meanMs;
 			const { share, part, sinceMs } = running;
 			const partMs = Math.max(usualMs * part, (1 + overdueShare) * (nowMs - sinceMs));
 			const tookMs = sinceMs - startedMs + (part > 0 ? (partMs * (1 - share)) / part : 0);
 			// A part that takes longer than expected raises what is expected of the parts after it, and of items like it.
 			const isTelling = paceMs !== null || partMs > usualMs * part;
-			return later(isTelling ? lines.with(at, { ...line, tookMs }) : lines) + tookMs - (nowMs - startedMs);
+			const later = laterDuration(isTelling ? lines.with(at, { ...line, tookMs }) : lines, at);
+			const varianceMs2 = later.varianceMs2 + (paceMs === null ? usual.varianceMs2 : 0);
+			return timeLeftOf({ meanMs: later.meanMs + tookMs - lastedMs, varianceMs2 });
 		},
 		took: () => lines.flatMap(({ tookMs, ...line }) => (tookMs === undefined ? [] : [{ ...line, ms: tookMs }])),
 	};
 }
 
-function expectedBy(factors: ReadonlyMap<string, number>): (line: Line) => number {
-	return ({ likelyMs, groups, isKnown }) => {
-		const learned = groups.map((group) => factors.get(group)).find((factor) => factor !== undefined);
-		return likelyMs * (learned ?? (isKnown ? factors.get("known") : 1) ?? 1);
+/** A first guess of builds counts as much as so many of them: what one took says little of the next one. */
+const guessWeight = 2;
+
+function laterDuration(lines: readonly Line[], at: number): Duration {
+	const factors = factorsOf(lines);
+	const expected = expectedBy(factors);
+	const later = lines.slice(at + 1).map((line) => ({ ...line, ...expected(line) }));
+	const guesses = later.filter(({ spread }) => spread > 0);
+	const spread = Math.max(0, ...guesses.map((line) => line.spread));
+	const [, group = ""] = guesses[0]?.groups ?? [];
+	// All guesses may be wrong by the same factor, which is less certain the fewer builds are done.
+	const factorVariance = Math.expm1(spread ** 2 / (guessWeight + (factors.get(group)?.count ?? 0)));
+	return {
+		meanMs: sumOf(later, "meanMs"),
+		varianceMs2: sumOf(later, "varianceMs2") + sumOf(guesses, "meanMs") ** 2 * factorVariance,
+	};
+}
+
+function sumOf<Key extends string>(items: readonly Readonly<Record<Key, number>>[], key: Key): number {
+	return items.reduce((sum, item) => sum + item[key], 0);
+}
+
+type Factors = ReadonlyMap<string, { factor: number; count: number }>;
+
+function expectedBy(factors: Factors): (line: Line, lastedMs?: number) => Duration {
+	return ({ likelyMs, groups, isKnown, spread }, lastedMs) => {
+		const learned = groups.map((group) => factors.get(group)).find((found) => found !== undefined);
+		const ms = likelyMs * (learned ?? (isKnown ? factors.get("known") : undefined) ?? { factor: 1 }).factor;
+		return spread > 0 ? roughDuration(ms, spread, lastedMs) : { meanMs: ms, varianceMs2: 0 };
 	};
 }
 
 /** What the lines of a group took ÷ what was expected; of all that earlier runs had, `known`: how fast the machine is today. */
-function factorsOf(lines: readonly Line[]): Map<string, number> {
-	const over = lines.filter(({ likelyMs, tookMs }) => likelyMs > 0 && tookMs !== undefined);
-	const factorOf = (some: readonly Line[]): number => {
-		const sum = (key: "likelyMs" | "tookMs"): number => some.reduce((total, line) => total + (line[key] ?? 0), 0);
-		return some.length === 0 ? 1 : sum("tookMs") / sum("likelyMs");
+function factorsOf(lines: readonly Line[]): Factors {
+	const over = lines.flatMap(({ tookMs, ...line }) => (line.likelyMs > 0 && tookMs !== undefined ? [{ ...line, tookMs }] : []));
+	const factorOf = (some: typeof over): number => {
+		if (some.every(({ spread }) => spread === 0)) return some.length === 0 ? 1 : sumOf(some, "tookMs") / sumOf(some, "likelyMs");
+		const logs = some.map(({ tookMs, likelyMs }) => Math.log(Math.max(1, tookMs) / likelyMs));
+		return Math.exp(logs.reduce((sum, log) => sum + log, 0) / (logs.length + guessWeight));
 	};
-	const groups = [...new Set(over.flatMap((line) => line.groups))].map(
-		(name) => [name, factorOf(over.filter((line) => line.groups.includes(name)))] as const,
-	);
+	const groups = [...new Set(over.flatMap((line) => line.groups))].map((name) => {
+		const some = over.filter((line) => line.groups.includes(name));
+		return [name, { factor: factorOf(some), count: some.length }] as const;
+	});
+	const known = over.filter(({ isKnown }) => isKnown);
 	// An engine that the cache had lost says nothing of the machine.
-	return new Map([...groups, ["known", Math.min(2, Math.max(0.5, factorOf(over.filter(({ isKnown }) => isKnown))))]]);
+	return new Map([...groups, ["known", { factor: Math.min(2, Math.max(0.5, factorOf(known))), count: known.length }]]);
 }
 
 /** The steps of the stages that take long; those of both sides where a stage handles both at once. */
@@ -134,7 +164,7 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 	const lines = new Map<string, Line>();
 	for (const step of steps) {
 		if (step.kind === "prepare" || step.kind === "preflight") continue;
-		const { kind, engineId, likelyMs, isKnown } = step;
+		const { kind, engineId, likelyMs, isKnown, spread = 0 } = step;
 		const arm = kind === "build" ? { arm: step.arm } : {};
 		const label = kind === "measure" ? step.workloadId : kind === "build" ? `${engineId} (${step.arm})` : engineId;
 		const known = lines.get(`${kind} ${label}`);
@@ -148,6 +178,7 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 			label,
 			likelyMs: likelyMs + (known?.likelyMs ?? 0),
 			isKnown,
+			spread,
 			groups,
 		});
 	}
@@ -157,5 +188,5 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 /** Of each engine that is timed: which of them became slower is not known before. */
 function onceAnEngine(steps: readonly PlannedStep[], kind: string, likelyMs: number): Line[] {
 	const timed = new Set(steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : [])));
-	return [...timed].map((engineId) => ({ kind, engineId, label: "", likelyMs, isKnown: false, groups: [kind] }));
+	return [...timed].map((engineId) => ({ kind, engineId, label: "", likelyMs, isKnown: false, spread: 0, groups: [kind] }));
 }

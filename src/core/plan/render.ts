@@ -113,11 +113,16 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-function estimateLine({ estimateMs }: Plan): string {
+/** Of the estimate: less need not be said to be a guess. */
+const tellingShare = 0.1;
+
+function estimateLine({ estimateMs, steps }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	return least === most
-		? `Estimated time: ${most}.`
-		: `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
+	const guessedMs = steps.reduce((sum, step) => sum + (step.spread === undefined ? 0 : step.estimateMs), 0);
+	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: each may take from a third to three times its estimate.`;
+	const time =
+		least === most ? `Estimated time: ${most}.` : `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
+	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;
 }
 
 function lengthText(ms: number, { backend, measure }: Config): string {
