@@ -98,7 +98,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		onnxruntime: args.text("onnxruntime"),
 		propose: args.flag("propose"),
 		timeLimitMs: duration(args, "time-limit"),
-		leastShares: { ...defaultLeastShares, ...configured.notice, ...parseShares(args.texts("notice")) },
+		leastShares: { ...(configured.notice ?? defaultLeastShares), ...parseShares(args.texts("notice")) },
 		timeoutMs: duration(args, "timeout"),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
@@ -128,7 +128,13 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
 	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
-	return { onnx, home, golden, ...unnamed, sizes: { dims: optimaOf(model), inputs: model.inputs }, notice: model.notice };
+	return { onnx, home, golden, ...unnamed, sizes: { dims: optimaOf(model), inputs: model.inputs }, notice: sharesFor(model) };
+}
+
+/** The golden is recorded at fp32; other precisions are judged where an engine has them, or the config names them. */
+function sharesFor({ engines, notice }: ModelConfig): LeastShares {
+	const judged = new Set<string>(["fp32", ...engines.map(({ precision }) => precision)]);
+	return { ...Object.fromEntries(Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision))), ...notice };
 }
 
 /** @throws ConfigError usage. */

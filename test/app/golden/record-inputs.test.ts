@@ -374,3 +374,15 @@ describe("inputs whose values nothing in the model says", () => {
 		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
 	});
 });
+
+it.each([
+	["engines: { a: { precision: fp32 } }", [], { fp32: 1 }],
+	["engines: { a: { precision: fp16 } }", [], { fp32: 1, fp16: 0.95 }],
+	["engines: { a: { precision: fp32 } }, golden-notice: { fp16: 0.5 }", ["--notice", "fp32=0.9"], { fp32: 0.9, fp16: 0.5 }],
+])("golden record judges fp32, the precisions of the model's engines, and those named for it: %s %j", async (engines, more, shares) => {
+	const config = `version: 1\nmodels: { net: { onnx: net.onnx, ${engines} } }\n`;
+	const cwd = workspace(classifier, { "trtgate.yml": config });
+	const { leastShares } = await parseRecordOptions(["--model", "net", ...more], testTerminal(cwd));
+	expect(leastShares).toEqual(shares);
+	expect((await parseRecordOptions(["net.onnx", "--out", "golden"], testTerminal(cwd))).leastShares).toEqual({ fp32: 1, fp16: 0.95 });
+});

@@ -22,7 +22,8 @@ const step = 4;
 
 export function describeFound({ search, graph, head, reference, own }: Found): Finding {
 	const suspects = suspectNodes(graph, search);
-	const node = graph.nodes[suspects.at(-1) ?? -1];
+	const at = blamed(graph, suspects);
+	const node = graph.nodes[at];
 	const error = search.errors.get(search.bad)?.head ?? Number.NaN;
 	const before = errorBefore(graph, search);
 	const name = node === undefined ? search.bad : nodeName(node);
@@ -32,15 +33,29 @@ export function describeFound({ search, graph, head, reference, own }: Found): F
 		const says = `No single node: the error grows little by little, and passes ${formatValue(search.allowed)} at ${quoted(name)} (${formatValue(numeric(before))} before it, ${formatValue(numeric(error))} after).`;
 		return { ...facts, state: "accumulates", message: says };
 	}
-	const others = suspects.length - 1;
+	const others = suspects.filter((before) => before < at).length;
+	const copied = node === undefined || node.outputs.includes(search.bad) ? ` ${quoted(search.bad)}` : `, copied to ${quoted(search.bad)},`;
 	const vague =
 		others > 0 ? ` It, or ${others === 1 ? "the node" : `one of ${others} nodes`} before it whose tensors cannot be compared.` : "";
 	return {
 		...facts,
 		state: "found",
-		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that diverges: its output ${quoted(search.bad)} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague}${closedText(graph, suspects)} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
+		message: `${quoted(name)}${node === undefined ? "" : ` (${node.op})`} is the first node that diverges: its output${copied} is ${apart}; what it reads ${before === 0 ? "agrees" : `is at most ${formatValue(numeric(before))} off`}.${vague}${closedText(graph, suspects)} ${whose({ node, head, reference, own, allowed: search.allowed })}`,
 	};
 }
+
+/** What only copies a tensor that cannot be compared is as wrong as the node that wrote it. */
+function blamed({ nodes, writers }: BisectGraph, suspects: readonly number[]): number {
+	let at = suspects.at(-1) ?? -1;
+	for (let node = nodes[at]; node?.domain === "" && copying.has(node.op); node = nodes[at]) {
+		const writer = writers.get(node.inputs[0] ?? "") ?? at;
+		if (writer >= at || !suspects.includes(writer)) break;
+		at = writer;
+	}
+	return at;
+}
+
+const copying: ReadonlySet<string> = new Set(["Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"]);
 
 /** What the search cannot enter. */
 function closedText({ nodes, inside }: BisectGraph, suspects: readonly number[]): string {

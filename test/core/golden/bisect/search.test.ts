@@ -128,6 +128,15 @@ describe("the search for the first tensor that deviates", () => {
 		expect(message).toContain("The search cannot look inside `n1` (If, 4 nodes), `n2` (Gelu, 2 nodes): tensors of branches");
 	});
 
+	it("blames the If whose output an Identity copies, of which nothing is known", () => {
+		const head = modelOf([node(0, ["x"]), node(1, ["t0"], "If"), node(2, ["t1"], "Identity"), node(3, ["t2"], "Reshape")]);
+		const graph = { ...bisectGraph(head, head), comparable: new Map([["t0", "float" as const]]) };
+		const { search } = run(graph, beginSearch("t3", { head: 0.05, base: 0 }, 1e-3) as Search, errorsOf(head, 1));
+		const found = describeFound({ search, graph, head, reference: head, own: null });
+		expect(found).toMatchObject({ node: "n1", tensor: "t3" });
+		expect(found.message).toMatch(/^`n1` \(If\) is the first node that diverges: its output, copied to `t3`, is .* off\. The engine/);
+	});
+
 	it("blames no node where the error grows little by little, and begins nowhere where the output agrees", () => {
 		const model = residual(30);
 		const graph = bisectGraph(model, model);
