@@ -71,7 +71,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const { cwd } = terminal;
-	const configured: Configured = byConfig ? await readModelConfig(args, cwd) : { home: cwd };
+	const configured: Configured = byConfig ? await readModelConfig(args, cwd) : { home: cwd, notice: defaultLeastShares };
 	const out = args.text("out") ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
 	if (out === undefined) throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
@@ -98,7 +98,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		onnxruntime: args.text("onnxruntime"),
 		propose: args.flag("propose"),
 		timeLimitMs: duration(args, "time-limit"),
-		leastShares: { ...(configured.notice ?? defaultLeastShares), ...parseShares(args.texts("notice")) },
+		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
 		timeoutMs: duration(args, "timeout"),
 		quiet: args.flag("quiet"),
 		command: `trtgate golden record ${argv.join(" ")}`.slice(0, 1000),
@@ -116,7 +116,7 @@ interface Configured {
 	golden?: string;
 	unnamed?: NonNullable<RecordOptions["unnamed"]>;
 	sizes?: GivenSizes;
-	notice?: LeastShares;
+	notice: LeastShares;
 }
 
 async function readModelConfig(args: RecordArguments, cwd: string): Promise<Configured> {
