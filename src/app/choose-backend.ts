@@ -4,12 +4,14 @@ import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
 import { nsightTracer } from "../adapters/nsys/tracer.ts";
+import { perArm } from "../adapters/per-arm.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
 import { type Device, type Found, findTrtexec, readDevice, readTegraDevice } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
+import type { BaseFile } from "../core/schema/config.ts";
 import type { Backend } from "../ports/backend.ts";
 
 /** Plans are as large as their weights: room for some hundred models of 100 MB. */
@@ -18,7 +20,7 @@ const maxEngineBytes = 10 * 1024 ** 3;
 export const maxTimingBytes = 256 * 1024 ** 2;
 
 export interface BackendChoice {
-	config: Pick<Config, "backend" | "device" | "measure" | "cache">;
+	config: Pick<Config, "backend" | "device" | "measure" | "cache" | "base">;
 	/** trtexec as the user wrote it. */
 	trtexec?: string | undefined;
 	cwd: string;
@@ -49,9 +51,10 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 	};
 	const backend = async (): Promise<Backend> => (await machine()).backend;
 	const lazy: Backend = {
-		facts: async () => (await backend()).facts(),
+		facts: async (arm) => (await backend()).facts(arm),
 		fingerprint: async () => (await backend()).fingerprint(),
 		build: async (job) => (await backend()).build(job),
+		layersOf: async (engine) => (await (await backend()).layersOf?.(engine)) ?? null,
 		infer: async (job) => (await backend()).infer(job),
 		measure: async (job) => (await backend()).measure(job),
 		measurePair: async (job) => (await (await backend()).measurePair?.(job)) ?? null,
@@ -67,48 +70,79 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
 	const onCpu = (): Machine => ({ backend: choice.onnxRuntime(), gpu: "none" });
 	if (config.backend === "onnxruntime") return onCpu();
-	const [found, board] = await Promise.all([findTrtexec(findOptions(choice)), readBoard(processes)]);
+	const [found, ofBase, board] = await Promise.all([
+		findTrtexec(findOptions(choice)),
+		config.base === undefined ? null : findBaseTrtexec({ ...choice, base: config.base }),
+		readBoard(processes),
+	]);
 	const wanted = environment.visibleDevices;
 	const read =
 		board !== null && found.state === "found"
-			? await readTegraDevice(found.trtexec, { board, wanted }, processes)
+			? await readTegraDevice(found.trtexec, { board, wanted }, found.processes)
 			: await readDevice(processes, wanted);
-	const required = config.backend === "tensorrt" || choice.trtexec !== undefined;
+	const required = config.backend === "tensorrt" || choice.trtexec !== undefined || ofBase !== null;
+	if (ofBase?.state === "missing") throw missing(ofBase, { trtexec: config.base?.trtexec, pointer: "/base/trtexec" });
 	if (found.state === "missing" && required) throw missing(found, choice);
 	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined)) return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
-	const { cudaGraph, spinWait, transfers } = config.measure;
-	const worker = tensorRtWorker({ python: "python3", workerPath: choice.workerPath, processes });
 	const gpu = read.state === "found" ? read.device : null;
-	const backend = trtexecBackend({
-		trtexec: found.trtexec,
+	return { backend: tensorRts({ found, ofBase }, gpu, choice), gpu: gpu ?? "unknown" };
+}
+
+type Installation = Extract<Found, { state: "found" }>;
+
+function tensorRts(
+	{ found, ofBase }: { found: Installation; ofBase: Installation | null },
+	gpu: Device | null,
+	choice: BackendChoice,
+): Backend {
+	const head = tensorRt(found, { python: "python3", gpu, choice });
+	if (ofBase === null) return head;
+	const base = tensorRt(ofBase, { python: choice.config.base?.python ?? "python3", gpu, choice });
+	const { text } = found.trtexec.version;
+	const notes = text === ofBase.trtexec.version.text ? [`Base and head run on two installations of the same TensorRT ${text}.`] : [];
+	return perArm({ base, head }, notes);
+}
+
+function tensorRt(
+	{ trtexec, processes }: Installation,
+	{ python, gpu, choice }: { python: string; gpu: Device | null; choice: BackendChoice },
+): Backend {
+	const { config, cacheFolder, workerPath } = choice;
+	const { cudaGraph, spinWait, transfers } = config.measure;
+	return trtexecBackend({
+		trtexec,
 		gpu,
 		processes,
 		timing: { cudaGraph, spinWait, transfers },
-		worker,
+		worker: tensorRtWorker({ python, workerPath, processes }),
 		caches: {
-			engines: config.cache.engines ? entryStore({ folder: join(choice.cacheFolder, "engines"), maxBytes: maxEngineBytes }) : null,
-			timing: config.cache.timing ? entryStore({ folder: join(choice.cacheFolder, "timing-caches"), maxBytes: maxTimingBytes }) : null,
+			engines: config.cache.engines ? entryStore({ folder: join(cacheFolder, "engines"), maxBytes: maxEngineBytes }) : null,
+			timing: config.cache.timing ? entryStore({ folder: join(cacheFolder, "timing-caches"), maxBytes: maxTimingBytes }) : null,
 		},
 		tracer: nsightTracer({ processes }),
 	});
-	return { backend, gpu: gpu ?? "unknown" };
 }
 
-export function findOptions({
-	trtexec: wanted,
-	cwd,
-	environment,
-	processes,
-}: Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">) {
-	return { wanted, cwd, home: environment.home, processes };
+type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">;
+
+export function findOptions({ trtexec: wanted, cwd, environment: { home, libraryPath }, processes }: Finding) {
+	return { wanted, cwd, home, libraryPath, processes };
 }
 
-function missing({ tried }: Extract<Found, { state: "missing" }>, { trtexec }: BackendChoice): ConfigError {
+/** The TensorRT that a config names for the base. */
+export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile }): Promise<Found> {
+	return findTrtexec({ ...findOptions({ ...choice, trtexec: base.trtexec }), libraries: base.libraries });
+}
+
+type Missing = Extract<Found, { state: "missing" }>;
+
+function missing({ tried }: Missing, { trtexec, pointer }: { trtexec?: string | undefined; pointer?: string }): ConfigError {
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
 	return new ConfigError({
 		code: "backend-mismatch",
-		message: `TensorRT is required, but trtexec was not found: ${list}.`,
+		message: `TensorRT is required, but trtexec${pointer === undefined ? "" : " of the base"} was not found: ${list}.`,
+		...(pointer === undefined ? {} : { pointer }),
 		fix:
 			trtexec === undefined
 				? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."

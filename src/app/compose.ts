@@ -33,7 +33,7 @@ export interface Composition {
 }
 
 export function compose(
-	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache">,
+	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache" | "base">,
 	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string | undefined },
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);

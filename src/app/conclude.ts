@@ -9,15 +9,18 @@ import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.
 import { judgeWorkload } from "../core/gates/speed.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
-import type { GateResult, Result } from "../core/schema/result.ts";
+import type { Arm, ArmSource, BackendFacts, GateResult, Result } from "../core/schema/result.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
 	const gates = judgeFacts({ ...facts, builds }, input);
-	const base = input.arms.find((folder) => folder.arm === "base")?.source ?? null;
-	const head = input.arms.find((folder) => folder.arm === "head")?.source ?? { label: "head" };
+	const { backend, baseBackend } = facts;
+	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
+	const on = (source: ArmSource, { name, version }: BackendFacts): ArmSource =>
+		baseBackend === undefined ? source : { ...source, label: `${source.label} on ${name} ${version}` };
+	const [base, head] = [sourceOf("base"), sourceOf("head") ?? { label: "head" }];
 	const last = facts.errors.at(-1);
 	return {
 		schemaVersion: 2,
@@ -27,9 +30,14 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		startedAt: facts.startedAt,
 		durationMs: end.nowMs - facts.startedMs,
 		childMs: end.childMs,
-		backend: facts.backend,
+		backend,
+		...(baseBackend === undefined ? {} : { baseBackend }),
 		environment: { ...facts.environment },
-		arms: { base, head, ...(input.noBase === undefined ? {} : { noBase: input.noBase }) },
+		arms: {
+			base: base && on(base, baseBackend ?? backend),
+			head: on(head, backend),
+			...(input.noBase === undefined ? {} : { noBase: input.noBase }),
+		},
 		config: { path: input.config.path, sha256: input.configSha256 },
 		findings: facts.findings,
 		builds,

@@ -15,12 +15,20 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const { config, arms } = input;
 	const specs = engineSpecs(config);
 	const models: PreparedModel[] = [];
+	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
 	const { kind: backend } = await ports.backend.facts();
 	const preparing = {
-		...{ specs, arms, backend, logFolder: `${input.outFolder}/logs`, timeoutMs: config.measure.buildTimeoutMs },
+		...{
+			specs,
+			arms: sharesFiles ? arms.filter(({ arm }) => arm === "head") : arms,
+			backend,
+			logFolder: `${input.outFolder}/logs`,
+			timeoutMs: config.measure.buildTimeoutMs,
+		},
 		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
 	};
 	for await (const model of prepare(preparing, ports)) models.push(model);
+	if (sharesFiles) models.unshift(...models.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])));
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const interfaces = compareInterfaces(models);
 	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder }, ports);

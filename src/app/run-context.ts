@@ -76,8 +76,9 @@ export interface GateInput {
 	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
 }
 
-/** A nightly run builds each side for itself, which shows how much one build differs from the next. */
+/** Two TensorRTs make two engines of one model. A nightly run builds each side for itself, which shows how much one build differs from the next. */
 export function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
+	if (config.base !== undefined) return "rebuild";
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
 
@@ -88,6 +89,8 @@ export interface Facts {
 	/** The current stage; null after the last. */
 	stage: string | null;
 	backend: BackendFacts;
+	/** Where the base runs on another TensorRT. */
+	baseBackend?: BackendFacts;
 	environment: Readonly<Record<string, string>>;
 	findings: Finding[];
 	shapes: ReadonlyMap<string, WorkloadShapes>;
@@ -107,7 +110,7 @@ export interface Facts {
 	files: Result["files"];
 }
 
-export function emptyFacts(start: { startedAt: string; startedMs: number; backend: BackendFacts }): Facts {
+export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "backend" | "baseBackend">): Facts {
 	return {
 		...start,
 		stage: "start",

@@ -27,7 +27,9 @@ import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode 
 import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
-	const facts = emptyFacts({ startedAt: ports.clock.timestamp(), startedMs: ports.clock.now(), backend: await ports.backend.facts() });
+	const startedAt = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
+	const baseBackend = input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
+	const facts = emptyFacts({ ...startedAt, backend: await ports.backend.facts(), ...baseBackend });
 	try {
 		await runStages(input, ports, facts);
 		facts.stage = null;
@@ -121,7 +123,13 @@ async function reviewChanges({ prepared, input, facts, ports }: RunContext): Pro
 
 function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] {
 	const { kind: backend, version, memoryBytes: gpuMemoryBytes, computeCapability } = facts.backend;
-	const machine = { backend, tensorrt: backend === "tensorrt" ? version : undefined, gpuMemoryBytes, computeCapability };
+	const machine = {
+		backend,
+		tensorrt: backend === "tensorrt" ? version : undefined,
+		gpuMemoryBytes,
+		computeCapability,
+		baseTensorrt: facts.baseBackend?.version,
+	};
 	return preflight({ models: prepared.models, ...machine, ...input.config.preflight }, ports);
 }
 

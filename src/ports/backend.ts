@@ -148,12 +148,13 @@ export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: Ar
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
 export interface Backend {
-	facts(): Promise<BackendFacts>;
+	/** Of what runs the head, unless the base is named: another TensorRT may run that. */
+	facts(arm?: Arm): Promise<BackendFacts>;
 	/** What must match before numbers may be compared. */
 	fingerprint(): Promise<Readonly<Record<string, string>>>;
 	build(job: BuildJob): Promise<BuildRecord>;
 	/** What the builder reports of an engine that it built; null where nothing can be read. */
-	layersOf?(engine: Pick<BuiltEngine, "path">): Promise<EngineLayers | null>;
+	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
 	/** Where engines run on a CPU that other programs share. null: this backend times one process at a time. */

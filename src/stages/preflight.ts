@@ -11,6 +11,8 @@ export interface PreflightInput {
 	models: readonly PreparedModel[];
 	backend: BackendFacts["kind"];
 	tensorrt?: string | undefined;
+	/** Where the base runs on another TensorRT: its version. */
+	baseTensorrt?: string | undefined;
 	gpuMemoryBytes?: number | undefined;
 	/** Of the GPU: `9.0`. */
 	computeCapability?: string | undefined;
@@ -22,11 +24,21 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	const found = input.models.flatMap((prepared) => {
 		if (prepared.state !== "ready") return [];
 		const subject = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
-		return findingsFor(prepared, input).map((finding) => ({ ...finding, ...subject }));
+		const { baseTensorrt = input.tensorrt } = input;
+		const own = prepared.arm === "base" && baseTensorrt !== undefined ? { ...input, tensorrt: baseTensorrt } : input;
+		return findingsFor(prepared, own).map((finding) => ({ ...finding, ...subject }));
 	});
-	const reported = found.filter((finding) => finding.arm === "head" || finding.severity === "error");
+	const reported = markNew(found, input).filter((finding) => finding.arm === "head" || finding.severity === "error");
 	ports.progress.done(reported.length === 0 ? "nothing found" : counted(reported.length, "finding"));
 	return reported;
+}
+
+/** What the TensorRT of the base does not find in the same model. */
+function markNew(found: readonly Finding[], { baseTensorrt }: PreflightInput): Finding[] {
+	const key = ({ code, model, engine, node }: Finding): string => JSON.stringify([code, model, engine, node]);
+	const known = new Set(found.filter(({ arm }) => arm === "base").map(key));
+	const isNew = (finding: Finding): boolean => finding.arm === "head" && !known.has(key(finding));
+	return found.map((finding) => (baseTensorrt !== undefined && isNew(finding) ? { ...finding, isNew: true } : finding));
 }
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;

@@ -2,9 +2,9 @@
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { runCli, temporaryFolder } from "../support/project.ts";
+import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
-import type { ReplayFault } from "../support/replay/install.ts";
+import { comparisonFiles, installReplay, type Replay, type ReplayFault } from "../support/replay/install.ts";
 
 const untimed = [["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] as const;
 
@@ -30,4 +30,57 @@ it("a merged report of three versions says which upgrade to hold back, and why",
 	}
 	expect(stdout).toMatch(/net\/fp16 no longer builds: .*no precision flags/);
 	expect(stdout).toContain("1 plan must be built again");
+});
+
+/** One job on one machine: TensorRT 10.6 in a folder of its own, and the one of the head on PATH. */
+async function upgrade(head: Partial<Replay>, { config = "", argv = [] }: { config?: string; argv?: readonly string[] }) {
+	const cwd = temporaryFolder();
+	const files = comparisonFiles("same-model", "head");
+	const settings = String(files["trtgate.yml"]).replace("unchanged-models: rebuild", "unchanged-models: skip");
+	writeProject(cwd, { ...files, "trtgate.yml": `${settings}${config}` });
+	installReplay(join(cwd, "old"), { comparison: "same-model", as: "base" });
+	const env = { PATH: installReplay(cwd, { comparison: "same-model", as: "head", ...head }) };
+	const { stdout, stderr } = await runCli(["run", "--out", "out", ...argv], { cwd, env });
+	const asked = (bin: string) => readFileSync(join(cwd, bin, "replay-bin/state/asked.jsonl"), "utf8");
+	const page = () => readFileSync(join(cwd, "out/report.html"), "utf8");
+	return {
+		cwd,
+		env,
+		stdout,
+		stderr,
+		result: () => readResult(join(cwd, "out")),
+		page,
+		asked,
+		markdown: () => readFileSync(join(cwd, "out/report.md"), "utf8"),
+	};
+}
+
+it("one job with two TensorRTs builds and times the same model on both, and says what the upgrade costs", async () => {
+	const ran = await upgrade({ version: "101501", buildFactors: { head: [1.08] } }, { config: "base: { trtexec: old/replay-bin/trtexec }\n" });
+	const { arms, backend, baseBackend, environment, workloads, notes } = ran.result();
+	expect([baseBackend?.version, backend.version, environment["base-tensorrt"]]).toEqual(["10.6.0", "10.15.1", "10.6.0"]);
+	expect([arms.base?.label, arms.head.label].join()).toMatch(/ on TensorRT 10\.6\.0,.* on TensorRT 10\.15\.1/);
+	expect(workloads[0]?.latency.verdict).toBe("regressed");
+	expect(notes.join("\n")).not.toContain("Unchanged");
+	for (const text of [ran.stdout, ran.markdown(), ran.page()]) {
+		expect(text).toMatch(/Upgrade: TensorRT 10\.6\.0 → 10\.15\.1/);
+		expect(text).toContain("Upgrade after a review: 1 workload that slows down");
+	}
+	const timingCaches = ["old", ""].map((bin) => /--timingCacheFile=([^"]+)/.exec(ran.asked(bin))?.[1]);
+	expect(new Set(timingCaches).size).toBe(2);
+	const doctor = await runCli(["doctor"], ran);
+	expect(doctor.stdout).toMatch(/✓ trtexec: TensorRT 10\.15\.1, [\s\S]*✓ trtexec of the base: TensorRT 10\.6\.0, .*old\/replay-bin\/trtexec/);
+});
+
+it("an engine that only the newer TensorRT refuses holds the upgrade back", async () => {
+	const argv = ["--base-trtexec", "old/replay-bin/trtexec"];
+	const faults: ReplayFault[] = [{ step: "build", do: "recording", recording: "10.15/fail-bad-unsupported-op" }];
+	const { stdout, result } = await upgrade({ version: "101501", faults }, { argv });
+	expect(result().builds.map(({ arm, state }) => `${arm} ${state}`)).toEqual(["base built", "head refused"]);
+	expect(stdout).toContain("Do not upgrade yet: 1 engine that no longer builds");
+});
+
+it("a second TensorRT that is not there is one error with its line", async () => {
+	const { stderr } = await upgrade({}, { config: "base: { trtexec: /opt/none/trtexec }\n" });
+	expect(stderr).toContain("trtexec of the base was not found: /opt/none/trtexec does not exist");
 });

@@ -37,6 +37,14 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 });
 
+it("the stage preflight marks what only the head's TensorRT finds, where the base runs on another", async () => {
+	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
+	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, { precision: "fp16", dims: batch });
+	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([{ arm: "head", code: "precision-typed", isNew: true }]);
+	const known = await judge("classifier", { ...both, baseTensorrt: "11.0" }, { precision: "fp16", dims: batch });
+	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
+});
+
 it("the stage preflight leaves operators that TensorRT lacks to the plugins that the engine loads, and INT8 to its calibration cache", async () => {
 	const tensorrt = { plugins: [{ path: "det.so", dynamic: false, pointer: "" }], flags: [] };
 	const found = await judge("bad-unsupported-op", { backend: "tensorrt", tensorrt: "10.6" }, { tensorrt });

@@ -22,6 +22,8 @@ export interface Environment {
 	registry: string | undefined;
 	/** CUDA_VISIBLE_DEVICES as it is; empty hides every GPU. */
 	visibleDevices: string | undefined;
+	/** LD_LIBRARY_PATH: folders of shared libraries. */
+	libraryPath: string | undefined;
 	/** Folder for the locks of GPUs, where the machine's temporary folder is not shared by all its jobs. */
 	lockFolder: string | undefined;
 }
@@ -44,6 +46,7 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 		eventPath: named("GITHUB_EVENT_PATH"),
 		registry: named("npm_config_registry"),
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
+		libraryPath: named("LD_LIBRARY_PATH"),
 		lockFolder: named("TRTGATE_LOCKS"),
 	};
 }

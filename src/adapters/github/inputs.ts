@@ -14,6 +14,8 @@ export interface ActionInputs {
 	overrides: Readonly<Record<string, string>>;
 }
 
+const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"] as const;
+
 export function readInputs(): ActionInputs {
 	const named = (name: string): Record<string, string> => {
 		const value = getInput(name);
@@ -26,7 +28,7 @@ export function readInputs(): ActionInputs {
 		...named("trtexec"),
 		...named("only"),
 		out: getInput("out") || "trtgate-out",
-		overrides: { ...named("backend"), ...named("device"), ...named("onnxruntime"), ...named("inconclusive") },
+		overrides: Object.assign({}, ...overridden.map(named)),
 	};
 }
 

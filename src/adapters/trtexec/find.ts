@@ -1,6 +1,6 @@
 // Finds trtexec (at the given path, on PATH, or in TensorRT's usual folders) and the GPU that it will use.
-import { readdir } from "node:fs/promises";
-import { isAbsolute, join, resolve } from "node:path";
+import { readdir, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
 import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
 import type { TegraBoard } from "../../formats/tegra/tegrastats.ts";
@@ -21,6 +21,10 @@ export interface FindOptions {
 	/** Home of the user, where people unpack archives. */
 	home?: string | undefined;
 	processes: Processes;
+	/** Folder of the shared libraries; absent: that of an unpacked archive, where trtexec lies in one. */
+	libraries?: string | undefined;
+	/** LD_LIBRARY_PATH as it is. */
+	libraryPath?: string | undefined;
 	/** Where TensorRT is looked for beside PATH; the usual places by default. */
 	installFolders?: readonly string[];
 }
@@ -30,7 +34,10 @@ export interface Tried {
 	why: string;
 }
 
-export type Found = { state: "found"; trtexec: Trtexec } | { state: "missing"; tried: readonly Tried[] };
+/** `processes` are those given, with the folder of this TensorRT's shared libraries before the environment's. */
+export type Found =
+	| { state: "found"; trtexec: Trtexec; processes: Processes }
+	| { state: "missing"; tried: readonly Tried[]; processes: Processes };
 
 /** Newest major version whose flags this program was tested with. */
 export const newestKnownMajor = 11;
@@ -44,11 +51,12 @@ const probeTimeoutMs = 60_000;
 export async function findTrtexec(options: FindOptions): Promise<Found> {
 	const tried: Tried[] = [];
 	for (const program of await candidates(options)) {
-		const probed = await probe(program, options.processes);
-		if (typeof probed !== "string") return { state: "found", trtexec: { program, version: probed } };
+		const processes = await withLibraries(program, options);
+		const probed = await probe(program, processes);
+		if (typeof probed !== "string") return { state: "found", trtexec: { program, version: probed }, processes };
 		tried.push({ program, why: probed });
 	}
-	return { state: "missing", tried };
+	return { state: "missing", tried, processes: options.processes };
 }
 
 async function candidates({ wanted, cwd, home, installFolders }: FindOptions): Promise<string[]> {
@@ -70,6 +78,21 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 	return newestFirst.flatMap((folder) =>
 		["bin", "targets/x86_64-linux-gnu/bin", "targets/aarch64-linux-gnu/bin"].map((at) => join(folder, at)),
 	);
+}
+
+/** An archive's programs find their libraries only by LD_LIBRARY_PATH, and those of another version must not come first. */
+async function withLibraries(program: string, { processes, libraries, libraryPath, cwd }: FindOptions): Promise<Processes> {
+	const folder = libraries === undefined ? await librariesBeside(program) : resolve(cwd, libraries);
+	if (folder === null) return processes;
+	const env = { LD_LIBRARY_PATH: [folder, libraryPath].filter(Boolean).join(":") };
+	return { ...processes, run: (job) => processes.run({ ...job, env: { ...env, ...job.env } }) };
+}
+
+async function librariesBeside(program: string): Promise<string | null> {
+	if (!program.includes("/")) return null;
+	const folder = join(dirname(await realpath(program).catch(() => program)), "..", "lib");
+	const names = await readdir(folder).catch(() => []);
+	return names.some((name) => name.startsWith("libnvinfer.so")) ? folder : null;
 }
 
 /** The version, or why there is none. Help needs no GPU, and its first line names the version in every release. */

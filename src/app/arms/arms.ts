@@ -14,7 +14,7 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { Arm, ArmSource } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { type BaseRecipe, chooseBase, nameHead } from "./choose-base.ts";
+import { type BaseRecipe, chooseBase, nameHead, usesHeadsFiles } from "./choose-base.ts";
 import { findBase } from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
@@ -107,6 +107,8 @@ function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEv
 async function openBase(head: Head, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return openNamedBase(base, opening);
+	if (usesHeadsFiles(event, config))
+		return { ...head.folder, arm: "base", source: { ...head.folder.source, found: "The same files as the head's." } };
 	const recipe = chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.

@@ -25,6 +25,12 @@ export interface BranchPoint {
 	because: string;
 }
 
+/** Whether two TensorRTs run the same files: so it is unless a change is under review, or the config names a base. */
+export function usesHeadsFiles(event: RunEvent | undefined, { base, baseline }: Pick<Config, "base" | "baseline">): boolean {
+	const isReview = event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch";
+	return base !== undefined && baseline.from === "base-ref" && !isReview;
+}
+
 /** @param event undefined on a developer's machine, where the target branch is unknown. */
 export function chooseBase(event: RunEvent | undefined, baseline: Config["baseline"]): BaseRecipe {
 	switch (baseline.from) {

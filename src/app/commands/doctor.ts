@@ -6,12 +6,14 @@ import { readBoard } from "../../adapters/gpu/tegra.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
 import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
-import { findTrtexec } from "../../adapters/trtexec/find.ts";
+import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
+import type { Config } from "../../core/config/config.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
-import { findOptions, workerPathOf } from "../choose-backend.ts";
+import { findBaseTrtexec, findOptions, workerPathOf } from "../choose-backend.ts";
 import { cacheFolder, distFolder } from "../compose.ts";
+import { chooseConfig, readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -26,23 +28,27 @@ interface Check {
 
 export async function doctor(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, doctorTable);
-	const findings: Found[] = [];
-	for (const { look, ...check } of checks(terminal)) findings.push({ ...check, ...(await look()) });
+	const findings: Finding[] = [];
+	const { cwd } = terminal;
+	// Without a config that can be read, there is no second TensorRT to look for.
+	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
+	for (const { look, ...check } of checks(terminal, read?.config.base)) findings.push({ ...check, ...(await look()) });
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
 	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
 }
 
-type Found = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;
+type Finding = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;
 
-function renderFinding({ name, weight, ok, status, fix }: Found): string {
+function renderFinding({ name, weight, ok, status, fix }: Finding): string {
 	const mark = weight === "need" ? "✗" : "–";
 	const advice = ok || fix === undefined ? "" : `  → ${fix}\n`;
 	return `${ok ? "✓" : mark} ${name}: ${status}\n${advice}`;
 }
 
-function checks(terminal: Terminal): Check[] {
+function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 	const processes = createProcesses({ env: childEnvironment() });
+	const finding = { cwd, environment, processes };
 	const program = (file: string, args: readonly string[], fix: string) => async () => {
 		const record = await processes.run({ argv: [file, ...args], timeoutMs: 10_000 });
 		const ok = record.state === "exited" && record.exitCode === 0;
@@ -56,10 +62,12 @@ function checks(terminal: Terminal): Check[] {
 		{ name: "Node.js", weight: "need", look: async () => ({ ok: true, status: process.version }) },
 		{ name: "CPU", weight: "want", look: async () => ({ ok: true, status: cpu }) },
 		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
-		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(terminal.environment)) },
+		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(environment)) },
 		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
-		{ name: "trtexec", weight: "want", look: () => lookForTrtexec(terminal, processes) },
-		{ name: "TensorRT in Python", weight: "want", look: () => lookForWorker(processes) },
+		...checksOfTensorRt(findTrtexec(findOptions(finding)), { whose: "", python: "python3", option: "--trtexec" }),
+		...(base === undefined
+			? []
+			: checksOfTensorRt(findBaseTrtexec({ ...finding, base }), { whose: " of the base", option: "`base.trtexec`", ...base })),
 		{ name: "GPU", weight: "want", look: () => lookForGpu(processes, nvidiaSmi) },
 	];
 }
@@ -77,21 +85,29 @@ async function lookForGpu(processes: Processes, nvidiaSmi: Check["look"]): Retur
 	};
 }
 
-async function lookForTrtexec(terminal: Terminal, processes: Processes) {
-	const { cwd, environment } = terminal;
-	const found = await findTrtexec(findOptions({ cwd, environment, processes }));
+function checksOfTensorRt(
+	finding: Promise<Found>,
+	{ whose, python = "python3", option }: { whose: string; python?: string; option: string },
+): Check[] {
+	return [
+		{ name: `trtexec${whose}`, weight: whose === "" ? "want" : "need", look: async () => describeTrtexec(await finding, option) },
+		{ name: `TensorRT in Python${whose}`, weight: "want", look: async () => lookForWorker(python, await finding) },
+	];
+}
+
+function describeTrtexec(found: Found, option: string) {
 	if (found.state === "found") return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
 	const broken = found.tried.filter(({ why }) => why !== "does not exist").map(({ program, why }) => `${program} ${why}`);
 	const status = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
 	return {
 		ok: false,
 		status: cleanLine(status),
-		fix: "Install TensorRT with its programs, or name trtexec with --trtexec; the Python wheels have none.",
+		fix: `Install TensorRT with its programs, or name trtexec with ${option}; the Python wheels have none.`,
 	};
 }
 
-async function lookForWorker(processes: Processes) {
-	const probed = await tensorRtWorker({ python: "python3", workerPath: workerPathOf(distFolder()), processes }).probe();
+async function lookForWorker(python: string, { processes }: Found) {
+	const probed = await tensorRtWorker({ python, workerPath: workerPathOf(distFolder()), processes }).probe();
 	if ("absent" in probed)
 		return { ok: false, status: cleanLine(probed.absent), fix: "Without it, golden cases run in trtexec, one process each." };
 	return { ok: true, status: `${probed.tensorrt}, ${probed.device}` };

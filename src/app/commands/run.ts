@@ -48,7 +48,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 		...args.given("config", "base", "head", "seed", "trtexec"),
 		only: args.texts("only").join("\n"),
 		shapes: parseShapes(args.texts("shape")),
-		inputs: args.given("backend", "device", "onnxruntime"),
+		inputs: args.given("backend", "device", "onnxruntime", "base-trtexec", "base-python"),
 		environment: terminal.environment,
 		progress: progressFor(terminal, { quiet: args.flag("quiet"), json: args.flag("json") }),
 	};

@@ -44,6 +44,12 @@ export const runTable = {
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
 		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
+		"base-trtexec": {
+			value: "PATH",
+			does: "Path of another TensorRT's trtexec, which builds and runs the base: compares two versions on the same models.",
+			otherwise: "the config's `base`, else that of the head",
+		},
+		"base-python": { value: "PROGRAM", does: "Python with that TensorRT's package.", otherwise: "the config's, else python3" },
 		seed: {
 			value: "TEXT",
 			does: "Seed for the order of the timed runs.",

@@ -1,5 +1,5 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
+import type { BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
 
 /** What a run is for, where some defaults are stricter than those for a change under review. */
 export type Occasion = "release" | "nightly";
@@ -199,6 +199,8 @@ export interface Config {
 	onnxruntime: "auto" | "wasm" | "native";
 	/** Index among the visible GPUs, or UUID of a GPU or a MIG slice; absent: the first. */
 	device?: string;
+	/** Another TensorRT of this machine, which the base runs on; absent: the head's. */
+	base?: BaseFile;
 	models: readonly ModelConfig[];
 	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;

@@ -15,6 +15,8 @@ export const configInputs: Readonly<Record<string, Target>> = {
 	backend: { pointer: "/backend", reads: "text" },
 	onnxruntime: { pointer: "/onnxruntime", reads: "text" },
 	device: { pointer: "/device", reads: "text" },
+	"base-trtexec": { pointer: "/base/trtexec", reads: "text" },
+	"base-python": { pointer: "/base/python", reads: "text" },
 	inconclusive: { pointer: "/gates/inconclusive", reads: "text" },
 	"cpu-speed": { pointer: "/gates/cpu-speed", reads: "text" },
 	pairs: { pointer: "/measure/pairs", reads: "integers" },

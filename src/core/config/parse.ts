@@ -1,6 +1,6 @@
 // The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
 import type { ConfigError } from "../errors.ts";
-import type { ConfigFile } from "../schema/config.ts";
+import type { BaseFile, ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
 import type { CommandConfig, Config, Occasion, Source } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
@@ -58,6 +58,7 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 		backend: file.backend ?? defaultSettings.backend,
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
 		...(file.device === undefined ? {} : { device: String(file.device) }),
+		...(file.base === undefined ? {} : { base: yield* resolveBase(file.base, file.backend) }),
 		models: yield* resolveModels(file.models, { layers, inputs: inputLayer(fileLayer, origin.inputs), probes }),
 		gates: yield* resolveGates(layers),
 		measure: yield* resolveMeasure(file.measure ?? {}),
@@ -70,6 +71,14 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 		cache: { ...defaultSettings.cache, ...file.cache },
 		...(file.comparators === undefined ? {} : { commands: yield* resolveCommands(file.comparators) }),
 	};
+}
+
+function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolution<BaseFile> {
+	if (backend === "onnxruntime") {
+		const fix = "Remove base, or set backend to tensorrt.";
+		yield { pointer: "/base", says: "names a TensorRT for the base, but backend is onnxruntime", fix, at: "key" };
+	}
+	return base;
 }
 
 function* resolveExplain({ bisect, budget }: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {

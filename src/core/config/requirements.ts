@@ -115,6 +115,7 @@ export function fileRequirements(config: Config, models: readonly ModelConfig[])
 	return [
 		choice("backend", config.backend, { strictestFirst: ["tensorrt", "auto", "onnxruntime"], pointer: "/backend" }),
 		{ key: "baseline", shown: [baseline.from, baseline.ref ?? []].flat().join(" "), pointer: "/baseline" },
+		{ key: "base", shown: config.base?.trtexec ?? "on the head's TensorRT", pointer: "/base" },
 		lowest("measure.pairs", pairs, { shown: `at most ${pairs}`, pointer: "/measure/pairs" }),
 		lowest("measure.duration", measure.durationMs, { shown: formatDuration(measure.durationMs), pointer: "/measure/duration" }),
 		flag("measure.transfers", measure.transfers),

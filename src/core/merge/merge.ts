@@ -89,6 +89,7 @@ function describePart({ name, artifact, content }: JudgedPart): Part {
 		startedAt: result.startedAt,
 		durationMs: result.durationMs,
 		backend: result.backend,
+		...(result.baseBackend === undefined ? {} : { baseBackend: result.baseBackend }),
 		environment: result.environment,
 	};
 }

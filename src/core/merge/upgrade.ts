@@ -1,8 +1,9 @@
-// Two parts of one result that ran the same engines on two versions of TensorRT: what an upgrade breaks, changes and costs.
-import type { BuildRecord, Finding, GoldenVerdict, Part, Result } from "../schema/result.ts";
+// The same engines on two versions of TensorRT, in one run or in two parts of a result: what an upgrade breaks, changes and costs.
+import type { Finding, GoldenVerdict, Result } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
+import { engineOf, leastChange, type Sides, sidesOf } from "./upgrade-sides.ts";
 
 /** stop: blocks the upgrade. unknown: could not be measured. review: needs a reviewer. note: for information. */
 type Weight = "stop" | "unknown" | "review" | "note";
@@ -20,60 +21,21 @@ export interface Upgrade {
 	to: string;
 	decision: string;
 	facts: readonly UpgradeFact[];
+	/** What the times are worth. */
+	caveat: string;
 	/** Of the new version. */
 	plans: string;
 }
 
-/** Two jobs meet other clocks and neighbours: less than this between them says nothing. */
-const leastChange = 0.05;
 /** An error that doubled, and is beyond half of what is allowed, will be a failure soon. */
 const growth = 2;
 
-/** From the oldest version to each newer one that ran on the same kind of device. */
+/** One for each pair of versions. */
 export function upgradesOf(result: Result): Upgrade[] {
-	const ran = (result.parts ?? []).filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt");
-	const [oldest, ...newer] = ran.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
-	if (oldest === undefined) return [];
-	const later = newer.filter((part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device);
-	return later.flatMap((part) => {
-		const [before, after] = [factsOf(result, oldest.name), factsOf(result, part.name)];
-		const shared = [...before.builds.keys()].filter((id) => after.builds.has(id));
-		return shared.length === 0 ? [] : [upgradeOf({ before, after, shared }, [versionOf(oldest), versionOf(part)])];
-	});
+	return sidesOf(result).map(upgradeOf);
 }
 
-const versionOf = ({ backend }: Part): string => backend?.version ?? "";
-
-interface PartFacts {
-	/** Of the head, by `model/engine`. */
-	builds: ReadonlyMap<string, BuildRecord>;
-	golden: readonly GoldenVerdict[];
-	medians: ReadonlyMap<string, number>;
-	findings: readonly Finding[];
-}
-
-const engineOf = ({ model, engine }: { model?: string; engine?: string }): string => `${model}/${engine}`;
-
-function factsOf(result: Result, part: string): PartFacts {
-	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] => items.filter((item) => item.part === part);
-	const heads = own(result.builds).filter(({ arm }) => arm === "head");
-	const timed = own(result.workloads).flatMap(({ id, head }) => (head === null ? [] : [[id, head.medianMs] as const]));
-	return {
-		builds: new Map(heads.map((build) => [engineOf(build), build])),
-		golden: own(result.golden),
-		medians: new Map(timed),
-		findings: own(result.findings).filter(({ arm }) => arm !== "base"),
-	};
-}
-
-interface Sides {
-	before: PartFacts;
-	after: PartFacts;
-	/** Engines of both. */
-	shared: readonly string[];
-}
-
-function upgradeOf(sides: Sides, [from, to]: readonly [string, string]): Upgrade {
+function upgradeOf(sides: Sides): Upgrade {
 	const facts = [
 		...sides.shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...speedFacts(sides),
@@ -84,16 +46,11 @@ function upgradeOf(sides: Sides, [from, to]: readonly [string, string]): Upgrade
 	const built = sides.shared.flatMap((id) => sides.after.builds.get(id) ?? []).filter(({ state }) => state === "built");
 	const tookMs = built.reduce((sum, { durationMs }) => sum + durationMs, 0);
 	const took = built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
-	return {
-		from,
-		to,
-		facts: sorted,
-		decision: decisionOf(sorted, sides),
-		plans: `${counted(sides.shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`,
-	};
+	const plans = `${counted(sides.shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
+	return { from: sides.from, to: sides.to, caveat: sides.caveat, facts: sorted, decision: decisionOf(sorted, sides), plans };
 }
 
-function decisionOf(facts: readonly UpgradeFact[], { shared, before, after }: Sides): string {
+function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Sides): string {
 	const of = (weight: Weight): string => {
 		const own = facts.filter((fact) => fact.weight === weight);
 		const topics = new Map(own.map(({ topic }) => [topic[0], topic]));
@@ -103,11 +60,8 @@ function decisionOf(facts: readonly UpgradeFact[], { shared, before, after }: Si
 	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
-	const timed = [...after.medians.keys()].filter((id) => before.medians.has(id)).length;
-	const speed =
-		timed === 0
-			? "no workload was timed on both"
-			: `none of ${counted(timed, "workload")} became slower by ${formatPercent(leastChange, { digits: 0 })} or more`;
+	const by = speeds.some(({ interval }) => interval === undefined) ? ` by ${formatPercent(leastChange, { digits: 0 })} or more` : "";
+	const speed = speeds.length === 0 ? "no workload was timed on both" : `none of ${counted(speeds.length, "workload")} became slower${by}`;
 	return `Upgrade: ${counted(shared.length, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
@@ -215,14 +169,15 @@ function errorText(check: Check | undefined, was: GoldenVerdict | undefined): st
 	return `${quoted(check.output)} ${check.metric} ${formatValue(before)} → ${formatValue(check.got)}${limit}`;
 }
 
-function speedFacts({ before, after }: Sides): UpgradeFact[] {
-	return [...after.medians].flatMap(([id, ms]): UpgradeFact[] => {
-		const was = before.medians.get(id);
-		if (was === undefined || !(was > 0) || Math.abs(ms / was - 1) < leastChange) return [];
-		const change = `${quoted(id)}: ${formatPercent(ms / was - 1, { sign: true })} time.`;
-		return ms > was
-			? [fact("review", ["workload that slows down", "workloads that slow down"], change)]
-			: [fact("note", ["workload that speeds up", "workloads that speed up"], change)];
+function speedFacts({ speeds }: Sides): UpgradeFact[] {
+	return speeds.flatMap(({ id, change, verdict, interval = null }): UpgradeFact[] => {
+		const percent = (share: number): string => formatPercent(share, { sign: true });
+		const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
+		const says = `${quoted(id)}: ${percent(change)} time${range}.`;
+		if (verdict === "slower") return [fact("review", ["workload that slows down", "workloads that slow down"], says)];
+		if (verdict === "faster") return [fact("note", ["workload that speeds up", "workloads that speed up"], says)];
+		if (verdict === "alike") return [];
+		return [fact("review", ["inconclusive workload", "inconclusive workloads"], `Inconclusive: ${says}`)];
 	});
 }
 

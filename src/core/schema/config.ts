@@ -85,6 +85,7 @@ export interface ConfigFile {
 	/** Which ONNX Runtime runs the onnxruntime backend. auto: native where it is installed, else the WebAssembly build that ships with trtgate. */
 	onnxruntime?: "auto" | "wasm" | "native";
 	device?: DeviceFile;
+	base?: BaseFile;
 	/** The models, by name. */
 	models: {
 		[k: string]: ModelFile;
@@ -124,6 +125,15 @@ export interface ConfigFile {
 		/** Take over the golden verdicts of an earlier run on this machine where engine, golden, limits, GPU, driver and versions are the same. */
 		verdicts?: boolean;
 	};
+}
+/** A second TensorRT on this machine, which builds and runs the base: the head then shows what an upgrade changes. */
+export interface BaseFile {
+	/** Its trtexec: a path, or a name on PATH. */
+	trtexec: string;
+	/** A Python with the tensorrt package of that version, for golden cases. */
+	python?: string;
+	/** Folder of its shared libraries. Left out: the lib folder beside the bin folder of trtexec. */
+	libraries?: string;
 }
 export interface ModelFile {
 	/** The ONNX file, relative to this file. With `prepare`, the file that the command writes. */

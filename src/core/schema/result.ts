@@ -70,6 +70,7 @@ export interface Result {
 	/** Wall time spent waiting for child processes; the rest of durationMs is our own. */
 	childMs: number;
 	backend: BackendFacts;
+	baseBackend?: BackendFacts;
 	/** The fingerprint: what must match before numbers may be compared. */
 	environment: {
 		[k: string]: string;
@@ -121,6 +122,7 @@ export interface Part {
 	startedAt?: string;
 	durationMs?: number;
 	backend?: BackendFacts;
+	baseBackend?: BackendFacts;
 	/** The part's own fingerprint. */
 	environment?: {
 		[k: string]: string;
@@ -158,6 +160,8 @@ export interface Finding {
 	arm?: Arm;
 	node?: string;
 	location?: Location;
+	/** The base runs on another TensorRT, for which this was not found. */
+	isNew?: true;
 }
 export interface Location {
 	path: string;

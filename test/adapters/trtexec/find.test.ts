@@ -39,7 +39,7 @@ it("findTrtexec takes the path that the user names, relative to the folder that 
 	program(join(folder, "bin"), banner("100600"));
 	expect((await find({ wanted: "bin/trtexec", cwd: folder })).state).toBe("found");
 	const missing = await find({ wanted: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
-	expect(missing).toEqual({ state: "missing", tried: [{ program: join(folder, "bin/none"), why: "does not exist" }] });
+	expect(missing).toMatchObject({ state: "missing", tried: [{ program: join(folder, "bin/none"), why: "does not exist" }] });
 });
 
 it("findTrtexec prefers PATH, then the install folders", async () => {
@@ -66,4 +66,17 @@ it("findTrtexec explains why a program that exists cannot be used", async () => 
 	const path = program(temporaryFolder(), "echo 'error while loading shared libraries: libnvinfer.so.10' >&2; exit 127");
 	const found = await find({ wanted: path });
 	expect(found).toMatchObject({ state: "missing", tried: [{ why: expect.stringMatching(/127.*libnvinfer\.so\.10/) }] });
+});
+
+it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder that is named, before those of the environment", async () => {
+	const home = temporaryFolder();
+	const path = program(join(home, "TensorRT-10.6/bin"), `${banner("100600")}\necho "$LD_LIBRARY_PATH"`);
+	mkdirSync(join(home, "TensorRT-10.6/lib"));
+	writeFileSync(join(home, "TensorRT-10.6/lib/libnvinfer.so.10"), "");
+	const libraryPathOf = async (options: Partial<FindOptions>) => {
+		const { processes } = await find({ wanted: path, libraryPath: "/usr/lib/cuda", ...options });
+		return (await processes.run({ argv: [path], timeoutMs: 60_000 })).tail.at(-1);
+	};
+	expect(await libraryPathOf({})).toBe(`${join(home, "TensorRT-10.6/lib")}:/usr/lib/cuda`);
+	expect(await libraryPathOf({ libraries: "/opt/other" })).toBe("/opt/other:/usr/lib/cuda");
 });

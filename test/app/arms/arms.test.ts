@@ -61,6 +61,22 @@ it("both sides are those that the user names, whatever the event says", async ()
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
+it("both sides are the head's own files where two TensorRTs are compared, and no change is under review", async () => {
+	const config = configOf("base: { trtexec: /opt/trt/bin/trtexec }");
+	const repo = makeRepository(texts);
+	const workspace = workspaceOf(repo);
+	for (const event of [{}, { event: parseRunEvent("workflow_dispatch", workflowDispatch, { sha: repo.merge, ref: "refs/heads/main" }) }]) {
+		const opened = await open(workspace, { config, ...event });
+		expect(opened.folders.map(({ arm, path }) => [arm, path])).toEqual([
+			["base", workspace],
+			["head", workspace],
+		]);
+	}
+	const reviewed = await open(workspace, { config, event: pullEvent(repo) });
+	expect(read(reviewed, "base", "model.onnx")).toBe("base model");
+	await reviewed.close();
+});
+
 it("both sides are found for a head that the user names", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);

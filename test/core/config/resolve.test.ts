@@ -189,6 +189,8 @@ it.each([
 	["", "measure: { pairs: [5, 5] }", "config-value", "/measure/pairs"],
 	["", "measure: { pairs: [4] }", "config-schema", "/measure/pairs/0"],
 	["", "measure: { duration: 8m, warm-up: 2m }", "config-value", "/measure/timeout"],
+	["", "backend: onnxruntime\nbase: { trtexec: /opt/trt/bin/trtexec }", "config-value", "/base"],
+	["", "base: { python: python3 }", "config-schema", "/base/trtexec"],
 	["", "baseline: { from: pinned }", "config-value", "/baseline/from"],
 	["", "baseline: { ref: v1 }", "config-value", "/baseline/ref"],
 	["", "baseline: { from: pinned, ref: --upload-pack=x }", "config-value", "/baseline/ref"],

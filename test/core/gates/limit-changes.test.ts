@@ -67,6 +67,11 @@ const rows: readonly Row[] = [
 		both: true,
 	},
 	{
+		head: "base: { trtexec: /opt/trt/bin/trtexec }",
+		says: "base changed: on the head's TensorRT → /opt/trt/bin/trtexec.",
+		both: true,
+	},
+	{
 		base: "runners: [{ name: l4, labels: gpu }]",
 		head: "runners: [{ name: h100, labels: gpu }]",
 		says: "net/fp32 on runner l4 was removed; in the base: measured there.",

@@ -1,7 +1,7 @@
 // What the parts of a merged result say about an upgrade of TensorRT.
 import { expect, it } from "vitest";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Comparison, Result } from "../../../src/core/schema/result.ts";
 import { buildBuild, buildCheck, buildGolden, buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
 
 type Records = Partial<Pick<Result, "builds" | "golden" | "workloads" | "findings">>;
@@ -73,6 +73,59 @@ it.each<[string, Records, string, string]>([
 	expect(upgrade?.decision).toContain(decision);
 	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
 	expect(upgrade?.plans).toContain("1 plan must be built again");
+});
+
+const compared = (change: Partial<Comparison>) => [buildWorkload({ latency: { ...buildWorkload().latency, ...change } })];
+
+it.each<[string, Partial<Result>, string, string]>([
+	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.", ""],
+	[
+		"a workload is slower by little",
+		{ workloads: compared({ verdict: "regressed", estimate: 0.021, interval: [0.018, 0.025] }) },
+		"Upgrade after a review: 1 workload that slows down.",
+		"+2.1 % time (+1.8 % … +2.5 %).",
+	],
+	[
+		"pairs cannot tell",
+		{ workloads: compared({ verdict: "inconclusive", estimate: 0.01, interval: [-0.02, 0.04] }) },
+		"Upgrade after a review: 1 inconclusive workload.",
+		"Inconclusive: ",
+	],
+	[
+		"outputs drift that the base's engine gave right",
+		{ golden: [buildGolden({ state: "mismatch", checks: [buildCheck({ base: 0.001, got: 0.02, pass: false })] })] },
+		"Do not upgrade yet: 1 engine that drifts.",
+		"relative-l2 1e-3 → 2e-2",
+	],
+	[
+		"both engines are wrong",
+		{ golden: [buildGolden({ state: "existing", checks: [buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true })] })] },
+		"Upgrade after a review: 1 engine that matches on neither.",
+		"matches its golden on neither",
+	],
+	[
+		"a finding is new",
+		{
+			findings: [
+				{ code: "a", severity: "warning", message: "Known.", arm: "head", model: "encoder" },
+				{ code: "b", severity: "warning", message: "Gone.", arm: "head", model: "encoder", isNew: true },
+			],
+		},
+		"Upgrade after a review: 1 new finding of preflight.",
+		"`encoder`: Gone.",
+	],
+])("an upgrade within one run is decided where %s", (_, change, decision, fact) => {
+	const { backend } = buildResult();
+	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
+	const builds = [buildBuild({ arm: "base" }), buildBuild()];
+	const golden = [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })];
+	const calmRun = { workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }), findings: [], golden };
+	const [upgrade, ...others] = upgradesOf({ ...buildResult(), ...both, builds, ...calmRun, ...change });
+	expect(others).toEqual([]);
+	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
+	expect(upgrade?.decision).toContain(decision);
+	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
+	expect(upgrade?.caveat).toContain("interleaved pairs on one GPU");
 });
 
 it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {

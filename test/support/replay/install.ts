@@ -25,6 +25,8 @@ export interface Replay {
 	faults?: readonly ReplayFault[];
 	/** By side, how much slower than recorded each of its builds is. */
 	buildFactors?: Partial<Record<"base" | "head", readonly number[]>>;
+	/** Whose recordings answer, whatever the model is. */
+	as?: "base" | "head";
 	/** As the banner has it: `100600`. */
 	version?: string;
 	/** Of the recorded times between lines; 0: none. */

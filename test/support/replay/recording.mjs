@@ -61,6 +61,7 @@ function buildFactor() {
 
 /** Whose model it is; where both arms build the same one, or one of a test's own, the base is built first. */
 function armOfModel() {
+	if (config.as !== undefined) return config.as;
 	const model = readFileSync(at(flags.get("--onnx")));
 	const builds = countUp("build");
 	const known = Object.entries(config.models).find(([, path]) => model.equals(readFileSync(path)));

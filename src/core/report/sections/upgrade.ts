@@ -1,4 +1,4 @@
-// An upgrade of TensorRT, where the parts of a result ran on several versions: the decision first.
+// An upgrade of TensorRT, where a result holds runs on several versions: the decision first.
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
 import { cleanName } from "../../text/escape.ts";
 import { cleanMessage } from "../comparison-format.ts";
@@ -9,11 +9,10 @@ import { defineSection } from "../section.ts";
 import { paint } from "../terminal-text.ts";
 
 const maxShown = 100;
-const caveat = "Times come from two separate jobs, not from interleaved pairs, so only changes of 5 % or more are listed, as a hint.";
 
 const titleOf = ({ from, to }: Upgrade): string => `Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
-function linesOf({ facts, plans }: Upgrade, most: number): string[] {
+function linesOf({ facts, plans, caveat }: Upgrade, most: number): string[] {
 	const lines = facts.slice(0, most).map(({ says }) => cleanMessage(says, 500));
 	return [...lines, ...(facts.length > most ? [`${facts.length - most} more.`] : []), plans, caveat];
 }

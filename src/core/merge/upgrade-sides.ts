@@ -1,0 +1,122 @@
+// Which versions of TensorRT ran the same engines, in one run or in several jobs, and what each side of an upgrade made of them.
+import type { Arm, BuildRecord, Finding, GoldenVerdict, Interval, Part, Result, WorkloadResult } from "../schema/result.ts";
+import { formatPercent } from "../text/units.ts";
+
+/** Of a time, between two jobs. */
+export const leastChange = 0.05;
+
+const paired = "Both versions were timed in interleaved pairs on one GPU.";
+const hinted = `Times come from two separate jobs, not from interleaved pairs, so only changes of ${formatPercent(leastChange, { digits: 0 })} or more are listed, as a hint.`;
+
+/** Of a run whose base ran on another TensorRT; and between jobs, from the oldest version to each newer one on the same kind of device. */
+export function sidesOf(result: Result): Sides[] {
+	const parts = result.parts ?? [];
+	const runs = [
+		{ part: undefined, ...result },
+		...parts.map(({ name, ...ran }) => ({ part: parts.length > 1 ? name : undefined, ...ran })),
+	];
+	const within = runs.flatMap(({ part, backend, baseBackend }) => {
+		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version) return [];
+		const [before, after] = [factsOf(result, { part, arm: "base" }), factsOf(result, { part, arm: "head" })];
+		return sides({ from: baseBackend.version, to: backend.version, caveat: paired, before, after, speeds: comparedSpeeds(after.rows) });
+	});
+	return [...within, ...sidesOfJobs(result, parts)];
+}
+
+function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
+	const ran = parts.filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt");
+	const [oldest, ...newer] = ran.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
+	if (oldest === undefined) return [];
+	const later = newer.filter((part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device);
+	return later.flatMap((part) => {
+		const [before, after] = [factsOf(result, { part: oldest.name, arm: "head" }), factsOf(result, { part: part.name, arm: "head" })];
+		return sides({
+			from: versionOf(oldest),
+			to: versionOf(part),
+			caveat: hinted,
+			before,
+			after,
+			speeds: hintedSpeeds(before.rows, after.rows),
+		});
+	});
+}
+
+const versionOf = ({ backend }: Part): string => backend?.version ?? "";
+
+interface ArmFacts {
+	/** By `model/engine`. */
+	builds: ReadonlyMap<string, BuildRecord>;
+	golden: readonly GoldenVerdict[];
+	rows: readonly WorkloadResult[];
+	findings: readonly Finding[];
+}
+
+export const engineOf = ({ model, engine }: { model?: string; engine?: string }): string => `${model}/${engine}`;
+
+function factsOf(result: Result, { part, arm }: { part: string | undefined; arm: Arm }): ArmFacts {
+	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] => items.filter((item) => item.part === part);
+	const builds = own(result.builds).filter((build) => build.arm === arm);
+	return {
+		builds: new Map(builds.map((build) => [engineOf(build), build])),
+		golden: arm === "head" ? own(result.golden) : own(result.golden).map(ofBase),
+		rows: own(result.workloads),
+		findings: own(result.findings).filter((finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true)),
+	};
+}
+
+/** The base's errors stand beside the head's. */
+function ofBase(verdict: GoldenVerdict): GoldenVerdict {
+	const checks = verdict.checks.map(({ base = null, existing, ...check }) => {
+		const isWithin =
+			typeof base !== "number" || check.allowed === null || (check.bound === "at-most" ? base <= check.allowed : base >= check.allowed);
+		return { ...check, got: base, pass: existing !== true && isWithin };
+	});
+	return { ...verdict, checks, state: checks.every(({ pass }) => pass) ? "match" : "mismatch" };
+}
+
+export interface Speed {
+	id: string;
+	/** Of the time, as a share. */
+	change: number;
+	verdict: "slower" | "faster" | "alike" | "unclear";
+	interval?: Interval | null;
+}
+
+/** Pairs on one GPU have a verdict. */
+function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
+	const verdicts = { regressed: "slower", improved: "faster", unchanged: "alike", inconclusive: "unclear" } as const;
+	return rows.flatMap(({ id, latency: { verdict, estimate, interval } }) =>
+		estimate === null || verdict === "missing" || verdict === "not-comparable"
+			? []
+			: [{ id, change: estimate, verdict: verdicts[verdict], interval }],
+	);
+}
+
+/** Two jobs meet other clocks and neighbours: less than this between them says nothing. */
+function hintedSpeeds(before: readonly WorkloadResult[], after: readonly WorkloadResult[]): Speed[] {
+	return after.flatMap(({ id, head }) => {
+		const was = before.find((row) => row.id === id)?.head?.medianMs ?? 0;
+		if (head === null || !(was > 0)) return [];
+		const change = head.medianMs / was - 1;
+		return [{ id, change, verdict: Math.abs(change) < leastChange ? "alike" : change > 0 ? "slower" : "faster" }];
+	});
+}
+
+export interface Sides {
+	/** What the times are worth, a sentence. */
+	caveat: string;
+	/** Versions. */
+	from: string;
+	to: string;
+	before: ArmFacts;
+	after: ArmFacts;
+	/** Of what was timed on both. */
+	speeds: readonly Speed[];
+	/** Engines of both. */
+	shared: readonly string[];
+}
+
+function sides(found: Omit<Sides, "shared">): Sides[] {
+	const shared = [...found.before.builds.keys()].filter((id) => found.after.builds.has(id));
+	return shared.length === 0 ? [] : [{ ...found, shared }];
+}
