@@ -56,7 +56,10 @@ async function upgrade(head: Partial<Replay>, { config = "", argv = [] }: { conf
 }
 
 it("one job with two TensorRTs builds and times the same model on both, and says what the upgrade costs", async () => {
-	const ran = await upgrade({ version: "101501", buildFactors: { head: [1.08] } }, { config: "base: { trtexec: old/replay-bin/trtexec }\n" });
+	const ran = await upgrade(
+		{ version: "101501", buildFactors: { head: [1.08] } },
+		{ config: "base: { trtexec: old/replay-bin/trtexec }\n" },
+	);
 	const { arms, backend, baseBackend, environment, workloads, notes } = ran.result();
 	expect([baseBackend?.version, backend.version, environment["base-tensorrt"]]).toEqual(["10.6.0", "10.15.1", "10.6.0"]);
 	expect([arms.base?.label, arms.head.label].join()).toMatch(/ on TensorRT 10\.6\.0,.* on TensorRT 10\.15\.1/);
@@ -69,7 +72,9 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 	const timingCaches = ["old", ""].map((bin) => /--timingCacheFile=([^"]+)/.exec(ran.asked(bin))?.[1]);
 	expect(new Set(timingCaches).size).toBe(2);
 	const doctor = await runCli(["doctor"], ran);
-	expect(doctor.stdout).toMatch(/✓ trtexec: TensorRT 10\.15\.1, [\s\S]*✓ trtexec of the base: TensorRT 10\.6\.0, .*old\/replay-bin\/trtexec/);
+	expect(doctor.stdout).toMatch(
+		/✓ trtexec: TensorRT 10\.15\.1, [\s\S]*✓ trtexec of the base: TensorRT 10\.6\.0, .*old\/replay-bin\/trtexec/,
+	);
 });
 
 it("an engine that only the newer TensorRT refuses holds the upgrade back", async () => {
