@@ -85,7 +85,7 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
 function reportLost(fault: NodeJS.ErrnoException): ToolError {
 	return new ToolError({
 		code: "output-lost",
-		message: `The output could not be written to stdout (${fault.code ?? fault.message}), and it is in no file.`,
+		message: `The output could not be written to stdout (${fault.code ?? fault.message}), and was not saved to a file.`,
 		cause: fault,
 		fix: "Run it again with a stdout that accepts everything: a disk with free space, or a program that reads to the end.",
 	});

@@ -130,12 +130,12 @@ export function asFailure(error: unknown): Fault<ToolCode> {
 
 /** What the system refuses because something has run out, or because a disk or file server is broken; by its code. */
 const systemFaults: Readonly<Record<string, readonly [why: string, fix: string]>> = {
-	EMFILE: ["this process has as many files open as it may", "Raise the limit: `ulimit -n 4096`."],
-	ENFILE: ["the machine has as many files open as it can", "Wait for other work to end, or raise fs.file-max."],
-	ENOMEM: ["the machine has no memory left", "Give the machine or the container more memory."],
-	EAGAIN: ["the machine lets this user start no more processes or threads", "Raise the limit: `ulimit -u`."],
+	EMFILE: ["this process has too many open files", "Raise the limit: `ulimit -n 4096`."],
+	ENFILE: ["the machine has too many open files", "Wait for other work to end, or raise fs.file-max."],
+	ENOMEM: ["the machine is out of memory", "Give the machine or the container more memory."],
+	EAGAIN: ["this user may not start more processes or threads", "Raise the limit: `ulimit -u`."],
 	EIO: ["the disk or file server failed", "Look at the machine's log for faults of its disk."],
-	ESTALE: ["the file server no longer knows the file", "Mount the file system again."],
+	ESTALE: ["the file server no longer has the file", "Mount the file system again."],
 };
 
 /** The fault of the machine that a system call's message names, such as `spawn EMFILE`; null for all else. */

@@ -86,7 +86,7 @@ it("verdict sums a wide interval up by the slowdown that it leaves open", async 
 	writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
 	const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
 	expect(stdout).toMatch(/a slowdown of up to \d+ % is not ruled out\. Not a pass\.$/m);
-	expect(stdout).not.toContain("speed-up");
+	expect(stdout).not.toContain("speedup");
 });
 
 it("preflight describes a model, and blocks one that cannot run", async () => {

@@ -37,7 +37,7 @@ it("trtgate report --merge names what the plan expects and did not come, and exi
 	await writeFile(join(root, "plan.json"), JSON.stringify(plan));
 	const run = trtgate(root, "report", "parts", "--merge", "--plan", "plan.json");
 	expect(run.status).toBe(3);
-	expect(run.stdout).toContain("orin: The plan names this part");
+	expect(run.stdout).toContain("orin: The plan lists this part");
 });
 
 it("trtgate report --merge reports where there is nothing to merge", async () => {

@@ -42,7 +42,7 @@ async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContex
 	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 	if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
 	if (result.reply.cases.length !== job.cases.length) {
-		return { state: "failed", failure: badOutput(`${result.reply.cases.length} cases came back of ${job.cases.length}`, job), wallMs };
+		return { state: "failed", failure: badOutput(`${result.reply.cases.length} of ${job.cases.length} cases have a result`, job), wallMs };
 	}
 	return readCases(job, { folder, replies: result.reply.cases, wallMs });
 }

@@ -120,6 +120,6 @@ function explain(error: unknown, url: string): ToolError {
 }
 
 function failed(url: string, { what, cause }: { what: string; cause?: unknown }): ToolError {
-	const fix = "Set `onnxruntime: wasm`, install onnxruntime-node in an earlier step, or name a registry that this machine reaches.";
+	const fix = "Set `onnxruntime: wasm`, install onnxruntime-node in an earlier step, or name a registry that this machine can reach.";
 	return new ToolError({ code: "runtime-fetch", message: `Cannot fetch the native ONNX Runtime from ${url}: ${what}.`, cause, fix });
 }

@@ -109,7 +109,7 @@ interface Reading {
 }
 
 async function readReply(reply: CaseReply | undefined, { folder, id, job }: Reading): Promise<InferredCase | ToolFailure> {
-	if (reply === undefined) return badOutput(`case ${id} did not come back`, job);
+	if (reply === undefined) return badOutput(`case ${id} has no result`, job);
 	if (reply.state === "failed") return { id, state: "failed", message: explainRun(reply.message) };
 	const outputs: { tensors: Record<string, Tensor> } | ToolFailure = await readOutputs(reply.outputs, folder, job);
 	return "code" in outputs ? (outputs as ToolFailure) : { id, state: "done", outputs: outputs.tensors };

@@ -9,7 +9,7 @@ import { captureOutput, type ProcessRecord, type ProcessState } from "./spawn.ts
 export interface ExecOptions {
 	argv: readonly [string, ...string[]];
 	env: Readonly<Record<string, string | undefined>>;
-	/** How long to wait for its end; a command that takes longer is left to itself. */
+	/** How long to wait for its end; a command that takes longer is abandoned. */
 	timeoutMs: number;
 	signal: AbortSignal;
 	captureBytes?: number;
@@ -75,7 +75,7 @@ export function isProgram(path: string): boolean {
 }
 
 function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise<Ending> {
-	const ended = (state: ProcessState): Ending => ({ state, exitCode: null, problem: "it was left to itself" });
+	const ended = (state: ProcessState): Ending => ({ state, exitCode: null, problem: "it was abandoned" });
 	return new Promise((resolve) => {
 		setTimeout(() => resolve(ended("timed-out")), timeoutMs).unref();
 		const abort = (): void => resolve(ended("aborted"));

@@ -124,7 +124,7 @@ function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: rea
 		return {
 			...ended,
 			code: "tool-output",
-			message: `${what}${where} wrote what cannot be read: ${outcome.fault}.`,
+			message: `${what}${where} wrote invalid output: ${outcome.fault}.`,
 			fix: "Read the log; if it happens again, report it as a bug.",
 		};
 	}

@@ -117,7 +117,10 @@ export async function readEngine({ layers, profiles, model }: FoundEngine): Prom
 		const profile = await parsed(path, parseProfile);
 		const strange = profile.layers.filter(({ name }) => !known.has(name));
 		if (strange.length * 2 > profile.layers.length)
-			throw unreadable(path, `${strange.length} of its ${profile.layers.length} layers are not in ${layers}: it is of another engine.`);
+			throw unreadable(
+				path,
+				`${strange.length} of its ${profile.layers.length} layers are not in ${layers}: it belongs to another engine.`,
+			);
 		times.push(profile);
 	}
 	return engineModel({ info, profiles: times, graph: read?.onnx.graph ?? null });

@@ -139,7 +139,7 @@ export async function changedFiles(recorded: readonly Recorded[], home: string, 
 
 function tooMany(count: number) {
 	return proposalRefused(
-		`${count} files were recorded, and each takes a request: GitHub allows a workflow 1,000 requests an hour.`,
+		`${count} files were recorded, and each needs a request: GitHub allows a workflow 1,000 requests an hour.`,
 		`Record fewer cases, or some models at a time (at most ${maxFiles} files), or record with the command line and commit the golden by hand.`,
 	);
 }

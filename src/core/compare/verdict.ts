@@ -78,10 +78,10 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 	return "inconclusive";
 }
 
-/** What the interval does not rule out: a slowdown, which gates judge; a speed-up too where only that is beyond the limit. */
+/** What the interval does not rule out: a slowdown, which gates judge; a speedup too where only that is beyond the limit. */
 export function openRange({ low, high }: LogChange, limit: number): string {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
-	const speedUp = `a speed-up of up to ${formatPercent(-toFraction(low))}`;
+	const speedUp = `a speedup of up to ${formatPercent(-toFraction(low))}`;
 	if (high <= 0) return `${speedUp} is not ruled out.`;
 	return high >= limit ? `${slowdown}.` : `${slowdown}, nor is ${speedUp}.`;
 }

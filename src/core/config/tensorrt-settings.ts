@@ -178,7 +178,7 @@ export function flagFault(flags: readonly string[], index: number): FlagFault | 
 	if (owned !== undefined) return { what: name, says: "is set by trtgate itself", fix: owned };
 	const isSecond = flags.slice(0, index).some((earlier) => flagName(earlier) === name);
 	if (isSecond && !repeatableFlags.has(name)) {
-		return { what: name, says: "is given twice", fix: "Give it once: trtexec knows no second one." };
+		return { what: name, says: "is given twice", fix: "Give it once: trtexec accepts it only once." };
 	}
 	return null;
 }

@@ -68,7 +68,7 @@ function clockCause({ gpu, latency }: MachineFacts): EngineCause | null {
 		says: `the GPU ran at ${Math.round(from)} MHz for the base and ${Math.round(to)} MHz for the head`,
 		evidence: [
 			`in the GPU's cycles the change is ${formatPercent(cycles, { sign: true })}`,
-			...(reasons.length === 0 ? [] : [`held down in the head by ${reasons.slice(0, 4).join(", ")}`]),
+			...(reasons.length === 0 ? [] : [`limited in the head by ${reasons.slice(0, 4).join(", ")}`]),
 		],
 		try: "Lock the clocks (`nvidia-smi --lock-gpu-clocks`), or check the GPU's cooling and power limit.",
 	};

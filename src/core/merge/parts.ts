@@ -40,7 +40,7 @@ export function judgeParts(parts: readonly PartInput[], options: MergeOptions): 
 	const missing = (options.expected ?? [])
 		.filter(({ name }) => !names.has(name))
 		.map(({ name, artifact }): JudgedPart => {
-			const reason = "The plan names this part, and no result of it came: its job did not run, was cancelled, or could not upload.";
+			const reason = "The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
 			return { name, ...(artifact === undefined ? {} : { artifact }), content: { state: "missing", reason } };
 		});
 	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
@@ -54,13 +54,13 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 function onePerName(parts: readonly PartInput[]): JudgedPart[] {
 	return [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
 		if (first === undefined) return [];
-		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results came under this name, and only one may be.`)];
+		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results have this name; expected one.`)];
 	});
 }
 
 function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): JudgedPart {
 	if (expected === undefined || expected.some(({ name }) => name === part.name)) return checkOwn(part);
-	return refuse(part, "The plan names no such part.");
+	return refuse(part, "The plan lists no such part.");
 }
 
 function checkOwn(part: JudgedPart): JudgedPart {

@@ -52,7 +52,7 @@ export const findingKinds = {
 	"weights-too-big": { fix: 'Use a lower precision or a larger GPU, or stream them: `flags: ["--allowWeightStreaming"]`.' },
 	"weights-unused": { severity: "note", fix: "Remove them with onnxsim or onnx-graphsurgeon (cleanup); they only make the file larger." },
 	"dtype-int64": { severity: "note" },
-	"dtype-double": { fix: "Export in float, so that golden outputs and engine mean the same." },
+	"dtype-double": { fix: "Export in float, so that golden and engine compute in the same type." },
 	"dtype-unsupported": { severity: "warning", fix: "Cast them before export, to float or INT32." },
 	"precision-typed": {},
 	"precision-uncalibrated": {

@@ -31,7 +31,7 @@ const rows: Row[] = [
 	{
 		what: "leaves a command that takes too long to itself",
 		run: { argv: sh("sleep 5"), timeoutMs: 1 },
-		record: { state: "timed-out", problem: "it was left to itself" },
+		record: { state: "timed-out", problem: "it was abandoned" },
 	},
 	{
 		what: "starts nothing once the run was cancelled",

@@ -259,10 +259,10 @@ test("a change near the limit is named as such", () => {
 	expect(near(0.0195)).toMatch(
 		/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
 	);
-	expect(near(-0.0195)).toMatch(/a speed-up of up to 2\.\d % is not ruled out\.$/);
+	expect(near(-0.0195)).toMatch(/a speedup of up to 2\.\d % is not ruled out\.$/);
 });
 
-test("an open slowdown is always named, however large the speed-up beside it", () => {
+test("an open slowdown is always named, however large the speedup beside it", () => {
 	const { reason, interval } = judge(fromLogs([-1.6, 0.9, -0.7, 0.3, -0.4]));
 	expect(Math.log1p(interval?.[1] ?? 0)).toBeLessThan(-Math.log1p(interval?.[0] ?? 0));
 	expect(reason).toMatch(/; a slowdown of up to \d+ % is not ruled out\.$/);

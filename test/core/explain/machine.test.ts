@@ -26,7 +26,7 @@ it.each<[string, Partial<MachineFacts>, string, RegExp]>([
 		"clocks",
 		{ gpu: gpu({ smClockMhz: 1755, throttleReasons: ["hw-thermal"] }, 0.001), latency: { estimate: 0.13 } },
 		"the GPU ran at 1980 MHz for the base and 1755 MHz for the head",
-		/in the GPU's cycles the change is \+0\.1 %.*held down in the head by hw-thermal/,
+		/in the GPU's cycles the change is \+0\.1 %.*limited in the head by hw-thermal/,
 	],
 	[
 		"memory",

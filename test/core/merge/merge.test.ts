@@ -132,7 +132,7 @@ it("mergeResults reports that all are missing where none came", () => {
 
 describe("refuses", () => {
 	const sayings: readonly [string, PartInput[], object, RegExp, string[]][] = [
-		["two results of one name", [part("a"), part("a"), part("b")], {}, /2 results came under this name/, ["a"]],
+		["two results of one name", [part("a"), part("a"), part("b")], {}, /2 results have this name/, ["a"]],
 		[
 			"the same engine on the same device twice",
 			[
@@ -165,7 +165,7 @@ describe("refuses", () => {
 			/names no commit that it measured.*; expected 1111111/,
 			["b"],
 		],
-		["what the plan does not name", [part("a"), part("x")], { expected: [{ name: "a" }] }, /plan names no such part/, ["x"]],
+		["what the plan does not name", [part("a"), part("x")], { expected: [{ name: "a" }] }, /plan lists no such part/, ["x"]],
 		["a merged result", [part("a"), part("b", { parts: [] })], {}, /a merged result itself/, ["b"]],
 		[
 			"what could not be read",

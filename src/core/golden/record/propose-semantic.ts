@@ -30,7 +30,7 @@ export function guessSemantic(name: string, tensors: readonly Tensor[]): Guess {
 		if (guess !== null) return guess;
 	}
 	return isFloating(first.dtype)
-		? { semantic: "tensor", because: "neither its name, shape nor values tell more" }
+		? { semantic: "tensor", because: "its name, shape and values give no other hint" }
 		: { semantic: "ids", because: "its values are integers" };
 }
 

@@ -82,7 +82,7 @@ function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 function uncalibrated(name: string): Finding {
 	return finding(
 		"precision-uncalibrated",
-		`The engine is configured as int8, and the file has no Q/DQ nodes: ${name} invents the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
+		`The engine is configured as int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
 	);
 }
 

@@ -22,7 +22,7 @@ export const tensorRtRestrictions: Rule = (subject) => {
 
 function restricted(node: OnnxNode, scope: Scope, fault: string): Finding {
 	return finding("operator-restricted", `${nodeIn(node, scope)} ${fault}.`, {
-		fix: "Export it without that; trtexec has the last word.",
+		fix: "Export it without that; trtexec makes the final decision.",
 		node,
 	});
 }

@@ -32,8 +32,7 @@ export const broadcastAll: OperatorRule = ({ shapes }) => {
 	for (const shape of shapes) {
 		if (shape === null) return untold;
 		const next = broadcast(dims, shape);
-		if (next === null)
-			return { fault: `joins shapes that do not go together: ${shapes.map((each) => formatDims(each ?? [])).join(" and ")}` };
+		if (next === null) return { fault: `combines incompatible shapes: ${shapes.map((each) => formatDims(each ?? [])).join(" and ")}` };
 		dims = next;
 	}
 	return { dims };
@@ -64,7 +63,7 @@ export const expand: OperatorRule = ({ shapes, values }) => {
 	const [input, target] = [shapes[0], values[1]];
 	if (!input || !target) return untold;
 	const dims = broadcast(input, target);
-	return dims === null ? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which does not go` } : { dims };
+	return dims === null ? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible` } : { dims };
 };
 
 export const constantOfShape: OperatorRule = ({ values }) => ({ dims: values[0] ?? null });

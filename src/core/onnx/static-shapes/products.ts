@@ -26,7 +26,7 @@ export const matMul: OperatorRule = (view) =>
 			return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}: ${left.at(-1)} and ${inner} must be the same` };
 		}
 		const batch = broadcast(left.slice(0, -2), right.slice(0, -2));
-		if (batch === null) return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}: their leading sizes do not go together` };
+		if (batch === null) return { fault: `multiplies ${formatDims(left)} by ${formatDims(right)}: their batch dimensions are incompatible` };
 		const rows = left.length === 1 ? [] : [left.at(-2) ?? null];
 		const columns = right.length === 1 ? [] : [right.at(-1) ?? null];
 		return { dims: [...batch, ...rows, ...columns] };

@@ -231,7 +231,7 @@ it.each<[string, Case, RegExp]>([
 				[5, 4, 7],
 			],
 		},
-		/leading sizes do not go together/,
+		/batch dimensions are incompatible/,
 	],
 	["MatMul of a scalar", { op: "MatMul", inputs: [[], [4]] }, /scalar/],
 	[
@@ -302,7 +302,7 @@ it.each<[string, Case, RegExp]>([
 		},
 		/for 3 channels/,
 	],
-	["Add", { op: "Add", inputs: [[2, 4], [3]] }, /joins shapes that do not go together: \[2, 4\] and \[3\]/],
+	["Add", { op: "Add", inputs: [[2, 4], [3]] }, /combines incompatible shapes: \[2, 4\] and \[3\]/],
 	["Reshape", { op: "Reshape", inputs: [[2, 4]], target: [3, 3] }, /reshapes \[2, 4\] \(8 elements\) to \[3, 3\]/],
 	["Reshape with a gap", { op: "Reshape", inputs: [[2, 4]], target: [3, -1] }, /reshapes/],
 	["Expand", { op: "Expand", inputs: [[2, 4]], target: [2, 3] }, /expands/],
