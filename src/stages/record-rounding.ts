@@ -7,7 +7,7 @@ import { cutSlice } from "../core/golden/tensor/slice.ts";
 import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../core/schema/golden.ts";
-import { counted } from "../core/text/labels.ts";
+import { counted, listNames } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
@@ -102,9 +102,8 @@ const maxNamed = 100;
 const maxShown = 3;
 
 function describeBeyond(precision: Emulated, names: readonly string[]): string {
-	const shown = names.slice(0, maxShown).map((name) => quoteName(name));
-	const more = names.length > maxShown ? ` and ${names.length - maxShown} more` : "";
-	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${shown.join(", ")}${more}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
+	const shown = names.map((name) => quoteName(name));
+	return `At ${precision} ${counted(names.length, "tensor")} would overflow (${listNames(shown, maxShown)}) and stayed in fp32 in the emulation; an engine has to keep their layers in fp32 too.`;
 }
 
 /** How far correct outputs, and parts of them, deviate by precision; at least what the least limits of that precision make room for. */

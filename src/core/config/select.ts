@@ -1,6 +1,8 @@
 // Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
+
 import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
+import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, InputConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 
@@ -151,12 +153,12 @@ function problemOf(pattern: string, index: number, models: Config["models"]): Pa
 	if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
 	const ids = models.flatMap((model) => [model.name, ...model.engines.map((engine) => `${model.name}/${engine.name}`)]);
 	const meant = didYouMean(pattern, ids);
-	const shown = ids.slice(0, 12).map((id) => cleanText(shorten(id, 60)));
+	const shown = ids.map((id) => cleanText(shorten(id, 60)));
 	return [
 		{
 			index,
 			says: `names no engine of this config: ${JSON.stringify(cleanText(shorten(pattern, 60)))}`,
-			expected: `a model, model/engine or a pattern with *; there are ${shown.join(", ")}${ids.length > shown.length ? ", …" : ""}`,
+			expected: `a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}`,
 			...(meant === undefined ? {} : { meant }),
 		},
 	];

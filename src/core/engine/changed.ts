@@ -1,6 +1,8 @@
 // A component that changed, what the engines around it hold, and what the model itself changed there.
+
 import { groupBy } from "../group.ts";
 import { quoted } from "../text/escape.ts";
+import { listNames } from "../text/labels.ts";
 import type { Component } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
@@ -57,8 +59,7 @@ export function editedNodes({ component: { tier, nodes }, around }: Changed): st
 	if (tier !== "names" || !around.areNamesKept) return "";
 	const part = (what: string, known: ReadonlySet<string>): string[] => {
 		const own = nodes.filter((node) => !known.has(node));
-		const more = own.length > 2 ? ` and ${own.length - 2} more` : "";
-		return own.length === 0 ? [] : [`${what} ${own.slice(0, 2).map(code).join(", ")}${more}`];
+		return own.length === 0 ? [] : [`${what} ${listNames(own.map(code), 2)}`];
 	};
 	return [...part("new in the model:", around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
 }

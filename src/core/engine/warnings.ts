@@ -3,7 +3,7 @@
 import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, listNames } from "../text/labels.ts";
 import { fusionAdvice, quantiseAdvice } from "./causes.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
@@ -13,8 +13,10 @@ const narrow = new Set(["int8", "fp8", "int4", "fp4"]);
 const mostNamed = 3;
 
 function named(labels: readonly string[]): string {
-	const shown = labels.slice(0, mostNamed).map((label) => quoted(label, 60));
-	return `${shown.join(", ")}${labels.length > mostNamed ? ` and ${labels.length - mostNamed} more` : ""}`;
+	return listNames(
+		labels.map((label) => quoted(label, 60)),
+		mostNamed,
+	);
 }
 
 export interface CriticalWarning {

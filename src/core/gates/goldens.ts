@@ -3,7 +3,7 @@ import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
 import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, InterfaceChange, ProbeResult } from "../schema/result.ts";
-import { interfaceText } from "../text/labels.ts";
+import { interfaceText, listNames } from "../text/labels.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
 	const { pointers } = options.gates;
@@ -61,15 +61,11 @@ function agreement(checks: number): string {
 	return checks === 1 ? "1 check agrees with the golden." : `${checks} checks agree with the golden.`;
 }
 
-const maxNamed = 5;
-
 /** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
 	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== growthMetric && check.output !== shown);
 	const others = [...new Set(failing.map(({ output }) => output))];
-	if (others.length === 0) return "";
-	const more = others.length > maxNamed ? ` and ${others.length - maxNamed} more` : "";
-	return ` Also failing: ${others.slice(0, maxNamed).join(", ")}${more}.`;
+	return others.length === 0 ? "" : ` Also failing: ${listNames(others)}.`;
 }
 
 function formatNumeric(value: number | string): string {

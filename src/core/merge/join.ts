@@ -2,6 +2,7 @@
 
 import type { BackendFacts, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
+import { listNames } from "../text/labels.ts";
 
 const maxNamed = 4;
 
@@ -10,9 +11,7 @@ function distinct(values: readonly string[]): string[] {
 }
 
 function listed(values: readonly string[]): string {
-	const all = distinct(values);
-	const more = all.length - maxNamed;
-	return more > 0 ? `${all.slice(0, maxNamed).join(", ")} and ${more} more` : all.join(", ");
+	return listNames(distinct(values), maxNamed);
 }
 
 /** The kind of the parts gives the merged backend its name; each row carries its own part's caveat. */
@@ -55,11 +54,6 @@ export function mergeNotes(parts: readonly { name: string; result: Pick<Result, 
 		for (const note of result.notes) partsByNote.set(note, (partsByNote.get(note) ?? new Set()).add(name));
 	return [...partsByNote].map(([note, names]) => {
 		if (names.size === parts.length) return note;
-		const shown = [...names]
-			.sort()
-			.slice(0, maxNamed)
-			.map((name) => cleanName(name, 60));
-		const more = names.size - shown.length;
-		return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}: ${note}`;
+		return `${listed([...names].map((name) => cleanName(name, 60)))}: ${note}`;
 	});
 }

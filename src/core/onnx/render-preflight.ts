@@ -1,5 +1,7 @@
 // Renders a model's summary and its findings for a terminal.
+
 import type { Finding } from "../schema/result.ts";
+import { listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
 import type { ModelSummary, ValueSummary } from "./describe.ts";
 import { formatDims, quoteName } from "./quote.ts";
@@ -54,20 +56,18 @@ function nodesText({ nodes, subgraphs, functions }: ModelSummary): string {
 }
 
 function operatorsText({ operators }: ModelSummary): string {
-	const shown = operators
-		.slice(0, maxOperators)
-		.map(({ domain, operator, count }) => `${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`);
-	const more = operators.length - shown.length;
-	return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(", ") || "none";
+	const shown = operators.map(
+		({ domain, operator, count }) => `${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`,
+	);
+	return listNames(shown, maxOperators) || "none";
 }
 
 /** What was not looked at, so that silence is not taken for a clean bill. */
 function inferredText({ inferred: { tensors, shapes, types, stoppedAt } }: ModelSummary): string {
 	const text = `shapes of ${shapes} and types of ${types} of ${tensors} tensors inside`;
 	if (shapes === tensors) return text;
-	const named = stoppedAt.slice(0, 5).map(({ operator, count }) => `${plain(operator)} ${count}`);
-	const more = stoppedAt.length > named.length ? ", …" : "";
-	return `${text}; shapes not checked behind ${named.join(", ") || "inputs without a shape"}${more}`;
+	const named = stoppedAt.map(({ operator, count }) => `${plain(operator)} ${count}`);
+	return `${text}; shapes not checked behind ${listNames(named) || "inputs without a shape"}`;
 }
 
 function plain(text: string): string {

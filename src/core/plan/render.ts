@@ -1,7 +1,9 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
+
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
+import { listNames } from "../text/labels.ts";
 import { formatBytes, formatDuration, formatLimit, formatMs } from "../text/units.ts";
 import type { MatrixJob } from "./matrix.ts";
 import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
@@ -83,9 +85,8 @@ function describeTensorRt({ workspaceBytes, optimizationLevel, plugins, dla, cal
 const shownCases = 4;
 
 function describeCases(cases: readonly string[]): string {
-	const shown = cases.slice(0, shownCases).map((id) => cleanName(id));
-	const left = cases.length - shown.length;
-	return `${count(cases.length, "golden case")} (${shown.join(", ")}${left > 0 ? `, ${left} more` : ""})`;
+	const shown = cases.map((id) => cleanName(id));
+	return `${count(cases.length, "golden case")} (${listNames(shown, shownCases)})`;
 }
 
 function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {

@@ -2,7 +2,7 @@
 
 import type { EngineDiff, EngineRow, EngineSummary } from "../schema/result.ts";
 import { jsonText, quoted } from "../text/escape.ts";
-import { counted } from "../text/labels.ts";
+import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 import {
 	accountSentence,
@@ -37,16 +37,8 @@ const mostMembers = 12;
 
 function detailsOf(row: EngineRow): string[] {
 	const others = row.members.filter((name) => name !== row.label);
-	const more = others.length > mostMembers ? ` and ${others.length - mostMembers} more` : "";
-	const members =
-		others.length > 0
-			? [
-					`also ${others
-						.slice(0, mostMembers)
-						.map((name) => quoted(name, 40))
-						.join(", ")}${more}`,
-				]
-			: [];
+	const named = others.map((name) => quoted(name, 40));
+	const members = others.length > 0 ? [`also ${listNames(named, mostMembers)}`] : [];
 	const advice = row.causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
 	const matched =
 		row.tier === "structure" || row.tier === "similarity" ? [`matched by ${row.tier}, confidence ${row.confidence.toFixed(2)}`] : [];

@@ -147,9 +147,7 @@ function interfaceValueText({ name, dtype, shape }: InterfaceValue): string {
 	return `${name} ${dtype} ${shape}`;
 }
 
-const maxNamed = 5;
-
-/** The first names, and how many more there are. */
-export function listNames(names: readonly string[]): string {
-	return `${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? `, and ${names.length - maxNamed} more` : ""}`;
+/** The first names, and how many more there are: `a, b and 3 more`. */
+export function listNames(names: readonly string[], most = 5): string {
+	return `${names.slice(0, most).join(", ")}${names.length > most ? ` and ${names.length - most} more` : ""}`;
 }

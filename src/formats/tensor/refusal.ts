@@ -1,8 +1,10 @@
 // The one error of tensor files: what was expected, what is there, what to do.
+
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { formatShape, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import { listNames } from "../../core/text/labels.ts";
 
 interface TensorProblem {
 	expected: string;
@@ -30,14 +32,10 @@ function formatPath(path: string): string {
 const namesShown = 8;
 
 export function memberMissing(path: string, member: string, present: readonly string[]): ConfigError {
-	const names = present
-		.slice(0, namesShown)
-		.map((name) => formatName(name))
-		.join(", ");
-	const more = present.length > namesShown ? ` and ${present.length - namesShown} more` : "";
+	const names = present.map((name) => formatName(name));
 	return tensorInvalid(path, {
 		expected: `a tensor named ${formatName(member)}`,
-		got: names === "" ? "none" : `${names}${more}`,
+		got: listNames(names, namesShown) || "none",
 		fix: 'Add "member" to the manifest.',
 	});
 }

@@ -1,5 +1,7 @@
 // The files that a run reporting success read and wrote, and which of them could not be checked.
+
 import type { Diagnosis } from "../../core/diagnosis.ts";
+import { listNames } from "../../core/text/labels.ts";
 import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";
 import type { LogScan } from "./log-scan.ts";
 import { dumpBytes } from "./output-dump.ts";
@@ -25,12 +27,10 @@ export function diagnoseHonestly(evidence: Evidence & { scan: LogScan }): Diagno
 	const diagnosis = diagnose(evidence);
 	const missing = diagnosis.code === "ok" ? unchecked(evidence) : [];
 	if (missing.length === 0) return diagnosis;
-	const most = 4;
-	const named = missing.length > most ? [...missing.slice(0, most), `${missing.length - most} more`] : missing;
 	return {
 		...diagnosis,
 		code: "unverified",
-		title: `trtexec reports success, but some files were unavailable. Not checked: ${named.join(", ")}.`,
+		title: `trtexec reports success, but some files were unavailable. Not checked: ${listNames(missing, 4)}.`,
 		fix: "Run `trtgate diagnose` where this run's files are. `trtgate run` checks all of them during the run.",
 	};
 }

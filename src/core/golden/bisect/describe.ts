@@ -110,10 +110,10 @@ export function describeAgreement(output: string, isOwnModel: boolean): Finding 
 
 /** With these tensors in memory the output is right again. */
 export function describeHealed(left: Pick<Found, "search" | "graph">, marked: readonly string[]): Finding {
-	const names = marked.slice(0, 3).map((name) => quoted(name));
+	const names = marked.map((name) => quoted(name));
 	return describeUnfinished(
 		left,
-		`With ${listNames(names)}${marked.length > names.length ? ` and ${marked.length - names.length} more` : ""} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`,
+		`With ${listNames(names, 3)} marked as outputs, the output no longer diverges: a fusion across them is the likely cause.`,
 	);
 }
 

@@ -1,6 +1,8 @@
 // Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
+
 import { quoteName } from "../../onnx/quote.ts";
 import type { Bound, GoldenCheck, Numeric } from "../../schema/result.ts";
+import { listNames } from "../../text/labels.ts";
 import type { Measured } from "../metrics/measured.ts";
 import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
 import { formatShape, sliceTensor, type Tensor, tensorBytes, unravel } from "../tensor/tensor.ts";
@@ -33,16 +35,9 @@ export function mismatchState(checks: readonly GoldenCheck[]): "mismatch" | "exi
 const namesShown = 8;
 
 export function missingCheck(output: string, present: readonly string[]): GoldenCheck {
-	const more = present.length > namesShown ? ` and ${present.length - namesShown} more` : "";
-	const names = present
-		.slice(0, namesShown)
-		.map((name) => quoteName(name))
-		.join(", ");
-	return structuralCheck(
-		output,
-		"missing",
-		present.length === 0 ? "the engine gave no outputs" : `the engine has no such output; it has ${names}${more}`,
-	);
+	const names = present.map((name) => quoteName(name));
+	const what = names.length === 0 ? "the engine gave no outputs" : `the engine has no such output; it has ${listNames(names, namesShown)}`;
+	return structuralCheck(output, "missing", what);
 }
 
 export function extraCheck(output: string): GoldenCheck {

@@ -2,7 +2,7 @@
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest } from "../../schema/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../schema/result.ts";
-import { counted } from "../../text/labels.ts";
+import { counted, listNames } from "../../text/labels.ts";
 import { isEquivalentGolden } from "./draft.ts";
 import { compareLimits, type LimitContext } from "./review-limits.ts";
 
@@ -112,13 +112,6 @@ function ownFile(files: GoldenCase["inputs"], name: string) {
 	return Object.hasOwn(files, name) ? files[name] : undefined;
 }
 
-const maxListed = 5;
-
 function listed(names: readonly string[]): string {
-	const more = names.length - maxListed;
-	const shown = names
-		.slice(0, maxListed)
-		.map((name) => quoteName(name))
-		.join(", ");
-	return more > 0 ? `${shown} and ${more} more` : shown;
+	return listNames(names.map((name) => quoteName(name)));
 }

@@ -1,6 +1,8 @@
 // Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
+
 import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import type { Finding } from "../../schema/result.ts";
+import { listNames } from "../../text/labels.ts";
 import { toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, openAxes } from "../input-shapes/open-axes.ts";
 import { feeds, type OnnxDType, type OnnxGraph, type OnnxValue } from "../model.ts";
@@ -89,10 +91,8 @@ export const dimsUnbound: Rule = ({ model, context, tensorrt }) => {
 
 function toBind(names: readonly string[]): Finding[] {
 	if (names.length === 0) return [];
-	const message = `TensorRT needs sizes for ${names
-		.slice(0, 10)
-		.map((name) => quoteName(name))
-		.join(", ")}${names.length > 10 ? ", …" : ""}; without them trtexec builds for size 1.`;
+	const quoted = names.map((name) => quoteName(name));
+	const message = `TensorRT needs sizes for ${listNames(quoted, 10)}; without them trtexec builds for size 1.`;
 	return [finding("dims-unbound", message, { severity: "note", fix: "Give min, opt and max in trtgate.yml under `dims`." })];
 }
 

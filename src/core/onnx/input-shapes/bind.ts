@@ -1,6 +1,8 @@
 // Binds the axes of a model's inputs to the sizes that a configuration, options or real inputs give.
+
 import { didYouMean } from "../../config/did-you-mean.ts";
 import { ConfigError } from "../../errors.ts";
+import { listNames } from "../../text/labels.ts";
 import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import { inferShapes } from "../static-shapes/infer.ts";
@@ -194,9 +196,8 @@ function shapeLabel({ name }: OnnxValue, { pointer, shownBy }: ShapeSource): str
 }
 
 function listed(names: readonly string[]): string {
-	const shown = names.slice(0, 10).map((name) => quoteName(name));
-	if (shown.length === 0) return "none";
-	return names.length > shown.length ? `${shown.join(", ")} and ${names.length - shown.length} more` : shown.join(", ");
+	const quoted = names.map((name) => quoteName(name));
+	return listNames(quoted, 10) || "none";
 }
 
 export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, fix }: { message: string; fix: string }): ConfigError {

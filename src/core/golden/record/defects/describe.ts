@@ -1,7 +1,7 @@
 // What a golden notices, in sentences.
 import { quoteName } from "../../../onnx/quote.ts";
 import type { GoldenManifest, Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
-import { counted } from "../../../text/labels.ts";
+import { counted, listNames } from "../../../text/labels.ts";
 import type { OutputDefectKind } from "./outputs.ts";
 import { sharesAt } from "./share.ts";
 import type { WeightDefectKind } from "./weights.ts";
@@ -92,13 +92,10 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 	return `${subject} ${label}${moves}`;
 }
 
-const mostUnseen = 5;
-
 function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
 	if (unseen.length === 0) return [];
-	const names = unseen.slice(0, mostUnseen).map((name) => quoteName(name));
-	const more = unseen.length > mostUnseen ? ", …" : "";
-	return [`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${names.join(", ")}${more}.`];
+	const names = unseen.map((name) => quoteName(name));
+	return [`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${listNames(names)}.`];
 }
 
 /** null: the trial came to an end, or the golden was not recorded with one. */

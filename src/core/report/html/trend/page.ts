@@ -3,7 +3,7 @@ import type { Alarm, Findings } from "../../../history/alarms.ts";
 import { causeNames, describeAlarm, shiftText } from "../../../history/judge-trend.ts";
 import type { Metric, Series } from "../../../history/series.ts";
 import { cleanName, cleanText, shorten } from "../../../text/escape.ts";
-import { counted, type Tone } from "../../../text/labels.ts";
+import { counted, listNames, type Tone } from "../../../text/labels.ts";
 import { formatMs, formatPercent } from "../../../text/units.ts";
 import { html, type Markup, type Piece, pill, section } from "../markup.ts";
 import { styleSheet } from "../style.ts";
@@ -36,8 +36,7 @@ function titleOf({ metric, name }: ViewSeries): string {
 const maxNames = 4;
 
 function namesOf(alarm: Alarm): string {
-	const names = enginesOf(alarm);
-	return `${cleanName(names.slice(0, maxNames).join(", "), 200)}${names.length > maxNames ? ` and ${names.length - maxNames} more` : ""}`;
+	return cleanName(listNames(enginesOf(alarm), maxNames), 250);
 }
 
 function alarmCard(alarm: Alarm, series: Series): Markup {
