@@ -1,7 +1,7 @@
 // Runs the reference on the cases of a new golden: its outputs are what the golden expects.
 import { ConfigError, ToolError } from "../core/errors.ts";
 import type { RecordedCase } from "../core/golden/manifest/draft.ts";
-import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
+import { measuredCases, type RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import { isQuantised, type OnnxModel } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
@@ -69,6 +69,21 @@ export function keepAnswers(answers: Answers, places: readonly number[]): Answer
 	const cases = places.flatMap((place) => answers.cases[place] ?? []);
 	const wallMs = (answers.wallMs * cases.length) / Math.max(1, answers.cases.length);
 	return { ...answers, wallMs, cases, outputs: cases.map(({ outputs }) => outputs) };
+}
+
+const minCases = 2;
+
+/** Without the cases that noise and rounding would not be measured on. */
+export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
+	const { length } = answers.cases;
+	const count = Math.max(minCases, measuredCases(answers.outputs));
+	if (!mayDrop || count >= length) return answers;
+	const kept = keepAnswers(
+		answers,
+		answers.cases.slice(0, count).map((_, index) => index),
+	);
+	const note = `Only ${count} of ${length} generated cases were kept, because their outputs are large; --cases ${length} keeps all.`;
+	return { ...kept, notes: [...answers.notes, note] };
 }
 
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */

@@ -12,13 +12,15 @@ import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, keepAnswers, makeReference } from "./record-reference.ts";
+import { type Answers, type CaseToRecord, keepAnswers, makeReference, withoutLarge } from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { assertFinished, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
 export interface RecordInput {
 	model: ModelOnDisk;
 	cases: readonly CaseToRecord[];
+	/** Nobody asked for this many cases: of large outputs, fewer will do. */
+	mayDrop: boolean;
 	/** An unfinished recording of these cases: it goes on with the trial. */
 	begun: { manifest: GoldenManifest; outputs: RunOutputs } | null;
 	/** The limits of an earlier revision, which a person reviewed; null: propose some. */
@@ -128,7 +130,7 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
-	const answers = await makeReference(input, ports);
+	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
 	const made = { reference: answers.outputs, made: answers.variant };
 	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsNoise: input.given === null }, ports);
 	const kept = keepAnswers(answers, scatter.kept);

@@ -1,9 +1,9 @@
 // A recording that waits: usable once there are outputs, and the same command goes on after the time limit, Ctrl-C or kill -9.
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import type { GoldenManifest } from "../../src/core/schema/golden.ts";
-import { readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");
 const command = ["golden", "record", segmenter, "--out", "golden", "--cases", "2", "--author", "Ann"];
@@ -60,9 +60,9 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
 
-it("golden record after init needs no folder and names the golden in the config, and a run warns until it is tested", async () => {
+it("golden record after init needs no folder, takes one picture a case and names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
-	writeProject(cwd, { "net.onnx": "fixture:model.onnx" });
+	cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "net.onnx"));
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	const argv = ["golden", "record", "--model", "net", "--cases", "2", "--time-limit", "10ms", "--quiet"];
 	const recorded = await runCli(argv, { cwd });
@@ -70,6 +70,9 @@ it("golden record after init needs no folder and names the golden in the config,
 	const path = join(cwd, "trtgate.yml");
 	const config = readFileSync(path, "utf8");
 	expect(config).toContain("\n    golden: golden/net/golden.json\n");
+	expect(config).toMatch(/batch: \{ min: 1, opt: 8,/);
+	const { cases } = JSON.parse(readFileSync(join(cwd, "golden/net/golden.json"), "utf8")) as GoldenManifest;
+	expect(cases.map(({ inputs }) => Object.values(inputs)[0]?.shape[0])).toEqual([1, 1]);
 	writeFileSync(path, untimed(config.replace("    onnx:", "    golden-notice: { fp32: 0.5 }\n    onnx:")));
 	await runCli(["run", "--backend", "onnxruntime", "--out", "out"], { cwd });
 	const { gates } = readResult(join(cwd, "out"));

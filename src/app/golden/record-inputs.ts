@@ -1,9 +1,12 @@
 // Finds the inputs of the cases to record: stored, real or generated ones, and the sizes that were not given.
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { looksLikePicture } from "../../core/golden/record/generators/defaults.ts";
 import { type BoundShapes, bindShapes, fillShapes, overConfig, type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
+import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/resolve.ts";
 import { describeAttempts, describeChosen, type Sizes, sameSizes } from "../../core/onnx/input-shapes/search.ts";
+import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
@@ -14,7 +17,7 @@ import { type FoundInputs, generateCases, inputPorts, recipesOf } from "./inputs
 import { isPicture } from "./pictures.ts";
 import { readPreprocessing } from "./preprocess-file.ts";
 import { checkGiven, previousCases } from "./previous-cases.ts";
-import { defaultCases, type RecordOptions } from "./record-options.ts";
+import { defaultCases, type GivenSizes, type RecordOptions } from "./record-options.ts";
 import { readCases } from "./stored-cases.ts";
 
 export interface RecordInputs extends FoundInputs {
@@ -41,9 +44,22 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 		const found = await previousCases({ old: reused, folder: options.out, model: model.onnx, given: options.given }, ports);
 		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
 	}
-	const source = overConfig(model.onnx, options.configured, options.given);
+	const isReal = options.inputs.length > 0;
+	const source = overConfig(model.onnx, isReal ? options.configured : onePicture(model.onnx, options), options.given);
 	const bound = bindShapes(model.onnx, source);
-	return options.inputs.length > 0 ? readReal(finding, { source, bound }, ports) : generate(finding, { source, bound }, ports);
+	return isReal ? readReal(finding, { source, bound }, ports) : generate(finding, { source, bound }, ports);
+}
+
+/** A generated picture is one sample, as one from a file is, whatever the batch that engines are built for: eight of them take eight times as long. */
+function onePicture(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
+	const inputs = feeds(model.graph);
+	const ones = labelAxes(inputs, configured.inputs).flatMap((axes): [string, number][] => {
+		const sizes = axes?.map((label) => (typeof label === "number" ? label : configured.dims[label.name])) ?? [];
+		const [batch] = axes ?? [];
+		const isBatch = typeof batch === "object" && mayBeOne.includes(batch.name);
+		return isBatch && sizes.every((size) => size !== undefined) && looksLikePicture(sizes) ? [[batch.name, 1]] : [];
+	});
+	return { ...configured, dims: { ...configured.dims, ...Object.fromEntries(ones) } };
 }
 
 interface Sources {

@@ -47,6 +47,8 @@ export interface RecordOptions {
 	/** Sizes of the config, and those of --dims and --shape. */
 	configured: GivenSizes;
 	given: GivenSizes;
+	/** Dimensions that the config's engines also take with size 1. */
+	mayBeOne: readonly string[] | undefined;
 	seed: number;
 	reason: string | undefined;
 	author: string | undefined;
@@ -91,6 +93,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		nonFinite: args.texts("non-finite"),
 		preprocess: pathOf(args.text("preprocess"), cwd),
 		configured: configured.sizes ?? { dims: {}, inputs: {} },
+		mayBeOne: configured.mayBeOne,
 		given,
 		seed: wholeNumber(args, "seed", { least: 0, most: Number.MAX_SAFE_INTEGER }),
 		reason: args.text("reason"),
@@ -116,6 +119,7 @@ interface Configured {
 	golden?: string;
 	unnamed?: NonNullable<RecordOptions["unnamed"]>;
 	sizes?: GivenSizes;
+	mayBeOne?: readonly string[];
 	notice: LeastShares;
 }
 
@@ -128,7 +132,16 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
 	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
-	return { onnx, home, golden, ...unnamed, sizes: { dims: optimaOf(model), inputs: model.inputs }, notice: sharesFor(model) };
+	const ranges = Object.entries(model.engines[0]?.dims ?? {});
+	return {
+		onnx,
+		home,
+		golden,
+		...unnamed,
+		sizes: { dims: Object.fromEntries(ranges.map(([name, { opt }]) => [name, opt])), inputs: model.inputs },
+		mayBeOne: ranges.flatMap(([name, { min }]) => (min <= 1 ? [name] : [])),
+		notice: sharesFor(model),
+	};
 }
 
 /** The golden is recorded at fp32; other precisions are judged where an engine has them, or the config names them. */
@@ -150,10 +163,6 @@ export function findModel({ models, path }: Config, name: string): ModelConfig {
 
 export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
-}
-
-function optimaOf(model: ModelConfig): Record<string, number> {
-	return Object.fromEntries(Object.entries(model.engines[0]?.dims ?? {}).map(([name, range]) => [name, range.opt]));
 }
 
 function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least: number; most: number }): number {

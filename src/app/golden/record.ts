@@ -68,6 +68,7 @@ async function recordAndKeep(recording: Recording, { ports, terminal, scratchFol
 		{
 			model,
 			cases: found.cases,
+			mayDrop: options.cases === undefined && options.inputs.length === 0 && recording.reused === null,
 			begun,
 			given: old === null || options.propose ? null : old,
 			assemble: (evidence, limits) => checkRules(assemble({ evidence, limits, recording }, ports), options),
