@@ -141,7 +141,7 @@ describe("the pair for forks", () => {
 });
 
 describe("cpu-smoke.yml", () => {
-	test("runs on a fork's code without a word to GitHub's API", async () => {
+	test("runs on a fork's code without a call to GitHub's API", async () => {
 		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
 		const { run, github } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, isFork: true });
@@ -166,7 +166,7 @@ describe("cpu-smoke.yml", () => {
 });
 
 describe("nightly.yml", () => {
-	test("compares with the commit that was named by hand", async () => {
+	test("compares with the commit entered by hand", async () => {
 		const repository = makeRepository([good, changed]);
 		const payload = { inputs: { base: "v1" }, ref: "refs/heads/main" };
 		const { run } = await runExample("nightly.yml", { event: "workflow_dispatch", payload, repository });

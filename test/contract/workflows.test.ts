@@ -101,7 +101,7 @@ function checkStep(step: Step, { name, text }: { name: string; text: string }): 
 		expect(Object.keys(surface?.outputs ?? {}), `${step.id} in ${name}`).toContain(output);
 }
 
-it("the examples keep strangers off machines of one's own, or give them no rights", () => {
+it("the examples keep forks off self-hosted runners, or give them no permissions", () => {
 	for (const workflow of examples) {
 		if (!Object.hasOwn(workflow.on, "pull_request")) continue;
 		for (const [name, job] of jobsOf(workflow)) {

@@ -64,6 +64,6 @@ it.each<[ErrorRecord["kind"][], string]>([
 	expect(failureKindOf("error", kinds.map(error))).toBe(kind);
 });
 
-it("failureKindOf is silent where a verdict decided", () => {
+it("failureKindOf is empty where a verdict decided", () => {
 	expect(failureKindOf("fail", [error("runner")])).toBeUndefined();
 });

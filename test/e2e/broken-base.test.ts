@@ -242,7 +242,7 @@ describe("a workflow's base", () => {
 		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("not a git repository") }]);
 	});
 
-	it("a workflow's base whose prepare command fails is told in the comment, the check run and the summary", async () => {
+	it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
 		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)));
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);

@@ -73,7 +73,7 @@ it("golden calibrate raises a limit that is too tight, keeps the evidence, and i
 	expect(readGolden(cwd)).toEqual(confirmed);
 });
 
-it("golden calibrate lowers a limit that is far above the error, by the multiple that is asked for", async () => {
+it("golden calibrate lowers a limit that is far above the error, by the requested multiple", async () => {
 	const { cwd, run } = recorded("same-model", limited({ fp16: 0.1 }));
 	const { stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--multiple", "3");
 	expect(stdout).toContain("0.1 → 3.7e-3, too loose: the limit is 82× its own error");

@@ -63,7 +63,7 @@ function sendAll(pid: number, signals: readonly NodeJS.Signals[]): void {
 }
 
 describe.concurrent("a cancelled job", () => {
-	it("a cancelled job that is asked to stop ends its programs, keeps what it knows, and reports it", async ({ expect, onTestFinished }) => {
+	it("a cancelled job ends its programs, keeps what it measured, and reports it", async ({ expect, onTestFinished }) => {
 		const { play, played } = await cancel({ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } }, onTestFinished);
 		const { run, out } = played;
 		// What has failed until then stays failed.

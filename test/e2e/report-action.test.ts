@@ -275,8 +275,8 @@ describe("report/ at night", () => {
 	});
 });
 
-describe("report/ after the run of a stranger's pull request", () => {
-	it("report/ after the run of a stranger's pull request finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
+describe("report/ after the run of a fork's pull request", () => {
+	it("report/ after the run of a fork's pull request finds run, commit and pull request through GitHub, comments there, and stays green itself", async () => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, {
@@ -291,7 +291,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
 	});
 
-	it("report/ after the run of a stranger's pull request does not comment on a pull request that has moved on", async () => {
+	it("report/ after the run of a fork's pull request does not comment on a pull request that has moved on", async () => {
 		const place = await openPlace();
 		forkPull(place, "e".repeat(40));
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
@@ -305,7 +305,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 	it.each([
 		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
 		["another event", { event: "push" }, "the run was for push"],
-	] as const)("report/ after the run of a stranger's pull request does not comment for %s", async (_, cause, why) => {
+	] as const)("report/ after the run of a fork's pull request does not comment for %s", async (_, cause, why) => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
@@ -330,7 +330,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 		["no JSON", () => zipOf([{ name: "result.json", content: "<script>alert(1)</script>" }]), /not JSON/],
 		["no archive", () => Buffer.from("nonsense"), /not a ZIP archive/],
 	] as [string, () => Buffer, RegExp][])(
-		"report/ after the run of a stranger's pull request shows a part that holds %s as refused",
+		"report/ after the run of a fork's pull request shows a part that holds %s as refused",
 		async (_, archive, reason) => {
 			const place = await openPlace();
 			forkPull(place);
@@ -346,7 +346,7 @@ describe("report/ after the run of a stranger's pull request", () => {
 		},
 	);
 
-	it("report/ after the run of a stranger's pull request reports what permission it lacks to find out about the run", async () => {
+	it("report/ after the run of a fork's pull request reports what permission it lacks to find out about the run", async () => {
 		const place = await openPlace();
 		place.github.inject({
 			method: "GET",

@@ -9,7 +9,7 @@ import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed
 const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
 
-it("the gate takes over golden verdicts while engine, golden and limits stay the same, and reports from when", async () => {
+it("the gate reuses golden verdicts while engine, golden and limits stay the same, and reports their date", async () => {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"]) quickProject(join(folder, arm));
 	const gate = async (...more: string[]) => {
@@ -57,7 +57,7 @@ it("the gate takes over golden verdicts while engine, golden and limits stay the
 	expect(verifyLogs(folder)).toHaveLength(1);
 });
 
-it("the gate takes over a mismatch as well as a match", async () => {
+it("the gate reuses a mismatch as well as a match", async () => {
 	const config = untimed(quickConfig.replace("threads: 1", "threads: 1, rebuilds: 3"));
 	const folder = quickProject(temporaryFolder(), { "trtgate.yml": config, "model.onnx": "fixture:wrong.onnx" });
 	const env = { XDG_CACHE_HOME: join(folder, ".cache") };

@@ -157,7 +157,7 @@ it("explain looks with ncu into the kernel that nsys saw become slower", async (
 	expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain("Nsight Compute profile of net/plain/two (head)");
 });
 
-it("explain looks with ncu at the first kernels where nsys was not asked", async () => {
+it("explain profiles the first kernels with ncu where nsys was not requested", async () => {
 	expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
 });
 

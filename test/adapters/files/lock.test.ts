@@ -42,7 +42,7 @@ it("lockFolder lets exactly one of many have it", async () => {
 	expect(readdirSync(folder)).toEqual([".trtgate.lock"]);
 });
 
-it("lockFolder takes over from an owner that has died, one of many at a time", async () => {
+it("lockFolder passes the lock of a dead owner to one waiter at a time", async () => {
 	const owner = { pid: deadPid(), host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "1", token: "x" };
 	writeFileSync(file(), JSON.stringify(owner));
 	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));

@@ -7,7 +7,7 @@ import type { ProcessSample } from "../../../src/core/telemetry/sample.ts";
 import { program } from "../../support/ort-jobs.ts";
 import { until } from "../../support/until.ts";
 
-it("watchProcesses tells ours, with their children, from foreign and unknown ones, and other GPUs' apart", async () => {
+it("watchProcesses distinguishes our processes and their children from foreign and unknown ones and from those on other GPUs", async () => {
 	const processes = createProcesses();
 	const seen: number[] = [];
 	const ours = processes.run({

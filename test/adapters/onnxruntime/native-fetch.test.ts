@@ -118,7 +118,7 @@ it("fetchNative reports that there is no build for this machine", async () => {
 	await expect(fetchIt({ platform: "aix" })).rejects.toThrow("it has no build for aix on x64");
 });
 
-it("fetchNative gives up a server that is silent, and one that is not there", async () => {
+it("fetchNative gives up on a server that does not respond or does not exist", async () => {
 	answers["/npm/onnxruntime-node/-/onnxruntime-node-1.0.0.tgz"] = { body: node, hang: true };
 	await expect(fetchIt({ timeoutMs: 200 })).rejects.toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("timeout") });
 	const closed = createServer();

@@ -135,7 +135,7 @@ describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress
 	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
 	["groupProgress", (pulse, write) => groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse)],
 ])("%s that is followed", (_, create) => {
-	it("progress says what it is at where a stage is silent for long, and nothing between stages", () => {
+	it("progress shows the current item during a long stage, and nothing between stages", () => {
 		const { clock, ticker, pass } = manualTime();
 		const lines: string[] = [];
 		const progress = create({ clock, ticker, afterMs: 1500 }, (text) => void lines.push(text));

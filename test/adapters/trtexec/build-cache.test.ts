@@ -62,7 +62,7 @@ it("the engine cache does not give the second side an engine that was built on o
 	expect(await restoreEngine(await ask(), context)).toBeNull();
 });
 
-it("the engine cache tells flags, and the content of the files that they name, apart", async () => {
+it("the engine cache distinguishes flags, and the content of the files that they name", async () => {
 	const { folder, context, write, ask } = setUp();
 	const plugin = join(folder, "plugin.so");
 	for (const content of ["one", "two"]) {

@@ -120,7 +120,7 @@ it("files of Git LFS that the server lacks are named in a note", async () => {
 	await opened.close();
 });
 
-it("files of Git LFS are not asked for where the head of a fork names the server", async () => {
+it("files of Git LFS are not fetched where the head of a fork names the server", async () => {
 	const world = installLfs(temporaryFolder());
 	const files = {
 		".gitattributes": attributes,

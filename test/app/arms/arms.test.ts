@@ -28,7 +28,7 @@ it("both sides of a pull request are the workspace and a worktree of the merge b
 	expect(git(workspace, "status", "--porcelain", "--untracked-files=no")).toBe("");
 });
 
-it("both sides lie in the config's folder of both commits", async () => {
+it("both sides are read from the config's folder in their commits", async () => {
 	const repo = makeRepository({ base: { "deep/model.onnx": "base model" }, head: { "deep/model.onnx": "head model" } });
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
@@ -106,7 +106,7 @@ it("both sides are one, with the reason, where there is no earlier release", asy
 	await opened.close();
 });
 
-it("both sides are none in a workflow's folder that git knows nothing of, or where there is no git: a base may well exist", async () => {
+it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
 	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
 	await expect(open(folder, { event })).rejects.toMatchObject({

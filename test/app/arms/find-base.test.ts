@@ -474,7 +474,7 @@ it("findBase, where there must be a base and is none, names the permission that 
 	});
 });
 
-it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and asks nobody where they do not do", async () => {
+it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and never prompts where they fail", async () => {
 	const folder = checkOut({ origin, folder: join(root, "credentials"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {

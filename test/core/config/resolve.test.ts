@@ -265,7 +265,7 @@ it("inputs leave a file that is wrong in its own right to its own errors", () =>
 	);
 });
 
-it("sources tell default, file and input apart for every setting", () => {
+it("sources distinguish default, file and input for every setting", () => {
 	const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), { backend: "auto" });
 	expect(formatSource(config, "/gates/latency/fail")).toBe("trtgate.yml:4:21");
 	expect(formatSource(config, "/gates/latency/warn")).toBe("default");

@@ -84,7 +84,7 @@ describe("diffEngines", () => {
 		expect(gained.warnings).toEqual([]);
 	});
 
-	it("diffEngines tells another kernel from another structure", () => {
+	it("diffEngines distinguishes another kernel from another structure", () => {
 		const diff = diffOf(recordedEngine("classifier-level0"), recordedEngine("classifier-fp32"));
 		expect(
 			diff.rows.filter((row) => says(row) === "a different kernel was chosen; nothing else changed").flatMap(({ members }) => members),

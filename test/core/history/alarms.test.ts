@@ -36,7 +36,7 @@ function nights(
 
 const other = buildFacts({ model: short("other model"), structure: short("other layers") });
 
-it("alarms of a history find creep, steps and a golden that deviates, put each down to its cause, and blame no change for a machine", () => {
+it("alarms of a history find creep, steps and a golden that deviates, attribute each to its cause, and never a machine's step to a change", () => {
 	const plan = planOf(1);
 	const events = plan.events.filter(({ night }) => night < 96);
 	const score = scoreNights(simulateNights({ ...plan, nights: 96, series: 12, events }));
@@ -134,12 +134,12 @@ it("alarms of a history name a golden that has crept for weeks with its own star
 	expect(messages).toContainEqual(expect.stringMatching(/slower since 2026-02-22/));
 });
 
-it("alarms of a history stay silent where fresh pairs do not confirm a step", () => {
+it("alarms of a history need fresh pairs to confirm a step", () => {
 	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
 	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
 });
 
-it("alarms of a history ask for fresh pairs of what stands out in the newest night only", () => {
+it("alarms of a history request fresh pairs only for outliers of the newest night", () => {
 	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
 	for (const { rows } of records) for (const row of rows) delete row.fresh;
 	const series = (count: number) => readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);

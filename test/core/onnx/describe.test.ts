@@ -21,7 +21,7 @@ const files = [
 	"onnx/number-types",
 ];
 
-it.each(files)("the JSON of preflight holds to its schema: %s", async (file) => {
+it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
 		const output = JSON.parse(JSON.stringify({ model: describeModel(model), findings: preflight(model, { backend }) }));
@@ -29,7 +29,7 @@ it.each(files)("the JSON of preflight holds to its schema: %s", async (file) => 
 	}
 });
 
-it("the JSON of preflight holds to its schema: and the schema refuses what is not in it", () => {
+it("the JSON of preflight matches its schema: and the schema refuses what is not in it", () => {
 	expect(validate({ model: {}, findings: [] })).toBe(false);
 });
 

@@ -54,7 +54,7 @@ it("annotations carry no control character", () => {
 	}
 });
 
-it("annotations carry the caveat with every word about speed", () => {
+it("annotations carry the caveat in every text about speed", () => {
 	const list = annotations(resultCases["on-cpu"] ?? buildResult());
 	expect(list.filter(({ title }) => title.includes("latency")).map(({ title }) => title)).toEqual([
 		"classifier · fp16 · batch 8: latency (CPU, not TensorRT) warn",

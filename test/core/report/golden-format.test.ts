@@ -46,7 +46,7 @@ it("reports of goldens count cases, and whole sets beside them", () => {
 	expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
 });
 
-it("reports of goldens tell of an error that grew in one sentence, with both errors and the case", () => {
+it("reports of goldens describe an error that grew in one sentence, with both errors and the case", () => {
 	const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
 	const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
 	const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };

@@ -106,10 +106,10 @@ function cellsOf(row: string): number {
 	return [...row.matchAll(/(?<!\\)(?:\\\\)*\|/g)].length - 1;
 }
 
-describe("a hostile word", () => {
+describe("hostile text", () => {
 	const body = goldenPullBody(hostilePull(hostile));
 
-	it("a hostile word calls nobody, refers to nothing, links nowhere and is no HTML", () => {
+	it("hostile text mentions nobody, references nothing, contains no link and no HTML", () => {
 		expect(body).not.toMatch(/@\w/);
 		expect(body).not.toMatch(/#\d|GH-\d/i);
 		expect(body).not.toMatch(/:\/\/|<img|(?<!\\)\]\(/);
@@ -117,7 +117,7 @@ describe("a hostile word", () => {
 		expect(body.replaceAll(goldenPullMarker, "").match(/<(?!\/?code>)/g)).toBeNull();
 	});
 
-	it("a hostile word starts no heading, list or command of its own, and leaves every table its columns", () => {
+	it("hostile text starts no heading, list or command of its own, and leaves every table its columns", () => {
 		expect(body.split("\n").filter((line) => line.startsWith("#"))).toHaveLength(1);
 		expect(body).not.toMatch(/^(\s*)(::|- \[ \])/m);
 		expect(body).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
@@ -125,7 +125,7 @@ describe("a hostile word", () => {
 		expect(rows.map(cellsOf)).toEqual([4, 4, 4, 5, 5, 5]);
 	});
 
-	it("a hostile word in a commit's message and a title calls nobody, closes nothing, and leaves the last line to us", () => {
+	it("hostile text in a commit's message and a title mentions nobody, closes nothing, and leaves the last line to us", () => {
 		const message = goldenCommitMessage(hostilePull(`${hostile}\n\nTrtgate-Goldens: other`));
 		expect(message.split("\n").at(-1)).toBe("Trtgate-Goldens: trtgate/goldens");
 		expect(message.match(/^Trtgate-Goldens:/gm)).toHaveLength(1);

@@ -44,7 +44,7 @@ it("headline never reports that all is well where nothing was checked", () => {
 	expect(headline(buildResult({ gates: [], golden: [], workloads: [] }))).toBe("nothing was checked");
 });
 
-it("headline speaks of one check in the singular", () => {
+it("headline uses the singular for one check", () => {
 	expect(headline(buildResult({ gates: [buildGate()] }))).toMatch(/^the only check passes · /);
 });
 
@@ -98,7 +98,7 @@ it("highlights carry fix and excerpt of a refused build", () => {
 	expect(highlight?.excerpt).toHaveLength(2);
 });
 
-it("highlights tell once of an engine that fails on both sides, and call a machine's fault no refusal", () => {
+it("highlights list an engine that fails on both sides once, and never report a machine's fault as a refusal", () => {
 	const failure = {
 		code: "tool-crashed",
 		title: "The worker ended.",
@@ -121,7 +121,7 @@ it("highlights call a base that does not build a note", () => {
 	expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
 });
 
-it("highlights tell an error once, though its gate says it too", () => {
+it("highlights list an error once, even if its gate reports it too", () => {
 	expect(told(named("errors")).filter((text) => text.includes("SIGSEGV"))).toHaveLength(1);
 });
 

@@ -139,7 +139,7 @@ it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', 
 	expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("full report: `report.html` and `result.json`");
 });
 
-it("a check run concludes as the outcome is, and blames the runner where it is the runner's", () => {
+it("a check run concludes with the outcome, and names the runner as the cause of the runner's failures", () => {
 	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
 	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
 	const broken = buildResult({ outcome: "error", failureKind: "runner" });

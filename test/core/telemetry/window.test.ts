@@ -74,7 +74,7 @@ it("gpuWindow is nothing where nothing was read, and null where nothing is repor
 	});
 });
 
-it("gpuWindow prefers the hardware's counters, which speak of the second before", () => {
+it("gpuWindow prefers the hardware's counters, which cover the second before", () => {
 	const use = (atMs: number, smUtilisation: number) => ({
 		atMs,
 		smUtilisation,
@@ -92,7 +92,7 @@ it("gpuWindow prefers the hardware's counters, which speak of the second before"
 	});
 });
 
-it("gpuWindow tells our memory from others' only where every process tells", () => {
+it("gpuWindow separates our memory from that of others only where every process reports it", () => {
 	const at = (processes: GpuProcess[]) => gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
 	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
 	expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({ ownMemoryBytes: null, otherMemoryBytes: null });
@@ -120,7 +120,7 @@ it("foreignProcessesOf takes foreign processes, once each, and no resident", () 
 	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
 });
 
-it("foreignProcessesOf takes one unknown process for ours, and the older ones for strangers", () => {
+it("foreignProcessesOf counts one unknown process as ours, and older ones as foreign", () => {
 	const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
 	expect(foreignProcessesOf(reading(8))).toEqual([]);
 	expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);

@@ -80,7 +80,7 @@ it.each<[string, RunEvent, string, string | undefined, boolean]>([
 	expect(cacheWriteRefusal(run, { eventName, cacheMode }) === null).toBe(may);
 });
 
-it("the cache of the machine is kept apart from strangers' runs", () => {
+it("the machine's cache is separate from that of runs by outsiders", () => {
 	expect(isUntrustedRun(event({ isFork: true }), "pull_request")).toBe(true);
 	expect(isUntrustedRun(event({}), "pull_request")).toBe(false);
 	expect(isUntrustedRun(caused, "workflow_run")).toBe(true);

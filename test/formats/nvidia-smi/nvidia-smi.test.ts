@@ -43,7 +43,7 @@ it("nvidia-smi's parser takes the old name from a driver that knows no other, an
 	expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
 });
 
-it("args asks by the names that were chosen", () => {
+it("args queries the selected field names", () => {
 	expect(queryArgs(asked.slice(0, 2), { gpu: "GPU-1", everyMs: 100 })).toEqual([
 		"-i",
 		"GPU-1",

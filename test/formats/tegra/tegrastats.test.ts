@@ -51,7 +51,7 @@ it.each([
 	expect(parsePowerMode(text)).toBe(mode);
 });
 
-it("a Jetson tells clocks that are fixed from those that follow the load", () => {
+it("a Jetson's fixed clocks are distinguished from those that follow the load", () => {
 	const board = {
 		model: "NVIDIA Jetson AGX Orin Developer Kit",
 		l4t: "36.4.4",

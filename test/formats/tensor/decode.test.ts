@@ -46,7 +46,7 @@ describe("decodeTensor", () => {
 		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(Uint8Array.of(1, 0, 2, 0));
 	});
 
-	it("decodeTensor refuses a name that tells no format, and takes the manifest's word", () => {
+	it("decodeTensor refuses a name without a known format, unless the manifest states it", () => {
 		const file = fileOf("int8", [1], { path: "y.dat" });
 		expect(refusalOf(Uint8Array.of(1), file).message).toContain(
 			"a name that ends in .raw, .bin, .npy, .npz, .safetensors, .pb, .json, .png, .jpg or .jpeg, got .dat",

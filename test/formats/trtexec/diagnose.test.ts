@@ -274,7 +274,7 @@ describe("one line of a failed run", () => {
 	}
 });
 
-it("diagnose has at least forty-five codes, each spelled as one word with hyphens", () => {
+it("diagnose has at least forty-five codes, each in lower case with hyphens", () => {
 	expect(diagnosisCodes.length).toBeGreaterThanOrEqual(45);
 	for (const code of diagnosisCodes) expect(code).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
 });

@@ -29,7 +29,7 @@ it("renderDiagnosis reports when the machine is at fault, and what else is wrong
 	expect(text).toContain("Also: save-failed");
 });
 
-it("renderDiagnosis colours only where it is asked to", () => {
+it("renderDiagnosis colours only on request", () => {
 	const diagnosis = diagnose(recordedEvidence("10.6/fail-no-gpu"));
 	expect(renderDiagnosis(diagnosis)).not.toContain("\u001b");
 	expect(renderDiagnosis(diagnosis, { color: true })).toContain("\u001b[31m");

@@ -36,7 +36,7 @@ it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))("messages o
 	expect(messages.at(-1)).toMatchObject(name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" });
 });
 
-it("messages of a real worker begin with who speaks and what the engine takes", () => {
+it("messages of a real worker begin with its version and the engine's inputs", () => {
 	expect(recorded("data-dependent")[0]).toEqual({
 		kind: "hello",
 		tensorrt: "10.6.0",
@@ -77,7 +77,7 @@ it("messages to a worker do not copy tensors and have no piece for an empty one"
 	expect(pieces[1]).toBe(x.data);
 });
 
-describe("messages of a stranger", () => {
+describe("hostile messages", () => {
 	const tensor = { name: "y", dtype: "int8", shape: [2], bytes: 2 };
 	const result = (tensors: unknown, payload = Uint8Array.of(1, 2)): WorkerMessage | string =>
 		parse({ kind: "result", id: "a", tensors }, payload);
@@ -103,11 +103,11 @@ describe("messages of a stranger", () => {
 			[{ ...tensor, dtype: "float8_e8m0", bytes: 9 }],
 			"a result with 2 bytes of tensors, expected 9",
 		],
-	])("messages of a stranger are refused with %s", (_, tensors, reason) => {
+	])("hostile messages are refused with %s", (_, tensors, reason) => {
 		expect(result(tensors)).toBe(reason);
 	});
 
-	it("messages of a stranger may call an output __proto__, or its type constructor", () => {
+	it("hostile messages may call an output __proto__, or its type constructor", () => {
 		const message = result([{ ...tensor, name: "__proto__" }]);
 		expect(typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs)).toEqual([
 			["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }],
@@ -115,7 +115,7 @@ describe("messages of a stranger", () => {
 		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 	});
 
-	it("messages of a stranger never make the reader throw", () => {
+	it("hostile messages never make the reader throw", () => {
 		const word = fc.constantFrom(
 			"kind",
 			"id",

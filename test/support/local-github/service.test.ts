@@ -5,7 +5,7 @@ import { refusal, startPull, target } from "./pull-client.ts";
 import { runToolkit } from "./run-toolkit.ts";
 import { startLocalGitHub } from "./start.ts";
 
-it("the service binds 127.0.0.1 alone, and speaks to a client in another process", async () => {
+it("the service binds 127.0.0.1 alone, and serves a client in another process", async () => {
 	const { github, env } = await startPull();
 	expect(new URL(github.url).hostname).toBe("127.0.0.1");
 	const { results } = await runToolkit(env, [{ kind: "rest", route: "GET /repos/{owner}/{repo}", parameters: target }]);

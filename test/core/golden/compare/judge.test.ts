@@ -153,7 +153,7 @@ it("judgeCase cuts samples along inner axes too", () => {
 	expect(verdict.checks[0]?.got).toBeCloseTo(4 / Math.hypot(2, 5), 12);
 });
 
-it("judgeCase asks warnings and failures apart", () => {
+it("judgeCase evaluates warnings and failures separately", () => {
 	const comparators: GoldenOutput["comparators"] = [
 		{ kind: "max-abs", tolerance: 0.1, severity: "warn" },
 		{ kind: "relative-l2", tolerance: 0.5 },

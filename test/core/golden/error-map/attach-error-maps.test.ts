@@ -52,7 +52,7 @@ it("drawErrors shows the sample of the largest difference where the whole was ju
 	expect(verdict.checks[0]).toMatchObject({ histogram: { elements: 1536 }, errorMap: { sample: 1 } });
 });
 
-it("drawErrors marks the tolerance where the check speaks of elements, and draws that check of several", () => {
+it("drawErrors marks the tolerance of a check of elements, and prefers that check among several", () => {
 	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2" }, { kind: "allclose", atol: 0.5, rtol: 0 }];
 	const { verdict, drawn } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
 	expect(drawn).toBe(1);

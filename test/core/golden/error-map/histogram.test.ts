@@ -47,7 +47,7 @@ it("errorHistogram has no bins where nothing differs", () => {
 	expect(errorHistogram(sidesOf([[2, 2]]), null)).toMatchObject({ counts: [], equal: 1, notFinite: 0 });
 });
 
-it("errorHistogram tells integers beyond 2^53 apart", () => {
+it("errorHistogram distinguishes integers beyond 2^53", () => {
 	const sides = { expected: int64([2n ** 53n]), got: int64([2n ** 53n + 1n]) };
 	expect(sum(errorHistogram(sides, null).counts)).toBe(1);
 });

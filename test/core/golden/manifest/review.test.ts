@@ -175,7 +175,7 @@ describe("an error that grew", () => {
 		expect(verdict.state).toBe(severity === "fail" ? "mismatch" : "match");
 	});
 
-	it("an error that grew is silent where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
+	it("an error that grew is not reported where the case fails anyway, and obeys the golden's own factor and noise floor", () => {
 		expect(judge(2, 1e-3)).toMatchObject({ state: "mismatch", checks: { length: 1 } });
 		expect(growth(3e-3, 1e-3, { policy: { mostErrorGrowth: 4 } })).toBeUndefined();
 		const noiseFloor = { runs: ["again"] as [string], outputs: { y: { relativeL2: 4e-3, maxAbs: 0 } } };

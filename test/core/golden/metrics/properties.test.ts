@@ -156,7 +156,7 @@ it("KL divergence of what is no distribution is NaN, with the reason", () => {
 	}
 });
 
-it("KL divergence reads a 0 of the engine as what underflowed, where it is told so", () => {
+it("KL divergence reads a 0 of the engine as an underflow, if configured", () => {
 	const pair = makePair(float64([1e-9, 1 - 1e-9]), float64([0, 1]));
 	const probabilities = { ...options, input: "probabilities" as const };
 	expect(klDivergence(pair, probabilities).value).toBe(Number.POSITIVE_INFINITY);

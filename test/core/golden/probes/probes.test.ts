@@ -103,7 +103,7 @@ describe("planProbes", () => {
 		});
 	});
 
-	it("planProbes asks only what is wanted, and the anchor twice", () => {
+	it("planProbes plans only the selected probes, and the anchor twice", () => {
 		const plan = ask(subject(), ["neighbours"]);
 		expect(plan.cases.map(({ id }) => id)).toEqual(["anchor", "neighbours-of-even", "neighbours-of-odd", "again"]);
 		expect(plan.probes.map(({ probe }) => probe)).toEqual(["neighbours"]);

@@ -55,7 +55,7 @@ it("findNoiseCases finds all cases where runs differ by more than a hundredth th
 	expect(placesOf([{ y: wave(1e-8) }, { y: wave(2e-8) }], 1e-9)).toEqual([0, 1]);
 });
 
-it("findNoiseCases keeps a case that says something in one output, and asks no integers", () => {
+it("findNoiseCases keeps a case with signal in one output, and ignores integers", () => {
 	const ids = int64([1n, 2n, 3n]);
 	expect(
 		placesOf(
@@ -77,7 +77,7 @@ it("findNoiseCases keeps a case that says something in one output, and asks no i
 	).toEqual([]);
 });
 
-it("findNoiseCases asks no boxes, which another run may give in another order", () => {
+it("findNoiseCases ignores boxes, which another run may give in another order", () => {
 	const rows = Array.from({ length: 20 }, (_, row) => [row, row, row + 9, row + 9, 0.5 + row / 50, row % 3]);
 	const [boxes, turned] = [rows, rows.toReversed()].map((table) => float32(table.flat(), [1, 20, 6]));
 	const reference: RunOutputs = [{ y: boxes as Tensor }, { y: turned as Tensor }];

@@ -49,7 +49,7 @@ it.each<[string, Head, object[]]>([
 	expect(parts.map(({ kind }) => kind)).toEqual(["numbers", "scores"]);
 });
 
-it("findScaleParts tells key points from what shows whether they are visible, though they take turns", () => {
+it("findScaleParts separates key points from their interleaved visibilities", () => {
 	const points = columns([200, 200, 0.9, 200, 200, 0.9, 200, 200, 0.9], 40, [2, 5, 8]);
 	const [numbers, scores] = findScaleParts([points]);
 	expect(numbers?.slice).toEqual({

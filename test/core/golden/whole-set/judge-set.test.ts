@@ -151,7 +151,7 @@ describe("one number over all cases", () => {
 describe("the verdict on the whole set", () => {
 	const two = casesOf(maps.cases);
 
-	it("the verdict on the whole set is none where no comparator speaks of the set", () => {
+	it("the verdict on the whole set is none without a comparator over the set", () => {
 		expect(judge(two, { comparators: [{ kind: "miou" }] })).toBeNull();
 	});
 
@@ -211,7 +211,7 @@ describe("a manifest", () => {
 		},
 	);
 
-	it("a manifest may not ask for the smallest overlap over the set", () => {
+	it("a manifest may not set the smallest overlap over the set", () => {
 		const comparators = [{ kind: "box-iou", scope: "set" }] as [{ kind: "box-iou"; scope: "set" }];
 		expect(problem({ detections: { name: "d", boxes: "boxes", format: "xyxy", comparators } })).toContain("whole for box-iou");
 	});

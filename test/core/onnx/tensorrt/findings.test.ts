@@ -78,7 +78,7 @@ it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])("an operator that Ten
 	expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
 });
 
-it("an operator of a plugin that will be loaded is no trouble", () => {
+it("an operator of a plugin that will be loaded is no finding", () => {
 	expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
 	expect(said(operator("SwishFusion"))[0]).toMatch(/^error operator-unknown: /);
 });
@@ -207,7 +207,7 @@ it.each<[number, string, string[]]>([
 	expect(found.map((each) => each.severity)).toEqual(expected);
 });
 
-describe("the precision that an engine of TensorRT 11 asks for", () => {
+describe("the precision of a TensorRT 11 engine", () => {
 	const quantise = (code: number): ModelInit => ({
 		nodes: [node({ op: "QuantizeLinear", inputs: ["x", "s"], attributes: [attribute.integer("output_dtype", code)] })],
 	});
@@ -221,7 +221,7 @@ describe("the precision that an engine of TensorRT 11 asks for", () => {
 		["int4 of a float file", "int4", {}, "error"],
 		["int8 of a quantised file", "int8", quantise(3), null],
 		["tf32 of a float file", "tf32", {}, null],
-	])("the precision that an engine of TensorRT 11 asks for %s", (_, precision = "fp32", init, expected) => {
+	])("the precision of a TensorRT 11 engine %s", (_, precision = "fp32", init, expected) => {
 		const found = findings(init, { tensorrt: "11.1", precision }).filter((each) => each.code === "precision-typed");
 		expect(found.map((each) => each.severity)).toEqual(expected === null ? [] : [expected]);
 	});

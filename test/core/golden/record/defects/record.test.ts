@@ -66,7 +66,7 @@ describe("watchDefect", () => {
 		expect(many.map(({ y }, index) => watch.see(index, { y }))).toEqual([false, false, true, true]);
 	});
 
-	it("watchDefect asks comparators of the whole set after the last case", () => {
+	it("watchDefect evaluates comparators of the whole set after the last case", () => {
 		const vectors = [
 			[1, 0, 0],
 			[0.9, 0.1, 0],
