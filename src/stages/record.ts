@@ -99,7 +99,7 @@ function recall({ manifest, outputs }: NonNullable<RecordInput["begun"]>, given:
 }
 
 /** Of the time limit, for the trial, however long the steps before it took. */
-const minTrialShare = 0.25;
+const minTrialShare = 0.15;
 /** The rest is for the start, the defects that are being tried when the time is up, and the last save. */
 const usableShare = 0.92;
 

@@ -12,26 +12,44 @@ interface Sides {
 	got: Tensor;
 }
 
+type Covered = Pick<Comparator, "slice" | "floor">;
+
+/** By the engine's tensor: a defect is judged at several precisions, whose comparators cover the same. */
+const coveredBefore = new WeakMap<Tensor, { expected: Tensor; sides: Map<string, Sides> }>();
+
 /** Both sides cut to the slice. Where both are below the floor, the engine's value is the golden's. */
-export function coveredSides(whole: Sides, { slice, floor }: Pick<Comparator, "slice" | "floor">): Sides {
+export function coveredSides(whole: Sides, { slice, floor }: Covered): Sides {
+	const before = coveredBefore.get(whole.got);
+	const known = before?.expected === whole.expected ? before : { expected: whole.expected, sides: new Map<string, Sides>() };
+	coveredBefore.set(whole.got, known);
+	const key = JSON.stringify([slice ?? null, floor]);
+	const sides = known.sides.get(key) ?? cover(whole, { slice, floor });
+	known.sides.set(key, sides);
+	return sides;
+}
+
+function cover(whole: Sides, { slice, floor }: Covered): Sides {
 	const sides = { expected: cutSlice(whole.expected, slice), got: cutSlice(whole.got, slice) };
 	return floor > 0 && isFloating(sides.expected.dtype) && !isPacked(sides.expected.dtype)
 		? { ...sides, got: withoutNoise(sides, floor) }
 		: sides;
 }
 
-/** A copy only where something is below the floor. */
+/** A copy only where something is below the floor; noise in a row is copied at once. */
 function withoutNoise({ expected, got }: Sides, floor: number): Tensor {
 	const bytes = elementBytes[got.dtype];
 	let data: Uint8Array | null = null;
 	for (const { start, expected: left, got: right } of pairChunks({ expected, got })) {
-		for (let i = 0; i < left.length; i += 1) {
+		let from = -1;
+		for (let i = 0; i <= left.length; i += 1) {
 			const wanted = left[i] as number;
 			const found = right[i] as number;
-			if (wanted === found || !(Math.abs(wanted) < floor && Math.abs(found) < floor)) continue;
+			const isNoise = i < left.length && Math.abs(wanted) < floor && Math.abs(found) < floor;
+			if (isNoise && from < 0 && wanted !== found) from = i;
+			if (isNoise || from < 0) continue;
 			data ??= got.data.slice();
-			const at = (start + i) * bytes;
-			for (let byte = at; byte < at + bytes; byte += 1) data[byte] = expected.data[byte] as number;
+			data.set(expected.data.subarray((start + from) * bytes, (start + i) * bytes), (start + from) * bytes);
+			from = -1;
 		}
 	}
 	return data === null ? got : { ...got, data };

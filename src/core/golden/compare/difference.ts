@@ -41,9 +41,19 @@ export interface Pair {
 
 const anyCloseness: Closeness = { rtol: 0, atol: Number.POSITIVE_INFINITY };
 
+interface Passes {
+	expected: Tensor;
+	done: { closeness: Closeness; difference: Difference }[];
+}
+
+/** By the engine's tensor: a defect is judged at several precisions. */
+const passedBefore = new WeakMap<Tensor, Passes>();
+
 /** Passes are cached; `planned` is the closeness that will be needed, so that one pass serves all metrics. */
 export function makePair(expected: Tensor, got: Tensor, planned: Closeness = anyCloseness): Pair {
-	const passes: { closeness: Closeness; difference: Difference }[] = [];
+	const before = passedBefore.get(got);
+	const { done: passes }: Passes = before?.expected === expected ? before : { expected, done: [] };
+	passedBefore.set(got, { expected, done: passes });
 	return {
 		expected,
 		got,
