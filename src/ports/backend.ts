@@ -118,6 +118,8 @@ export interface ProfileJob {
 	/** Absolute paths of the files to write. */
 	profilePath: string;
 	layersPath: string;
+	/** The model's nodes, without its weights. */
+	nodesPath: string;
 	logPath: string;
 }
 

@@ -121,6 +121,7 @@ async function* profileOnce(
 		timeoutMs: input.timeoutMs,
 		profilePath: `${input.outFolder}/${profile}`,
 		layersPath: `${input.outFolder}/${layers}`,
+		nodesPath: `${input.outFolder}/layers/${name}.onnx`,
 		logPath: `${input.outFolder}/logs/layers-${name}.log`,
 	});
 	const whose = `${id} (${arm})`;

@@ -5,6 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { timesKeys } from "../../src/formats/trtexec/times-entry.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
+import { gateReplay } from "../support/replay/gate.ts";
 
 /** Folders `base` and `head` with layers and profiles of a recorded comparison. */
 function engineFolders(comparison: string): string {
@@ -151,4 +152,15 @@ it("trtgate explain shows where the time of one engine goes", async () => {
 	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| `block1 \+ block1\.relu` \| fp16 \|/);
 	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code>.*<b>[\d.]+<\/b>/);
 	expect(JSON.parse(await as("json")).engines[0]).toMatchObject({ title: "head", summary: { layers: 15 } });
+});
+
+it("trtgate diff draws the ONNX nodes of a result, whose folder keeps them without weights", async () => {
+	const { folder: cwd } = await gateReplay({ comparison: "slower-head" });
+	const { stdout } = await runCli(["diff", "out", "out", "--format", "json"], { cwd });
+	const [{ title, diff }] = JSON.parse(stdout).comparisons;
+	expect(title).toBe("out: base → head");
+	expect(diff.graph).toMatchObject({
+		nodes: true,
+		groups: expect.arrayContaining([expect.objectContaining({ label: "block1", op: "Conv" })]),
+	});
 });

@@ -1,9 +1,10 @@
 // Times the layers of an engine, or runs it briefly under a profiler; neither is a timed run.
-import { copyFile, readFile, stat } from "node:fs/promises";
+import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure, ToolError } from "../../core/errors.ts";
 import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
+import { nodesFile } from "../../formats/onnx/write.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
@@ -45,7 +46,19 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 	if (run.diagnosis.kind !== "none") return { state: "failed", failure: failureOf(run) };
 	await keepFile(join(folder, files.profilePath), job.profilePath);
 	await keepFile(join(folder, files.layerInfoPath), job.layersPath);
+	await keepNodes(job);
 	return readLayers(job);
+}
+
+/** Beyond this, the picture shows groups of layers, not nodes. */
+const mostNodes = 20_000;
+const mostNodesBytes = 8 * 1024 * 1024;
+
+/** What a later comparison needs of the model. */
+async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
+	const { nodes } = engine.model.onnx.graph;
+	const bytes = nodes.length > mostNodes ? null : nodesFile(nodes);
+	if (bytes !== null && bytes.length <= mostNodesBytes) await writeFile(nodesPath, bytes);
 }
 
 /** An engine of ten thousand layers, with every detail, is some tens of megabytes. */

@@ -27,7 +27,8 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	for (const { base, head } of pairs) {
 		const [baseModel = base.model, headModel = models[0] ?? head.model] = models;
 		const engines = { base: await readEngine({ ...base, model: baseModel }), head: await readEngine({ ...head, model: headModel }) };
-		const title = `${basePath} → ${headPath}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
+		const whole = basePath === headPath ? `${headPath}: base → head` : `${basePath} → ${headPath}`;
+		const title = `${whole}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
 		const [baseMs, headMs] = enginesMs === null ? [await engineMs(base), await engineMs(head)] : [enginesMs.base, enginesMs.head];
 		const timed = baseMs === null || headMs === null ? null : { base: baseMs, head: headMs };
 		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs: timed }) });

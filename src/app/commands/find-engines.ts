@@ -82,7 +82,7 @@ async function besides(layers: string, root: string, files: readonly string[]): 
 		layers,
 		profiles: (await ofKind(own, "profile")).sort(),
 		times: (await ofKind(own, "times"))[0] ?? null,
-		model: models.length === 1 ? (models[0] ?? null) : null,
+		model: models.find((path) => basename(path) === `${stem}.onnx`) ?? (models.length === 1 ? (models[0] ?? null) : null),
 	};
 }
 

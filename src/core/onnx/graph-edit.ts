@@ -9,6 +9,7 @@ export interface ConstantValue {
 }
 
 export interface NewNode {
+	name?: string | undefined;
 	op: string;
 	inputs: readonly string[];
 	outputs: readonly string[];

@@ -63,11 +63,20 @@ function attributeMessage(name: string, value: number | ConstantValue): Uint8Arr
 	return joinBytes(textField(1, name), ...parts);
 }
 
-/** NodeProto: input 1, output 2, op_type 4, attribute 5. */
-export function nodeMessage({ op, inputs, outputs, attributes = {} }: NewNode): Uint8Array {
+/** A file of the nodes alone, without attributes and weights: GraphProto 7 with its nodes 1. */
+export function nodesFile(nodes: readonly Omit<NewNode, "attributes">[]): Uint8Array {
+	return bytesField(
+		7,
+		joinBytes(...nodes.map(({ name, op, inputs, outputs }) => bytesField(1, nodeMessage({ name, op, inputs, outputs })))),
+	);
+}
+
+/** NodeProto: input 1, output 2, name 3, op_type 4, attribute 5. */
+export function nodeMessage({ name, op, inputs, outputs, attributes = {} }: NewNode): Uint8Array {
 	return joinBytes(
 		...inputs.map((input) => textField(1, input)),
 		...outputs.map((output) => textField(2, output)),
+		...(name === undefined ? [] : [textField(3, name)]),
 		textField(4, op),
 		...Object.entries(attributes).map(([name, value]) => bytesField(5, attributeMessage(name, value))),
 	);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import { rewriteOnnx } from "../../../src/formats/onnx/rewrite.ts";
-import { bytesField, joinBytes } from "../../../src/formats/onnx/write.ts";
+import { bytesField, joinBytes, nodesFile } from "../../../src/formats/onnx/write.ts";
 import { attribute, graph, model, node } from "../../support/onnx-writer.ts";
 
 const read = (file: Uint8Array) => readOnnx(memorySource(file), "m.onnx");
@@ -21,6 +21,16 @@ it("rewriteOnnx gives the same model where every node is kept", () => {
 		expect({ bytes: before.bytes, ...after }).toEqual(before);
 		const rewired = before.graph.nodes.map(({ inputs, outputs }, kept) => ({ kept, inputs, outputs }));
 		expect(read(rewriteOnnx(file, { nodes: rewired })).graph).toEqual(before.graph);
+	}
+});
+
+it("nodesFile keeps names, operations and edges of the nodes, and nothing else", () => {
+	for (const file of files) {
+		const { graph: before } = read(file);
+		const { graph: after } = read(nodesFile(before.nodes));
+		const edges = ({ nodes }: typeof before) => nodes.map(({ name, op, inputs, outputs }) => ({ name, op, inputs, outputs }));
+		expect(edges(after)).toEqual(edges(before));
+		expect([after.initializers, after.nodes.flatMap(({ attributes }) => attributes)]).toEqual([[], []]);
 	}
 });
 
