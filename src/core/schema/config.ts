@@ -55,9 +55,9 @@ export type ProbesFile =
 				"determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding",
 				...("determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding")[]
 			];
-			/** For padding: the input that is 1 where a position counts and 0 where it is padding. Left out: recognised by its name, e.g. attention_mask. */
+			/** For padding: the input that is 1 where a position counts and 0 where it is padding. Default: recognised by its name, e.g. attention_mask. */
 			mask?: string;
-			/** For padding, where there is no mask: the input that says how many positions of a row count. Left out: recognised by its name, e.g. lengths. */
+			/** For padding, where there is no mask: the input that says how many positions of a row count. Default: recognised by its name, e.g. lengths. */
 			length?: string;
 	  };
 export type ProbesWhen = "nightly" | "on" | "off";
@@ -92,7 +92,7 @@ export interface ConfigFile {
 	};
 	gates?: GatesFile;
 	measure?: MeasureFile;
-	/** Which engines are measured on which kind of runner, where jobs share the work. Left out: one job measures all. */
+	/** Which engines are measured on which kind of runner, where jobs share the work. Default: one job measures all. */
 	runners?: [RunnerFile, ...RunnerFile[]];
 	preflight?: PreflightFile;
 	baseline?: {
@@ -122,7 +122,7 @@ export interface ConfigFile {
 		engines?: boolean;
 		/** Reuse the kernel timings of earlier runs. */
 		timing?: boolean;
-		/** Take over the golden verdicts of an earlier run on this machine where engine, golden, limits, GPU, driver and versions are the same. */
+		/** Reuse the golden verdicts of an earlier run on this machine if engine, golden, limits, GPU, driver and versions are the same. */
 		verdicts?: boolean;
 	};
 }
@@ -132,7 +132,7 @@ export interface BaseFile {
 	trtexec: string;
 	/** A Python with the tensorrt package of that version, for golden cases. */
 	python?: string;
-	/** Folder of its shared libraries. Left out: the lib folder beside the bin folder of trtexec. */
+	/** Folder of its shared libraries. Default: the lib folder beside the bin folder of trtexec. */
 	libraries?: string;
 }
 export interface ModelFile {
@@ -154,7 +154,7 @@ export interface ModelFile {
 	plugins?: Plugins;
 	profiles?: Profiles;
 	flags?: Flags;
-	/** The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed. */
+	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
 	/** The golden manifest, relative to this file. */
 	golden?: string;
@@ -183,7 +183,7 @@ export interface EngineFile {
 	dla?: DlaFile;
 	/** The calibration cache of an INT8 engine, for TensorRT up to 10. */
 	calibration?: string;
-	/** The timed rows. Left out: one row with every dimension at its optimum; an empty list: nothing is timed. */
+	/** The timed rows. Default: one row with every dimension at its optimum; an empty list: nothing is timed. */
 	workloads?: WorkloadFile[];
 	golden?: string;
 	gates?: GatesFile;
@@ -221,7 +221,7 @@ export interface GatesFile {
 			| {
 					[k: string]: number;
 			  };
-		/** What a golden that head and base both fail does to the check. Left out: warn; fail for a release and in scheduled runs. */
+		/** What a golden that head and base both fail does to the check. Default: warn; fail for a release and in scheduled runs. */
 		existing?: "warn" | "fail";
 		"error-growth"?: GrowthFile;
 	};
@@ -276,7 +276,7 @@ export interface RunnerFile {
 	/** Names this kind of runner in reports and artifacts, e.g. the GPU: l4. */
 	name: string;
 	labels: RunsOnFile;
-	/** Models (resnet50) or engines (resnet50/fp16) measured there; * matches anything. Left out: all. */
+	/** Models (resnet50) or engines (resnet50/fp16) measured there; * matches anything. Default: all. */
 	engines?: [string, ...string[]];
 	device?: DeviceFile;
 	/** One job for all its engines (none), one for each model, or one for each engine. */

@@ -49,7 +49,7 @@ export type DType =
 	| "uint4"
 	| "float4e2m1";
 
-/** A golden set: inputs with the outputs that are right for them, who made them, and how near an engine must come. */
+/** A golden: inputs with their correct outputs, who recorded them, and how close an engine must come. */
 export interface GoldenManifest {
 	schemaVersion: 1;
 	/** name@revision; the revision grows with every change. */
@@ -104,7 +104,7 @@ export interface GoldenManifest {
 	detections?: [Detections, ...Detections[]];
 	cases: [GoldenCase, ...GoldenCase[]];
 	policy?: {
-		/** When the model is not the one the golden was made from. compare (default): judge the outputs all the same and say so; warn, fail: call the golden stale without judging. */
+		/** When the model is not the one the golden was made from. compare (default): judge the outputs anyway and say so; warn, fail: call the golden stale without judging. */
 		onModelChange?: "compare" | "warn" | "fail";
 		/** How many times the base engine's own error the head's may be before it warns, even under its limit; 2 by default. */
 		mostErrorGrowth?: number;
@@ -113,17 +113,17 @@ export interface GoldenManifest {
 /** Of an image, in this order: colour, resize, crop, (value * scale - mean) / std, layout. */
 export interface Preprocess {
 	kind?: "image";
-	/** rgb where it is left out. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B. */
+	/** rgb by default. Alpha is dropped; grey is 0.299 R + 0.587 G + 0.114 B. */
 	colour?: "rgb" | "bgr" | "grey";
 	/** Bilinear with half-pixel centers and no antialiasing, edges repeated. */
 	resize?: number | [number | null, number | null, ...(number | null)[]];
 	/** Height and width, cut from the middle. */
 	crop?: [number, number, ...number[]];
-	/** What pixel values from 0 to 255 are multiplied with; 1/255 where it is left out. */
+	/** What pixel values from 0 to 255 are multiplied with; 1/255 by default. */
 	scale?: number;
-	/** After scale, by channel in the order of colour; 0 where it is left out. */
+	/** After scale, by channel in the order of colour; 0 by default. */
 	mean?: [number, ...number[]];
-	/** By channel; 1 where it is left out. */
+	/** By channel; 1 by default. */
 	std?: [number, ...number[]];
 	/** How the axes of the tensor lie; n is 1. */
 	layout: "nchw" | "nhwc" | "chw" | "hwc";
@@ -131,38 +131,38 @@ export interface Preprocess {
 /** Of a WAV file, in this order: samples from -1 to 1, mean of the channels, rate, start, length, scale. */
 export interface AudioPreprocess {
 	kind: "audio";
-	/** Samples per second that the model takes; left out: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does. */
+	/** Samples per second that the model takes; default: those of the file. Resampled by a polyphase filter with a Kaiser window (beta 5, ten zero crossings), as scipy.signal.resample_poly does. */
 	rate?: number;
-	/** Seconds that are left out at the beginning; 0 where it is left out. */
+	/** Seconds that are left out at the beginning; 0 by default. */
 	start?: number;
-	/** Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Left out: the size of the input, else all of the file. */
+	/** Samples of a case: longer sound is cut at the end, shorter sound is padded with zeros there. Default: the size of the input, else all of the file. */
 	length?: number;
-	/** Cases of each file, evenly spread from start to the end; 1 where it is left out. */
+	/** Cases of each file, evenly spread from start to the end; 1 by default. */
 	windows?: number;
-	/** What samples from -1 to 1 are multiplied with; 1 where it is left out. */
+	/** What samples from -1 to 1 are multiplied with; 1 by default. */
 	scale?: number;
 }
 /** Of any file: each byte is a number from 0 to 255. */
 export interface BytesPreprocess {
 	kind: "bytes";
-	/** Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false where it is left out. */
+	/** Whether white space at both ends (space, tab, line feed, vertical tab, form feed, carriage return) is dropped first; false by default. */
 	strip?: boolean;
 	/** How many bytes from the beginning, padded behind them. Left out beside tail: 0; without tail: the size of the input. */
 	head?: number;
-	/** How many bytes from the end, after those of head, padded before them; 0 where it is left out. */
+	/** How many bytes from the end, after those of head, padded before them; 0 by default. */
 	tail?: number;
-	/** The number where there is no byte; 0 where it is left out. */
+	/** The number where there is no byte; 0 by default. */
 	padding?: number;
 }
 /** Of a text file: each line that is not empty is a case, as the ids of its tokens. */
 export interface TextPreprocess {
 	kind: "text";
-	/** A tokenizer.json of Hugging Face, relative to this file. Left out: tokenizer.json beside the model. */
+	/** A tokenizer.json of Hugging Face, relative to this file. Default: tokenizer.json beside the model. */
 	tokenizer?: string;
 	sha256?: Sha256;
-	/** Tokens of a case: more are cut (tokens that the tokenizer puts around the text stay), fewer are padded. Left out: the size of the input, else as many as the line has. */
+	/** Tokens of a case: more are cut (tokens that the tokenizer puts around the text stay), fewer are padded. Default: the size of the input, else as many as the line has. */
 	length?: number;
-	/** The id of padding; left out: the tokenizer's. */
+	/** The id of padding; default: the tokenizer's. */
 	padding?: number;
 }
 /** How far the same model on the same inputs scatters in fp32: between builds of the runtime, thread counts, optimisation levels and repeated runs. */
@@ -188,11 +188,11 @@ export interface PartSpread {
 export interface OutputSlice {
 	/** -1: the last. */
 	axis: number;
-	/** The first index; 0 where it is left out. */
+	/** The first index; 0 by default. */
 	from?: number;
-	/** The index behind the last one; left out: up to the end. */
+	/** The index after the last one; default: the end. */
 	to?: number;
-	/** In place of from and to: several such pairs, in ascending order and apart from each other. */
+	/** Instead of from and to: several such pairs, ascending and without overlap. */
 	ranges?: [[number, number], ...[number, number][]];
 }
 /** How far the outputs move where weights and results are rounded to another precision, emulated on ONNX Runtime: the basis of the limits at that precision. */
@@ -230,9 +230,9 @@ export interface MutationRecord {
 	/** Tensors whose change lies below the noise floor. */
 	unseen?: string[];
 }
-/** What the recorder's trial found: which defects, of outputs and of weight tensors, the golden notices. */
+/** Which defects of outputs and of weight tensors the golden notices, as the recorder tested. */
 export interface SensitivityRecord {
-	/** untested, unfinished: the recording was stopped, and the same command goes on. sampled: the time limit allowed a fair sample of the planned defects. complete: all were tried. */
+	/** untested, unfinished: the recording was stopped; the same command continues it. sampled: the time limit allowed a fair sample of the planned defects. complete: all were tried. */
 	state: "untested" | "unfinished" | "sampled" | "complete";
 	seed: number;
 	/** Defects of weight tensors in the plan. */
@@ -308,21 +308,21 @@ export interface ComparatorSpec {
 	/** Of allclose: |got - expected| <= atol + rtol * |expected|. One given alone leaves the other 0; neither: by precision. */
 	rtol?: number;
 	atol?: number;
-	/** Of top-k, recall-at-k and accuracy; 1 where it is left out (recall-at-k: 10). */
+	/** Of top-k, recall-at-k and accuracy; 1 by default (recall-at-k: 10). */
 	k?: number;
 	/** The axis of the classes, or of a vector's elements; -1 (default): the last. Of miou, dice and pixel-disagreement 1. */
 	axis?: number;
 	/** What kl and js read. */
 	input?: "logits" | "probabilities";
-	/** Of quantile: the share of elements that keep the limit; 0.99 where it is left out. */
+	/** Of quantile: the share of elements that keep the limit; 0.99 by default. */
 	quantile?: number;
-	/** Of psnr and ssim: the largest less the smallest value that a pixel can have. Left out: 255 for uint8, else that of the golden output. */
+	/** Of psnr and ssim: the largest less the smallest value that a pixel can have. Default: 255 for uint8, else that of the golden output. */
 	dataRange?: number;
 	/** Of ssim. gaussian (default): 11 by 11, sigma 1.5, as in the paper; uniform: 7 by 7, sample covariance. */
 	window?: "gaussian" | "uniform";
 	/** Of ssim. first (default): height and width are the last two axes; last: the two before the last. */
 	channels?: "first" | "last";
-	/** Of miou, dice and pixel-disagreement: a mask holds what is above it. Left out: the largest class along the axis, or the ids themselves where the output is of integers. */
+	/** Of miou, dice and pixel-disagreement: a mask holds what is above it. Default: the largest class along the axis, or the ids themselves where the output is of integers. */
 	threshold?: number;
 	/** Of miou, dice, pixel-disagreement, token-agreement and accuracy: where the golden (or the label) says this class, nothing is compared. */
 	ignore?: number;
@@ -331,7 +331,7 @@ export interface ComparatorSpec {
 	/** Elements that are smaller than this on both sides do not count: they are noise. Of relative-l2, max-abs, allclose, quantile, ulp, cosine and psnr. */
 	floor?: number;
 	slice?: OutputSlice;
-	/** Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Left out: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom. */
+	/** Whether the worst slice along batchAxis decides, the whole tensor, or one number over all cases of the golden. Default: per-sample where the output has a batchAxis, except for top-k, recall-at-k, rank-agreement, token-agreement, accuracy and custom. */
 	scope?: "per-sample" | "whole" | "set";
 	severity?: "fail" | "warn";
 }
@@ -342,17 +342,17 @@ export interface Detections {
 	boxes: string;
 	/** The output of [images, boxes]. */
 	scores?: string;
-	/** The output of [images, boxes]. Left out beside scores: all boxes are of one class. */
+	/** The output of [images, boxes]. Absent beside scores: all boxes are of one class. */
 	classes?: string;
-	/** The output that says how many boxes of each image are real. Left out: those whose score reaches scoreThreshold and whose class is not negative. */
+	/** The output that says how many boxes of each image are real. Default: those whose score reaches scoreThreshold and whose class is not negative. */
 	count?: string;
 	/** Two corners; corner and size; center and size. */
 	format: "xyxy" | "xywh" | "cxcywh";
-	/** Boxes below it are not looked at; 0.05 where it is left out. */
+	/** Boxes below it are ignored; 0.05 by default. */
 	scoreThreshold?: number;
-	/** A box without partner whose score is this near above the threshold is neither missing nor extra: noise decides whether it is there. Left out: the largest score difference that is allowed by precision. */
+	/** A box without partner whose score is this near above the threshold is neither missing nor extra: noise decides whether it is there. Default: the largest score difference that is allowed by precision. */
 	scoreBand?: number;
-	/** From this overlap on two boxes may be one; 0.5 where it is left out. */
+	/** From this overlap on two boxes may be one; 0.5 by default. */
 	iou?: number;
 	/** hungarian (default): the pairing with the largest sum of overlaps. greedy: by score, each box takes the best that is free, as COCO's evaluation does. */
 	matching?: "hungarian" | "greedy";
@@ -385,9 +385,9 @@ export interface TensorFile {
 	sha256: Sha256;
 	/** Where it is not plain from the name: .raw and .bin, .npy, .npz, .safetensors, .pb, .json (Polygraphy), .png, .jpg and .jpeg. */
 	format?: "raw" | "npy" | "npz" | "safetensors" | "tensor-proto" | "polygraphy" | "image";
-	/** Which tensor of a .npz, .safetensors or Polygraphy file. Left out: the one of the same name as the input or output. */
+	/** Which tensor of a .npz, .safetensors or Polygraphy file. Default: the one of the same name as the input or output. */
 	member?: string;
-	/** Of a Polygraphy file: which run of the runner; 0 where it is left out. */
+	/** Of a Polygraphy file: which run of the runner; 0 by default. */
 	iteration?: number;
 	/** Of a Polygraphy file with the results of several runners. */
 	runner?: string;

@@ -3,7 +3,7 @@
 export type Outcome = "pass" | "warn" | "fail" | "inconclusive" | "error";
 /** Set when something other than a verdict decided. runner: a retry may help. */
 export type FailureKind = "runner" | "configuration" | "internal";
-/** missing: planned, and no result came. refused: a result came and is not to be used. */
+/** missing: planned, but there is no result. refused: there is a result, but it must not be used. */
 export type PartState = "merged" | "missing" | "refused";
 /** The part of a merged result that this comes from. */
 export type PartName = string;
@@ -130,7 +130,7 @@ export interface Part {
 }
 export interface BackendFacts {
 	kind: "tensorrt" | "onnxruntime";
-	/** For people: TensorRT, ONNX Runtime (WebAssembly), … */
+	/** Display name: TensorRT, ONNX Runtime (WebAssembly), … */
 	name: string;
 	version: string;
 	/** The GPU's or CPU's name. */
@@ -265,18 +265,18 @@ export interface GoldenCheck {
 export interface CheckedSlice {
 	/** -1: the last. */
 	axis: number;
-	/** The first index; 0 where it is left out. */
+	/** The first index; 0 by default. */
 	from?: number;
-	/** The index behind the last one; left out: up to the end. */
+	/** The index after the last one; default: the end. */
 	to?: number;
-	/** In place of from and to: several such pairs, in ascending order and apart from each other. */
+	/** Instead of from and to: several such pairs, ascending and without overlap. */
 	ranges?: [[number, number], ...[number, number][]];
 }
 export interface GoldenElement {
 	index: number[];
 	got: Numeric;
 	expected: Numeric;
-	/** How far off this element may be, where the check is per element. */
+	/** Largest allowed error of this element, where the check is per element. */
 	allowed?: number;
 }
 /** How large the differences are in what a check that does not pass judged: its sample, else the whole output. Bins are equally wide on a logarithmic scale. */
@@ -289,7 +289,7 @@ export interface ErrorHistogram {
 	counts: number[];
 	/** Elements without any difference. */
 	equal: number;
-	/** Places where one side is NaN or infinite and the other is not the very same. */
+	/** Places where one side is NaN or infinite and the other is not identical. */
 	notFinite: number;
 	elements: number;
 	tolerance?: Interval;
@@ -307,7 +307,7 @@ export interface ErrorMap {
 	/** Place along the axis of samples. */
 	sample?: number;
 	largest: Numeric;
-	/** A byte a cell, row by row, in base64: 0 for no difference, 254 for the largest, 255 where one side is NaN or infinite and the other is not the very same. */
+	/** A byte a cell, row by row, in base64: 0 for no difference, 254 for the largest, 255 where one side is NaN or infinite and the other is not identical. */
 	cells: string;
 }
 export interface InterfaceChange {
@@ -432,7 +432,7 @@ export interface WorkloadResult {
 	};
 	gpu?: WorkloadGpu;
 	soak?: SoakResult;
-	/** Runs thrown away for cause and measured again. */
+	/** Runs discarded for a cause and measured again. */
 	replaced: number;
 	limits?: Limits;
 	/** Sentences that confirm or explain the verdict, e.g. clocks equal on both sides. */
@@ -443,7 +443,7 @@ export interface WorkloadResult {
 	runs: PerfRun[];
 	distribution: null | Distribution;
 }
-/** Base against head in one metric, with the doubt stated. Fractions of the base: 0.042 is +4.2 %. */
+/** Base against head in one metric, with its interval. Fractions of the base: 0.042 is +4.2 %. */
 export interface Comparison {
 	verdict: VerdictKind;
 	reason?: string;
