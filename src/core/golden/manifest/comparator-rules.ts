@@ -117,7 +117,7 @@ export function layoutProblem(spec: ComparatorSpec, file: Layout, batchAxis: num
 	if (spec.slice === undefined) return classAxisProblem(spec, file, batchAxis);
 	const problem = sliceProblem(spec.slice, file.shape);
 	if (problem !== null) {
-		const fix = `The output has shape ${formatShape(file.shape)}; the end of a range is the index behind its last one.`;
+		const fix = `The output has shape ${formatShape(file.shape)}; the end of a range is the index after its last element.`;
 		return { ...problem, pointer: `/slice${problem.pointer}`, fix };
 	}
 	if (axisFromStart(spec.slice.axis, file.shape.length) === batchAxis && isPerSample(spec)) {
