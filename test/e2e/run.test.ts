@@ -108,7 +108,7 @@ it("run checks builds and goldens alone where there is no base, and reports it",
 	expect(result.arms.base).toBeNull();
 	expect(result.workloads[0]?.verdict).toBe("missing");
 	expect(result.workloads[0]?.head?.medianMs).toBeGreaterThan(0);
-	expect(result.notes.join(" ")).toMatch(/no base/i);
+	expect(result.arms.noBase).toMatch(/no base/i);
 });
 
 it("run reports a model that the base does not have as new, and does not fail", async () => {
