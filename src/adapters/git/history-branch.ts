@@ -1,7 +1,7 @@
 // A history on a branch of its own: read shallow, appended by push. The remote takes a push only on top of the tip that it was
 // made from, so a writer that comes second starts again from the new tip, and no record is lost.
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { HistoryFile } from "../../core/history/files.ts";
@@ -9,6 +9,7 @@ import { classifyFetch } from "../../formats/git/output.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
+import { inNewFolder } from "../process/write-error.ts";
 import { isPlainRef, refuseForeignOwner } from "./refs.ts";
 import { pickRemote } from "./remote.ts";
 import { firstLine, type Git, type GitAccess, type GitCall, gitIn, slowMs, succeeded } from "./run-git.ts";
@@ -75,18 +76,15 @@ async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch:
 	const { repository, branch, processes, access, patienceMs = defaultPatienceMs } = options;
 	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
 	const own = gitIn(repository, processes, access);
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-history-"));
-	try {
+	return inNewFolder("trtgate-history-", async (folder) => {
 		const env = variablesOf([...scratchSettings, ...(await remoteSettings(own, access))]);
 		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
 			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
 		const git: Git = Object.assign(run, { identity: own.identity });
 		const created = await own(["init", "--quiet", "--bare", "--template=", folder]);
 		if (!succeeded(created)) throw unwritable(branch, created);
-		return await work({ git, folder, branch, patienceMs });
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+		return work({ git, folder, branch, patienceMs });
+	});
 }
 
 type Setting = readonly [name: string, value: string];

@@ -7,7 +7,7 @@ import type { BuildRecord, Failure } from "../../core/schema/result.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { describeFile, type EngineFile, placeModel } from "./engine-file.ts";
 import type { Runtime } from "./runtime.ts";
 import { runWorker, type WorkerPlace, type WorkerResult } from "./worker-process.ts";
@@ -107,9 +107,7 @@ function recipeOf(context: OnnxRuntimeContext, built: { version: string; saved: 
 }
 
 async function writeRecipe(path: string, recipe: Readonly<Record<string, string>>): Promise<void> {
-	await writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`).catch((error: unknown) => {
-		throw classifyWriteError(error, path);
-	});
+	await orWriteError(writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`), path);
 }
 
 /** Locations of the external data next to an engine; an optimised model contains everything. */

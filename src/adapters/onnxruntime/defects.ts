@@ -1,11 +1,12 @@
 // Tries defects on a copy of the model, in a worker process that takes no other job afterwards; a worker that dies is started again
 // behind the defect that it died of.
+
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DefectJob, DefectResult, PlannedDefect } from "../../ports/reference.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { orWriteError } from "../process/write-error.ts";
 import { refusedRun } from "./measure.ts";
 import { type Copy, copyModel } from "./model-copy.ts";
 import { parseDefectLine, type TensorPlace } from "./protocol.ts";
@@ -87,7 +88,5 @@ async function writeExpected({ trial }: DefectJob, folder: string, index: number
 }
 
 async function write(path: string, { data }: Tensor): Promise<void> {
-	await writeFile(path, data).catch((error: unknown) => {
-		throw classifyWriteError(error, path);
-	});
+	await orWriteError(writeFile(path, data), path);
 }

@@ -13,7 +13,7 @@ import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
 import type { InferResult, InferredCase } from "../../ports/backend.ts";
 import type { EmulationJob, EmulationResult, ReferenceJob } from "../../ports/reference.ts";
 import { readInput } from "../process/input-file.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { copyExternal } from "./model-copy.ts";
 
 /** Larger models are not copied and loaded once more. */
@@ -75,9 +75,7 @@ interface PlannedRun {
 
 async function runPlan({ job, folder, folded, plan, run }: PlannedRun): Promise<EmulationResult> {
 	const path = join(folder, "model.onnx");
-	await writeFile(path, rewriteOnnx(folded.bytes, plan.edit)).catch((error: unknown) => {
-		throw classifyWriteError(error, path);
-	});
+	await orWriteError(writeFile(path, rewriteOnnx(folded.bytes, plan.edit)), path);
 	const result = await run({ ...job, model: { ...job.model, path }, scratchFolder: folder });
 	if (result.state === "failed") return result;
 	const beyond = new Set<string>();

@@ -1,13 +1,13 @@
 // Sends golden cases through an engine in one worker process.
 
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { asFailure } from "../../core/errors.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { orFailure } from "../process/failure.ts";
+import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
 import { externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { refusedRun } from "./measure.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
@@ -15,16 +15,10 @@ import { drawsRandomly } from "./worker-hosts.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
 export async function inferCases(job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
-	const started = performance.now();
-	const folder = join(job.scratchFolder, "tensors");
-	try {
-		await makeFolders(folder);
-		return await inferIn(folder, job, context);
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+	return orFailure(async () => {
+		await makeFolders(job.scratchFolder);
+		return inNewFolder("tensors-", (folder) => inferIn(folder, job, context), job.scratchFolder);
+	});
 }
 
 async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
@@ -56,9 +50,7 @@ export async function writeInputs(item: InferCase, folder: string, index: number
 	const places: TensorPlace[] = [];
 	for (const [k, [name, tensor]] of Object.entries(item.inputs).entries()) {
 		const path = join(folder, `in-${index}-${k}.bin`);
-		await writeFile(path, tensor.data).catch((error: unknown) => {
-			throw classifyWriteError(error, path);
-		});
+		await orWriteError(writeFile(path, tensor.data), path);
 		places.push({ name, dtype: tensor.dtype, shape: tensor.shape, path });
 	}
 	return places;

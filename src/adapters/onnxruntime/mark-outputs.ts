@@ -9,7 +9,7 @@ import { rewriteOnnx } from "../../formats/onnx/rewrite.ts";
 import type { MarkJob } from "../../ports/reference.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { readInput } from "../process/input-file.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { copyExternal } from "./model-copy.ts";
 
 export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<ModelOnDisk> {
@@ -18,9 +18,7 @@ export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<
 	const bytes = rewriteOnnx(await readInput(model.path, inputKinds.model), { nodes, addedOutputs: outputs });
 	await makeFolders(folder);
 	await copyExternal(model, folder);
-	await writeFile(path, bytes).catch((error: unknown) => {
-		throw classifyWriteError(error, path);
-	});
+	await orWriteError(writeFile(path, bytes), path);
 	const external = model.external.map((file) => ({ ...file, path: file.path === null ? null : join(folder, file.location) }));
 	return { path, onnx: readOnnx(memorySource(bytes), path), sha256: createHash("sha256").update(bytes).digest("hex"), external };
 }

@@ -1,27 +1,17 @@
 // Times an engine in one worker process, and reads the raw samples that it wrote.
 
-import { readFile, rm } from "node:fs/promises";
-import { dirname } from "node:path";
-import { asFailure } from "../../core/errors.ts";
+import { readFile } from "node:fs/promises";
 import { diagnoseOrt, explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { describeFailure } from "../process/failure.ts";
+import { describeFailure, orUnusable, unusable } from "../process/failure.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { makeFolders } from "../process/write-error.ts";
 import { externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { badOutput, runWorker, type TaskOf, type WorkerLimits } from "./worker-process.ts";
 
 /** By turns, where the run is one of a pair: its worker is then told how long each turn lasts. */
-export async function measureRun(job: MeasureJob, context: OnnxRuntimeContext, talk?: WorkerLimits["talk"]): Promise<MeasureResult> {
-	const started = performance.now();
-	try {
-		await makeFolders(dirname(job.samplesPath));
-		await rm(job.samplesPath, { force: true });
-		return await measureIn(job, context, talk);
-	} catch (error) {
-		return unusable(asFailure(error), performance.now() - started);
-	}
+export function measureRun(job: MeasureJob, context: OnnxRuntimeContext, talk?: WorkerLimits["talk"]): Promise<MeasureResult> {
+	return orUnusable(job.samplesPath, () => measureIn(job, context, talk));
 }
 
 async function measureIn(job: MeasureJob, context: OnnxRuntimeContext, talk: WorkerLimits["talk"]): Promise<MeasureResult> {
@@ -44,10 +34,6 @@ function taskOf(job: MeasureJob, context: OnnxRuntimeContext): TaskOf<"measure">
 	const { flavour, folder } = context.runtime;
 	const engine = { flavour, folder, modelPath: job.engine.path, external: externalOf(job.engine), threads };
 	return { kind: "measure", ...engine, inputs, streams, seed, warmUpMs, durationMs, samplesPath };
-}
-
-function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
-	return { state: "unusable", reason: failure.message, failure, wallMs };
 }
 
 /** An engine that was built but does not run. */

@@ -4,7 +4,7 @@ import { chmod, copyFile, open } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { type NudgedWeight, nudgeWeights } from "../../core/golden/record/defects/weights.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 
 export interface Copy {
 	path: string;
@@ -47,8 +47,6 @@ export async function copyExternal(model: ModelOnDisk, folder: string): Promise<
 
 async function copyWritable(source: string, target: string): Promise<void> {
 	await makeFolders(dirname(target));
-	await copyFile(source, target, constants.COPYFILE_FICLONE).catch((error: unknown) => {
-		throw classifyWriteError(error, target);
-	});
+	await orWriteError(copyFile(source, target, constants.COPYFILE_FICLONE), target);
 	await chmod(target, 0o600);
 }

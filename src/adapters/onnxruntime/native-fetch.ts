@@ -1,6 +1,8 @@
 // Fetches the native ONNX Runtime from the npm registry, pinned by hash, and keeps only the files for this machine.
+
 import { createHash, randomBytes } from "node:crypto";
-import { access, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -33,13 +35,13 @@ const fetchTimeoutMs = 10 * 60_000;
 export async function fetchNative(source: NativeSource): Promise<string> {
 	const [platform, arch] = [source.platform ?? process.platform, source.arch ?? process.arch];
 	const target = join(source.cacheFolder, `ort-native-${ortVersion}-${platform}-${arch}`);
-	if (await isThere(target)) return target;
+	if (isThere(target)) return target;
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {
 		for (const pinned of source.packages ?? pinnedNative) await fetchPackage(pinned, temporary, { ...source, platform, arch });
 		await rename(temporary, target).catch(async (error: unknown) => {
 			// Another run finished first.
-			if (!(await isThere(target))) throw classifyWriteError(error, target);
+			if (!isThere(target)) throw classifyWriteError(error, target);
 		});
 		return target;
 	} finally {
@@ -47,11 +49,8 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 	}
 }
 
-function isThere(folder: string): Promise<boolean> {
-	return access(join(folder, "node_modules/onnxruntime-common/package.json")).then(
-		() => true,
-		() => false,
-	);
+function isThere(folder: string): boolean {
+	return existsSync(join(folder, "node_modules/onnxruntime-common/package.json"));
 }
 
 type HostSource = NativeSource & { platform: string; arch: string };

@@ -1,12 +1,9 @@
 // What every run of the reference needs: its runtime, its inputs as files, and a folder that is gone afterwards.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { asFailure } from "../../core/errors.ts";
 import type { InferCase } from "../../ports/backend.ts";
 import type { ReferenceJob } from "../../ports/reference.ts";
-import type { ToolFailure } from "../../ports/world.ts";
-import { makeFolders } from "../process/write-error.ts";
+import { orFailure } from "../process/failure.ts";
+import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { OnnxRuntimeOptions } from "./backend.ts";
 import { writeInputs } from "./infer.ts";
 import type { TensorPlace } from "./protocol.ts";
@@ -29,17 +26,9 @@ export async function placeCases(cases: readonly InferCase[], folder: string): P
 
 /** Runs in a folder of its own, which is gone afterwards; faults of the machine come back as values. */
 export async function inFolder<Result>(
-	job: ReferenceJob,
+	{ scratchFolder }: ReferenceJob,
 	work: (folder: string) => Promise<Result>,
-): Promise<Result | { state: "failed"; failure: ToolFailure; wallMs: number }> {
-	const started = performance.now();
-	await makeFolders(job.scratchFolder);
-	const folder = await mkdtemp(join(job.scratchFolder, "tensors-"));
-	try {
-		return await work(folder);
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+): ReturnType<typeof orFailure<Result>> {
+	await makeFolders(scratchFolder);
+	return orFailure(() => inNewFolder("tensors-", work, scratchFolder));
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { ToolError } from "../../core/errors.ts";
-import { classifyWriteError, errorCode, makeFolders } from "../process/write-error.ts";
+import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts";
 import { type PinnedFile, pinnedWasm } from "./pinned.ts";
 
 export interface WasmSource {
@@ -102,9 +102,7 @@ async function replaceDamaged(temporary: string, target: string): Promise<void> 
 async function writeFiles(folder: string, files: Unpacked): Promise<void> {
 	for (const { name, bytes } of files) {
 		const path = join(folder, name);
-		await writeFile(path, bytes).catch((error: unknown) => {
-			throw classifyWriteError(error, path);
-		});
+		await orWriteError(writeFile(path, bytes), path);
 	}
 }
 

@@ -1,12 +1,12 @@
 // Runs one job in a worker process and reads its reply; whatever goes wrong comes back as a value.
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { Pipes, ProcessRecord } from "../process/spawn.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import { parseReply, type Reply, type Task } from "./protocol.ts";
 import { endWaitingHosts, runHosted } from "./worker-hosts.ts";
 
@@ -42,16 +42,11 @@ export async function runWorker<K extends Task["kind"]>(
 	place: WorkerPlace,
 	limits: WorkerLimits,
 ): Promise<WorkerResult<K>> {
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-job-")).catch((error: unknown) => {
-		throw classifyWriteError(error, tmpdir());
-	});
-	try {
+	return inNewFolder("trtgate-job-", async (folder) => {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
 		const isHosted = task.flavour === "wasm" && task.kind !== "measure" && limits.isAlone !== true;
 		const stays = isHosted ? { stays: true } : {};
-		await writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })).catch((error: unknown) => {
-			throw classifyWriteError(error, jobPath);
-		});
+		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })), jobPath);
 		const { isAlone: _, ...rest } = limits;
 		const job = { argv: [place.nodePath, place.workerPath, jobPath] as const, env: workerEnvironment(task), ...rest };
 		if (task.kind === "measure") endWaitingHosts(place.processes);
@@ -59,9 +54,7 @@ export async function runWorker<K extends Task["kind"]>(
 			? await runHosted({ ...job, kind: [place.workerPath, task.folder, task.threads].join() }, place.processes)
 			: await place.processes.run(job);
 		return judgeEnd(record, await readReply(resultPath), { kind: task.kind as K, timeoutMs: limits.timeoutMs });
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+	});
 }
 
 /** Node's options of the user are not for this process; native runs wait in libuv's pool, one thread for each stream. */

@@ -1,7 +1,12 @@
 // Describes why a child process failed.
-import { systemFault, type ToolCode } from "../../core/errors.ts";
+
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { asFailure, systemFault, type ToolCode } from "../../core/errors.ts";
+import type { MeasureResult } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
+import { makeFolders } from "./write-error.ts";
 
 /** Lines of a child's log that an error quotes. */
 const excerptLines = 20;
@@ -65,4 +70,30 @@ function signalFix(signal: NodeJS.Signals | null): string {
 
 function seconds(ms: number): string {
 	return `${Math.round(ms / 100) / 10} s`;
+}
+
+/** What the work throws comes back as a value. */
+export async function orFailure<Value>(
+	work: () => Promise<Value>,
+): Promise<Value | { state: "failed"; failure: ToolFailure; wallMs: number }> {
+	const started = performance.now();
+	try {
+		return await work();
+	} catch (error) {
+		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
+	}
+}
+
+/** A timed run, without the samples of an earlier one; what it throws makes it unusable. */
+export async function orUnusable(samplesPath: string, work: () => Promise<MeasureResult>): Promise<MeasureResult> {
+	const measured = await orFailure(async () => {
+		await makeFolders(dirname(samplesPath));
+		await rm(samplesPath, { force: true });
+		return work();
+	});
+	return measured.state === "failed" ? unusable(measured.failure, measured.wallMs) : measured;
+}
+
+export function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
+	return { state: "unusable", reason: failure.message, failure, wallMs };
 }

@@ -1,6 +1,7 @@
-// Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's.
-import { mkdir, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+// Classifies a failed write: a full disk is the machine's fault, a forbidden or impossible path the user's. Makes folders.
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
@@ -44,12 +45,8 @@ export function errorCode(error: unknown): string {
 }
 
 /** @throws ConfigError output-unwritable, ToolError disk-full. */
-export async function makeFolders(path: string): Promise<void> {
-	try {
-		await makeWithParents(path);
-	} catch (error) {
-		throw classifyWriteError(error, path);
-	}
+export function makeFolders(path: string): Promise<void> {
+	return orWriteError(makeWithParents(path), path);
 }
 
 async function makeWithParents(path: string): Promise<void> {
@@ -69,5 +66,24 @@ async function makeOne(path: string): Promise<void> {
 		await mkdir(path);
 	} catch (error) {
 		if (errorCode(error) !== "EEXIST") throw error;
+	}
+}
+
+/** A write to `path`, with its error classified. @throws ConfigError output-unwritable, ToolError disk-full. */
+export async function orWriteError<Value>(writing: Promise<Value>, path: string): Promise<Value> {
+	try {
+		return await writing;
+	} catch (error) {
+		throw classifyWriteError(error, path);
+	}
+}
+
+/** Works in a new folder, which is gone afterwards. @throws as orWriteError where it cannot be made. */
+export async function inNewFolder<Value>(prefix: string, work: (folder: string) => Promise<Value>, parent = tmpdir()): Promise<Value> {
+	const folder = await orWriteError(mkdtemp(join(parent, prefix)), parent);
+	try {
+		return await work(folder);
+	} finally {
+		await rm(folder, { recursive: true, force: true });
 	}
 }

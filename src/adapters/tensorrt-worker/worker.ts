@@ -1,8 +1,8 @@
 // Runs golden cases on TensorRT in one Python process, worker/tensorrt.py; whatever goes wrong comes back as a value.
-import { asFailure, type ToolCode } from "../../core/errors.ts";
+import type { ToolCode } from "../../core/errors.ts";
 import type { InferCase, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { describeFailure } from "../process/failure.ts";
+import { describeFailure, orFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { createConversation, type Outcome, type WorkerError } from "./conversation.ts";
@@ -46,14 +46,7 @@ const what = "TensorRT's Python worker";
 export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 	return {
 		probe: () => probe(options),
-		async infer(job) {
-			const started = performance.now();
-			try {
-				return await infer(job, options);
-			} catch (error) {
-				return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
-			}
-		},
+		infer: (job) => orFailure(() => infer(job, options)),
 	};
 }
 

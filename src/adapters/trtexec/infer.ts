@@ -2,7 +2,6 @@
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { asFailure } from "../../core/errors.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
@@ -11,7 +10,8 @@ import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
-import { makeFolders } from "../process/write-error.ts";
+import { orFailure } from "../process/failure.ts";
+import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { GoldenWorker, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
@@ -66,20 +66,16 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 	const started = performance.now();
 	const clash = clashOf(job);
 	if (clash !== null) return { state: "failed", failure: clash, wallMs: 0 };
-	const folder = join(job.scratchFolder, "cases");
-	try {
-		await makeFolders(folder);
+	const answers = await orFailure(async () => {
+		await makeFolders(job.scratchFolder);
 		await rm(job.logPath, { force: true });
-		const answers = await runAll(job, { folder, context });
-		const wallMs = performance.now() - started;
-		const broken = answers.find((answer) => answer?.state === "broken");
-		if (broken?.state === "broken") return { state: "failed", failure: broken.failure, wallMs };
-		return { state: "done", cases: answers.flatMap((answer) => (answer?.state === "answered" ? [answer.inferred] : [])), wallMs };
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error), wallMs: performance.now() - started };
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+		return inNewFolder("cases-", (folder) => runAll(job, { folder, context }), job.scratchFolder);
+	});
+	if (!Array.isArray(answers)) return answers;
+	const wallMs = performance.now() - started;
+	const broken = answers.find((answer) => answer?.state === "broken");
+	if (broken?.state === "broken") return { state: "failed", failure: broken.failure, wallMs };
+	return { state: "done", cases: answers.flatMap((answer) => (answer?.state === "answered" ? [answer.inferred] : [])), wallMs };
 }
 
 /** Two tensors whose names become one would overwrite each other's file. */

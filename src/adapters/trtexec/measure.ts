@@ -1,17 +1,16 @@
 // Times an engine in one trtexec process, and keeps the time of every iteration.
 
 import { createReadStream } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { asFailure } from "../../core/errors.ts";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes, type TimesResult } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
-import type { ToolFailure } from "../../ports/world.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { orUnusable, unusable } from "../process/failure.ts";
+import { orWriteError } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
@@ -19,19 +18,8 @@ import { checkPlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } fro
 
 const timesPath = "times.json";
 
-export async function measureRun(job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
-	const started = performance.now();
-	try {
-		await makeFolders(dirname(job.samplesPath));
-		await rm(job.samplesPath, { force: true });
-		return await inWorkFolder((folder) => measureIn(folder, job, context));
-	} catch (error) {
-		return unusable(asFailure(error), performance.now() - started);
-	}
-}
-
-function unusable(failure: ToolFailure, wallMs: number): MeasureResult {
-	return { state: "unusable", reason: failure.message, failure, wallMs };
+export function measureRun(job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
+	return orUnusable(job.samplesPath, () => inWorkFolder((folder) => measureIn(folder, job, context)));
 }
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
@@ -122,9 +110,7 @@ interface Kept {
 /** TensorRT's own memory: the weights, and the activations of one context for each stream. */
 async function keep(times: ExportTimes, { job, context, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
-	await writeFile(job.samplesPath, float64Bytes(samplesMs)).catch((error: unknown) => {
-		throw classifyWriteError(error, job.samplesPath);
-	});
+	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
 	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;
 	return {
 		state: "ok",

@@ -8,7 +8,8 @@ import { nodesFile } from "../../formats/onnx/write.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
-import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { orFailure } from "../process/failure.ts";
+import { makeFolders, orWriteError } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
 import { failureOf, unsupportedArgs } from "./failure.ts";
@@ -17,12 +18,8 @@ import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 /** Enough for stable medians of layers that take microseconds. */
 const layerRun = { warmUpMs: 200, iterations: 200 };
 
-export async function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
-	try {
-		return await inWorkFolder((folder) => profileIn(folder, job, context));
-	} catch (error) {
-		return { state: "failed", failure: asFailure(error) };
-	}
+export function profileEngine(job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
+	return orFailure(() => inWorkFolder((folder) => profileIn(folder, job, context)));
 }
 
 async function profileIn(folder: string, job: ProfileJob, context: TrtexecContext): Promise<ProfileResult> {
@@ -82,9 +79,7 @@ async function readBounded(path: string): Promise<string> {
 
 async function keepFile(source: string, target: string): Promise<void> {
 	await makeFolders(dirname(target));
-	await copyFile(source, target).catch((error: unknown) => {
-		throw classifyWriteError(error, target);
-	});
+	await orWriteError(copyFile(source, target), target);
 }
 
 /** Enough for a look at every kernel, and a report of some megabytes. */

@@ -2,8 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Diagnosis } from "../../core/diagnosis.ts";
@@ -13,7 +12,7 @@ import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { type LogLevel, type LogLine, parseLogLine, type WrittenFile } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { classifyWriteError } from "../process/write-error.ts";
+import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import type { BuiltPlan, TrtexecContext } from "./context.ts";
 
 interface RunJob {
@@ -134,15 +133,8 @@ function replaced(version: string, { trtexec }: TrtexecContext): Diagnosis {
 }
 
 // Files of a run: its work folder, its inputs, and the plan's digest.
-export async function inWorkFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
-	const folder = await mkdtemp(join(tmpdir(), "trtgate-run-")).catch((error: unknown) => {
-		throw classifyWriteError(error, tmpdir());
-	});
-	try {
-		return await work(folder);
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+export function inWorkFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+	return inNewFolder("trtgate-run-", work);
 }
 
 export interface InputPlace {
@@ -155,9 +147,7 @@ export interface InputPlace {
 /** Files are numbered: tensor names come from users. */
 export async function writeInput(folder: string, name: string, content: { index: number; data: Uint8Array }): Promise<InputPlace> {
 	const path = `in${content.index}.bin`;
-	await writeFile(join(folder, path), content.data).catch((error: unknown) => {
-		throw classifyWriteError(error, join(folder, path));
-	});
+	await orWriteError(writeFile(join(folder, path), content.data), join(folder, path));
 	return { name, path, bytes: content.data.length };
 }
 

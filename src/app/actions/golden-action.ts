@@ -1,9 +1,9 @@
 // The action in golden/: records or calibrates the goldens of models, and proposes what changed as one pull request.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+
 import { join } from "node:path";
 import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { escapeMarkdown } from "../../core/text/escape.ts";
 import type { Proposed } from "../../stages/propose/proposal.ts";
@@ -56,14 +56,10 @@ async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGold
 	return done;
 }
 
-async function recordOne(target: GoldenTarget, { job, home }: { job: GoldenJob; home: string }): Promise<RecordedModel> {
+function recordOne(target: GoldenTarget, { job, home }: { job: GoldenJob; home: string }): Promise<RecordedModel> {
 	const { terminal, inputs, author } = job;
-	const scratchFolder = await mkdtemp(join(terminal.environment.temp ?? tmpdir(), "trtgate-old-"));
-	try {
-		return await recordModel(target, { inputs, author, home, scratchFolder, terminal });
-	} finally {
-		await rm(scratchFolder, { recursive: true, force: true });
-	}
+	const record = (scratchFolder: string) => recordModel(target, { inputs, author, home, scratchFolder, terminal });
+	return inNewFolder("trtgate-old-", record, terminal.environment.temp);
 }
 
 /** Unlike in a gate, a pull request that cannot be opened is a failure. */

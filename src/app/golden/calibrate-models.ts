@@ -1,8 +1,8 @@
 // Calibrates the goldens of a config's models on this runner's engines, for a pull request.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+
 import { join } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
@@ -20,23 +20,25 @@ export async function calibrateModels(job: GoldenJob): Promise<RecordedGoldens> 
 	const { terminal, inputs } = job;
 	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
 	const targets = chooseTargets(config, inputs.model);
-	const scratchFolder = await mkdtemp(join(terminal.environment.temp ?? tmpdir(), "trtgate-calibration-"));
-	const before = join(scratchFolder, "before");
-	try {
-		for (const target of targets) await keepOld(target, { home, before });
-		const calibration = await calibrate(targets, job, join(scratchFolder, "out"));
-		terminal.out(
-			renderCalibration(
-				calibration.goldens.flatMap(({ engines }) => engines),
-				calibration.result.backend,
-			),
-		);
-		const recorded: RecordedModel[] = [];
-		for (const target of targets) recorded.push(...(await writeOne(target, { job, calibration, before })));
-		return { home, recorded, errors: errorsOf(calibration.result), notes: calibration.goldens.flatMap(notesOf) };
-	} finally {
-		await rm(scratchFolder, { recursive: true, force: true });
-	}
+	return inNewFolder(
+		"trtgate-calibration-",
+		async (scratchFolder) => {
+			const before = join(scratchFolder, "before");
+			for (const target of targets) await keepOld(target, { home, before });
+			const calibration = await calibrate(targets, job, join(scratchFolder, "out"));
+			const { goldens, result } = calibration;
+			terminal.out(
+				renderCalibration(
+					goldens.flatMap(({ engines }) => engines),
+					result.backend,
+				),
+			);
+			const recorded: RecordedModel[] = [];
+			for (const target of targets) recorded.push(...(await writeOne(target, { job, calibration, before })));
+			return { home, recorded, errors: errorsOf(result), notes: goldens.flatMap(notesOf) };
+		},
+		terminal.environment.temp,
+	);
 }
 
 function calibrate(targets: readonly GoldenTarget[], { terminal, inputs }: GoldenJob, out: string): Promise<Calibration> {

@@ -1,7 +1,6 @@
 // The real adapters that goldens need: files, models, tensors, and ONNX Runtime as the reference.
+
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileModelReader, readWeights } from "../../adapters/files/model-reader.ts";
@@ -10,6 +9,7 @@ import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { onnxRuntimeReference } from "../../adapters/onnxruntime/reference.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
 import type { TensorPacker } from "../../core/golden/manifest/draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { Reference } from "../../ports/reference.ts";
@@ -50,14 +50,11 @@ export async function withGoldenPorts<Result>(
 		cwd,
 		registry: environment.registry,
 	});
-	const scratchFolder = await mkdtemp(join(tmpdir(), "trtgate-golden-"));
 	try {
 		const ports = { files: fileStore(), models: fileModelReader(), tensors: fileTensorReader(), clock: systemClock() };
 		const full = { ...ports, reference: { ...reference, weights: readWeights }, progress: how.progress, processes, packer: npyPacker };
-		return await work(full, scratchFolder);
+		return await inNewFolder("trtgate-golden-", (scratchFolder) => work(full, scratchFolder).finally(() => processes.killAll()));
 	} finally {
-		await processes.killAll();
-		await rm(scratchFolder, { recursive: true, force: true });
 		letGo();
 	}
 }

@@ -1,8 +1,10 @@
 // Fetches the parts' results out of a run's artifacts. Their content is untrusted: it is bounded, checked and never unpacked onto the disk.
-import { mkdtemp, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { RunArtifact, RunArtifacts } from "../../adapters/github/artifacts.ts";
 import { takeFile } from "../../adapters/github/part-archive.ts";
+import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { type PartContent, type PartInput, type PickedPart, type PickOptions, pickArtifacts } from "../../core/merge/parts.ts";
 import { cleanName } from "../../core/text/escape.ts";
@@ -31,12 +33,7 @@ export async function collectParts(collecting: Collecting): Promise<PartInput[]>
 	}
 	const picked = pickArtifacts(listed.artifacts, collecting);
 	if (picked.length > maxParts) throw tooMany(picked.length);
-	const folder = await mkdtemp(join(collecting.temp, "trtgate-parts-"));
-	try {
-		return await fetchAll(picked, collecting, folder);
-	} finally {
-		await rm(folder, { recursive: true, force: true });
-	}
+	return inNewFolder("trtgate-parts-", (folder) => fetchAll(picked, collecting, folder), collecting.temp);
 }
 
 async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: Collecting, folder: string): Promise<PartInput[]> {
