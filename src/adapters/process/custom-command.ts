@@ -1,5 +1,6 @@
 // Runs a command of the user's own on one output of one case: tensors as .npy files, the case as JSON on its input, no shell.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CommandAnswer, parseCommandAnswer } from "../../core/golden/compare/custom.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
@@ -8,6 +9,7 @@ import { isProgram } from "./exec.ts";
 import { describeFailure } from "./failure.ts";
 import type { Processes } from "./processes.ts";
 import type { ProcessRecord } from "./spawn.ts";
+import { makeFolders } from "./write-error.ts";
 
 /** The answer is the last line; a command may print more before it. */
 const captureBytes = 1024 * 1024;
@@ -18,7 +20,7 @@ export function customCommands(processes: Processes): CustomCommands {
 		async run(job) {
 			let folder: string | null = null;
 			try {
-				await mkdir(job.scratchFolder, { recursive: true });
+				await makeFolders(job.scratchFolder);
 				folder = await mkdtemp(join(job.scratchFolder, "custom-"));
 				return await runIn(folder, job, processes);
 			} catch (error) {

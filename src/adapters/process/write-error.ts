@@ -44,7 +44,7 @@ export function errorCode(error: unknown): string {
 	return typeof error.code === "string" ? error.code : "";
 }
 
-/** @throws ConfigError output-unwritable, ToolError disk-full. */
+/** With all parents; Node's own recursive mkdir never returns under /proc. @throws ConfigError output-unwritable, ToolError disk-full. */
 export function makeFolders(path: string): Promise<void> {
 	return orWriteError(makeWithParents(path), path);
 }

@@ -1,6 +1,5 @@
 // The action in golden/: records or calibrates the goldens of models, and proposes what changed as one pull request.
 
-import { join } from "node:path";
 import { notice, setFailed, setOutput, summary } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";

@@ -1,9 +1,11 @@
 // `trtgate doctor`: what this machine can do, and what to fix.
-import { access, constants, mkdir } from "node:fs/promises";
+
+import { access, constants } from "node:fs/promises";
 import { availableParallelism, cpus, freemem } from "node:os";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { readBoard } from "../../adapters/gpu/tegra.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
+import { makeFolders } from "../../adapters/process/write-error.ts";
 import { tensorRtWorker } from "../../adapters/tensorrt-worker/worker.ts";
 import { cleanLine } from "../../adapters/terminal/progress.ts";
 import { type Found, findTrtexec } from "../../adapters/trtexec/find.ts";
@@ -119,7 +121,7 @@ async function readable(path: string) {
 }
 
 async function writable(path: string) {
-	const ok = await can(mkdir(path, { recursive: true }).then(() => access(path, constants.W_OK)));
+	const ok = await can(makeFolders(path).then(() => access(path, constants.W_OK)));
 	return { ok, status: ok ? path : `${path} cannot be written`, fix: "Unpacked files then go to the temporary folder, at every start." };
 }
 

@@ -1,7 +1,8 @@
 // `trtgate report`: renders the reports again from result.json, or those of several results merged into one.
-import { mkdir } from "node:fs/promises";
+
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
+import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
@@ -46,7 +47,7 @@ async function merged(args: ReportArguments, terminal: Terminal): Promise<{ resu
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
 	const result = mergeResults(named, { ...expected, version, files: [...reportList] });
 	const outFolder = resolve(terminal.cwd, args.text("out"));
-	await mkdir(outFolder, { recursive: true });
+	await makeFolders(outFolder);
 	await writeReport(result, outFolder, fileStore());
 	return { result, outFolder };
 }

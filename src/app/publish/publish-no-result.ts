@@ -1,9 +1,10 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
-import { mkdir } from "node:fs/promises";
+
 import { join } from "node:path";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
 import { log } from "../../adapters/github/log.ts";
 import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
+import { makeFolders } from "../../adapters/process/write-error.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { isCommit } from "../../formats/github/names.ts";
@@ -45,7 +46,7 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 
 /** Removes an earlier run's files, which could be mistaken for this one's, but not those of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
-	await mkdir(outFolder, { recursive: true });
+	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
 	try {
 		await removeEarlierResult(outFolder);
