@@ -6,10 +6,11 @@ import { lockFolder } from "../adapters/files/store.ts";
 import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
+import { withCpuLimits } from "../core/config/gates.ts";
 import { keepSelected, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { Result } from "../core/schema/result.ts";
+import type { BackendFacts, Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -109,11 +110,12 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	const { cwd, base, head, event, access } = options;
 	const opened = await openArms({ cwd, home, outFolder, config: opening.config, base, head, event, access }, composition.processes);
 	try {
-		const input = await gateInput(opening, opened);
+		const { kind } = await composition.ports.backend.facts();
+		const input = fitLimits(await gateInput(opening, opened), kind);
 		if (how.mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared);
-			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: opening.config };
+			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: input.config };
 		}
 		const watching = await watchHistory(opening, composition);
 		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
@@ -192,6 +194,12 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		version,
 		beforeBuild: options.beforeBuild,
 	};
+}
+
+function fitLimits(input: GateInput, kind: BackendFacts["kind"]): GateInput {
+	if (kind !== "onnxruntime") return input;
+	const { config, baseConfig } = input;
+	return { ...input, config: withCpuLimits(config), ...(baseConfig === undefined ? {} : { baseConfig: withCpuLimits(baseConfig) }) };
 }
 
 type BaseConfig = Pick<GateInput, "baseConfig" | "baseConfigFault">;

@@ -2,6 +2,7 @@
 import { yamlText } from "../onnx/input-shapes/render.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
+import { cpuLatencyWarn } from "./defaults.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
@@ -43,12 +44,12 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		...workloadLines(found),
 		...goldenLines(options, name),
 		"",
-		"# Limits on the change from base to head, relative to the base; these are the defaults.",
-		"gates:",
-		"  latency: { warn: 2%, fail: 10% }",
-		"  memory: { fail: 5% }",
-		"  engine-size: { fail: 10% }",
-		"  # max-latency: 5ms",
+		"# Limits on the change from base to head, relative to the base. Without this, the defaults hold:",
+		"# gates:",
+		`#   latency: { warn: 2%, fail: 10% } # on a CPU, warn is ${100 * cpuLatencyWarn}%`,
+		"#   memory: { fail: 5% }",
+		"#   engine-size: { fail: 10% }",
+		"#   max-latency: 5ms # none by default",
 	];
 	return `${lines.join("\n")}\n`;
 }

@@ -66,10 +66,13 @@ it("starterConfig gives an axis that is named as a sum the sum of the ranges", (
 	});
 });
 
-it("starterConfig reads the limits that it writes as defaults", () => {
-	const written = loaded(starterConfig(model([]), options)).gates;
+it("starterConfig leaves the limits to the defaults, and its comments state them", () => {
+	const text = starterConfig(model([]), options);
 	const untouched = loaded("version: 1\nmodels: { a: { onnx: b } }").gates;
-	expect({ ...written, pointers: {} }).toEqual(untouched);
+	expect(loaded(text).gates).toEqual(untouched);
+	const stated = loaded(text.replace("# gates:", "gates:").replaceAll(/^#( {2}.*%.*)/gm, "$1")).gates;
+	expect(Object.keys(stated.pointers)).toEqual(expect.arrayContaining(["latency", "memory", "engine-size"]));
+	expect({ ...stated, pointers: {} }).toEqual(untouched);
 });
 
 it("starterConfig loads whatever names and sizes a model has", () => {
