@@ -10,7 +10,8 @@ import { shorten } from "../../src/core/text/escape.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 import { diffOf, type RecordedEngine } from "./recorded-engines.ts";
 
-const folder = process.env["PLANTED"] ?? "test/fixtures/engines/planted";
+/** Two days, other machines: what was tuned on the first was tried on the second, untouched. */
+export const recordings = ["first", "second"] as const;
 
 interface Timed {
 	mediansMs: number[];
@@ -36,6 +37,7 @@ interface Truth {
 
 export interface DevicePair extends Truth {
 	name: string;
+	recording: (typeof recordings)[number];
 	base: string;
 	engines: { base: RecordedEngine; head: RecordedEngine };
 	/** Means of the timed runs' medians. */
@@ -44,11 +46,15 @@ export interface DevicePair extends Truth {
 	timedHalfWidthMs: number;
 }
 
-export function devicePairs(of: readonly string[] = readdirSync(folder).map((name) => name.replace(".json.gz", ""))): DevicePair[] {
-	return of.flatMap((name) => pairsOf(JSON.parse(gunzipSync(readFileSync(`${folder}/${name}.json.gz`)).toString("utf8")), name));
+export function devicePairs(): DevicePair[] {
+	return recordings.flatMap((recording) => {
+		const folder = `test/fixtures/engines/planted/${recording}`;
+		const read = (file: string): Packed => JSON.parse(gunzipSync(readFileSync(`${folder}/${file}`)).toString("utf8"));
+		return readdirSync(folder).flatMap((file) => pairsOf(read(file), file.replace(".json.gz", "")).map((pair) => ({ ...pair, recording })));
+	});
 }
 
-function pairsOf(packed: Packed, base: string): DevicePair[] {
+function pairsOf(packed: Packed, base: string): Omit<DevicePair, "recording">[] {
 	return packed.groups.flatMap(({ arms }) =>
 		Object.entries(arms)
 			.filter(([arm]) => arm !== base)
@@ -90,6 +96,8 @@ export interface PairScore {
 	/** Of the nodes in the head's kernels, those whose component has kernels in both engines. */
 	aligned: number;
 	rows: number;
+	/** Rows without a cause. */
+	unfounded: number;
 	warnings: readonly string[];
 	/** The culprit is named in one of the first three rows. */
 	named: boolean;
@@ -111,6 +119,7 @@ export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: 
 	return {
 		aligned: alignedShare(engines),
 		rows: rows.length,
+		unfounded: rows.filter(({ causes }) => causes.length === 0).length,
 		warnings,
 		named: shown.some((text) => text.split(/ \+ |`/).some((node) => own.has(node))),
 		share: attributedMs / costMs,

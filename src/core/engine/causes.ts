@@ -4,7 +4,7 @@ import type { EngineCause } from "../schema/result.ts";
 import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
-import { type Around, type Changed, code, editedNodes, newCasts } from "./changed.ts";
+import { type Around, type Changed, code, editedNodes, isNew, newCasts } from "./changed.ts";
 import { isSameStructure, type PartFacts } from "./facts.ts";
 import type { LayerTensor } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
@@ -102,11 +102,13 @@ function fusionEvidence(changed: Changed): string[] {
 const fusion: Rule = (changed) => {
 	const [before, after] = [changed.base.kernels.length, changed.head.kernels.length];
 	if (before === after || before === 0 || after === 0) return null;
-	if (after < before) return { says: `fused: ${before} kernels → ${counted(after, "kernel")}`, evidence: [] };
-	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: fusionAdvice };
+	if (after < before) return { says: `fused: ${counted(before, "kernel")} → ${after}`, evidence: [] };
+	const advice = editedNodes(changed).startsWith(isNew) ? newNodeAdvice : fusionAdvice;
+	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: advice };
 };
 
-export const fusionAdvice = "Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
+const fusionAdvice = "Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
+const newNodeAdvice = "Put what is new in the model before or after these nodes, or replace it by operations that fuse.";
 
 /** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
@@ -116,9 +118,10 @@ function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): numb
 	}).length;
 }
 
-const reformat: Rule = ({ base, head, around }) => {
+const reformat: Rule = (changed) => {
+	const { base, head, around } = changed;
 	const more = head.reformats.length - base.reformats.length;
-	if (more === 0) return null;
+	if (more === 0 || added(changed) !== null) return null;
 	const formats = ({ inputs, outputs }: ModelLayer) =>
 		`${cleanName(inputs[0]?.format || "?", 50)} → ${cleanName(outputs[0]?.format || "?", 50)}`;
 	if (more < 0) return { says: `${counted(-more, "reformat")} less`, evidence: [] };
@@ -169,7 +172,7 @@ const inputs: Rule = (changed) => {
 	if (sides.every(({ says }) => says.length === 0)) return null;
 	const evidence = (sides[0]?.other ?? []).slice(0, 2).map(({ name }) => {
 		const writer = around.writers.get(name);
-		return `${code(name)} comes from ${writer === undefined ? "outside" : code(writer.nodes[0] ?? writer.name)}`;
+		return `${code(name)} comes from ${writer === undefined ? "outside" : code(writer.nodes.at(-1) ?? writer.name)}`;
 	});
 	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) => isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype));
 	return { says: sides.flatMap(({ says }) => says).join("; "), evidence, ...(isWider ? { try: quantiseAdvice } : {}) };
@@ -207,15 +210,21 @@ const tactic: Rule = (changed) => {
 	const { base, head } = changed;
 	const types = ({ kernels }: PartFacts): string => [...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and ");
 	if (isAlike(changed) && precisionChange(changed) === null && types(base) !== types(head))
-		return { says: `another kind of kernel: ${code(types(base))} → ${code(types(head))}`, evidence: [] };
+		return {
+			says: `another kind of kernel: ${code(types(base))} → ${code(types(head))}`,
+			evidence: [],
+			...(setting(changed) === null && editedNodes(changed) === "" ? { try: cacheAdvice } : {}),
+		};
 	if (!isSameStructure(base, head) || base.tactics === head.tactics) return null;
 	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
 	return {
 		says: "a different kernel was chosen; nothing else changed",
 		evidence: differing.map(({ tactic: name }) => code(name ?? "unknown")),
-		try: "Build both from one timing cache; with one, only real changes choose another kernel.",
+		try: cacheAdvice,
 	};
 };
+
+const cacheAdvice = "Build both from one timing cache; with one, only real changes choose another kernel.";
 
 const layout: Rule = ({ base, head }) =>
 	isSameStructure(base, head) && base.tactics === head.tactics && base.layouts !== head.layouts

@@ -54,6 +54,8 @@ export function newCasts({ component, around }: Changed): string[] {
 	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }
 
+export const isNew = "new in the model:";
+
 /** Nodes that the model gained and lost in the midst of others. */
 export function editedNodes({ component: { tier, nodes }, around }: Changed): string {
 	if (tier !== "names" || !around.areNamesKept) return "";
@@ -61,5 +63,5 @@ export function editedNodes({ component: { tier, nodes }, around }: Changed): st
 		const own = nodes.filter((node) => !known.has(node));
 		return own.length === 0 ? [] : [`${what} ${listNames(own.map(code), 2)}`];
 	};
-	return [...part("new in the model:", around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
+	return [...part(isNew, around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
 }

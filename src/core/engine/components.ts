@@ -25,11 +25,15 @@ export interface Engines {
 
 const maxNodes = 3;
 
-export function groupLabel({ nodes, base, head }: Component): string {
+export function groupLabel({ nodes, base, head, confidence }: Component): string {
 	const first = (head[0] ?? base[0])?.name ?? "";
 	if (nodes.length === 0) return shorten(first, 120);
-	const shown = nodes.slice(0, maxNodes).map((node) => shorten(node, 48));
-	return `${shown.join(" + ")}${nodes.length > maxNodes ? ` + ${nodes.length - maxNodes} more` : ""}`;
+	// Where names were not what matched them, the base has others for the same nodes. Names of layers hold those of constants, too.
+	const own = confidence < 1 ? [...new Set(head.flatMap((layer) => layer.nodes))] : nodes;
+	const working = own.filter((node) => !/[._](weight|bias)$/.test(node.slice(-20)));
+	const named = [working, own, nodes].find((some) => some.length > 0) ?? [];
+	const shown = named.slice(0, maxNodes).map((node) => shorten(node, 48));
+	return `${shown.join(" + ")}${named.length > maxNodes ? ` + ${named.length - maxNodes} more` : ""}`;
 }
 
 class Sets {

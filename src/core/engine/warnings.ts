@@ -4,7 +4,7 @@ import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
-import { fusionAdvice, quantiseAdvice } from "./causes.ts";
+import { quantiseAdvice } from "./causes.ts";
 import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 
 const wide = new Set(["fp32", "tf32"]);
@@ -29,8 +29,10 @@ export interface CriticalWarning {
 /** With a base, only what is new in the head. */
 export function criticalWarnings(engines: { base: EngineModel | null; head: EngineModel }, rows: readonly EngineRow[]): CriticalWarning[] {
 	const { base, head } = engines;
-	const broken = (wanted: string): string[] =>
-		rows.flatMap(({ causes, members }) => (causes.some(({ kind, try: advice }) => kind === wanted && advice !== undefined) ? members : []));
+	const broken = (wanted: string) =>
+		rows.flatMap(({ causes, members }) =>
+			causes.flatMap(({ kind, try: advice }) => (kind === wanted && advice !== undefined ? members.map((name) => ({ name, advice })) : [])),
+		);
 	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
 		const [before, after] = [new Set(base === null ? [] : find(base)), find(head)];
 		const own = after.filter((one) => !before.has(one));
@@ -38,13 +40,13 @@ export function criticalWarnings(engines: { base: EngineModel | null; head: Engi
 		return own.length === after.length ? own.slice(before.size) : own;
 	};
 	const [skipped, found, unfused] = [broken("fusion"), fresh(islands), fresh(unfusedQuantisation)];
-	const alone = base === null ? ownKernels(head) : broken("added");
+	const alone = base === null ? ownKernels(head) : broken("added").map(({ name }) => name);
 	const than = base === null ? "" : " only in the head";
 	const all: CriticalWarning[] = [
 		{
 			class: "fusion-skipped",
 			count: skipped.length,
-			text: `${counted(skipped.length, "fusion")} skipped only in the head: ${named(skipped)}. ${fusionAdvice}`,
+			text: `${counted(skipped.length, "fusion")} skipped only in the head: ${named(skipped.map(({ name }) => name))}. ${[...new Set(skipped.map(({ advice }) => advice))].join(" ")}`,
 		},
 		{
 			class: "fp32-island",

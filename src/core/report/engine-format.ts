@@ -33,7 +33,9 @@ export function causeText({ causes, isSignificant }: EngineRow): string {
 function workText(part: EnginePart | null, unknown: string): string {
 	if (part === null) return unknown;
 	const bytes = part.bytes === null ? [] : [formatBytes(part.bytes)];
-	const operations = part.operations === null || part.operations === 0 ? [] : [`${Number((part.operations / 1e6).toPrecision(3))} MFLOP`];
+	const [unit, size] = (part.operations ?? 0) < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
+	const operations =
+		part.operations === null || part.operations === 0 ? [] : [`${Number((part.operations / size).toPrecision(3))} ${unit}`];
 	return [...bytes, ...operations].join(", ");
 }
 
@@ -49,13 +51,22 @@ export function partTexts(part: EnginePart): string[] {
 }
 
 /** Bytes, operations and the nearer limit of the GPU, before and after. */
-export function workTexts({ base, head }: EngineRow): string[] {
+function workTexts({ base, head }: EngineRow): string[] {
 	const [before, after] = [workText(base, "–"), workText(head, "–")];
 	const [from, to] = [boundText(base), boundText(head)];
 	return [
 		...(before === after || (before === "" && after === "") ? [] : [`${before || "unknown"} → ${after || "unknown"}`]),
 		...(from === to ? [] : [`${from || "–"} → ${to || "–"}`]),
 	];
+}
+
+/** Work, evidence, how sure the match is, and what to try; nothing to try where the change is a gain. */
+export function detailTexts(row: EngineRow): string[] {
+	const { causes, isSignificant, changeMs, tier, confidence, label } = row;
+	const matched = tier === "structure" || tier === "similarity" ? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`] : [];
+	const advice = isSignificant && (changeMs ?? 0) < 0 ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
+	const evidence = causes.flatMap((cause) => cause.evidence).filter((text) => text !== quoted(label, 60));
+	return [...workTexts(row), ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
 }
 
 /** `+0.89 ± 0.25 µs: `block1 + relu`, the same in 24 of 24: no longer fused: 1 kernel → 3`. */
@@ -74,7 +85,9 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
 	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
 	const once = account.profiles === 1 ? ` With one profile each, ± is ${noise}.` : "";
-	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}.${once}`;
+	const rest =
+		account.largestRestMs === 0 ? "" : `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
+	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained${rest}.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {

@@ -7,6 +7,7 @@ import { formatPercent } from "../text/units.ts";
 import {
 	accountSentence,
 	changeText,
+	detailTexts,
 	headlineOf,
 	machineSentences,
 	mostRows,
@@ -14,7 +15,6 @@ import {
 	rowSentence,
 	unchangedSentence,
 	unitOf,
-	workTexts,
 } from "./engine-format.ts";
 import { flagsAsCode, plainPhrase } from "./highlight.ts";
 import { phraseMarkdown } from "./markdown-parts.ts";
@@ -39,11 +39,7 @@ function detailsOf(row: EngineRow): string[] {
 	const others = row.members.filter((name) => name !== row.label);
 	const named = others.map((name) => quoted(name, 40));
 	const members = others.length > 0 ? [`also ${listNames(named, mostMembers)}`] : [];
-	const advice = row.causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
-	const matched =
-		row.tier === "structure" || row.tier === "similarity" ? [`matched by ${row.tier}, confidence ${row.confidence.toFixed(2)}`] : [];
-	const evidence = row.causes.flatMap((cause) => cause.evidence).slice(0, 3);
-	return [...members, ...workTexts(row), ...evidence, ...matched, ...advice.map((text) => `try: ${text}`)];
+	return [...members, ...detailTexts(row)];
 }
 
 const textRows = 20;

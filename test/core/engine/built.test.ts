@@ -12,20 +12,20 @@ const explained = (name: string) => {
 };
 
 describe("built engines", () => {
-	it("name every one of 31 planted changes in the first three rows", () => {
-		expect(changes).toHaveLength(31);
-		expect(changes.filter((pair) => !scoreOfPair(pair).named).map(({ name }) => name)).toEqual([]);
+	it("name each of 81 planted changes in the first three rows, and cover the timed change with their interval in all but two", () => {
+		const scores = changes.map((pair) => ({ name: pair.name, ...scoreOfPair(pair) }));
+		const failing = (what: "named" | "covered") => scores.filter((score) => !score[what]).map(({ name }) => name);
+		expect([scores.length, failing("named"), failing("covered")]).toEqual([81, [], ["unet-deconv", "torch-vit-block"]]);
 	});
 
-	it("cover the timed change with their interval in all but one of 31", () => {
-		const missed = changes.filter((pair) => !scoreOfPair(pair).covered).map(({ name }) => name);
-		expect(missed).toEqual(["unet-deconv"]);
-	});
-
-	it.each(pairs.filter(({ kind }) => kind === "rebuild").map(({ name }) => name))("%s claims nothing, not even another clock", (name) => {
-		const { rows, isSameStructure, account } = explained(name);
-		expect([rows, isSameStructure, account?.commonFactor]).toEqual([[], true, 1]);
-	});
+	it.each(pairs.filter(({ kind }) => /^(rebuild|vanishes)/.test(kind)).map(({ name }) => name))(
+		"%s claims nothing but other kernels",
+		(name) => {
+			const { rows, isSameTactics } = explained(name);
+			expect(rows.filter(({ causes }) => causes.length === 0)).toEqual([]);
+			expect(isSameTactics).toBe(!name.endsWith("-cold"));
+		},
+	);
 
 	it.each(pairs.filter(({ kind }) => kind === "another exporter"))("$name has at least 95 % of its nodes aligned", (pair) => {
 		expect(scoreOfPair(pair).aligned).toBeGreaterThanOrEqual(0.95);

@@ -36,30 +36,62 @@ class UNet(nn.Module):
         return self.head(self.dec0(torch.cat([self.up(y), a], 1)))
 
 
+def bn_conv(a, b, k, **more):
+    return nn.Conv2d(a, b, k, padding=k // 2, bias=False, **more)
+
+
 def resnet(edit):
     from torchvision.models import resnet18
     from torchvision.models.resnet import BasicBlock
     m = resnet18(weights=None)
-    if edit:
+    if edit == "changed":
         m.layer2.append(BasicBlock(128, 128))
-    return m, torch.randn(8, 3, 224, 224), ["layer2.2"]
+        return m, torch.randn(8, 3, 224, 224), ["layer2.2"]
+    if edit == "wide":
+        one = m.layer3[1]
+        one.conv1, one.bn1, one.conv2 = bn_conv(256, 384, 3), nn.BatchNorm2d(384), bn_conv(384, 256, 3)
+        return m, torch.randn(8, 3, 224, 224), ["layer3.1"]
+    if edit == "silu":
+        m.layer1[0].relu = nn.SiLU()
+        return m, torch.randn(8, 3, 224, 224), ["layer1.0"]
+    if edit == "less":
+        m.layer4 = m.layer4[:1]
+        return m, torch.randn(8, 3, 224, 224), ["layer4.1"]
+    return m, torch.randn(8, 3, 224, 224), []
 
 
 def mobilenet(edit):
     from torchvision.models import mobilenet_v3_small
     m = mobilenet_v3_small(weights=None)
-    if edit:
+    if edit == "changed":
         m.features[5].block[1][0] = nn.Conv2d(240, 240, 5, padding=2, groups=15, bias=False)
-    return m, torch.randn(16, 3, 224, 224), ["features.5"]
+        return m, torch.randn(16, 3, 224, 224), ["features.5"]
+    if edit == "no-se":
+        del m.features[4].block[2]
+        return m, torch.randn(16, 3, 224, 224), ["features.4.block.block.2"]
+    if edit == "expand":
+        m.features[3].block[0][0], m.features[3].block[0][1] = bn_conv(24, 176, 1), nn.BatchNorm2d(176)
+        m.features[3].block[1][0], m.features[3].block[1][1] = nn.Conv2d(176, 176, 3, padding=1, groups=176, bias=False), nn.BatchNorm2d(176)
+        m.features[3].block[2][0] = bn_conv(176, 24, 1)
+        return m, torch.randn(16, 3, 224, 224), ["features.3"]
+    if edit == "softsign":
+        m.features[2].block[1][2] = nn.Softsign()
+        return m, torch.randn(16, 3, 224, 224), ["features.2"]
+    return m, torch.randn(16, 3, 224, 224), []
 
 
 def vit(edit):
     from torchvision.models import VisionTransformer
-    m = VisionTransformer(image_size=128, patch_size=8, num_layers=4, num_heads=8, hidden_dim=256, mlp_dim=1024)
-    if edit:
+    m = VisionTransformer(image_size=128, patch_size=8, num_layers=5 if edit == "block" else 4, num_heads=8, hidden_dim=256, mlp_dim=1024)
+    if edit == "changed":
         mlp = m.encoder.layers[2].mlp
         mlp[0], mlp[3] = nn.Linear(256, 2048), nn.Linear(2048, 256)
-    return m, torch.randn(4, 3, 128, 128), ["encoder_layer_2.mlp"]
+        return m, torch.randn(4, 3, 128, 128), ["encoder_layer_2.mlp"]
+    if edit == "relu":
+        for one in m.encoder.layers:
+            one.mlp[1] = nn.Softplus()
+        return m, torch.randn(4, 3, 128, 128), ["mlp"]
+    return m, torch.randn(4, 3, 128, 128), ["encoder_layer_4"]
 
 
 def bert(edit):
@@ -68,19 +100,41 @@ def bert(edit):
     class Last(nn.Module):
         def __init__(self):
             super().__init__()
-            self.bert = BertModel(BertConfig(hidden_size=256, num_hidden_layers=4, num_attention_heads=8, intermediate_size=1024, vocab_size=1000, attn_implementation="eager"))
+            self.bert = BertModel(BertConfig(hidden_size=256, num_hidden_layers=5 if edit == "block" else 4, num_attention_heads=8, intermediate_size=1024, vocab_size=1000, attn_implementation="eager"))
 
         def forward(self, ids, mask):
             return self.bert(input_ids=ids, attention_mask=mask).last_hidden_state
 
     m = Last()
-    if edit:
+    args = (torch.randint(0, 1000, (8, 128)), torch.ones(8, 128, dtype=torch.int64))
+    if edit == "changed":
         m.bert.encoder.layer[1].intermediate.dense, m.bert.encoder.layer[1].output.dense = nn.Linear(256, 2048), nn.Linear(2048, 256)
-    return m, (torch.randint(0, 1000, (8, 128)), torch.ones(8, 128, dtype=torch.int64)), ["layer.1.intermediate", "layer.1.output"]
+        return m, args, ["layer.1.intermediate", "layer.1.output"]
+    if edit == "narrow":
+        m.bert.encoder.layer[2].intermediate.dense, m.bert.encoder.layer[2].output.dense = nn.Linear(256, 256), nn.Linear(256, 256)
+        return m, args, ["layer.2.intermediate", "layer.2.output"]
+    return m, args, ["layer.4"]
 
 
 def unet(edit):
-    return UNet(192 if edit else 128), torch.randn(4, 3, 192, 192), ["middle", "dec1"]
+    m = UNet(192 if edit == "changed" else 128)
+    if edit == "changed":
+        return m, torch.randn(4, 3, 192, 192), ["middle", "dec1"]
+    if edit == "kernel":
+        m.down0[3] = bn_conv(32, 32, 5)
+        return m, torch.randn(4, 3, 192, 192), ["down0"]
+    if edit == "silu":
+        m.dec0[2] = nn.SiLU()
+        return m, torch.randn(4, 3, 192, 192), ["dec0"]
+    if edit == "nearest":
+        m.up = nn.Upsample(scale_factor=2, mode="nearest")
+        return m, torch.randn(4, 3, 192, 192), ["up"]
+    return m, torch.randn(4, 3, 192, 192), []
+
+
+edits = {"resnet": ["wide", "silu", "less"], "mobilenet": ["no-se", "expand", "softsign"], "vit": ["block", "relu"], "bert": ["block", "narrow"], "unet": ["kernel", "silu", "nearest"]}
+# Their nodes are in the base alone.
+removing = ["no-se", "less"]
 
 
 def scopes(model, wanted):
@@ -91,7 +145,8 @@ def scopes(model, wanted):
 make = {"resnet": resnet, "mobilenet": mobilenet, "vit": vit, "bert": bert, "unet": unet}[which]
 truth, plan = {}, []
 name0 = f"torch-{which}"
-for head, edit, dynamo in ((None, False, False), ("dynamo", False, True), ("dynamo-changed", True, True), ("changed", True, False)):
+base_nodes = []
+for head, edit, dynamo in ((None, None, False), ("dynamo", None, True), ("dynamo-changed", "changed", True), *((one, one, False) for one in ["changed", *edits[which]])):
     try:
         torch.manual_seed(1)
         module, args, wanted = make(edit)
@@ -113,10 +168,12 @@ for head, edit, dynamo in ((None, False, False), ("dynamo", False, True), ("dyna
             for file, tensor in zip(("ids", "mask"), args):
                 tensor.numpy().tofile(f"{out}/{file}.raw")
         if head is None:
+            base_nodes = list(model.graph.node)
             plan.append((name, name0, name, "--fp16", "base"))
         else:
-            kind = "another exporter" if not edit else "another exporter, changed" if dynamo else "changed"
-            culprits = [] if not edit else scopes(model, wanted) if dynamo else [n.name for n in model.graph.node if any(one in n.name.replace("/", ".") for one in wanted)]
+            kind = "another exporter" if not edit else "another exporter, changed" if dynamo else f"changed: {edit}"
+            nodes = base_nodes if edit in removing else model.graph.node
+            culprits = [] if not edit else scopes(model, wanted) if dynamo else [n.name for n in nodes if any(one in n.name.replace("/", ".") for one in wanted)]
             truth[name] = {"base": name0, "kind": kind, "culprits": culprits}
             if dynamo:
                 truth[name]["scopes"] = {n.name: next((p.value for p in n.metadata_props if p.key.endswith("name_scopes")), "") for n in model.graph.node}

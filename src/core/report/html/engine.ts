@@ -4,12 +4,12 @@ import { quoted } from "../../text/escape.ts";
 import {
 	accountSentence,
 	changeText,
+	detailTexts,
 	headlineOf,
 	machineSentences,
 	repeatText,
 	unchangedSentence,
 	unitOf,
-	workTexts,
 } from "../engine-format.ts";
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
@@ -78,11 +78,6 @@ function nameCell(row: EngineRow): Piece {
 
 function whyCell(row: EngineRow): Piece {
 	const says = row.causes.map(({ says: text }) => text).join("; ");
-	const evidence = [
-		...workTexts(row),
-		...row.causes.flatMap((cause) => cause.evidence),
-		...row.causes.flatMap((cause) => cause.try ?? []).slice(0, 1),
-	];
-	const matched = row.tier === "structure" || row.tier === "similarity" ? ` · matched by ${row.tier}, ${row.confidence.toFixed(2)}` : "";
-	return html`${coded(says === "" ? "unknown" : says)}<small>${evidence.slice(0, 6).map((text, at) => [at === 0 ? null : " · ", coded(text)])}${matched}</small>`;
+	const details = detailTexts(row).map((text, at) => [at === 0 ? null : " · ", coded(text)]);
+	return html`${coded(says === "" ? "unknown" : says)}<small>${details}</small>`;
 }
