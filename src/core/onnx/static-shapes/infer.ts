@@ -1,6 +1,7 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
 
 import type { OnnxDim, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import { nodesInRunOrder } from "../run-order.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
 import {
@@ -125,6 +126,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	["Flatten", flatten],
 	["Expand", expand],
 	["ConstantOfShape", constantOfShape],
+	["DynamicQuantizeLinear", ({ shapes }) => ({ dims: shapes[0] ?? null, more: [[], []] })],
 	["Reshape", reshape],
 	["Concat", concat],
 	["DepthToSpace", axes.depthToSpace],
@@ -176,7 +178,7 @@ export function inferShapes(
 	const opset = model.opsets[""] ?? 0;
 	if (opset < oldestOpset) return { ...known, faults, stopped: graph.nodes };
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
-	for (const node of graph.nodes) {
+	for (const node of nodesInRunOrder(graph)) {
 		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
 		const result = rule === undefined ? untold : rule(viewOf(node, known, { types: given.types, opset }));
 		if ("fault" in result) faults.push({ node, what: result.fault });

@@ -2,6 +2,7 @@
 import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { type Parameter, parameterAt, type Signature, signatureOf } from "../onnxruntime/signatures.ts";
+import { nodesInRunOrder } from "../run-order.ts";
 import type { Scope } from "../walk.ts";
 import { integerAttribute } from "./operator.ts";
 
@@ -35,7 +36,7 @@ export function inferTypes(model: OnnxModel, scopes: readonly Scope[], constants
 	for (const scope of scopes) {
 		found.set(scope, statedTypes(scope, constants));
 		if (scope.kind === "function") continue;
-		for (const node of scope.nodes) if (!local.has(`${node.domain}\n${node.op}`)) follow(node, scope, found);
+		for (const node of nodesInRunOrder(scope)) if (!local.has(`${node.domain}\n${node.op}`)) follow(node, scope, found);
 	}
 	return found;
 }

@@ -337,3 +337,17 @@ it.each<[string, Case, RegExp]>([
 ])("shape inference names what cannot be right: %s", (...[, given, expected]) => {
 	expect(infer(given).faults.map((fault) => fault.what)).toEqual([expect.stringMatching(expected)]);
 });
+
+it("inferShapes follows nodes that stand behind those that read them, and both outputs of a dynamic quantisation", () => {
+	const nodes = [
+		node({ op: "ConvInteger", inputs: ["q", "w"], outputs: ["c"] }),
+		node({ op: "DynamicQuantizeLinear", inputs: ["h"], outputs: ["q", "scale", "zero"] }),
+		node({ op: "Cast", inputs: ["x"], outputs: ["h"], attributes: [integer("to", 1)] }),
+	];
+	const weights = [tensor({ name: "w", dtype: 2, dims: [6, 3, 3, 3], raw: new Uint8Array(162) })];
+	const bytes = model({ inputs: [value("x", ["b", 3, 8, 8], 10)], initializers: weights, nodes, opsets: { "": 17 } });
+	const onnx = readOnnx(memorySource(bytes), "m.onnx");
+	const { static: known, types } = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" });
+	expect(Object.fromEntries(known.shapes)).toMatchObject({ q: ["b", 3, 8, 8], scale: [], c: ["b", 6, 6, 6] });
+	expect([...types.values()][0]?.get("q")).toBe("uint8");
+});

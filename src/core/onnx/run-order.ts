@@ -1,0 +1,45 @@
+// The order in which nodes can run. A file may have them in any order: converters to fp16 put the Cast of an input last.
+import type { OnnxGraph, OnnxNode } from "./model.ts";
+import type { Scope } from "./walk.ts";
+
+/** By node, which nodes of its body give what it or a body inside it reads. */
+export function producersOf(scope: Scope): number[][] {
+	const producer = new Map<string, number>();
+	for (const [index, node] of scope.nodes.entries()) for (const name of node.outputs) if (name !== "") producer.set(name, index);
+	const captured = new Map<number, string[]>();
+	for (const { nodeIndex, graph } of scope.subgraphs) captured.set(nodeIndex, [...(captured.get(nodeIndex) ?? []), ...outerNames(graph)]);
+	return scope.nodes.map((node, index) => {
+		const producers = [...node.inputs, ...(captured.get(index) ?? [])].map((name) => producer.get(name));
+		return producers.filter((at) => at !== undefined);
+	});
+}
+
+/** What a subgraph reads from around it: everything that it does not give itself. */
+function outerNames(graph: OnnxGraph): string[] {
+	const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
+	for (const node of graph.nodes) for (const name of node.outputs) own.add(name);
+	const read = [...graph.nodes.flatMap((node) => node.inputs), ...graph.outputs.map((value) => value.name)];
+	for (const inner of graph.subgraphs) read.push(...outerNames(inner.graph));
+	return read.filter((name) => name !== "" && !own.has(name));
+}
+
+/** Without the nodes on cycles and behind them (Kahn's algorithm). */
+export function runnable(producers: readonly (readonly number[])[]): number[] {
+	// In order, as most exporters write them.
+	if (producers.every((from, index) => from.every((at) => at < index))) return [...producers.keys()];
+	const users: number[][] = producers.map(() => []);
+	for (const [index, from] of producers.entries()) for (const at of from) users[at]?.push(index);
+	const waits = producers.map((from) => from.length);
+	const ready = waits.flatMap((count, index) => (count === 0 ? [index] : []));
+	for (const index of ready) {
+		for (const user of users[index] ?? []) {
+			waits[user] = (waits[user] ?? 0) - 1;
+			if (waits[user] === 0) ready.push(user);
+		}
+	}
+	return ready;
+}
+
+export function nodesInRunOrder(scope: Scope): OnnxNode[] {
+	return runnable(producersOf(scope)).flatMap((index) => scope.nodes[index] ?? []);
+}
