@@ -64,7 +64,7 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 		backend,
 		precision: engine.precision,
 		dims,
-		shapedInputs: Object.entries(model.inputs).flatMap(([name, { shape }]) => (shape === undefined ? [] : [name])),
+		shapes: model.inputs,
 		onnxKey: `${formatPointer(engine.pointer)}.onnx`,
 		loadsPlugins: engine.tensorrt.plugins.length > 0,
 		isCalibrated: engine.tensorrt.calibration !== undefined,

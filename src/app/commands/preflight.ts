@@ -42,10 +42,10 @@ async function read(path: string, hashes: boolean): Promise<InspectedModel> {
 }
 
 /** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */
-function checkedSizes(model: OnnxModel, given: ShapeSource): Pick<PreflightContext, "dims" | "shapedInputs"> {
+function checkedSizes(model: OnnxModel, given: ShapeSource): Pick<PreflightContext, "dims" | "shapes"> {
 	refuseImpossible(model, { check: shapeCheck(model), shapes: resolveShapes(model, given) }, given);
 	const dims = Object.entries(given.dims).map(([name, size]) => [name, { min: size, opt: size, max: size }] as const);
-	return { dims: Object.fromEntries(dims), shapedInputs: Object.keys(given.inputs) };
+	return { dims: Object.fromEntries(dims), shapes: given.inputs };
 }
 
 function checkedVersion(version: string | undefined): string | undefined {

@@ -43,6 +43,9 @@ export const findingKinds = {
 	"io-dtype": { fix: "Put a Cast at the border of the graph, so that inputs and outputs are float, float16 or integers." },
 	"io-dynamic": { severity: "note" },
 	"dims-unbound": {},
+	"dims-conflict": {
+		fix: "Rename one axis in the ONNX file, e.g. `model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = 'width'` with onnx in Python, or give both the same sizes.",
+	},
 	"io-shape-tensor": { severity: "note", fix: "If the build asks for values of a shape input, make it a constant of the export." },
 	"protobuf-too-big": {
 		fix: "Save the weights beside the model: onnx.save(model, path, save_as_external_data=True, location='weights.bin').",

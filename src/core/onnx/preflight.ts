@@ -2,7 +2,7 @@
 import { groupBy } from "../group.ts";
 import type { Finding } from "../schema/result.ts";
 import { cycles, graphOutputs, names } from "./findings/graph.ts";
-import { dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
+import { dimsConflict, dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";
 import { operators, randomness } from "./findings/operators.ts";
 import { hardware, precision, quantisation } from "./findings/precision.ts";
@@ -32,6 +32,7 @@ const rules: readonly Rule[] = [
 	tensorRtRestrictions,
 	inputsAndOutputs,
 	dimsUnbound,
+	dimsConflict,
 	precision,
 	hardware,
 	weights,

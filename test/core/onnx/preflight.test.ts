@@ -439,6 +439,7 @@ it("preflight finds a file that protobuf cannot hold", () => {
 
 it("preflight finds every code at least once in these tables", () => {
 	const elsewhere = [
+		"dims-conflict",
 		"external-data-missing",
 		"external-data-short",
 		"external-data-outside",

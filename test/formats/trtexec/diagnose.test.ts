@@ -152,6 +152,18 @@ it("diagnose, for a run that passed, lets errors pass that the builder recovered
 	expect(judged(passed("trtexec --onnx=m.onnx --saveEngine=e.plan", body), { exitCode: 0 })).toBe("ok");
 });
 
+// TensorRT 10.6 of public models: a Squeeze of a speech model, an int32 bias, axes named "?" by their exporter, an If of two ranks.
+const failedBuild = `${at}[E] Engine could not be created from network\n${at}[E] Building engine failed`;
+const squeezed = `[E] [TRT] ModelImporter.cpp:946: While parsing node number 41 [Squeeze -> "165"]:
+[12] Assertion failed: !isDynamic(shape): Cannot infer squeeze dimensions from a dynamic shape! Please re-export your model with the Squeeze axes input set.
+${at}[E] Failed to parse onnx file`;
+const int32Bias = `[E] Error[3]: IDequantizeLayer::setPrecision: Error Code 3: API Usage Error (Parameter check failed, condition: isQuantized(dataType). A DequantizeLayer can only run in DataType::kINT8, DataType::kFP8 or DataType::kINT4precision)
+${at}[E] [TRT] ModelImporter.cpp:946: While parsing node number 0 [DequantizeLinear -> "inner.classifier.0.bias"]:`;
+const sharedName = `[E] Error[4]: IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error (?: Input dimensions with this name have different constant values or have contradictory IOptimizationProfile kMIN/kMAX constraints.)
+${failedBuild}`;
+const unscoped = `[E] Error[2]: [graphScope.cpp::analyze::460] Error Code 2: Internal Error (Assertion tScope.getType() != ScopeType::kUNDEFINED failed. )
+${failedBuild}`;
+
 /** One line, as other versions and other models print it, to the code that it must give. Exit code 1 unless the row says more. */
 const lines: readonly (readonly [code: string, text: string, more?: Partial<Evidence>])[] = [
 	["onnx-file-missing", "Could not open file /models/über net.onnx"],
@@ -163,6 +175,10 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 	["plugin-not-found", "[E] [TRT] 3: getPluginCreator could not find plugin: NMS_X version: 1"],
 	["operator-unsupported", "[E] [TRT] In node 3 with name: a and operator: Det (checkDet): UNSUPPORTED_NODE: Assertion failed: false"],
 	["conditional-shapes", "[E] Error[4]: IIfConditionalOutputLayer inputs must have the same shape."],
+	["squeeze-axes", squeezed],
+	["dequantize-type", int32Bias],
+	["dims-conflict", sharedName],
+	["conditional-shapes", unscoped],
 	["topk-limit", "[E] [TRT] This version of TensorRT: K exceeds the maximum value allowed (3840)."],
 	["zero-point-unsupported", '[8] Assertion failed: shiftIsAllZeros(zeroPoint) && "TensorRT only supports"'],
 	["scale-not-positive", "[E] Error[3]: Scale coefficients must all be positive"],
@@ -291,6 +307,12 @@ it("diagnose shows the node that the parser was at, far above what it says of it
 	const { excerpt } = diagnose(recordedEvidence("10.6/fail-bad-unsupported-op"));
 	expect(excerpt[0]?.text).toMatch(/While parsing node number \d+ \[Det -> /);
 	expect(excerpt[1]?.text).toContain("[8] false");
+});
+
+it("diagnose shows the errors before a failure that no rule explains", () => {
+	const text = `${at}[E] Error[2]: Something that nobody has seen\n${failedBuild}`;
+	const { code, excerpt } = diagnose({ lines: parseLog(text), exitCode: 1, signal: null });
+	expect([code, excerpt[0]?.text]).toEqual(["build-failed", `${at}[E] Error[2]: Something that nobody has seen`]);
 });
 
 it("diagnose names the first cause and keeps the second", () => {

@@ -1,10 +1,11 @@
 // Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
 
 import { isSmall } from "../../golden/tensor/small-numbers.ts";
+import { groupBy } from "../../group.ts";
 import type { Finding } from "../../schema/result.ts";
 import { listNames } from "../../text/labels.ts";
 import { toDType } from "../element-type.ts";
-import { type AxisLabel, labelAxes, openAxes } from "../input-shapes/open-axes.ts";
+import { type AxisLabel, labelAxes, openAxes, shapeGivenFor } from "../input-shapes/open-axes.ts";
 import { feeds, type OnnxDType, type OnnxGraph, type OnnxValue } from "../model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
 import { formatDims, quoteName } from "../quote.ts";
@@ -48,8 +49,8 @@ function isCarried(dtype: OnnxDType, tensorrt: TensorRt | null): boolean {
 }
 
 /** An input with a shape in the configuration needs no note; one without is an error of `dims-unbound` on TensorRT. */
-function isReportedElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims, shapedInputs = [] }: PreflightContext): boolean {
-	return shapedInputs.includes(value.name) || (tensorrt !== null && dims !== undefined);
+function isReportedElsewhere(value: OnnxValue, tensorrt: TensorRt | null, { dims, shapes = {} }: PreflightContext): boolean {
+	return shapeGivenFor(value.name, shapes) !== undefined || (tensorrt !== null && dims !== undefined);
 }
 
 function dynamic(value: OnnxValue, labels: readonly AxisLabel[] | null): Finding[] {
@@ -77,7 +78,7 @@ function shapeTensor(value: OnnxValue, tensorrt: TensorRt | null): Finding[] {
 
 export const dimsUnbound: Rule = ({ model, context, tensorrt }) => {
 	if (tensorrt === null) return [];
-	const { dims, shapedInputs = [] } = context;
+	const { dims, shapes = {} } = context;
 	const inputs = feeds(model.onnx.graph);
 	const labels = labelAxes(inputs);
 	const named = openAxes(inputs, labels).filter(({ isNamed }) => isNamed);
@@ -85,9 +86,37 @@ export const dimsUnbound: Rule = ({ model, context, tensorrt }) => {
 	const isBound = (label: AxisLabel): boolean => typeof label === "number" || (label.isNamed && Object.hasOwn(dims, label.name));
 	return inputs.flatMap((input, index) => {
 		const open = labels[index]?.filter((label) => !isBound(label)) ?? [null];
-		return shapedInputs.includes(input.name) || input.kind !== "tensor" || open.length === 0 ? [] : [unbound(input, open)];
+		return shapeGivenFor(input.name, shapes) !== undefined || input.kind !== "tensor" || open.length === 0 ? [] : [unbound(input, open)];
 	});
 };
+
+/**
+ * TensorRT takes axes of one name to have one size, also where the name is a placeholder such as `?`. TensorRT 10.6 refuses
+ * to build otherwise: "Input dimensions with this name have different constant values or have contradictory … constraints".
+ */
+export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} }, tensorrt }) => {
+	if (tensorrt === null) return [];
+	const inputs = feeds(model.onnx.graph);
+	const labels = labelAxes(inputs, shapes);
+	const uses = inputs.flatMap(({ name: input, dims: axes }, index) =>
+		(axes ?? []).flatMap((name, axis) => {
+			const size = typeof name === "string" && name !== "" ? sizeOf(labels[index]?.[axis], dims) : undefined;
+			return size === undefined ? [] : [{ name: String(name), size, where: `axis ${axis} of ${quoteName(input)}` }];
+		}),
+	);
+	return [...groupBy(uses, ({ name }) => name)].flatMap(([name, [first, ...rest]]) => {
+		const other = rest.find(({ size }) => size !== first?.size);
+		if (first === undefined || other === undefined) return [];
+		const message = `${quoteName(name)} is the name of ${first.where} (${first.size}) and ${other.where} (${other.size}); TensorRT takes axes of one name to have one size.`;
+		return [finding("dims-conflict", message)];
+	});
+};
+
+function sizeOf(label: AxisLabel | undefined, dims: NonNullable<PreflightContext["dims"]>): string | undefined {
+	if (label === undefined || typeof label === "number") return label?.toString();
+	const range = Object.hasOwn(dims, label.name) ? dims[label.name] : undefined;
+	return range && (range.min === range.max ? `${range.min}` : `${range.min} to ${range.max}`);
+}
 
 function toBind(names: readonly string[]): Finding[] {
 	if (names.length === 0) return [];

@@ -3,6 +3,7 @@ import type { DimRange } from "../../config/config.ts";
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
 import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
+import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
@@ -18,8 +19,8 @@ export interface PreflightContext {
 	precision?: Precision;
 	/** Sizes of symbolic dimensions; absent where there is no configuration. */
 	dims?: Readonly<Record<string, DimRange>>;
-	/** Inputs whose whole shape the configuration gives. */
-	shapedInputs?: readonly string[];
+	/** Whole shapes that the configuration gives, by input. */
+	shapes?: GivenShapes;
 	/** Names of plugins that will be loaded beside TensorRT's own. */
 	plugins?: readonly string[];
 	/** The config's key of the engine's file, for advice. */

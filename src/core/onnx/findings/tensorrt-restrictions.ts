@@ -36,7 +36,7 @@ function viewOf(subject: Subject, scope: Scope, of: { node: OnnxNode; fed: Reado
 		node,
 		constant,
 		isComputed: (input) => isKnown && (node.inputs[input] ?? "") !== "" && constant(input) === null,
-		rank: (input) => (scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "")?.length ?? null) : null),
+		dims: (input) => (scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "") ?? null) : null),
 		isFed: (input) => isKnown && fed.has(node.inputs[input] ?? ""),
 	};
 }

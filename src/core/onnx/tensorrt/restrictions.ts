@@ -1,6 +1,6 @@
 // The conditions under which TensorRT imports an operator, as far as the file shows whether they hold.
 // Source: the restrictions in onnx/onnx-tensorrt docs/operators.md (10.1 to 11.1), and the checks in its onnxOpCheckers.cpp.
-import type { OnnxInitializer, OnnxNode } from "../model.ts";
+import type { OnnxDim, OnnxInitializer, OnnxNode } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import { integerAttribute, integersAttribute } from "../static-shapes/operator.ts";
 
@@ -10,8 +10,8 @@ export interface NodeView {
 	constant(input: number): OnnxInitializer | null;
 	/** Whether an input is there and is certainly no constant. */
 	isComputed(input: number): boolean;
-	/** Number of dimensions of an input; null where it is not certain. */
-	rank(input: number): number | null;
+	/** Dimensions of an input; null where their number is not certain. */
+	dims(input: number): readonly OnnxDim[] | null;
 	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
 	isFed(input: number): boolean;
 }
@@ -54,8 +54,8 @@ function notFed(input: number, name: string): Restriction {
 
 function rankIs(input: number, expected: number): Restriction {
 	return (view) => {
-		const rank = view.rank(input);
-		return rank === null || rank === expected ? null : `has an input of ${rank} dimensions; TensorRT takes ${expected}`;
+		const rank = view.dims(input)?.length ?? expected;
+		return rank === expected ? null : `has an input of ${rank} dimensions; TensorRT takes ${expected}`;
 	};
 }
 
@@ -80,6 +80,21 @@ function sameActivations(view: NodeView): string | null {
 function normOneOrTwo(view: NodeView): string | null {
 	const norm = integerAttribute(view.node, "p", 2);
 	return norm === 1 || norm === 2 ? null : `has p ${norm}; TensorRT takes 1 and 2`;
+}
+
+/** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
+function statesAxes(view: NodeView): string | null {
+	if (has(view, 1) || attributeOf(view, "axes") !== undefined) return null;
+	return view.dims(0)?.some((dim) => typeof dim !== "number")
+		? "has no axes and an input with dynamic dimensions; TensorRT needs the axes"
+		: null;
+}
+
+/** "A DequantizeLayer can only run in DataType::kINT8, DataType::kFP8 or DataType::kINT4 precision". */
+function dequantisesSmall(view: NodeView): string | null {
+	const dtype = view.constant(0)?.dtype;
+	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
+	return `dequantises ${dtype}; TensorRT takes int8, int4 and float8. Keep biases in float (onnxruntime.quantization: extra_options QuantizeBias False)`;
 }
 
 function withoutAttributes(names: readonly string[]): Restriction {
@@ -131,7 +146,8 @@ export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map
 	["TopK", [integerIs("sorted", 1)]],
 	["CumSum", [notFed(1, "axis")]],
 	["OneHot", [notFed(1, "depth")]],
-	["Squeeze", [notFed(1, "axes")]],
+	["DequantizeLinear", [dequantisesSmall]],
+	["Squeeze", [notFed(1, "axes"), statesAxes]],
 	["Unsqueeze", [notFed(1, "axes")]],
 	["TensorScatter", [rankIs(0, 4), integerIs("axis", -2)]],
 	["STFT", [constantInput(1, "frame_step"), constantInput(2, "window")]],

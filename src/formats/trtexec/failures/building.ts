@@ -96,6 +96,20 @@ export const buildingRules: readonly Rule[] = [
 		...gpuMemory,
 	},
 	{
+		code: "conditional-shapes",
+		lines: [error(/Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/)],
+		with: [buildFailed],
+		title: () => "TensorRT cannot build an If of this model; it fails so where the two branches have different ranks.",
+		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank. `trtgate preflight --tensorrt VERSION` names the nodes.",
+	},
+	{
+		code: "dims-conflict",
+		lines: [error(/\((?<dim>[^()]*?): Input dimensions with this name have different constant values/)],
+		title: (names) =>
+			`Input axes share the name "${names["dim"] ?? ""}" in the ONNX file but have different sizes in the optimization profile.`,
+		fix: "Give the axes different names in the ONNX file (dim_param), or the same sizes.",
+	},
+	{
 		code: "build-failed",
 		rank: "fallback",
 		lines: [error(/Engine could not be created from network/), error(/Building engine failed/)],

@@ -119,6 +119,18 @@ const nodeRules: readonly Rule[] = [
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
 	},
 	{
+		code: "squeeze-axes",
+		lines: [error(/Cannot infer squeeze dimensions from a dynamic shape/)],
+		title: (names) => `${ofNode(names)} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.`,
+		fix: "Export again with the axes of Squeeze stated, or with fixed input sizes.",
+	},
+	{
+		code: "dequantize-type",
+		lines: [error(/A DequantizeLayer can only run in/)],
+		title: (names) => `${ofNode(names)} dequantises a type that TensorRT does not: it takes int8, int4 and float8.`,
+		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
+	},
+	{
 		code: "topk-limit",
 		lines: [error(/K exceeds the maximum value allowed/), error(/only supports input K as an initializer/)],
 		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840) or not a constant.`,

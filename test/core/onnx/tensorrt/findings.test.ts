@@ -106,6 +106,16 @@ const branch = (dims: readonly number[]): Bytes =>
 	graph({ inputs: [], nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })], outputs: [value("r", dims)] });
 
 it.each<[string, ModelInit, string | null]>([
+	[
+		"int32 bias",
+		{
+			nodes: [node({ op: "DequantizeLinear", inputs: ["b", "s"] })],
+			initializers: [tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) })],
+		},
+		"dequantises int32",
+	],
+	["no axes, open sizes", { inputs: [value("x", ["batch", 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, "has no axes"],
+	["no axes, fixed sizes", { inputs: [value("x", [2, 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, null],
 	["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
 	["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
 	["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
@@ -187,11 +197,37 @@ describe("a dimension", () => {
 		["is to be bound, where nothing is bound yet", {}, ["note"]],
 		["is bound", { dims: { batch: size, seq: size } }, []],
 		["is not bound", { dims: { batch: size } }, ["error"]],
-		["is bound by the input's shape", { dims: {}, shapedInputs: ["x"] }, []],
+		["is bound by the input's shape", { dims: {}, shapes: { x: { shape: [1, 2] } } }, []],
 		["of the prototype's name binds nothing", { dims: { constructor: size } }, ["error"]],
 	])("a dimension %s", (_, context, expected) => {
 		const found = findings(init, context).filter((each) => each.code === "dims-unbound");
 		expect(found.map((each) => each.severity)).toEqual(expected);
+	});
+});
+
+describe("axes of one name", () => {
+	const init: ModelInit = { inputs: [value("x", [null, 3, "?", "?"])] };
+	const width = { min: 64, opt: 320, max: 1280 };
+	const size = { min: 48, opt: 48, max: 48 };
+	const shapes = { x: { shape: ["n", 3, 48, "w"] } };
+
+	it.each<[string, ModelInit, Partial<PreflightContext>, string[]]>([
+		[
+			"of two sizes",
+			init,
+			{ dims: { n: width, w: width }, shapes },
+			['"?" is the name of axis 2 of "x" (48) and axis 3 of "x" (64 to 1280); TensorRT takes axes of one name to have one size.'],
+		],
+		["of one size", init, { dims: { n: width, w: size }, shapes }, []],
+		["whose sizes are not known yet", init, {}, []],
+		["on ONNX Runtime", init, { dims: { n: width, w: width }, shapes, backend: "onnxruntime" }, []],
+		["that one size binds", { inputs: [value("x", ["n"]), value("y", ["n"])] }, { dims: { n: width } }, []],
+	])("axes of one name %s", (_, model, context, expected) => {
+		expect(
+			findings(model, context)
+				.filter(({ code }) => code === "dims-conflict")
+				.map(({ message }) => message),
+		).toEqual(expected);
 	});
 });
 

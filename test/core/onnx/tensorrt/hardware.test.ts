@@ -85,7 +85,7 @@ describe("a dimension without a name and without a size", () => {
 	it.each(["tensorrt", "onnxruntime"] as const)(
 		"a dimension without a name and without a size is no news where the configuration gives the shape: %s",
 		(backend) => {
-			expect(codes({ backend, dims: {}, shapedInputs: ["x"] })).toEqual([]);
+			expect(codes({ backend, dims: {}, shapes: { x: { shape: ["b", 3] } } })).toEqual([]);
 		},
 	);
 });
