@@ -23,6 +23,7 @@ function blockingFindings(result: Result, gate: GateResult): Finding[] {
 	return result.findings.filter(
 		(finding) =>
 			finding.severity !== "note" &&
+			finding.arm !== "base" &&
 			finding.part === gate.part &&
 			finding.model === gate.model &&
 			(finding.engine === undefined || finding.engine === gate.engine),
@@ -44,9 +45,9 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 		sentences: [
 			[cleanMessage(gate.message)],
 			...findings
-				.filter((finding) => finding.message !== gate.message)
-				.slice(0, 3)
-				.map((finding) => [{ code: cleanMessage(finding.code, 80) }, `: ${cleanMessage(finding.message)}`]),
+				.filter((finding) => !gate.message.startsWith(finding.message))
+				.slice(0, 2)
+				.map((finding) => [cleanMessage(finding.message)]),
 		],
 		...(fix === undefined ? {} : { fix: cleanMessage(fix) }),
 	};

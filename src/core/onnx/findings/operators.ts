@@ -2,7 +2,7 @@
 import type { Finding } from "../../schema/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { nodeLabel, type Scope } from "../walk.ts";
-import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { constantOf, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
 
 /** Domains of which ONNX Runtime brings operators that no list of ours holds. */
 const onnxRuntimeDomains: ReadonlySet<string> = new Set(["com.microsoft", "com.microsoft.nchwc"]);
@@ -29,7 +29,7 @@ export function isKnownToOnnxRuntime(node: OnnxNode): boolean {
 function unknownOperator(uses: OperatorUses): Finding {
 	return finding(
 		"operator-unknown",
-		`${nodeIn(uses.node, uses.scope)} is neither an ONNX operator nor a function of this file${others(uses)}: ONNX Runtime cannot run it.`,
+		`${nodeIn(uses.node, uses.scope)} is neither an ONNX operator nor a function of this file${others(uses.count)}: ONNX Runtime cannot run it.`,
 		{ fix: "Gate this model on TensorRT with its plugin, or export without the operator.", node: uses.node },
 	);
 }
@@ -37,7 +37,7 @@ function unknownOperator(uses: OperatorUses): Finding {
 function tooNewOperator(uses: OperatorUses, since: number, opset: number): Finding {
 	return finding(
 		"operator-too-new",
-		`${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model states opset ${opset}${others(uses)}.`,
+		`${nodeIn(uses.node, uses.scope)} exists since opset ${since}, but the model states opset ${opset}${others(uses.count)}.`,
 		{ fix: `Export with opset ${since} or newer.`, node: uses.node },
 	);
 }
@@ -45,7 +45,7 @@ function tooNewOperator(uses: OperatorUses, since: number, opset: number): Findi
 function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Finding {
 	return finding(
 		"operator-withdrawn",
-		`${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses)}.`,
+		`${nodeLabel(uses.node)} was withdrawn from ONNX in opset ${until}, and the model states opset ${opset}${others(uses.count)}.`,
 		{ node: uses.node },
 	);
 }
@@ -90,11 +90,6 @@ export function operatorUses(subject: Subject): OperatorUses[] {
 		}
 	}
 	return [...found.values()];
-}
-
-/** ` (3 nodes)`, or nothing where there is only one. */
-export function others({ count }: OperatorUses): string {
-	return count === 1 ? "" : ` (${count} nodes)`;
 }
 
 const drawing: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { type Scope, tensorsOf } from "../walk.ts";
-import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { constantOf, finding, foldFaults, type NodeFault, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 /** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
 const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
@@ -172,17 +172,19 @@ const dequantise = "DequantizeLinear";
 
 export const quantisation: Rule = (subject) => {
 	const found: Finding[] = [];
+	const points: NodeFault[] = [];
 	const counts = { [quantise]: 0, [dequantise]: 0 };
 	for (const scope of subject.scopes) {
 		for (const node of scope.nodes) {
 			if (node.domain !== "" || (node.op !== quantise && node.op !== dequantise)) continue;
 			counts[node.op]++;
-			found.push(...scale(subject, scope, node), ...zeroPoint(subject, scope, node));
+			found.push(...scale(subject, scope, node));
+			points.push(...zeroPoint(subject, scope, node));
 		}
 	}
 	if (counts[quantise] + counts[dequantise] === 0) return [];
 	const message = `The model is quantised explicitly: ${counts[quantise]} ${quantise} and ${counts[dequantise]} ${dequantise} nodes.`;
-	return [finding("quantised", message), ...found];
+	return [finding("quantised", message), ...found, ...foldFaults(points)];
 };
 
 function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
@@ -199,14 +201,10 @@ function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
 }
 
 /** TensorRT quantises symmetrically: it refuses other zero points than 0, and UINT8 but for special hardware. */
-function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
+function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): NodeFault[] {
 	if (subject.context.backend !== "tensorrt") return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);
-	const shifted = tensor?.values?.find((value) => value !== 0);
-	if (shifted !== undefined) {
-		const message = `${nodeIn(node, scope)} has zero point ${shifted}; TensorRT takes only 0.`;
-		return [finding("zero-point-nonzero", message, { node })];
-	}
-	if (tensor?.dtype !== "uint8") return [];
-	return [finding("zero-point-unsigned", `${nodeIn(node, scope)} quantises to UINT8; TensorRT takes INT8.`, { node })];
+	if (tensor?.values?.some((value) => value !== 0))
+		return [{ node, scope, code: "zero-point-nonzero", fault: "has a zero point other than 0, and TensorRT takes only 0" }];
+	return tensor?.dtype === "uint8" ? [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT takes INT8" }] : [];
 }

@@ -1,5 +1,6 @@
 // What every preflight rule looks at, and the form of a rule.
 import type { DimRange } from "../../config/config.ts";
+import { groupBy } from "../../group.ts";
 import type { Precision } from "../../schema/config.ts";
 import type { Finding } from "../../schema/result.ts";
 import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
@@ -104,4 +105,29 @@ export function nodeIn(node: OnnxNode, scope: Scope): string {
 /** The constant that a name means in a scope, or in the ones around it. */
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
 	return constantNamed(subject.constants, scope, name);
+}
+
+/** What is wrong with a node, as the end of a sentence that begins with the node. */
+export interface NodeFault {
+	node: OnnxNode;
+	scope: Scope;
+	code: FindingCode;
+	fault: string;
+	fix?: string;
+}
+
+/** One finding for all nodes of one operator with the same fault. */
+export function foldFaults(faults: readonly NodeFault[]): Finding[] {
+	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
+	return [...groups.values()].flatMap((group) =>
+		group.slice(0, 1).map(({ node, scope, code, fault, fix }) => {
+			const message = `${nodeIn(node, scope)}${others(group.length)} ${fault}.`;
+			return finding(code, message, fix === undefined ? { node } : { node, fix });
+		}),
+	);
+}
+
+/** ` (3 nodes)`, or nothing where there is only one. */
+export function others(count: number): string {
+	return count === 1 ? "" : ` (${count} nodes)`;
 }

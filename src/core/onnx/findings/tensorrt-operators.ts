@@ -2,8 +2,8 @@
 import type { Finding } from "../../schema/result.ts";
 import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { isKnownToOnnxRuntime, lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses, others } from "./operators.ts";
-import { finding, nodeIn, type Rule } from "./subject.ts";
+import { isKnownToOnnxRuntime, lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses } from "./operators.ts";
+import { finding, nodeIn, others, type Rule } from "./subject.ts";
 
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
 const ownPrefix = "TRT_";
@@ -30,7 +30,7 @@ function neverImported(uses: OperatorUses): Finding[] {
 	return [
 		finding(
 			"operator-unsupported",
-			`TensorRT has no importer for ${nodeIn(node, scope)}${others(uses)}; the ONNX Runtime backend runs it.`,
+			`TensorRT has no importer for ${nodeIn(node, scope)}${others(uses.count)}; the ONNX Runtime backend runs it.`,
 			{ severity: "note", fix: `For TensorRT: ${adviceFor(node.op, null)}`, node },
 		),
 	];
@@ -56,7 +56,7 @@ function otherDomain(uses: OperatorUses): Finding[] {
 	return [
 		finding(
 			"operator-domain",
-			`${nodeIn(node, scope)} has the name of an ONNX operator${others(uses)}: TensorRT goes by the name alone and reads it as ONNX's ${node.op}.`,
+			`${nodeIn(node, scope)} has the name of an ONNX operator${others(uses.count)}: TensorRT goes by the name alone and reads it as ONNX's ${node.op}.`,
 			{ node },
 		),
 	];
@@ -66,7 +66,7 @@ function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
 	const { node, scope } = uses;
 	const { has, isCertain, because } = standingOf(tensorrt, "plugins", node.op);
 	const span = listedSpan("plugins", node.op);
-	const what = `${nodeIn(node, scope)}${others(uses)}`;
+	const what = `${nodeIn(node, scope)}${others(uses.count)}`;
 	if (has) {
 		const gone = span === null || span.isInNewest ? "" : ` It was removed in TensorRT ${afterLast(span.last)}.`;
 		const message = `${what} is a plugin that comes with ${tensorrt.name} (libnvinfer_plugin); trtexec loads it by itself.${gone}`;
@@ -94,7 +94,7 @@ function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing)
 	const later = listedSpan("operators", node.op);
 	return finding(
 		"operator-unsupported",
-		`${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses)}${because}.`,
+		`${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses.count)}${because}.`,
 		{ severity: importer.isCertain ? "error" : "warning", fix: adviceFor(node.op, later?.first ?? null), node },
 	);
 }
@@ -102,7 +102,7 @@ function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing)
 function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
 	return finding(
 		"operator-unknown",
-		`${nodeLabel(uses.node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(uses)}: it builds only if a plugin of that name is loaded.`,
+		`${nodeLabel(uses.node)} is not an ONNX operator, a function of this file or a plugin that comes with ${tensorrt.name}${others(uses.count)}: it builds only if a plugin of that name is loaded.`,
 		{
 			severity: tensorrt.version === null ? "warning" : "error",
 			fix: "Export it as plain ONNX operators or as a function of the file, which TensorRT reads without a plugin.",

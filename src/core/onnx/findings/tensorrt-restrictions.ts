@@ -4,12 +4,12 @@ import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from ".
 import { quoteName } from "../quote.ts";
 import { type NodeView, restrictions } from "../tensorrt/restrictions.ts";
 import type { Scope } from "../walk.ts";
-import { constantOf, finding, nodeIn, type Rule, type Subject } from "./subject.ts";
+import { constantOf, finding, foldFaults, type NodeFault, nodeIn, type Rule, type Subject } from "./subject.ts";
 
 export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
 	const fed = new Set(feeds(subject.model.onnx.graph).map((input) => input.name));
-	return subject.scopes.flatMap((scope) => [
+	const faults = subject.scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) => {
 			const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
 			if (rules === undefined) return [];
@@ -18,13 +18,23 @@ export const tensorRtRestrictions: Rule = (subject) => {
 		}),
 		...branches(scope),
 	]);
+	return foldFaults(faults);
 };
 
-function restricted(node: OnnxNode, scope: Scope, fault: string): Finding {
-	return finding("operator-restricted", `${nodeIn(node, scope)} ${fault}.`, {
-		fix: "Export it without that; trtexec makes the final decision.",
+const fixes: ReadonlyMap<string, string> = new Map([
+	["If", "Reshape in one branch, so that both agree, or export without the If."],
+	["DequantizeLinear", "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False})."],
+	["Squeeze", "Export again with the axes stated."],
+]);
+
+function restricted(node: OnnxNode, scope: Scope, fault: string): NodeFault {
+	return {
 		node,
-	});
+		scope,
+		fault,
+		code: "operator-restricted",
+		fix: fixes.get(node.op) ?? "Export it without that; trtexec makes the final decision.",
+	};
 }
 
 /** What a function's caller gives it is not known here. */
@@ -46,7 +56,7 @@ function isInFunction(scope: Scope): boolean {
 }
 
 /** "IIfConditionalOutputLayer inputs must have the same shape": only ranks that both branches state are compared. */
-function branches(scope: Scope): Finding[] {
+function branches(scope: Scope): NodeFault[] {
 	const firsts = new Map<number, OnnxSubgraph>();
 	return scope.subgraphs.flatMap((branch) => {
 		const node = scope.nodes[branch.nodeIndex];
@@ -56,14 +66,12 @@ function branches(scope: Scope): Finding[] {
 	});
 }
 
-function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgraph, OnnxSubgraph]): Finding[] {
+function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgraph, OnnxSubgraph]): NodeFault[] {
 	return one.graph.outputs.flatMap((output, at) => {
 		const [left, right] = [output.dims, other.graph.outputs[at]?.dims];
 		if (!left || !right || left.length === right.length) return [];
-		const name = quoteName(node.outputs[at] ?? output.name);
-		const ranks = `${left.length} dimensions in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
-		const message = `${nodeIn(node, scope)} gives ${name} ${ranks}; TensorRT takes branches of the same rank.`;
-		return [finding("operator-restricted", message, { fix: "Reshape in one branch, so that both agree.", node })];
+		const ranks = `rank ${left.length} in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
+		return [restricted(node, scope, `gives output ${at} ${ranks}; TensorRT needs the same rank in both`)];
 	});
 }
 

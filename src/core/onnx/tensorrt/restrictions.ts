@@ -94,7 +94,7 @@ function statesAxes(view: NodeView): string | null {
 function dequantisesSmall(view: NodeView): string | null {
 	const dtype = view.constant(0)?.dtype;
 	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
-	return `dequantises ${dtype}; TensorRT takes int8, int4 and float8. Keep biases in float (onnxruntime.quantization: extra_options QuantizeBias False)`;
+	return `dequantises ${dtype}; TensorRT takes int8, int4 and float8`;
 }
 
 function withoutAttributes(names: readonly string[]): Restriction {

@@ -141,9 +141,10 @@ function refusal(build: BuildRecord): Markup {
 	return folded(title, html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
 }
 
+/** A build that preflight forbade is explained by the preflight gate. */
 function hasFailed(build: BuildRecord): boolean {
 	const isUnusable = build.state === "missing" && build.failure !== undefined;
-	return isUnusable || build.state === "refused" || build.state === "timed-out" || (build.state === "skipped" && build.arm === "head");
+	return isUnusable || build.state === "refused" || build.state === "timed-out";
 }
 
 /** Builds of one engine that failed in the same way, one or both sides: each has one highlight. */

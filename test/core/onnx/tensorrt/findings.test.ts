@@ -156,7 +156,7 @@ it.each<[string, ModelInit, string | null]>([
 				}),
 			],
 		},
-		'gives "y" 2 dimensions in then_branch and 1 in else_branch',
+		'gives output 0 rank 2 in then_branch and 1 in else_branch',
 	],
 	["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
 ])("a condition %s", (_, init, expected) => {
@@ -164,6 +164,11 @@ it.each<[string, ModelInit, string | null]>([
 	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
 	expect(found.length).toBe(expected === null ? 0 : 1);
 	expect(found.every((each) => each.severity === "warning")).toBe(true);
+});
+
+it("a condition that several nodes of one operator violate is reported once", () => {
+	const nodes = ["a", "b", "y"].map((name) => node({ op: "MaxPool", name, outputs: [name], attributes: [attribute.integers("dilations", [2, 1])] }));
+	expect(said({ nodes })).toEqual(['warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT pools without.']);
 });
 
 it("a condition that only a function's caller can meet is not judged", () => {
