@@ -156,7 +156,7 @@ it.each<[string, ModelInit, string | null]>([
 				}),
 			],
 		},
-		'gives output 0 rank 2 in then_branch and 1 in else_branch',
+		"gives output 0 rank 2 in then_branch and 1 in else_branch",
 	],
 	["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
 ])("a condition %s", (_, init, expected) => {
@@ -167,7 +167,9 @@ it.each<[string, ModelInit, string | null]>([
 });
 
 it("a condition that several nodes of one operator violate is reported once", () => {
-	const nodes = ["a", "b", "y"].map((name) => node({ op: "MaxPool", name, outputs: [name], attributes: [attribute.integers("dilations", [2, 1])] }));
+	const nodes = ["a", "b", "y"].map((name) =>
+		node({ op: "MaxPool", name, outputs: [name], attributes: [attribute.integers("dilations", [2, 1])] }),
+	);
 	expect(said({ nodes })).toEqual(['warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT pools without.']);
 });
 
