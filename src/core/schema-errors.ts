@@ -1,7 +1,7 @@
 // Turns the errors of a schema into one, with the nearest key.
 import type { ErrorObject } from "ajv";
 import { didYouMean } from "./config/did-you-mean.ts";
-import { childPointer, formatName, parsePointer } from "./config/pointer.ts";
+import { childPointer, formatName, parentPointer, parsePointer, valueAt } from "./config/pointer.ts";
 import { describeFound } from "./found.ts";
 import { counted } from "./text/labels.ts";
 
@@ -41,7 +41,7 @@ function describeError(error: ErrorObject, root: unknown, schema: unknown): Sche
 		const key = String(params["missingProperty"]);
 		return { pointer: childPointer(instancePath, key), expected: "a value", got: "missing", fix: `Add "${key}".` };
 	}
-	const value = parsePointer(instancePath).reduce(childOf, root);
+	const value = valueAt(root, instancePath);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
 	return { pointer: instancePath, expected: expectedOf(error), got: describeFound(value, instancePath), ...fix };
@@ -81,14 +81,10 @@ const patternLabels: Readonly<Record<string, string>> = {
 
 /** The keys of the schema node that an error's path leads through, e.g. `#/$defs/case/additionalProperties`; none where it begins inside. */
 function knownKeys({ schemaPath, instancePath }: ErrorObject, schema: unknown): string[] {
-	const parts = parsePointer(schemaPath).slice(0, -1);
-	if (parts.length === 0 && instancePath !== "") return [];
-	const properties = childOf(parts.reduce(childOf, schema), "properties");
+	const holder = parentPointer(schemaPath.replace(/^#/, "")) ?? "";
+	if (holder === "" && instancePath !== "") return [];
+	const properties = valueAt(schema, `${holder}/properties`);
 	return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-}
-
-function childOf(node: unknown, key: string): unknown {
-	return typeof node === "object" && node !== null && Object.hasOwn(node, key) ? (node as Record<string, unknown>)[key] : undefined;
 }
 
 function stringsOf(value: unknown): string[] {

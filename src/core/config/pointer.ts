@@ -13,6 +13,13 @@ export function parsePointer(pointer: string): string[] {
 		.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** The value at a pointer; undefined where there is none. */
+export function valueAt(root: unknown, pointer: string): unknown {
+	const own = (value: unknown, key: string): unknown =>
+		typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+	return parsePointer(pointer).reduce(own, root);
+}
+
 /** The pointer of the holder; undefined for the root, which is "". */
 export function parentPointer(pointer: string): string | undefined {
 	const at = pointer.lastIndexOf("/");

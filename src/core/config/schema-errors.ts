@@ -2,7 +2,7 @@
 import type { ErrorObject } from "ajv";
 import { suggest } from "./did-you-mean.ts";
 import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
-import { childPointer, parsePointer } from "./pointer.ts";
+import { childPointer, parentPointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
 /** Bounds the work for a file full of mistakes. */
@@ -22,12 +22,10 @@ const isMissing = "is missing";
 
 /** `oonx: a.onnx` is an unknown key and a missing one: one mistake, one problem. */
 function withoutEchoes(problems: readonly Problem[]): Problem[] {
-	const meant = new Set(problems.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [siblingPointer(pointer, meant)])));
+	const meant = new Set(
+		problems.flatMap(({ pointer, meant }) => (meant === undefined ? [] : [childPointer(parentPointer(pointer) ?? "", meant)])),
+	);
 	return problems.filter((problem) => problem.says !== isMissing || !meant.has(problem.pointer));
-}
-
-function siblingPointer(pointer: string, name: string): string {
-	return childPointer(pointer.slice(0, pointer.lastIndexOf("/")), name);
 }
 
 /**
@@ -125,13 +123,4 @@ function countLabels({ keyword, params }: ErrorObject): string | undefined {
 /** The names that keys of a mapping may have where the schema lists them. */
 function namesOf({ propertyNames }: SchemaNode): readonly string[] {
 	return (propertyNames && followed(propertyNames).enum) ?? [];
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-	let value = root;
-	for (const part of parsePointer(pointer)) {
-		value =
-			typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : undefined;
-	}
-	return value;
 }

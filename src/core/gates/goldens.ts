@@ -6,17 +6,10 @@ import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, 
 import { interfaceText, listNames } from "../text/labels.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
-	const { pointers } = options.gates;
+	const { model, engine, case: name } = verdict;
 	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden";
-	return {
-		gate: "golden",
-		model: verdict.model,
-		engine: verdict.engine,
-		case: verdict.case,
-		status: statusOf(verdict, options.gates),
-		message: messageOf(verdict),
-		...placeOf(config, pointers[own] ?? options.pointer),
-	};
+	const judged = { status: statusOf(verdict, options.gates), message: messageOf(verdict) };
+	return { gate: "golden", model, engine, case: name, ...judged, ...placeOf(config, options.gates.pointers[own] ?? options.pointer) };
 }
 
 function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
@@ -74,16 +67,9 @@ function formatNumeric(value: number | string): string {
 
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
 	if (gates.goldenChange === "off") return [];
-	const pointer = gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === change.model)?.pointer ?? "";
-	return [
-		{
-			gate: "golden-change",
-			model: change.model,
-			status: gates.goldenChange,
-			message: changeMessage(change),
-			...placeOf(config, pointer),
-		},
-	];
+	const { model } = change;
+	const place = placeOf(config, gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === model)?.pointer ?? "");
+	return [{ gate: "golden-change", model, status: gates.goldenChange, message: changeMessage(change), ...place }];
 }
 
 function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
@@ -98,36 +84,20 @@ function changeMessage({ base, head, weakened, movedTotal, reason, author, notes
 /** Nothing where the probe does not apply, where the base does just so, or where the gate is off. */
 export function judgeProbe(result: ProbeResult, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
 	const { gates, pointer } = options;
-	if (gates.probes === "off" || result.state === "skipped" || result.state === "known") return [];
-	return [
-		{
-			gate: "probe",
-			model: result.model,
-			engine: result.engine,
-			case: result.probe,
-			status: result.state === "agrees" ? "pass" : gates.probes,
-			message: result.message,
-			...placeOf(config, gates.pointers["probes"] ?? pointer),
-		},
-	];
+	const { model, engine, probe, state, message } = result;
+	if (gates.probes === "off" || state === "skipped" || state === "known") return [];
+	const status = state === "agrees" ? "pass" : gates.probes;
+	return [{ gate: "probe", model, engine, case: probe, status, message, ...placeOf(config, gates.pointers["probes"] ?? pointer) }];
 }
 
 // The gate of models whose inputs or outputs differ between base and head.
 export function judgeInterface(change: InterfaceChange, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
 	const { gates, pointer } = options;
 	if (gates.interface === "off") return [];
-	const { model, engine, rows } = change;
+	const { rows, ...subject } = change;
 	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
-	return [
-		{
-			gate: "interface",
-			model,
-			...(engine === undefined ? {} : { engine }),
-			status: gates.interface,
-			message: `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`,
-			...placeOf(config, gates.pointers["interface"] ?? pointer),
-		},
-	];
+	const message = `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`;
+	return [{ gate: "interface", ...subject, status: gates.interface, message, ...placeOf(config, gates.pointers["interface"] ?? pointer) }];
 }
 
 const maxRows = 4;

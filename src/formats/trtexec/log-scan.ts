@@ -2,7 +2,7 @@
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";
 import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts";
-import { parseDumpLine } from "./output-dump.ts";
+import { type DumpedTensor, parseDumpLine } from "./output-dump.ts";
 import type { LogLine } from "./transcript.ts";
 
 export interface Hit {
@@ -26,8 +26,6 @@ export interface LogScanner {
 	feed(line: LogLine): void;
 	result(): LogScan;
 }
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 const maxErrorLines = 200;
 const maxLastLines = 12;
@@ -56,24 +54,20 @@ function keepLast(list: LogLine[], line: LogLine): void {
 	if (list.length > maxLastLines) list.shift();
 }
 
-function emptyFacts(): Writable<LogFacts> & {
-	loadedInputs: Map<string, { path: string; line: LogLine }>;
-	randomInputs: Map<string, LogLine>;
-	dumps: Map<string, { tensor: NonNullable<ReturnType<typeof parseDumpLine>>; line: LogLine }>;
-} {
+function emptyFacts() {
 	return {
 		lineCount: 0,
-		version: null,
-		command: null,
-		ending: "none",
+		version: null as LogFacts["version"],
+		command: null as LogFacts["command"],
+		ending: "none" as LogFacts["ending"],
 		printedHelp: false,
-		opset: null,
-		device: { name: null, memoryMiB: null, usedMiB: null },
+		opset: null as number | null,
+		device: { name: null, memoryMiB: null, usedMiB: null } as LogFacts["device"],
 		reached: { deserialised: false, contextCreated: false, inferenceStarted: false, summary: false },
-		loadedInputs: new Map(),
-		randomInputs: new Map(),
-		dumps: new Map(),
-		node: null,
+		loadedInputs: new Map<string, { path: string; line: LogLine }>(),
+		randomInputs: new Map<string, LogLine>(),
+		dumps: new Map<string, { tensor: DumpedTensor; line: LogLine }>(),
+		node: null as NodeFacts | null,
 	};
 }
 

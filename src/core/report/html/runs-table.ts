@@ -5,7 +5,7 @@ import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs } from "../../text/units.ts";
 import { changeText, intervalText } from "../comparison-format.ts";
 import { gpuFigures } from "../gpu-format.ts";
-import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "./markup.ts";
+import { type Column, folded, html, moreText, type Piece, pill, sortableTable } from "./markup.ts";
 
 const maxRuns = 300;
 
@@ -88,25 +88,29 @@ function armText({ compared, of }: Figure, workload: WorkloadResult, arm: Arm): 
 	return stats === null ? "–" : of(stats);
 }
 
+interface FigureRow {
+	name: Piece;
+	base: string;
+	head: string;
+	change: Piece;
+}
+
+const figureColumns: readonly Column<FigureRow>[] = [
+	{ title: "figure", heading: true, cell: ({ name }) => name },
+	{ title: "base", numeric: true, cell: ({ base }) => base },
+	{ title: "head", numeric: true, cell: ({ head }) => head },
+	{ title: "change", numeric: true, cell: ({ change }) => change },
+];
+
 /** Both sides' statistics; only what was compared has a change, and then stands there with the levels of the compared pairs. */
 export function figuresTable(workload: WorkloadResult): Piece {
-	const { base, head } = workload;
-	if (base === null && head === null) return null;
-	const cell = (arm: Arm, figure: Figure): Markup => html`<td class="n">${armText(figure, workload, arm)}</td>`;
-	const rows = figures(workload).map(
-		(figure) =>
-			html`<tr><th scope="row">${figure.name}${figure.compared?.base === undefined ? null : html`<small>compared pairs</small>`}</th>${cell("base", figure)}${cell("head", figure)}<td class="n">${changePiece(figure.compared)}</td></tr>\n`,
-	);
+	if (workload.base === null && workload.head === null) return null;
+	const rows = figures(workload).map((figure) => ({
+		name: html`${figure.name}${figure.compared?.base === undefined ? null : html`<small>compared pairs</small>`}`,
+		base: armText(figure, workload, "base"),
+		head: armText(figure, workload, "head"),
+		change: changePiece(figure.compared),
+	}));
 	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu, workload.runs);
-	const gpuRows = gpu.map(
-		(figure) =>
-			html`<tr><th scope="row">${figure.name}</th><td class="n">${figure.base}</td><td class="n">${figure.head}</td><td class="n">${figure.change}</td></tr>\n`,
-	);
-	const label = `figures of ${subjectName(workload)}`;
-	return folded(
-		"All figures",
-		html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr><th scope="col">figure</th><th scope="col" class="n">base</th><th scope="col" class="n">head</th><th scope="col" class="n">change</th></tr></thead><tbody>
-${rows}${gpuRows}</tbody></table></div>
-`,
-	);
+	return folded("All figures", sortableTable(`figures of ${subjectName(workload)}`, figureColumns, [...rows, ...gpu]));
 }

@@ -1,43 +1,38 @@
 // What the figures of the job were measured on.
 import type { Result } from "../../schema/result.ts";
-import { cleanName, escapeMarkdown } from "../../text/escape.ts";
+import { cleanName } from "../../text/escape.ts";
 import { gpuFacts } from "../gpu-format.ts";
-import { folded, html, type Piece } from "../html/markup.ts";
-import { foldedMarkdown } from "../markdown-parts.ts";
+import { type Column, folded, type Piece } from "../html/markup.ts";
 import { defineSection } from "../section.ts";
+import { foldedTable, htmlTable } from "../table.ts";
 
-function environmentMarkdown({ environment }: Result): string[] {
-	const entries = Object.entries(environment).slice(0, 100);
-	if (entries.length === 0) return [];
-	const rows = entries.map(([key, value]) => `| ${escapeMarkdown(cleanName(key))} | ${escapeMarkdown(cleanName(value, 200))} |`);
-	return [foldedMarkdown("Environment", ["| what | value |", "|---|---|", ...rows].join("\n"))];
-}
+const columns: readonly Column<readonly [key: string, value: string]>[] = [
+	{ title: "what", heading: true, text: ([key]) => cleanName(key) },
+	{ title: "value", wraps: true, text: ([, value]) => cleanName(value, 200), cell: ([, value]) => cleanName(value, 300) },
+];
+const noun = "fact";
 
+/** Around the fingerprint, which alone is in a comment. */
 function environmentTable(result: Result): Piece {
-	const entries: [string, string][] = [
+	const rows = [
 		["started", result.startedAt],
 		["trtgate", result.tool.version],
 		["backend", `${result.backend.name} ${result.backend.version}`],
 		["device", result.backend.device],
 		["config", result.config.path],
-		...Object.entries(result.environment).slice(0, 200),
-		...gpuFacts(result).map(({ label, value }): [string, string] => [label, value]),
-	];
-	const rows = entries.map(
-		([key, value]) => html`<tr><th scope="row">${cleanName(key)}</th><td class="wrap">${cleanName(value, 300)}</td></tr>\n`,
-	);
-	return folded(
-		"Environment",
-		html`<div class="scroll" role="region" aria-label="environment" tabindex="0"><table><thead><tr><th scope="col">what</th><th scope="col">value</th></tr></thead><tbody>
-${rows}</tbody></table></div>
-`,
-	);
+		...Object.entries(result.environment),
+		...gpuFacts(result).map(({ label, value }) => [label, value] as const),
+	] as const;
+	return folded("Environment", htmlTable("environment", columns, { rows, most: 300, noun }));
 }
 
 export const environmentSection = defineSection({
 	id: "environment",
 	appendix: ["markdown", "html"],
 	select: ({ result }) => result,
-	markdown: (result, detail) => (detail.environment ? environmentMarkdown(result) : []),
+	markdown: ({ environment }, detail) => {
+		const rows = Object.entries(environment);
+		return detail.environment && rows.length > 0 ? [foldedTable("Environment", columns, { rows, most: 100, noun })] : [];
+	},
 	html: environmentTable,
 });
