@@ -196,7 +196,7 @@ async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, pr
 
 function takenOverNote(takenOver: readonly TakenOver[]): string {
 	const names = listNames(takenOver.map(({ engineId, at }) => `${engineId} (${at.slice(0, 10)})`));
-	return `Golden verdicts reused from earlier runs with the same engine, golden, limits, machine and versions: ${names}. Run with --fresh to verify again.`;
+	return `Golden verdicts reused from earlier runs with the same engine, golden, limits, machine and versions: ${names}. To verify them again, use run --fresh; in a workflow, cache: false.`;
 }
 
 /** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */

@@ -21,7 +21,7 @@ import { parseArguments } from "./arguments.ts";
 import { showResult } from "./run.ts";
 import { demoTable } from "./tables.ts";
 
-type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports">;
+type DemoOptions = Pick<GateOptions, "base" | "head" | "inputs" | "ports" | "isFresh">;
 
 export async function demo(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, demoTable);
@@ -64,7 +64,9 @@ async function play(options: DemoOptions & { out: string }, progress: Progress, 
 }
 
 function quickstart(examples: string): DemoOptions {
-	return { base: join(examples, "base"), head: join(examples, "head"), inputs: { backend: "onnxruntime", onnxruntime: "wasm" } };
+	const inputs = { backend: "onnxruntime", onnxruntime: "wasm" };
+	// Shows every step, also the second time.
+	return { base: join(examples, "base"), head: join(examples, "head"), inputs, isFresh: true };
 }
 
 /** The whole gate, on a replay of the recording. */
