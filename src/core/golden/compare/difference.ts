@@ -181,8 +181,8 @@ function longDifference(expected: Tensor, got: Tensor): ((out: Float64Array, sta
 export function largestFinite(tensor: Tensor): number {
 	let largest = 0;
 	for (const { values } of valueChunks(tensor)) {
-		for (const value of values) {
-			const size = Math.abs(value);
+		for (let i = 0; i < values.length; i += 1) {
+			const size = Math.abs(values[i] as number);
 			if (size > largest && size < Number.POSITIVE_INFINITY) largest = size;
 		}
 	}

@@ -27,11 +27,27 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 			detail: `an image of at least ${size} × ${size} is needed`,
 		};
 	}
+	const near = boundNear(pair, { covariance: filter.covariance, range: options.dataRange });
+	if (near !== null) return near;
 	const sums: Sums = { total: 0, windows: 0, worst: Number.POSITIVE_INFINITY, worstAt: -1 };
 	const task = { grid, filter, ...readersOf(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
 	return { value: sums.total / sums.windows, elements: elementCount(pair.expected.shape), worstAt: sums.worstAt, detail };
+}
+
+/** binary32 resolves no less below 1. */
+const nearest = 2 ** -24;
+
+/**
+ * Where no pixel is off by more than e, luminance is at least 1 − e² / C1 and contrast with structure at least 1 − e² / C2: close
+ * to 1 the windows need not be added up.
+ */
+function boundNear({ expected, difference }: Pair, { covariance, range }: { covariance: number; range: number }): Measured | null {
+	const { maxAbs, maxAbsAt, nonFinite } = difference();
+	const below = (maxAbs / (k1 * range)) ** 2 + covariance * (maxAbs / (k2 * range)) ** 2;
+	if (nonFinite.expected + nonFinite.got > 0 || !(below < nearest)) return null;
+	return { value: 1 - below, elements: elementCount(expected.shape), worstAt: maxAbsAt, detail: "no window below 0.9999999" };
 }
 
 interface Grid {

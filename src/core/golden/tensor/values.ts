@@ -202,6 +202,15 @@ interface Sums {
 
 /** Mean and population standard deviation in one pass (Welford 1962), of the finite values. */
 export function tensorStatistics(tensor: Tensor): TensorStatistics {
+	const statistics = statisticsBefore.get(tensor) ?? measureStatistics(tensor);
+	statisticsBefore.set(tensor, statistics);
+	return statistics;
+}
+
+/** Recording asks for those of one output many times. */
+const statisticsBefore = new WeakMap<Tensor, TensorStatistics>();
+
+function measureStatistics(tensor: Tensor): TensorStatistics {
 	const sums: Sums = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, mean: 0, squares: 0, finite: 0, nan: 0, inf: 0 };
 	for (const { values } of valueChunks(tensor)) addChunk(values, sums);
 	const { finite, nan, inf } = sums;
