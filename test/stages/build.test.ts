@@ -22,8 +22,8 @@ const warned = (base: string | null, head: string) =>
 it.each([
 	["det-consumer", "fusion-skipped", 3, /^3 fusions skipped only in the head: .* Make sure only the next node reads the tensors/],
 	["yolo-consumer", "fusion-skipped", 3, /^3 fusions skipped only in the head: /],
-	["det-island", "fp32-island", 7, /^7 products in fp32 islands of a half-precision engine only in the head: .* Remove the cast/],
-	["yolo-island", "fp32-island", 3, /^3 products in fp32 islands/],
+	["det-island", "fp32-island", 7, /^7 products run in fp32 inside a half-precision engine only in the head: .* Remove the cast/],
+	["yolo-island", "fp32-island", 3, /^3 products run in fp32 inside/],
 ] as const)("warnOfLayers finds what is new in %s, says what to try, and the build gate warns", async (head, kind, count, words) => {
 	const warnings = await warned(`${head.split("-")[0]}-base`, head);
 	expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
@@ -43,7 +43,7 @@ it("warnOfLayers finds nothing new in a rebuild, and in what the base has as wel
 
 it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {
 	expect(await warned(null, "det-island")).toEqual([
-		{ class: "fp32-island", count: 8, example: expect.stringMatching(/^8 products in fp32 islands of a half-precision engine: /) },
+		{ class: "fp32-island", count: 8, example: expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /) },
 	]);
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });

@@ -1,5 +1,6 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
 
+import { groupBy } from "../group.ts";
 import type { EngineCause } from "../schema/result.ts";
 import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
@@ -62,7 +63,7 @@ const precision: Rule = (changed) => {
 					(tensor) => `${code(tensor.name)} is ${tensor.dtype ?? "unknown"} (${cleanName(tensor.format, 60)})`,
 				),
 			),
-		...(copies > 0 ? [`${counted(copies, "reformat")} more around it`] : []),
+		...(copies > 0 ? [`${counted(copies, "more reformat")} around it`] : []),
 	];
 	const isWider = (half.has(from) || narrow.has(from)) && !narrow.has(to) && !half.has(to);
 	const advice =
@@ -124,11 +125,11 @@ const reformat: Rule = (changed) => {
 	if (more === 0 || added(changed) !== null) return null;
 	const formats = ({ inputs, outputs }: ModelLayer) =>
 		`${cleanName(inputs[0]?.format || "?", 50)} → ${cleanName(outputs[0]?.format || "?", 50)}`;
-	if (more < 0) return { says: `${counted(-more, "reformat")} less`, evidence: [] };
+	if (more < 0) return { says: counted(-more, "fewer reformat"), evidence: [] };
 	const trips = roundTrips(head.reformats, around);
 	const tripText = trips === 0 ? "" : `, ${counted(trips, "round trip")}`;
 	return {
-		says: `${counted(more, "reformat")} more${tripText}`,
+		says: `${counted(more, "more reformat")}${tripText}`,
 		evidence: head.reformats
 			.filter(({ inputs: [input] }) => input !== undefined)
 			.slice(0, 3)
@@ -154,13 +155,19 @@ const isAlike = ({ base, head }: Changed): boolean =>
 
 const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] => kernels.flatMap((kernel) => kernel[side]);
 
+/** `2 × int8 and fp16`. */
+const typesOf = (tensors: readonly LayerTensor[]): string =>
+	[...groupBy(tensors, ({ dtype }) => dtype ?? "?")]
+		.map(([type, { length }]) => (length === 1 ? type : `${length} × ${type}`))
+		.join(" and ");
+
 /** Kernels are as before, and read or write other types. */
 const inputs: Rule = (changed) => {
 	const { base, head, around } = changed;
 	if (!isAlike(changed)) return null;
 	const sides = (["inputs", "outputs"] as const).map((side) => {
 		const [from, to] = [tensorsOf(base, side), tensorsOf(head, side)];
-		const [before, after] = [from, to].map((tensors) => tensors.map(({ dtype }) => dtype ?? "?").join(" and "));
+		const [before, after] = [from, to].map((tensors) => typesOf(tensors));
 		const isSame = before === after || before === "" || after === "";
 		const isOneType = new Set([...from, ...to].map(({ dtype }) => dtype)).size === 1;
 		const what = isOneType
@@ -172,7 +179,7 @@ const inputs: Rule = (changed) => {
 	if (sides.every(({ says }) => says.length === 0)) return null;
 	const evidence = (sides[0]?.other ?? []).slice(0, 2).map(({ name }) => {
 		const writer = around.writers.get(name);
-		return `${code(name)} comes from ${writer === undefined ? "outside" : code(writer.nodes.at(-1) ?? writer.name)}`;
+		return `${code(name)} is written by ${writer === undefined ? "no layer that is listed" : code(writer.nodes.at(-1) ?? writer.name)}`;
 	});
 	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) => isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype));
 	return { says: sides.flatMap(({ says }) => says).join("; "), evidence, ...(isWider ? { try: quantiseAdvice } : {}) };

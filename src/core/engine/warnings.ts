@@ -51,7 +51,7 @@ export function criticalWarnings(engines: { base: EngineModel | null; head: Engi
 		{
 			class: "fp32-island",
 			count: found.length,
-			text: `${counted(found.length, "product")} in fp32 islands of a half-precision engine${than}: ${named(found)}. Remove the cast or the layer's precision setting around it, or keep it if it guards accuracy.`,
+			text: `${counted(found.length, "product")} ${found.length === 1 ? "runs" : "run"} in fp32 inside a half-precision engine${than}: ${named(found)}. Remove the cast or the layer's precision setting around it, or keep it if it guards accuracy.`,
 		},
 		{
 			class: "unfused-qdq",

@@ -51,7 +51,7 @@ export function engineText({ title, alone }: TitledEngine): string {
 		...alone.warnings.map((warning) => `  ! ${plain(warning)}`),
 		"",
 		...lines,
-		...(hidden > 0 ? [`  … and ${counted(hidden, "group")} more; --format json has all.`] : []),
+		...(hidden > 0 ? [`  … and ${counted(hidden, "more group")}; --format json has all.`] : []),
 		"",
 	].join("\n");
 }
@@ -71,7 +71,7 @@ export function engineMarkdown({ title, alone }: TitledEngine): string {
 		`| time, ${unit} | share | ONNX nodes | precision | work |`,
 		"|--:|--:|---|---|---|",
 		...cells.map((row) => `| ${row.join(" | ")} |`),
-		...(hidden > 0 ? ["", `… and ${counted(hidden, "group")} more; \`--format html\` has all.`] : []),
+		...(hidden > 0 ? ["", `… and ${counted(hidden, "more group")}; \`--format html\` has all.`] : []),
 		"",
 	].join("\n");
 }

@@ -22,7 +22,7 @@ export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, 
 
 /** `the same in 24 of 24`; empty for a group of its own. */
 export function repeatText({ members, of }: EngineRow): string {
-	return members.length > 1 ? `total, same in ${members.length} of ${of}` : "";
+	return members.length > 1 ? `total; the same in ${members.length} of ${of}` : "";
 }
 
 export function causeText({ causes, isSignificant }: EngineRow): string {

@@ -58,7 +58,7 @@ export function diffText({ title, diff }: TitledDiff): string {
 		...machineSentences(diff).map((line) => `  ${plain(line)}`),
 		...(diff.warnings.length === 0 ? [] : ["", ...diff.warnings.map((warning) => `  ! ${plain(warning)}`)]),
 		...(rows.length === 0 ? [] : ["", ...rows]),
-		...(hidden > 0 ? [`  … and ${counted(hidden, "row")} more; --format json has all.`] : []),
+		...(hidden > 0 ? [`  … and ${counted(hidden, "more row")}; --format json has all.`] : []),
 		"",
 		`  ${unchangedSentence(diff, unit)}`,
 		`  base: ${summaryText(diff.base)}`,
@@ -86,7 +86,7 @@ export function diffMarkdown({ title, diff }: TitledDiff, next?: string): string
 		...(shown.length === 0 ? [] : ["", "| change | ONNX nodes | why |", "|--:|---|---|", ...shown.map(line)]),
 		"",
 		markdown(
-			`${unchangedSentence(diff, unit)}${hidden > 0 ? ` ${counted(hidden, "row")} more.` : ""}${next === undefined ? "" : ` Next: ${next}`}`,
+			`${unchangedSentence(diff, unit)}${hidden > 0 ? ` ${counted(hidden, "more row")}.` : ""}${next === undefined ? "" : ` Next: ${next}`}`,
 		),
 		"",
 	].join("\n");

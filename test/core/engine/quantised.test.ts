@@ -16,7 +16,7 @@ it("a residual that is no longer quantised is two rows: the Q kernels, and the c
 	const diff = diffOf(quantised, halves);
 	expect(diff.rows.map(({ members, tier, causes }) => [members.length, tier, causes[0]?.kind, causes[0]?.says])).toEqual([
 		[6, "none", "added", "new: 1 Q/DQ kernel"],
-		[6, "names", "inputs", "reads int8 and fp16 instead of int8 and int8; writes fp16 instead of int8"],
+		[6, "names", "inputs", "reads int8 and fp16 instead of 2 × int8; writes fp16 instead of int8"],
 	]);
 	expect(diff.rows[1]?.causes[0]?.try).toContain("both inputs of an Add");
 	expect(diff.warnings).toHaveLength(1);

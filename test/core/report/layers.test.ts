@@ -44,7 +44,7 @@ it("explanationSentences states one cause in 96 blocks of a transformer in at mo
 	const lines = explanationSentences(diffOf(base, head, { gpu: "NVIDIA H200" }));
 	expect(lines.length).toBeLessThanOrEqual(10);
 	expect(lines[0]).toMatch(
-		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total, same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/,
+		/^Why: \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,
 	);
 	expect(lines.at(-2)).toMatch(/^Unchanged: 480 of 576 node groups/);
 });
@@ -56,7 +56,9 @@ it("a comment on 96 blocks of a transformer with one cause has the cause, what d
 	const text = renderComment(buildResult({ outcome: "fail", workloads: [workload], gates: [gate] }), marker, {});
 	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| model")).split("\n");
 	expect(lines.length).toBeLessThanOrEqual(10);
-	expect(lines[1]).toMatch(/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total, same in 96 of 96\) – fp16 → fp32; 2 reformats more\.$/);
+	expect(lines[1]).toMatch(
+		/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,
+	);
 	expect(lines.filter((line) => line.startsWith("- "))).toHaveLength(1);
 	expect(lines.join("\n")).toContain("Unchanged: 480 of 576 node groups");
 	expect(lines.join("\n")).toContain("**Next:** `trtgate explain result.json`");
