@@ -60,7 +60,7 @@ it("golden record writes a usable golden when its time is over, and the same com
 	expect(statSync(tensor).mtimeMs).toBe(written);
 });
 
-it("golden record after init needs no folder, takes one picture a case and names the golden in the config, and a run warns until it is tested", async () => {
+it("golden record after init needs no folder, takes one sample a case and names the golden in the config, and a run warns until it is tested", async () => {
 	const cwd = temporaryFolder();
 	cpSync(resolve("examples/quickstart/base/models/classifier.onnx"), join(cwd, "net.onnx"));
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });

@@ -45,19 +45,20 @@ export async function findRecordInputs(finding: Finding, ports: GoldenPorts): Pr
 		return { ...found, dims: reused.producer.dims ?? {}, notes: [] };
 	}
 	const isReal = options.inputs.length > 0;
-	const source = overConfig(model.onnx, isReal ? options.configured : onePicture(model.onnx, options), options.given);
+	const source = overConfig(model.onnx, isReal ? options.configured : oneSample(model.onnx, options), options.given);
 	const bound = bindShapes(model.onnx, source);
 	return isReal ? readReal(finding, { source, bound }, ports) : generate(finding, { source, bound }, ports);
 }
 
-/** A generated picture is one sample, as one from a file is, whatever the batch that engines are built for: eight of them take eight times as long. */
-function onePicture(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
+/** A generated case is one sample, as a file is, whatever the batch that engines are built for: eight take eight times as long. */
+function oneSample(model: OnnxModel, { configured, mayBeOne = [] }: RecordOptions): GivenSizes {
 	const inputs = feeds(model.graph);
 	const ones = labelAxes(inputs, configured.inputs).flatMap((axes): [string, number][] => {
 		const sizes = axes?.map((label) => (typeof label === "number" ? label : configured.dims[label.name])) ?? [];
 		const [batch] = axes ?? [];
-		const isBatch = typeof batch === "object" && mayBeOne.includes(batch.name);
-		return isBatch && sizes.every((size) => size !== undefined) && looksLikePicture(sizes) ? [[batch.name, 1]] : [];
+		if (typeof batch !== "object" || !mayBeOne.includes(batch.name)) return [];
+		const isPicture = sizes.every((size) => size !== undefined) && looksLikePicture(sizes);
+		return isPicture || /batch/i.test(batch.name) ? [[batch.name, 1]] : [];
 	});
 	return { ...configured, dims: { ...configured.dims, ...Object.fromEntries(ones) } };
 }
