@@ -17,9 +17,12 @@ export const ms = 1000;
 const entry = (name: string) =>
 	`  ${name}: { onnx: ${name}.onnx, engines: { fp16: { precision: ${/32$/.test(name) ? "fp32" : "fp16"} } } }\n`;
 
+export function configOf(models: Readonly<Record<string, TimedModel>>) {
+	return loaded(`version: 1\nbackend: tensorrt\nmodels:\n${Object.keys(models).map(entry).join("")}`);
+}
+
 export function planOf(models: Readonly<Record<string, TimedModel>>, known?: Known) {
-	const names = Object.keys(models);
-	const config = loaded(`version: 1\nbackend: tensorrt\nmodels:\n${names.map(entry).join("")}`);
+	const [names, config] = [Object.keys(models), configOf(models)];
 	const cases = new Map(names.map((name) => [`${name}/fp16`, ["a", "b"]]));
 	return makePlan({ config, arms: ["base", "head"], cases, seed: "", ...(known === undefined ? {} : { known }) });
 }

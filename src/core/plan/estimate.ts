@@ -74,13 +74,12 @@ export function estimateStep(step: Step, expected: Expectation): PlannedStep {
 	const known = knownMs(step, expected);
 	if (step.kind !== "measure") {
 		const estimateMs = known ?? usualMs(step, expected);
-		const isGuess = step.kind === "build" && known === null;
-		const spread = isGuess ? { spread: buildSpreads[isSecondBuild(step, expected) ? "second" : "first"] } : {};
-		return { ...step, estimateMs, likelyMs: estimateMs, isKnown: known !== null, ...spread };
+		const spread = step.kind !== "build" || known !== null ? 0 : buildSpreads[isSecondBuild(step, expected) ? "second" : "first"];
+		return { ...step, estimateMs, likelyMs: estimateMs, isKnown: known !== null, spread };
 	}
 	const pairs = { most: step.pairs, likely: expected.arms > 1 ? (expected.measure.looks[0] ?? step.pairs) : step.pairs };
 	const ofPairs = (count: number): number => (known === null ? estimatePairs(count, expected) : known * count);
-	return { ...step, estimateMs: ofPairs(pairs.most), likelyMs: ofPairs(pairs.likely), isKnown: known !== null };
+	return { ...step, estimateMs: ofPairs(pairs.most), likelyMs: ofPairs(pairs.likely), isKnown: known !== null, spread: 0 };
 }
 
 function knownMs(step: Step, { known }: Expectation): number | null {

@@ -164,7 +164,7 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 	const lines = new Map<string, Line>();
 	for (const step of steps) {
 		if (step.kind === "prepare" || step.kind === "preflight") continue;
-		const { kind, engineId, likelyMs, isKnown, spread = 0 } = step;
+		const { kind, engineId, likelyMs, isKnown, spread } = step;
 		const arm = kind === "build" ? { arm: step.arm } : {};
 		const label = kind === "measure" ? step.workloadId : kind === "build" ? `${engineId} (${step.arm})` : engineId;
 		const known = lines.get(`${kind} ${label}`);

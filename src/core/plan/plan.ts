@@ -64,8 +64,8 @@ export type PlannedStep = Step & {
 	likelyMs: number;
 	/** From earlier runs. */
 	isKnown: boolean;
-	/** Of builds of which nothing is known: standard deviation of the logarithm of what they take ÷ the estimate. */
-	spread?: number;
+	/** Of builds of which nothing is known: standard deviation of the logarithm of what they take ÷ the estimate; else 0. */
+	spread: number;
 };
 
 /** What the record of a build says of its job. */

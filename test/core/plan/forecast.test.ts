@@ -1,7 +1,8 @@
 // The time left, on runs whose steps take what a table says.
 import { expect, it } from "vitest";
 import { createForecast } from "../../../src/core/plan/forecast.ts";
-import { earlier, holds, type Moment, ms, planOf, play, type TimedModel } from "../../support/play-run.ts";
+import { estimateSteps } from "../../../src/core/plan/make-plan.ts";
+import { configOf, earlier, holds, type Moment, ms, planOf, play, type TimedModel } from "../../support/play-run.ts";
 
 /** Off by more than 30 % of the time left, by more than a tenth of the time passed, and by more than a few seconds. */
 const isWrong = (moment: Moment): boolean => !holds(moment) && Math.abs(moment.mostS - moment.trueS) > 0.1 * moment.atS;
@@ -95,4 +96,12 @@ it("the time left of a first run is a range that narrows to a figure once the bu
 	expect(during("build dynamic base").filter(holds).length / 439).toBeGreaterThan(0.5);
 	for (const { leastS, mostS } of during("measure recogniser")) expect(mostS).toBe(leastS);
 	expect(during("measure recogniser").filter(isWrong)).toEqual([]);
+});
+
+it("the time left is a figure once earlier runs tell what a plan's builds take, and of engines that both revisions share", () => {
+	const { arms, steps } = planOf(three);
+	const config = configOf(three);
+	const known = earlier(three, 1, ["encoder"]);
+	const forecast = createForecast(estimateSteps(steps, { config, arms, known }), "tensorrt");
+	expect(forecast.left(0).leastMs).toBe(createForecast(planOf(three, known), "tensorrt").left(0).mostMs);
 });
