@@ -60,20 +60,17 @@ export function* resolveProfiles(
 	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
 	for (const [index, profile] of profiles.entries()) {
 		const missing = [...names].find((name) => profile[name] === undefined);
-		if (missing !== undefined) yield* missingDim(childPointer(from.pointer, index), missing);
+		if (missing === undefined) continue;
+		yield {
+			code: "config-dims",
+			pointer: childPointer(from.pointer, index),
+			says: `has no range for ${formatName(missing)}, which another profile has`,
+			expected: "a range for every dimension in every profile",
+			fix: `Add ${formatName(missing)} here, or give it under dims for all profiles.`,
+		};
 	}
 	const [first = from.dims, ...rest] = profiles;
 	return [first, ...rest];
-}
-
-function* missingDim(pointer: string, name: string): Resolution<void> {
-	yield {
-		code: "config-dims",
-		pointer,
-		says: `has no range for ${formatName(name)}, which another profile has`,
-		expected: "a range for every dimension in every profile",
-		fix: `Add ${formatName(name)} here, or give it under dims for all profiles.`,
-	};
 }
 
 /** What some profile holds, by dimension; the first profile's optimum. */

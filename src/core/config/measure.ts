@@ -62,7 +62,13 @@ export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerC
 		yield* checkName(childPointer(pointer, "name"), { name: runner.name, what: "a runner", at: "value" });
 		// Names become artifact names, which systems without case compare.
 		const key = runner.name.toLowerCase();
-		if (seen.has(key)) yield* duplicateName(childPointer(pointer, "name"), runner.name);
+		if (seen.has(key))
+			yield {
+				pointer: childPointer(pointer, "name"),
+				says: `is ${JSON.stringify(runner.name)}, as another runner's`,
+				expected: "a unique name",
+				fix: "Rename one of them, or join their engines.",
+			};
 		seen.add(key);
 		return {
 			name: runner.name,
@@ -84,13 +90,4 @@ function labelsOf(labels: RunsOn): RunnerConfig["labels"] {
 	return labels.labels === undefined || labels.labels.length === 0
 		? { group: labels.group }
 		: { group: labels.group, labels: labels.labels };
-}
-
-function* duplicateName(pointer: string, name: string): Resolution<void> {
-	yield {
-		pointer,
-		says: `is ${JSON.stringify(name)}, as another runner's`,
-		expected: "a unique name",
-		fix: "Rename one of them, or join their engines.",
-	};
 }

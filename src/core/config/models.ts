@@ -39,21 +39,18 @@ function* checkCounts(models: Models): Resolution<boolean> {
 	const workloads = countWorkloads(models);
 	if (workloads > maxWorkloads) {
 		const fix = "Split the file into several configs, one job each.";
-		const expected = `at most ${maxWorkloads}`;
-		yield { pointer: "/models", says: `come to ${workloads} workloads`, expected, fix, at: "key" };
+		yield { pointer: "/models", says: `come to ${workloads} workloads`, expected: `at most ${maxWorkloads}`, fix, at: "key" };
 	}
 	const mappings = ({ dims, profiles }: Pick<ModelFile, "dims" | "profiles">) => [dims, ...(profiles ?? [])];
 	const dims = Object.values(models).flatMap((model) => [model, ...Object.values(model.engines ?? {})].flatMap(mappings));
 	const most = Math.max(0, ...dims.map((mapping) => Object.keys(mapping ?? {}).length));
 	if (most > maxDims) {
-		const fix = "Name only dimensions that the ONNX file has.";
-		const expected = `at most ${maxDims}`;
 		yield {
 			code: "config-dims",
 			pointer: "/models",
 			says: `name ${most} dimensions in one place`,
-			expected,
-			fix,
+			expected: `at most ${maxDims}`,
+			fix: "Name only dimensions that the ONNX file has.",
 			at: "key",
 		};
 	}
@@ -94,15 +91,11 @@ function* resolvePrepare(prepare: PrepareFile, pointer: string): Resolution<Prep
 	const { command, env = [] } = prepare;
 	for (const [index, name] of env.entries()) {
 		if (!isRunnerVariable(name)) continue;
-		const [says, fix] = [
-			`names ${name}, which belongs to the runner`,
-			"Hand the command a variable of your own under `env:` of the job or step.",
-		];
 		yield {
 			pointer: `${pointer}/env/${index}`,
-			says,
+			says: `names ${name}, which belongs to the runner`,
 			expected: "a variable that the job sets",
-			fix,
+			fix: "Hand the command a variable of your own under `env:` of the job or step.",
 		};
 	}
 	return { command, env };
@@ -173,22 +166,18 @@ function* resolveInputs(
 		const pointer = childPointer(context.pointer, name);
 		yield* checkName(pointer, { name, what: "an input" });
 		for (const [axis, size] of (input.shape ?? []).entries()) {
-			if (typeof size === "string" && !known.has(size))
-				yield* undeclaredDim({ pointer: `${pointer}/shape/${axis}`, size, known: [...known] });
+			if (typeof size !== "string" || known.has(size)) continue;
+			yield {
+				code: "config-dims",
+				pointer: `${pointer}/shape/${axis}`,
+				says: `is ${formatName(size)}, which no dims declare`,
+				expected: "a size, or the name of a dimension under dims",
+				...suggest(size, [...known], `Declare ${formatName(size)} under the model's dims.`),
+			};
 		}
 		inputs[name] = { ...(input.shape === undefined ? {} : { shape: input.shape }), fill: input.fill ?? "normal" };
 	}
 	return inputs;
-}
-
-function* undeclaredDim({ pointer, size, known }: { pointer: string; size: string; known: readonly string[] }): Resolution<void> {
-	yield {
-		code: "config-dims",
-		pointer,
-		says: `is ${formatName(size)}, which no dims declare`,
-		expected: "a size, or the name of a dimension under dims",
-		...suggest(size, known, `Declare ${formatName(size)} under the model's dims.`),
-	};
 }
 
 /** Names may hold slashes: `a/b` with engine `c` would be `a` with engine `b/c`. */
@@ -202,11 +191,10 @@ function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 				const twin = seen.has(id);
 				seen.add(id);
 				if (!twin) continue;
-				const expected = "names that differ when they are joined by slashes";
 				yield {
 					pointer: engine.pointer,
 					says: `comes out as ${formatName(id)} twice`,
-					expected,
+					expected: "names that differ when they are joined by slashes",
 					fix: "Rename the engine or its model.",
 					at: "key",
 				};

@@ -89,22 +89,20 @@ function* resolveExplain({ bisect, budget }: NonNullable<ConfigFile["explain"]>)
 function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {
 	const { from = defaultSettings.baseline.from, ref } = file;
 	if (from === "pinned" && ref === undefined) {
-		const fix = "Add ref: with the tag, branch or commit to compare with.";
 		yield {
 			pointer: "/baseline/from",
 			says: "is pinned, but baseline.ref is missing",
 			expected: "baseline.ref with a tag, branch or commit",
-			fix,
+			fix: "Add ref: with the tag, branch or commit to compare with.",
 		};
 	}
 	if (ref === undefined) return { from };
 	yield* checkRef("/baseline/ref", ref);
 	if (from !== "pinned") {
-		const fix = "Write from: pinned, or remove ref.";
 		yield {
 			pointer: "/baseline/ref",
 			says: `is read only with from: pinned, and from is ${from}`,
-			fix,
+			fix: "Write from: pinned, or remove ref.",
 			at: "key",
 		};
 	}

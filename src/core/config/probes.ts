@@ -17,18 +17,15 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 		const name = file[key];
 		if (name !== undefined) yield* checkName(`${pointer}/${key}`, { name, what: "an input", at: "value" });
 	}
-	if (file.mask !== undefined && file.length !== undefined) yield* maskAndLength(`${pointer}/length`);
+	if (file.mask !== undefined && file.length !== undefined)
+		yield {
+			pointer: `${pointer}/length`,
+			says: "is given together with mask; either one alone marks the padding",
+			expected: "mask or length",
+			fix: "Remove length where the model reads the mask.",
+			at: "key",
+		};
 	return file;
-}
-
-function* maskAndLength(pointer: string): Resolution<void> {
-	yield {
-		pointer,
-		says: "is given together with mask; either one alone marks the padding",
-		expected: "mask or length",
-		fix: "Remove length where the model reads the mask.",
-		at: "key",
-	};
 }
 
 /** The model's own over the file's, key by key; a model that names a mask means no length of the file, and the other way round. */

@@ -97,12 +97,11 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 /** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
 export function* checkPath(pointer: string, path: string): Resolution<string> {
 	const refuse = function* (code: "config-value" | "path-outside-workspace", why: string): Resolution<string> {
-		const expected = "a relative path inside the workspace, such as models/net.onnx";
 		yield {
 			code,
 			pointer,
 			says: `is ${describeGot(path)}, ${why}`,
-			expected,
+			expected: "a relative path inside the workspace, such as models/net.onnx",
 			fix: "Put the file into the repository and write its path from there.",
 		};
 		return path;

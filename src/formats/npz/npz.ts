@@ -1,9 +1,9 @@
 // NumPy's .npz archives: one member, inflated no further than its tensor needs.
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { decodeNpy } from "../tensor/npy.ts";
-import { memberMissing, neededBytes, tensorInvalid } from "../tensor/refusal.ts";
+import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 
 /** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
@@ -23,7 +23,8 @@ export interface NpzMember {
 
 /** @throws ConfigError tensor-invalid. */
 export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: NpzMember): Tensor {
-	return decodeNpy(npzMember(source, neededNpyBytes(file) + maxHeaderBytes, { path, member, inflate }), file, path);
+	// numpy has no 4-bit numbers: each takes a byte.
+	return decodeNpy(npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, { path, member, inflate }), file, path);
 }
 
 /** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
@@ -37,11 +38,6 @@ export function npzMember(source: ByteSource, most: number, { path, member, infl
 	}
 	const packed = source.read(entry.dataAt, entry.packedBytes);
 	return entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate });
-}
-
-/** numpy has no 4-bit numbers: each takes a byte. */
-function neededNpyBytes(file: TensorFile): number {
-	return neededBytes(file) * 2;
 }
 
 function inflated(packed: Uint8Array, entry: ZipEntry, { path, inflate }: { path: string; inflate: Inflate }): Uint8Array {

@@ -1,8 +1,8 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { formatLayout, memberMissing, neededBytes, tensorInvalid } from "../tensor/refusal.ts";
+import { formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 
 /** The names of the format's own `Dtype`. */
 const dtypeNames: Readonly<Record<string, DType>> = {
@@ -62,7 +62,7 @@ function findSpan(source: ByteSource, { path, member }: Member): TensorSpan {
 
 function readSpan(source: ByteSource, { start, end }: TensorSpan, layout: { dtype: DType; shape: number[]; path: string }): Tensor {
 	const { dtype, shape, path } = layout;
-	const needed = neededBytes(layout);
+	const needed = tensorBytes(layout);
 	if (end - start === needed && end <= source.size) return { dtype, shape, data: source.read(start, needed).slice() };
 	throw tensorInvalid(path, {
 		expected: `${needed} bytes inside the file for ${formatLayout(layout)}`,

@@ -2,7 +2,7 @@
 
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { BytesPreprocess, DType, TensorFile } from "../../core/schema/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
@@ -11,7 +11,7 @@ import { isLfsPointer } from "../onnx/head.ts";
 import { decodePolygraphy, maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
-import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
+import { formatLayout, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
@@ -67,7 +67,7 @@ export function checkFileSize(sizeBytes: number, file: TensorFile, path: string)
 }
 
 function sizeLimits(file: TensorFile, path: string): { least: number; most: number } {
-	const needed = neededBytes(file);
+	const needed = tensorBytes(file);
 	switch (tensorFormat(file, path)) {
 		case "raw":
 			return { least: needed, most: needed };
@@ -176,7 +176,7 @@ export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 }
 
 function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	const needed = neededBytes(file);
+	const needed = tensorBytes(file);
 	if (bytes.length !== needed) {
 		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${bytes.length} bytes` });
 	}

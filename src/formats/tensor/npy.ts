@@ -2,9 +2,9 @@
 
 import { formatName } from "../../core/config/pointer.ts";
 import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
-import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
+import { formatLayout, tensorInvalid } from "./refusal.ts";
 
 /** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */
 const letters: Readonly<Record<DType, string>> = {
@@ -36,7 +36,7 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	const header = parseNpyHeader(bytes, path);
 	checkHeader(header, file, path);
 	const values = bytes.subarray(header.dataAt);
-	const needed = isPacked(file.dtype) ? elementCount(file.shape) : neededBytes(file);
+	const needed = isPacked(file.dtype) ? elementCount(file.shape) : tensorBytes(file);
 	if (values.length !== needed) {
 		throw tensorInvalid(path, { expected: `${needed} bytes of values for ${formatLayout(file)}`, got: `${values.length} bytes` });
 	}

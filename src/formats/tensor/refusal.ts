@@ -2,8 +2,8 @@
 
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { formatShape, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import { formatShape } from "../../core/golden/tensor/tensor.ts";
+import type { DType } from "../../core/schema/golden.ts";
 import { listNames } from "../../core/text/labels.ts";
 
 interface TensorProblem {
@@ -38,11 +38,6 @@ export function memberMissing(path: string, member: string, present: readonly st
 		got: listNames(names, namesShown) || "none",
 		fix: 'Add "member" to the manifest.',
 	});
-}
-
-/** Bytes of the values; may be beyond any file where the manifest is hostile. */
-export function neededBytes(file: Pick<TensorFile, "dtype" | "shape">): number {
-	return tensorBytes(file);
 }
 
 export function formatLayout(file: { dtype: DType | string; shape: readonly number[] }): string {

@@ -1,11 +1,11 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
 
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
-import { elementBytes, elementCount, type Tensor } from "../../core/golden/tensor/tensor.ts";
+import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { DType, TensorFile } from "../../core/schema/golden.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
-import { formatLayout, neededBytes, tensorInvalid } from "./refusal.ts";
+import { formatLayout, tensorInvalid } from "./refusal.ts";
 
 /** Field numbers of onnx.proto's TensorProto. */
 const fieldOf = {
@@ -128,7 +128,7 @@ function checkDraft(draft: Draft, file: TensorFile, path: string): void {
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
-	const needed = neededBytes(file);
+	const needed = tensorBytes(file);
 	if (raw.length !== needed)
 		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${raw.length} bytes` });
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
@@ -137,13 +137,13 @@ function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array 
 function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
 	const fields = draft.typed.get(typedField[file.dtype] ?? fieldOf.int32s) ?? [];
 	// Two 4-bit numbers stand in one typed value.
-	const needed = isPacked(file.dtype) ? neededBytes(file) : elementCount(file.shape);
+	const needed = isPacked(file.dtype) ? tensorBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
 		tensorInvalid(path, { expected: `${needed} values for ${formatLayout(file)}`, got: `${got} values` });
 	// Each value takes at least a byte, so that nothing is allocated for values that cannot be there.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
 	if (present < needed) throw wrong(`at most ${present}`);
-	const out = new Uint8Array(neededBytes(file));
+	const out = new Uint8Array(tensorBytes(file));
 	const fixed = file.dtype === "float32" || file.dtype === "float64";
 	const count = fixed ? copyFixed(fields, out) / elementBytes[file.dtype] : copyVarints(fields, out, file.dtype);
 	if (count !== needed) throw wrong(count > needed ? `more than ${needed}` : count);

@@ -29,16 +29,12 @@ function border(
 	{ graph, tensorrt }: { graph: OnnxGraph; tensorrt: TensorRt | null },
 ): Finding[] {
 	const name = `${role} ${quoteName(value.name)}`;
-	if (value.kind === "unknown") return role === "Input" ? [typeFinding(`${name} has no type.`)] : [];
+	if (value.kind === "unknown") return role === "Input" ? [finding("io-dtype", `${name} has no type.`)] : [];
 	if (!isTensor(value)) return [finding("io-not-tensor", `${name} is ${notTensorText(value)}.`, { fix: notTensorFix(graph) })];
-	if (value.dtype === "undefined") return role === "Input" ? [typeFinding(`${name} has no element type.`)] : [];
+	if (value.dtype === "undefined") return role === "Input" ? [finding("io-dtype", `${name} has no element type.`)] : [];
 	return isCarried(value.dtype, tensorrt)
 		? []
-		: [typeFinding(`${name} is ${value.dtype}, which can be neither fed nor compared on ${tensorrt?.name ?? "ONNX Runtime"}.`)];
-}
-
-function typeFinding(message: string): Finding {
-	return finding("io-dtype", message);
+		: [finding("io-dtype", `${name} is ${value.dtype}, which can be neither fed nor compared on ${tensorrt?.name ?? "ONNX Runtime"}.`)];
 }
 
 /** ONNX Runtime 1.30 in Node refuses bfloat16 and smaller floats at the border when it loads the model (tried). */
