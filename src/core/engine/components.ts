@@ -167,7 +167,8 @@ function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, mat
 		const { sources, readers } = neighboursOf(engines[arm].layers);
 		const operations = (which: Arm, at: number) => (engines[which].layers[at]?.nodes ?? []).map(operationOf).filter((name) => name !== "");
 		return [...alone[arm]].flatMap((at): Match[] => {
-			const own = pairs.has(at) ? [] : operations(arm, at);
+			if (pairs.has(at)) return [];
+			const own = operations(arm, at);
 			const match = [...(sources[at] ?? []), ...(readers[at] ?? [])]
 				.flatMap((near) => pairs.get(near) ?? [])
 				.find((pair) => {

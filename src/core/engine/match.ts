@@ -1,7 +1,6 @@
 // Finds layers of two engines that do the same although their names differ: by what they compute and what surrounds them.
 import { groupBy } from "../group.ts";
 import { unnumbered } from "./fingerprint.ts";
-import { hashText } from "./hash.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 import { type Neighbours, neighboursOf } from "./model.ts";
 import { commonSequence } from "./sequence.ts";
@@ -28,7 +27,7 @@ const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) =
 export function layerLabel(layer: ModelLayer): string {
 	const { weights, parameters } = layer;
 	const { Kernel: kernel, Stride: stride, Groups: groups, WindowSize: window } = parameters;
-	return hashText(JSON.stringify([operationClass(layer), outputDims(layer), weights?.elements ?? 0, kernel, stride, groups, window]));
+	return [operationClass(layer), outputDims(layer), weights?.elements ?? 0, kernel, stride, groups, window].join(" ");
 }
 
 const rounds = 6;
@@ -37,18 +36,22 @@ interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
 	/** From the largest surroundings to none. */
-	labels: readonly (readonly string[])[];
+	labels: readonly (readonly number[])[];
 }
 
-function sideOf({ layers }: EngineModel): Side {
+/** `numbers`: one for each label, of both engines. */
+function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
 	const near = neighboursOf(layers);
-	const labels = [layers.map(layerLabel)];
+	const numberOf = (label: string): number => {
+		const number = numbers.get(label) ?? numbers.size;
+		numbers.set(label, number);
+		return number;
+	};
+	const labels = [layers.map((layer) => numberOf(layerLabel(layer)))];
 	for (let round = 0; round < rounds; round += 1) {
 		const before = labels[0] ?? [];
 		const around = (edges: readonly number[] = []) => edges.map((at) => before[at]).sort();
-		labels.unshift(
-			layers.map((_, at) => hashText([before[at], "<", ...around(near.sources[at]), ">", ...around(near.readers[at])].join(" "))),
-		);
+		labels.unshift(layers.map((_, at) => numberOf(`${before[at]}<${around(near.sources[at])}>${around(near.readers[at])}`)));
 	}
 	return { layers, near, labels };
 }
@@ -59,7 +62,8 @@ export function matchStructures(
 	open: { base: ReadonlySet<number>; head: ReadonlySet<number> },
 	known: readonly Match[],
 ): Match[] {
-	const sides = { base: sideOf(engines.base), head: sideOf(engines.head) };
+	const numbers = new Map<string, number>();
+	const sides = { base: sideOf(engines.base, numbers), head: sideOf(engines.head, numbers) };
 	const left = { base: new Set(open.base), head: new Set(open.head) };
 	const matches: Match[] = [];
 	const add = (match: Match): void => {
@@ -89,7 +93,7 @@ function alignInOrder(
 	if (left.base.size === 0 || left.head.size === 0) return [];
 	const markedOf = (arm: "base" | "head"): (readonly [at: number, mark: string])[] => {
 		const own = known.map((match, pair) => [match[arm], `pair ${pair}`] as const);
-		const open = [...left[arm]].map((at) => [at, sides[arm].labels[rounds]?.[at] ?? ""] as const);
+		const open = [...left[arm]].map((at) => [at, `${sides[arm].labels[rounds]?.[at]}`] as const);
 		return [...own, ...open].sort(([one], [other]) => one - other);
 	};
 	const [base, head] = [markedOf("base"), markedOf("head")];
