@@ -1,6 +1,6 @@
-// Checks a commit out beside the working tree, and finds the commit that a folder has checked out.
-import { readdir, readFile, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+// Checks a commit out beside the working tree, finds the commit of a folder, and why a file is missing from it.
+import { lstat, readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join, posix, resolve } from "node:path";
 import { ToolError } from "../../core/errors.ts";
 import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
@@ -87,4 +87,27 @@ export async function describeFolder(path: string, processes: Processes): Promis
 		if (error instanceof ToolError && error.code === "tool-missing") return null;
 		throw error;
 	}
+}
+
+/**
+ * @param git of a checkout; null for a plain folder.
+ * @returns a clause; null where there really is no such file.
+ */
+export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
+	const steps = posix.normalize(path).split("/");
+	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));
+	for (const place of places) if (await isDeadLink(join(folder, place))) return `${place} is a link whose target does not exist`;
+	if (git === null) return null;
+	const listed = await git(["ls-tree", "-z", "HEAD", "--", ...places]);
+	for (const entry of listed.stdout.split("\0")) {
+		const [facts = "", name] = entry.split("\t");
+		if (facts.startsWith("160000 ")) return `${name} is a submodule, which is not checked out`;
+		if (name === places.at(-1)) return "the commit has it, and git did not check it out (a sparse checkout?)";
+	}
+	return null;
+}
+
+async function isDeadLink(path: string): Promise<boolean> {
+	const link = await lstat(path).catch(() => null);
+	return link?.isSymbolicLink() === true && (await stat(path).catch(() => null)) === null;
 }

@@ -1,13 +1,11 @@
-// Reads a recorded comparison: each engine's builds, golden cases and timed runs.
-import { readFile } from "node:fs/promises";
+// Reads a recorded comparison: each engine's builds, golden cases and timed runs; unpacks its project.
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { BugError } from "../../core/errors.ts";
 import type { DType } from "../../core/schema/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../core/schema/result.ts";
-
-const inflate = promisify(gunzip);
 
 /** Facts about the whole recording. */
 export interface RecordedMachine {
@@ -85,4 +83,18 @@ function restore(differences: Buffer, golden: Buffer): Uint8Array {
 	const view = new DataView(bytes.buffer);
 	for (let at = 0; at < bytes.length; at += 4) view.setInt32(at, (golden.readInt32LE(at) + differences.readInt32LE(at)) | 0, true);
 	return bytes;
+}
+
+const inflate = promisify(gunzip);
+
+/** Replaces the target. */
+export async function unpackFolder(from: string, to: string): Promise<void> {
+	await rm(to, { recursive: true, force: true });
+	await mkdir(to, { recursive: true });
+	for (const entry of await readdir(from, { withFileTypes: true })) {
+		const source = join(from, entry.name);
+		if (entry.isDirectory()) await unpackFolder(source, join(to, entry.name));
+		else if (entry.name.endsWith(".gz")) await writeFile(join(to, entry.name.slice(0, -3)), await inflate(await readFile(source)));
+		else await writeFile(join(to, entry.name), await readFile(source));
+	}
 }

@@ -1,11 +1,12 @@
 // The post step: removes what the main step left, however it ended, and publishes what it did not.
+
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getState, warning } from "@actions/core";
 import { lockFolder } from "../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
-import { childEnvironment, readEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
+import { childEnvironment, readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
@@ -18,7 +19,7 @@ import { publishNoResult, publishResult, type Unmeasured } from "../publish/publ
 import { githubPublisher, planPublish } from "../publish/publish-run.ts";
 import { takeBack } from "../publish/under-way.ts";
 import { uploadFolder } from "../publish/upload.ts";
-import { readRunEvent } from "./workflow-run.ts";
+import { readRun } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */
 export async function cleanUp(): Promise<void> {
@@ -60,10 +61,10 @@ async function releaseLock(out: string): Promise<void> {
 /** A stopped run has no verdict, but a scheduled one that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise<void> {
 	const environment = readEnvironment();
-	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
-	if (run === null || event === undefined) return;
+	const known = await readRun(environment);
+	if (known === null) return;
 	const configPath = getState("config") || "trtgate.yml";
-	const context = { run, event, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder };
+	const context = { ...known, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder };
 	const wasStopped = getState("stopped") === "true";
 	const isExplained = wasStopped ? planPublish(configPath, context).plan.alarm === null : hasResult;
 	if (!isExplained) {

@@ -5,7 +5,7 @@ import { saveState, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { artifactCache } from "../../adapters/github/artifact-cache.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
-import { type Environment, readWorkflowRun } from "../../adapters/github/env.ts";
+import type { Environment } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
@@ -26,7 +26,7 @@ import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.t
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
-import { accessOf, readRunEvent } from "./workflow-run.ts";
+import { accessOf, readRun } from "./workflow-run.ts";
 
 /** The environment and the inputs of this action. */
 interface Job {
@@ -68,9 +68,9 @@ async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }
 
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
-	const [inputs, run, event] = [readPublishInputs(), readWorkflowRun(), await readRunEvent(environment)];
+	const [inputs, known] = [readPublishInputs(), await readRun(environment)];
 	const cwd = environment.workspace ?? terminal.cwd;
-	const context = run === null || event === undefined ? null : { run, event, inputs };
+	const context = known && { ...known, inputs };
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
 	return { ...shared, caches: openCaches(shared), stop: { requested: false } };
 }

@@ -1,15 +1,16 @@
 // The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { runArtifacts } from "../../adapters/github/artifacts.ts";
-import { readEnvironment, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+import { readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
-import { type ConfigError, recordError, ToolError, usageError } from "../../core/errors.ts";
+import { recordError, ToolError } from "../../core/errors.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
@@ -28,7 +29,7 @@ import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { readRunEvent } from "./workflow-run.ts";
+import { requireRun } from "./workflow-run.ts";
 
 interface Reporting {
 	inputs: ReportInputs;
@@ -49,9 +50,7 @@ async function report(): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	const { environment } = terminal;
 	const inputs = readReportInputs();
-	const run = readWorkflowRun();
-	const event = await readRunEvent(environment);
-	if (run === null || event === undefined) throw notInAWorkflow();
+	const { run, event } = await requireRun(environment, "`trtgate report --merge DIR…` merges results");
 	const expected = inputs.expected === "" ? undefined : parseMatrix(inputs.expected);
 	const subject = await findSubject(run, event, githubRunFacts({ ...run, token: inputs.token }));
 	const parts = await collectParts({
@@ -131,13 +130,6 @@ function conclude(result: Result, inputs: ReportInputs, subject: Subject): numbe
 	if (exit === exitCodes.ok || !fails) return exitCodes.ok;
 	setFailed(headline(result));
 	return exit;
-}
-
-function notInAWorkflow(): ConfigError {
-	return usageError(
-		"This action runs in a workflow of GitHub Actions only.",
-		"On your machine, `trtgate report --merge DIR…` merges results.",
-	);
 }
 
 function noParts(prefix: string): ToolError {

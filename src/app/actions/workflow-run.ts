@@ -1,9 +1,11 @@
 // What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
+
 import { error as annotateError, setSecret } from "@actions/core";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
-import { type Environment, forgetEventFile, gitAccess } from "../../adapters/github/env.ts";
+import { type Environment, forgetEventFile, gitAccess, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
+import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import { describeRecord, explainError } from "../exit.ts";
@@ -18,6 +20,19 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 	const payload = eventPath === undefined ? null : await readPayload(eventPath);
 	if (payload === null) forgetEventFile();
 	return parseRunEvent(eventName, payload, { sha: sha ?? "", ref: ref ?? "" });
+}
+
+/** The workflow run that we are part of, and what it runs for; null outside of a workflow. */
+export async function readRun(environment: Environment): Promise<{ run: WorkflowRun; event: RunEvent } | null> {
+	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
+	return run === null || event === undefined ? null : { run, event };
+}
+
+/** @throws ConfigError usage outside of a workflow. */
+export async function requireRun(environment: Environment, otherwise: string): Promise<{ run: WorkflowRun; event: RunEvent }> {
+	const known = await readRun(environment);
+	if (known !== null) return known;
+	throw usageError("This action runs in a workflow of GitHub Actions only.", `On your machine, ${otherwise}.`);
 }
 
 async function readPayload(path: string): Promise<unknown> {

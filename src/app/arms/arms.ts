@@ -2,12 +2,11 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import { whyAbsent } from "../../adapters/git/absent-file.ts";
 import { openHistory } from "../../adapters/git/history.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
 import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
-import { describeFolder, openRef } from "../../adapters/git/worktree.ts";
+import { describeFolder, openRef, whyAbsent } from "../../adapters/git/worktree.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";

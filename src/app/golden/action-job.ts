@@ -1,11 +1,12 @@
 // Opens a job of the action in golden/: its inputs, its run, and whether it may change goldens.
-import { readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+
+import type { WorkflowRun } from "../../adapters/github/env.ts";
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
 import { usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
-import { readRunEvent } from "../actions/workflow-run.ts";
+import { requireRun } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
 
@@ -21,9 +22,8 @@ export interface GoldenJob {
 export async function openGoldenJob(): Promise<GoldenJob> {
 	const opened = openTerminal({ color: false });
 	const { environment } = opened;
-	const [inputs, run, event] = [readGoldenInputs(), readWorkflowRun(), await readRunEvent(environment)];
-	if (run === null || event === undefined)
-		throw usageError("This action runs in a workflow of GitHub Actions only.", "On your machine, `trtgate golden record` records goldens.");
+	const inputs = readGoldenInputs();
+	const { run, event } = await requireRun(environment, "`trtgate golden record` records goldens");
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
 	const terminal: Terminal = { ...opened, cwd: environment.workspace ?? opened.cwd };

@@ -1,9 +1,9 @@
 // Commands of the user's own, as real programs: what they are given, and how they may fail.
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
-import { customCommands } from "../../../src/adapters/process/custom-command.ts";
+import { afterAll, expect, it } from "vitest";
+import { customCommands, userShell } from "../../../src/adapters/process/custom-command.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { CommandAnswer } from "../../../src/core/golden/compare/custom.ts";
 import { float32 } from "../../support/golden-tensors.ts";
@@ -12,7 +12,6 @@ const folder = mkdtempSync(join(tmpdir(), "trtgate-custom-test-"));
 
 /** Reads both tensors as .npy and the case as JSON, and answers with the largest difference. */
 const honest = `
-import { readFileSync } from "node:fs";
 const [scale, ...paths] = process.argv.slice(2);
 const [expected, got] = paths.map((path) => {
 	const bytes = readFileSync(path);
@@ -83,4 +82,37 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 	// A program that crashes exits with 1 in Node, which is a plain no.
 	if (source.startsWith("throw")) expect(answer).toEqual({ state: "answered", pass: false, value: null });
 	else expect(answer).toMatchObject({ state: "failed", message: expect.stringContaining(message) });
+});
+
+const shellFolder = mkdtempSync(join(tmpdir(), "trtgate-shell-"));
+afterAll(() => rmSync(shellFolder, { recursive: true }));
+const options = { cwd: shellFolder, logPath: join(shellFolder, "prepare.log"), timeoutMs: 600_000 };
+const prepare = (command: string) => ({ command, env: [] });
+
+it("userShell runs several commands in the folder and keeps the log", async () => {
+	const result = await userShell(createProcesses()).run(prepare("pwd\necho two >made && cat made"), options);
+	expect(result).toEqual({ state: "done" });
+	expect(readFileSync(options.logPath, "utf8")).toMatch(/trtgate-shell-\w+\ntwo\n$/);
+});
+
+it.each([
+	["false\necho never", "The prepare command ended with exit code 1."],
+	["false | cat\necho never", "The prepare command ended with exit code 1."],
+	["exit 7", "The prepare command ended with exit code 7."],
+])("userShell stops %j at the first command that fails", async (command, message) => {
+	const result = await userShell(createProcesses()).run(prepare(command), options);
+	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-crashed", message } });
+	expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
+});
+
+it("userShell shows the last lines of a command that failed", async () => {
+	const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
+	expect(result).toMatchObject({ failure: { excerpt: ["out of luck"], log: options.logPath } });
+});
+
+it("userShell kills a command that does not end", async () => {
+	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	expect(result).toMatchObject({
+		failure: { code: "tool-timeout", message: "The prepare command did not finish within 0.3 s and was killed." },
+	});
 });
