@@ -82,7 +82,7 @@ export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 	return [...new Map(errors).values()];
 }
 
-/** Of which it is unknown what they notice, once for each model. */
+/** Goldens whose sensitivity was not tested to the end, once for each model. */
 export function untestedGoldens({ config }: GateInput, { goldens }: Prepared): Facts["untested"] {
 	const found = new Map(
 		engineSpecs(config).flatMap(({ id, model }): [string, string][] => {

@@ -98,7 +98,7 @@ export interface Facts {
 	golden: GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
 	goldenChanges: GoldenChange[];
-	/** Goldens of which it is unknown what they notice. */
+	/** Goldens whose sensitivity was not tested to the end. */
 	untested: { model: string; message: string }[];
 	probes: ProbeResult[];
 	bisections: Bisection[];

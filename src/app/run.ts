@@ -135,14 +135,14 @@ function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] 
 
 async function buildEngines({ prepared, input, facts, ports }: RunContext): Promise<BuiltEngine[]> {
 	const engines: BuiltEngine[] = [];
-	const isLucky = facts.backend.kind === "tensorrt";
-	if (!isLucky && input.config.measure.rebuilds > 1) facts.notes.push(noLuck);
+	const buildsVary = facts.backend.kind === "tensorrt";
+	if (!buildsVary && input.config.measure.rebuilds > 1) facts.notes.push(rebuildsUseless);
 	const building = {
 		models: prepared.models,
 		findings: facts.findings,
 		strict: input.config.preflight.strict,
 		sharesUnchanged: unchangedMode(input) !== "rebuild",
-		rebuilds: isLucky ? input.config.measure.rebuilds : 1,
+		rebuilds: buildsVary ? input.config.measure.rebuilds : 1,
 		outFolder: input.outFolder,
 		timeoutMs: input.config.measure.buildTimeoutMs,
 	};
@@ -157,7 +157,7 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 	return engines;
 }
 
-const noLuck =
+const rebuildsUseless =
 	"measure.rebuilds has no effect: ONNX Runtime makes the same engine of a model every time, so base and head were each built once.";
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {

@@ -43,7 +43,7 @@ export type Send = <Value>(call: ApiRequest<Value>) => Promise<ApiResult<{ value
 /** `requester` is loaded at the first call. */
 export function createSender(requester: () => Promise<Requester>, pace: Pace): Send {
 	let leftMs = pace.patienceMs;
-	/** A GitHub that stayed away through all tries of one request is info once by each of the others, until it is back. */
+	/** After all tries of one request failed, each further request is tried once, until GitHub answers again. */
 	let isAway = false;
 	return async (call) => {
 		const info = describe(call);

@@ -72,7 +72,7 @@ function conclude(errors: readonly unknown[]): number {
 	return Math.max(least, ...explained.map(({ exit }) => exit));
 }
 
-// Writes the result to the workflow: outputs, the log, an annotation, and the job summary.
+/** Writes the result to the workflow: outputs, the log, an annotation, and the job summary. */
 async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGoldens, proposal: GoldenProposal): Promise<void> {
 	const proposed = proposal.state === "proposed" ? proposal.proposed : null;
 	setOutput("changed", String(proposal.state !== "none"));

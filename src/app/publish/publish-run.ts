@@ -132,7 +132,7 @@ function shaOf(event: RunEvent, run: WorkflowRun): string {
 	}
 }
 
-// Carries a result to where people look: check run, comment, alarm. Best effort: nothing here throws or judges.
+/** Shows a result where people look: comment, check run, alarm. Nothing here throws or judges. */
 export async function publish(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
 	return [
 		...(plan.comment === "never" ? [] : [await publishComment(result, plan, codeHost)]),
