@@ -12,6 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "trtgate-custom-test-"));
 
 /** Reads both tensors as .npy and the case as JSON, and answers with the largest difference. */
 const honest = `
+import { readFileSync } from "node:fs";
 const [scale, ...paths] = process.argv.slice(2);
 const [expected, got] = paths.map((path) => {
 	const bytes = readFileSync(path);
