@@ -1,30 +1,39 @@
-// A backend for each side: base and head of one run on two TensorRTs of one machine.
+// The backend of a run, chosen at its first use: base and head may run on two TensorRTs of one machine.
 import type { Arm } from "../core/schema/result.ts";
-import type { Backend, BuiltEngine } from "../ports/backend.ts";
+import type { Backend } from "../ports/backend.ts";
 
-export function perArm(arms: Readonly<Record<Arm, Backend>>, notes: readonly string[] = []): Backend {
-	const of = ({ engine }: { engine: Pick<BuiltEngine, "arm"> }): Backend => arms[engine.arm];
+export type ArmBackends = Readonly<Record<Arm, Backend>>;
+
+export function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
+	let ready: ArmBackends | null = null;
+	const of = async ({ arm }: { arm: Arm }): Promise<Backend> => {
+		ready = await choose();
+		return ready[arm];
+	};
+	const head = () => of({ arm: "head" });
+	const isSplit = (): boolean => ready !== null && ready.base !== ready.head;
 	return {
-		facts: (arm = "head") => arms[arm].facts(),
-		fingerprint: async () => ({ ...(await arms.head.fingerprint()), "base-tensorrt": (await arms.base.facts()).version }),
-		build: ({ cacheFolder, ...job }) =>
+		facts: async (arm = "head") => (await of({ arm })).facts(),
+		fingerprint: async () => {
+			const [own, base] = [await (await head()).fingerprint(), await of({ arm: "base" })];
+			return isSplit() ? { ...own, "base-tensorrt": (await base.facts()).version } : own;
+		},
+		build: async ({ cacheFolder, ...job }) => {
+			const backend = await of(job);
 			// TensorRT reads kernel timings of its own version only.
-			arms[job.arm].build({ ...job, ...(cacheFolder === undefined ? {} : { cacheFolder: `${cacheFolder}/${job.arm}` }) }),
-		layersOf: async (engine) => (await arms[engine.arm].layersOf?.(engine)) ?? null,
-		infer: (job) => of(job).infer(job),
-		measure: (job) => of(job).measure(job),
-		profile: async (job) => (await of(job).profile?.(job)) ?? { state: "absent" },
-		trace: async (job) => (await of(job).trace?.(job)) ?? { state: "absent" },
+			const own = cacheFolder === undefined || !isSplit() ? cacheFolder : `${cacheFolder}/${job.arm}`;
+			return backend.build({ ...job, ...(own === undefined ? {} : { cacheFolder: own }) });
+		},
+		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
+		infer: async (job) => (await of(job.engine)).infer(job),
+		measure: async (job) => (await of(job.engine)).measure(job),
+		measurePair: async (job) => (await (await head()).measurePair?.(job)) ?? null,
+		profile: async (job) => (await (await of(job.engine)).profile?.(job)) ?? { state: "absent" },
+		trace: async (job) => (await (await of(job.engine)).trace?.(job)) ?? { state: "absent" },
 		notes: () => {
-			const [base, head] = [arms.base.notes?.() ?? [], arms.head.notes?.() ?? []];
-			const alone = (own: readonly string[], other: readonly string[]): string[] => own.filter((note) => !other.includes(note));
-			const shared = base.filter((note) => head.includes(note));
-			return [
-				...notes,
-				...shared,
-				...alone(base, head).map((note) => `Base: ${note}`),
-				...alone(head, base).map((note) => `Head: ${note}`),
-			];
+			const [base, own] = [ready?.base.notes?.() ?? [], ready?.head.notes?.() ?? []];
+			const sideOf = (note: string): string => (!base.includes(note) ? "Head: " : !own.includes(note) ? "Base: " : "");
+			return [...new Set([...base, ...own])].map((note) => `${sideOf(note)}${note}`);
 		},
 	};
 }

@@ -4,7 +4,7 @@ import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
 import { nsightTracer } from "../adapters/nsys/tracer.ts";
-import { perArm } from "../adapters/per-arm.ts";
+import { type ArmBackends, lazyBackend } from "../adapters/per-arm.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
@@ -35,7 +35,7 @@ export interface BackendChoice {
 
 /** What runs the engines, and on which GPU. */
 export interface Machine {
-	backend: Backend;
+	backends: ArmBackends;
 	/** none: engines run on the CPU. unknown: on a GPU that nvidia-smi does not describe. */
 	gpu: Device | "none" | "unknown";
 }
@@ -43,32 +43,17 @@ export interface Machine {
 /** The machine that its tools and the config agree on, chosen at its first use. */
 export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu(): Promise<Machine["gpu"]> } {
 	let chosen: Promise<Machine> | null = null;
-	let ready: Backend | null = null;
-	const machine = async (): Promise<Machine> => {
+	const machine = (): Promise<Machine> => {
 		chosen ??= chooseMachine(choice);
-		ready = (await chosen).backend;
 		return chosen;
 	};
-	const backend = async (): Promise<Backend> => (await machine()).backend;
-	const lazy: Backend = {
-		facts: async (arm) => (await backend()).facts(arm),
-		fingerprint: async () => (await backend()).fingerprint(),
-		build: async (job) => (await backend()).build(job),
-		layersOf: async (engine) => (await (await backend()).layersOf?.(engine)) ?? null,
-		infer: async (job) => (await backend()).infer(job),
-		measure: async (job) => (await backend()).measure(job),
-		measurePair: async (job) => (await (await backend()).measurePair?.(job)) ?? null,
-		profile: async (job) => (await (await backend()).profile?.(job)) ?? { state: "absent" },
-		trace: async (job) => (await (await backend()).trace?.(job)) ?? { state: "absent" },
-		notes: () => ready?.notes?.() ?? [],
-	};
-	return { backend: lazy, gpu: async () => (await machine()).gpu };
+	return { backend: lazyBackend(async () => (await machine()).backends), gpu: async () => (await machine()).gpu };
 }
 
 /** @throws ConfigError backend-mismatch where TensorRT is required and missing. */
 async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	const { config, processes, environment } = choice;
-	const onCpu = (): Machine => ({ backend: choice.onnxRuntime(), gpu: "none" });
+	const onCpu = (): Machine => ({ backends: forBoth(choice.onnxRuntime()), gpu: "none" });
 	if (config.backend === "onnxruntime") return onCpu();
 	const [found, ofBase, board] = await Promise.all([
 		findTrtexec(findOptions(choice)),
@@ -86,27 +71,18 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined)) return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const gpu = read.state === "found" ? read.device : null;
-	return { backend: tensorRts({ found, ofBase }, gpu, choice), gpu: gpu ?? "unknown" };
+	const head = tensorRt(found, { gpu, choice });
+	const base = ofBase === null ? head : tensorRt(ofBase, { python: config.base?.python, gpu, choice });
+	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
+
+const forBoth = (backend: Backend): ArmBackends => ({ base: backend, head: backend });
 
 type Installation = Extract<Found, { state: "found" }>;
 
-function tensorRts(
-	{ found, ofBase }: { found: Installation; ofBase: Installation | null },
-	gpu: Device | null,
-	choice: BackendChoice,
-): Backend {
-	const head = tensorRt(found, { python: "python3", gpu, choice });
-	if (ofBase === null) return head;
-	const base = tensorRt(ofBase, { python: choice.config.base?.python ?? "python3", gpu, choice });
-	const { text } = found.trtexec.version;
-	const notes = text === ofBase.trtexec.version.text ? [`Base and head run on two installations of the same TensorRT ${text}.`] : [];
-	return perArm({ base, head }, notes);
-}
-
 function tensorRt(
 	{ trtexec, processes }: Installation,
-	{ python, gpu, choice }: { python: string; gpu: Device | null; choice: BackendChoice },
+	{ python = "python3", gpu, choice }: { python?: string | undefined; gpu: Device | null; choice: BackendChoice },
 ): Backend {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;

@@ -1,13 +1,12 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
 
-import { groupBy } from "../group.ts";
 import type { EngineCause } from "../schema/result.ts";
 import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
 import { type Around, type Changed, code, editedNodes, isNew, newCasts } from "./changed.ts";
 import { isSameStructure, type PartFacts } from "./facts.ts";
-import type { LayerTensor } from "./layer.ts";
+import { type LayerTensor, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
 import { tensorBytes } from "./work.ts";
 
@@ -155,19 +154,13 @@ const isAlike = ({ base, head }: Changed): boolean =>
 
 const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] => kernels.flatMap((kernel) => kernel[side]);
 
-/** `2 × int8 and fp16`. */
-const typesOf = (tensors: readonly LayerTensor[]): string =>
-	[...groupBy(tensors, ({ dtype }) => dtype ?? "?")]
-		.map(([type, { length }]) => (length === 1 ? type : `${length} × ${type}`))
-		.join(" and ");
-
 /** Kernels are as before, and read or write other types. */
 const inputs: Rule = (changed) => {
 	const { base, head, around } = changed;
 	if (!isAlike(changed)) return null;
 	const sides = (["inputs", "outputs"] as const).map((side) => {
 		const [from, to] = [tensorsOf(base, side), tensorsOf(head, side)];
-		const [before, after] = [from, to].map((tensors) => typesOf(tensors));
+		const [before, after] = [typesOf(from), typesOf(to)];
 		const isSame = before === after || before === "" || after === "";
 		const isOneType = new Set([...from, ...to].map(({ dtype }) => dtype)).size === 1;
 		const what = isOneType

@@ -1,4 +1,5 @@
 // The layers of an engine and the time that each takes, as its builder reports them.
+import { groupBy } from "../group.ts";
 
 export interface LayerTensor {
 	name: string;
@@ -81,3 +82,9 @@ export interface LayerProfile {
 	iterations: number;
 	layers: readonly LayerTime[];
 }
+
+/** `2 × int8 and fp16`. */
+export const typesOf = (tensors: readonly LayerTensor[]): string =>
+	[...groupBy(tensors, ({ dtype }) => dtype ?? "?")]
+		.map(([type, { length }]) => (length === 1 ? type : `${length} × ${type}`))
+		.join(" and ");
