@@ -21,6 +21,8 @@ export type InputValues =
 	| { kind: "length" }
 	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
 	| { kind: "size" }
+	/** Places along this axis of other inputs. */
+	| { kind: "rows"; axis: string }
 	| { kind: "unknown" };
 
 /** By input. One pass over the graph serves all of them. */
@@ -49,6 +51,7 @@ function valuesOfInput(input: string, known: Known): InputValues {
 		isState: false,
 		isLength: false,
 		isSize: false,
+		rowsOf: null,
 	};
 	const walk: Walk = { carriers: new Map([[input, 0]]), evidence, ...known };
 	// Outer graphs first, so that one pass follows every path.
@@ -59,12 +62,13 @@ function valuesOfInput(input: string, known: Known): InputValues {
 	return conclude(evidence);
 }
 
-function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength, isSize }: Evidence): InputValues {
+function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength, isSize, rowsOf }: Evidence): InputValues {
 	const found = narrowest(tables) ?? narrowest(bounds);
 	if (found !== null) return { kind: "range", ...found };
 	if (isState) return { kind: "state" };
 	if (isLength) return { kind: "length" };
 	if (isSize) return { kind: "size" };
+	if (rowsOf !== null) return { kind: "rows", axis: rowsOf };
 	const values = [...new Set(compared)];
 	if (values.length > 0)
 		return { kind: "choice", values, only: !isReadOtherwise, why: `the model compares it with ${values.slice(0, 4).join(" and ")}` };

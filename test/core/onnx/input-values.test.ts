@@ -16,7 +16,12 @@ function valuesOf(
 	initializers: readonly Uint8Array[] = [],
 	dims: readonly number[] = [1, 8],
 ) {
-	const bytes = model({ nodes: nodes.map(node), inputs: [value("x", dims, int64)], outputs: [value("y", null)], initializers });
+	const bytes = model({
+		nodes: nodes.map(node),
+		inputs: [value("x", dims, int64), value("rows", ["n", 4])],
+		outputs: [value("y", null)],
+		initializers,
+	});
 	const { why: _, ...found } = { why: "", ...valuesOfInputs(readOnnx(memorySource(bytes), "m.onnx"), ["x"]).get("x") };
 	return found;
 }
@@ -82,6 +87,7 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[table("words", 50, 4), constant("fifty", [], 50), constant("zero", [], 0)],
 		{ kind: "range", low: 0, high: 49 },
 	],
+	["places along an axis of another input", [{ op: "Gather", inputs: ["rows", "x"] }], [], { kind: "rows", axis: "n" }],
 	[
 		"a limit below all of many numbers",
 		[{ op: "GreaterOrEqual", inputs: ["steps", "x"] }],

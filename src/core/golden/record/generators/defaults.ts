@@ -38,7 +38,7 @@ export function defaultGenerators(
 				? setting({ kind: "zeros" }, "a state at its beginning")
 				: accompanies(input, inputs) && (values.get(input.name) ?? unknown).kind === "unknown"
 					? null
-					: defaultOf(input, values.get(input.name) ?? unknown),
+					: (defaultOf(input, values.get(input.name) ?? unknown) ?? placesIn(inputs, values.get(input.name))),
 		]),
 	);
 }
@@ -54,6 +54,13 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 	if (isSwitch && values.kind === "choice") return setting(constant(values.values[0] ?? 0), values.why);
 	if (isSwitch) return null;
 	return isFloating(dtype) ? data({ kind: looksLikePicture(shape) ? "image" : "normal" }) : wholeNumbers(dtype, values);
+}
+
+/** Of a graph's edges, for example: which nodes each joins. */
+function placesIn(inputs: readonly InputToFill[], values: InputValues | undefined): DefaultGenerator | null {
+	if (values?.kind !== "rows") return null;
+	const sizes = inputs.flatMap(({ axes, shape }) => (axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])));
+	return sizes[0] === undefined ? null : data({ kind: "tokens", range: [0, sizes[0] - 1] }, `places along the axis ${values.axis}`);
 }
 
 /** Where the type itself has few values, all of them are meant. */

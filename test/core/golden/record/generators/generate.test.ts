@@ -202,6 +202,13 @@ describe("what suits an input", () => {
 		expect([...new BigInt64Array(made.tensor.data.buffer)]).toEqual([300n, 300n]);
 	});
 
+	it("what suits the edges of a graph are places along the axis of its nodes", () => {
+		const nodes: [string, DType, (string | number)[], InputValues] = ["x", "float32", ["n", 8], unknown];
+		const [, edges] = of([nodes, ["edge_index", "int64", [2, "edges"], { kind: "rows", axis: "n" }]]);
+		expect(edges).toBe("tokens:0..11");
+		expect(of([nodes, ["edge_index", "int64", [2, "edges"], { kind: "rows", axis: "others" }]])).toEqual(["normal", null]);
+	});
+
 	it("what suits an input writes a constant, by turns with others", () => {
 		const parsed = parseGenerator("sr=const:16000+const:-8e3");
 		if (parsed.state !== "ok") throw new Error(parsed.problem);
