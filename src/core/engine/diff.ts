@@ -10,7 +10,7 @@ import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { meanOf, undelayed } from "./model.ts";
-import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, type TimedChange } from "./noise.ts";
+import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, quadrature, type TimedChange } from "./noise.ts";
 import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
@@ -216,7 +216,7 @@ interface Accounted extends Surroundings {
 function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines, overheadMs }: Accounted): EngineDiff["account"] {
 	// To leave out what is within the noise by itself would favour changes that chance makes larger.
 	const attributed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
-	const rest = groups.filter((one) => !attributed.includes(one));
+	const rest = groups.filter(({ isChanged, delta }) => !isChanged && !delta.isSignificant);
 	const measured = enginesMs === null ? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base)) : enginesMs.head - enginesMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
 	return {
@@ -224,10 +224,10 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 		measuredMs: measured,
 		from: enginesMs === null ? "profiles" : "runs",
 		attributedMs,
-		halfWidthMs: Math.hypot(
+		halfWidthMs: quadrature([
 			halfWidthOf(attributed),
 			...attributed.map(({ base, head }) => (enginesMs === null ? 0 : aloneError * Math.max(timeOf(base), timeOf(head)))),
-		),
+		]),
 		restMs: measured - attributedMs,
 		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),
 		profiles: Math.min(engines.base.profiles, engines.head.profiles),

@@ -65,11 +65,10 @@ export function judgeDeltas(changes: readonly TimedChange[], iterations = Number
 function rowOf(change: TimedChange, factor: number): Row {
 	const { base, head } = change;
 	const launches = (base.launches + head.launches) / 2;
-	const repeats = Math.min(...[base, head].flatMap(({ launches: own, withoutMs }) => (own > 0 ? [withoutMs.length] : [])));
 	return {
 		...change,
 		launches,
-		repeats: Number.isFinite(repeats) ? repeats : 0,
+		repeats: Math.min(base.withoutMs.length, head.withoutMs.length),
 		ms: head.ms - base.ms * factor,
 		timeMs: (base.ms + head.ms) / 2,
 		sd: Math.hypot(jackknife(head), factor * jackknife(base)),
@@ -91,14 +90,12 @@ function isApart({ base, head }: TimedChange): boolean {
 
 /** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */
 export function halfWidthOfSum(deltas: readonly Delta[]): number {
-	const own = Math.sqrt(deltas.reduce((sum, { halfWidthMs }) => sum + halfWidthMs ** 2, 0));
-	return deltas.length < 2
-		? own
-		: Math.hypot(
-				own,
-				deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0),
-			);
+	const shared = deltas.length < 2 ? 0 : deltas.reduce((sum, { sharedMs }) => sum + sharedMs, 0);
+	return quadrature([shared, ...deltas.map(({ halfWidthMs }) => halfWidthMs)]);
 }
+
+/** Of more values than a call takes arguments. */
+export const quadrature = (values: readonly number[]): number => Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
 /** Half width of the 95 % interval of what the launches of a process share, for each: by how much the unchanged layers differ together. */
 function driftOf(unchanged: readonly Row[]): number {
