@@ -17,6 +17,9 @@ export interface TurnLimits {
 const longestTurnMs = 20;
 /** Halves of the rounds are compared, so that a long iteration is timed this often too. */
 const leastRounds = 10;
+/** Where iterations are so long that ten rounds take longer than a busy machine may lengthen a pair, and than this: two in each half. */
+const fewestRounds = 4;
+const longMs = 2000;
 
 /** With WebAssembly the code is compiled for good after some tens of inferences; further precision comes from more pairs. */
 const byDefault = { warmUpMs: 100, leastMs: 300 };
@@ -47,7 +50,8 @@ export interface Turns {
  */
 export function isTimedEnough(turns: Readonly<Record<Arm, Turns>>, limits: TurnLimits, tolerance: number): boolean {
 	const arms = [turns.base, turns.head];
-	if (arms.some(({ fastestMs }) => fastestMs.length < leastRounds)) return false;
+	const roundsOf = ({ timedMs }: Turns): number => (timedMs < Math.max(limits.mostMs, longMs) ? leastRounds : fewestRounds);
+	if (arms.some((arm) => arm.fastestMs.length < roundsOf(arm))) return false;
 	if (arms.some(({ timedMs }) => timedMs < limits.leastMs)) return false;
 	const { floorMs, mostMs } = limits;
 	return (["base", "head"] as const).every((arm) => {

@@ -9,7 +9,9 @@ const turns = (fastestMs: readonly number[], timedMs = 200) => ({ timedMs, faste
 
 it.each([
 	["both sides repeat their fastest iteration", turns(steady), turns(steady), true],
-	["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 5000), turns(steady), false],
+	["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 1999), turns(steady), false],
+	["one has four rounds in more time than a pair is lengthened by", turns(steady.slice(6), 2000), turns(steady), true],
+	["one has three rounds, however long", turns(steady.slice(7), 20_000), turns(steady), false],
 	["one has too little time", turns(steady), turns(steady, 199), false],
 	["the halves of one differ by more than the tolerance", turns([0.97, ...steady]), turns(steady), false],
 	["the halves differ by less", turns([0.99, ...steady]), turns(steady), true],
