@@ -63,9 +63,8 @@ async function play(options: DemoOptions & { out: string }, progress: Progress, 
 }
 
 function quickstart(examples: string): DemoOptions {
-	const inputs = { backend: "onnxruntime", onnxruntime: "wasm" };
-	// Shows every step, also the second time.
-	return { base: join(examples, "base"), head: join(examples, "head"), inputs, isFresh: true };
+	const [base, head] = [join(examples, "base"), join(examples, "head")];
+	return { base, head, inputs: { backend: "onnxruntime", onnxruntime: "wasm" }, isFresh: true };
 }
 
 /** The whole gate, on a replay of the recording. */

@@ -28,7 +28,6 @@ export interface WorkloadTexts {
 	base: string;
 	head: string;
 	change: string;
-	/** Empty where there is none. */
 	interval: string;
 	p99: string;
 	memory: string;
@@ -105,21 +104,15 @@ export function timeFigure(rows: readonly WorkloadRow[]): string {
 }
 
 /** The heading above a side's times. */
-export function armTitle(arm: Arm | "time", rows: readonly WorkloadRow[]): string {
-	return `${arm}, ${timeFigure(rows)}`;
-}
-
-function timeText(workload: WorkloadResult, arm: Arm): string {
-	const ms = shownMs(workload, arm);
-	return ms === undefined ? dash : formatMs(ms);
-}
+export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string => `${arm}, ${timeFigure(rows)}`;
 
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
 	const { base, head, latency } = workload;
+	const [baseMs, headMs] = [shownMs(workload, "base"), shownMs(workload, "head")];
 	const isOneEngine = latency.pairs === 0 && latency.estimate === 0;
 	return {
-		base: timeText(workload, "base"),
-		head: timeText(workload, "head"),
+		base: baseMs === undefined ? dash : formatMs(baseMs),
+		head: headMs === undefined ? dash : formatMs(headMs),
 		change: isOneEngine ? "same engine" : changeText(latency),
 		interval: isOneEngine || latency.interval === null ? "" : intervalText(latency),
 		p99: isOneEngine ? dash : workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),

@@ -105,15 +105,6 @@ export const highlightSection = defineSection({
 	terminal: terminalLines,
 });
 
-function nextStepLines(fixes: readonly string[], { color, columns, resultPath = "result.json" }: TerminalOptions): string[] {
-	return [
-		paint("What to do next", "bold", color),
-		...fixes.flatMap((fix) =>
-			wrapText(fix.replace("result.json", resultPath), columns - 4).map((line, at) => (at === 0 ? `  - ${line}` : `    ${line}`)),
-		),
-	];
-}
-
 /** The other formats show each fix beside its highlight. */
 export const nextStepSection = defineSection({
 	id: "next-steps",
@@ -121,7 +112,10 @@ export const nextStepSection = defineSection({
 		const fixes = highlights.flatMap(({ fix }) => (fix === undefined ? [] : [cleanText(fix)]));
 		return fixes.length === 0 ? null : [...new Set(fixes)].slice(0, maxFixes);
 	},
-	terminal: nextStepLines,
+	terminal: (fixes, { color, columns, resultPath = "result.json" }) => {
+		const lines = fixes.map((fix) => wrapText(fix.replace("result.json", resultPath), columns - 4).join("\n    "));
+		return [paint("What to do next", "bold", color), ...lines.map((line) => `  - ${line}`)];
+	},
 });
 
 /** Signs such as `%` and `→` are not words. */
