@@ -1,6 +1,6 @@
 // Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
-import type { EngineConfig } from "../core/config/config.ts";
+import type { Config, EngineConfig } from "../core/config/config.ts";
 import { stricterAlarm } from "../core/config/requirements.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
@@ -10,6 +10,7 @@ import { judgeWorkload } from "../core/gates/speed.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { Arm, ArmSource, BackendFacts, GateResult, Result } from "../core/schema/result.ts";
+import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
@@ -62,6 +63,15 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
 	if (replaced > 0) yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
 	yield* facts.notes;
+	yield* withoutGolden(input.config);
+}
+
+function withoutGolden({ models }: Config): string[] {
+	const names = models.flatMap(({ name, engines }) => (engines.some(({ golden }) => golden === undefined) ? [name] : []));
+	if (names.length === 0) return [];
+	return [
+		`Outputs are not checked for ${listNames(names)}: no golden. \`trtgate golden record --model NAME --inputs FOLDER\` records one.`,
+	];
 }
 
 /** All gates run before any is folded. */

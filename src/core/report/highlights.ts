@@ -5,7 +5,7 @@ import { counted, gateLabel, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
-import { type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
+import { engineKey, type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
 import { reportSections } from "./sections.ts";
@@ -92,6 +92,17 @@ function checksText(result: Result): string {
 	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
 }
 
+/** A green result is not to be read as one about outputs that nothing compared. */
+function uncheckedText({ outcome, builds, gates, golden }: Result): string {
+	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
+	const checked = new Set(golden.map(engineKey));
+	const unchecked = built.filter((build) => !checked.has(engineKey(build)));
+	if (outcome !== "pass" || unchecked.length === 0 || gates.length === 0) return "";
+	return unchecked.length === built.length
+		? "outputs not checked: no golden"
+		: `outputs of ${unchecked.length} of ${counted(built.length, "engine")} not checked: no golden`;
+}
+
 /** What a green result says about speed. */
 function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
 	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) => (interval === null || pairs === 0 ? [] : [interval[1]]));
@@ -109,7 +120,7 @@ export function headline(result: Result, all: readonly Highlight[] = highlights(
 	const shown = topics.slice(0, 5);
 	const more = topics.length > shown.length ? [`${topics.length - shown.length} other kinds`] : [];
 	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];
-	return [...stopped, [...shown, ...more].join(", "), checksText(result), ruledOutText(result, all)]
+	return [...stopped, [...shown, ...more].join(", "), checksText(result), uncheckedText(result), ruledOutText(result, all)]
 		.filter((part) => part !== "")
 		.join(" · ");
 }
