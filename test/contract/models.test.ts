@@ -9,10 +9,12 @@ import { loadConfig } from "../../src/core/config/parse.ts";
 const page = readFileSync("docs/models.md", "utf8");
 const { models }: { models: ZooModel[] } = JSON.parse(readFileSync("bench/zoo/models.json", "utf8"));
 const { results }: { results: ZooResult[] } = JSON.parse(readFileSync("bench/zoo/results.json", "utf8"));
-const examples = [...page.matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm)].map(([, heading = "", text = ""]) => ({
-	heading,
-	text,
-}));
+const examples = [...page.slice(page.indexOf("<!-- configs:")).matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm)].map(
+	([, heading = "", text = ""]) => ({
+		heading,
+		text,
+	}),
+);
 
 it("docs/models.md shows a config for each example of the zoo", () => {
 	const tried = new Set(results.map(({ model }) => model));
