@@ -1,0 +1,1 @@
+export{t as fileModelReader}from"./adapters-files-model-reader.js";
