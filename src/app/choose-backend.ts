@@ -4,7 +4,6 @@ import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
 import { nsightTracer } from "../adapters/nsys/tracer.ts";
-import { type ArmBackends, lazyBackend } from "../adapters/per-arm.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
@@ -13,6 +12,7 @@ import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { BaseFile } from "../core/schema/config.ts";
 import type { Backend } from "../ports/backend.ts";
+import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 
 /** Plans are as large as their weights: room for some hundred models of 100 MB. */
 const maxEngineBytes = 10 * 1024 ** 3;
@@ -72,8 +72,16 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 	if (read.state === "none") throw withoutGpu(choice);
 	const gpu = read.state === "found" ? read.device : null;
 	const head = tensorRt(found, { gpu, choice });
-	const base = ofBase === null ? head : tensorRt(ofBase, { python: config.base?.python, gpu, choice });
+	const base =
+		ofBase === null ? head : tensorRt(ofBase, { python: config.base?.python, gpu, choice: withoutSharedCaches(choice, [ofBase, found]) });
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
+}
+
+/** Cached engines and kernel timings are found by version: those of two installations of one version would be mixed up. */
+function withoutSharedCaches(choice: BackendChoice, [base, head]: readonly [Installation, Installation]): BackendChoice {
+	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
+	const { config } = choice;
+	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
 }
 
 const forBoth = (backend: Backend): ArmBackends => ({ base: backend, head: backend });

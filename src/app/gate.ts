@@ -54,7 +54,7 @@ export interface GateOptions {
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string | undefined;
-	/** Values that override the config file: backend, onnxruntime. */
+	/** Values that override the config file, by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
 	progress: Progress;

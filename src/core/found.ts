@@ -19,12 +19,12 @@ export function describeJsonFault(cause: unknown): string {
 	return cleanText(shorten(message.replace(/,? *(\.\.\.)?".*$/s, ""), maxChars));
 }
 
-/** A JSON object. */
 /** No fields where the value is no object. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 	return isObject(value) ? value : {};
 }
 
+/** A JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -80,7 +80,7 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 
 /** @throws where the entry is incomplete. */
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
-	if ((await stat(place).catch(() => null)) === null) return null;
+	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
 	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
 	try {

@@ -42,8 +42,11 @@ async function uploadByAnyName(
 	options: ArtifactOptions,
 	copies: string | null,
 ): Promise<ApiResult<{ artifact: KeptArtifact }>> {
-	const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
-	const limitMs = (options.limitMs ?? usualLimitMs) + sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
+	const found = await attempt(`upload of the artifact ${draft.name}`, async () => ({
+		sizes: await Promise.all(draft.files.map(async (path) => (await stat(path)).size)),
+	}));
+	if (found.state === "failed") return found;
+	const limitMs = (options.limitMs ?? usualLimitMs) + found.sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
 	let last: ApiFault | null = null;
 	for (const name of otherNames(draft.name, options.run.runAttempt)) {
 		const sent = await attempt(`upload of the artifact ${name}`, async () => {

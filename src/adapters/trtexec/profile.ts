@@ -55,7 +55,7 @@ const mostNodesBytes = 8 * 1024 * 1024;
 async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 	const { nodes } = engine.model.onnx.graph;
 	const bytes = nodes.length > mostNodes ? null : nodesFile(nodes);
-	if (bytes !== null && bytes.length <= mostNodesBytes) await writeFile(nodesPath, bytes);
+	if (bytes !== null && bytes.length <= mostNodesBytes) await orWriteError(writeFile(nodesPath, bytes), nodesPath);
 }
 
 /** An engine of ten thousand layers, with every detail, is some tens of megabytes. */

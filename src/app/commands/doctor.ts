@@ -99,8 +99,10 @@ function checksOfTensorRt(
 
 function describeTrtexec(found: Found, option: string) {
 	if (found.state === "found") return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
+	const [only, ...others] = found.tried;
+	const absent = only !== undefined && others.length === 0 ? `${only.program} does not exist` : "not on PATH nor in a usual folder";
 	const broken = found.tried.filter(({ why }) => why !== "does not exist").map(({ program, why }) => `${program} ${why}`);
-	const status = broken.length === 0 ? "not on PATH nor in a usual folder" : broken.join("; ");
+	const status = broken.length === 0 ? absent : broken.join("; ");
 	return {
 		ok: false,
 		status: cleanLine(status),

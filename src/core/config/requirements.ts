@@ -106,6 +106,12 @@ export function modelRequirements({ probes }: ModelConfig): Requirement[] {
 	];
 }
 
+/** Its libraries and its Python decide as well what the base is compared on. */
+function baseText({ base }: Config): string {
+	const parts = Object.entries(base ?? {}).sort();
+	return parts.length === 0 ? "on the head's TensorRT" : parts.map(([key, value]) => `${key} ${value}`).join(", ");
+}
+
 /** Those of the whole file. @param models those that both configs have, with the engines that both have. */
 export function fileRequirements(config: Config, models: readonly ModelConfig[]): Requirement[] {
 	const { measure, preflight, baseline } = config;
@@ -115,7 +121,7 @@ export function fileRequirements(config: Config, models: readonly ModelConfig[])
 	return [
 		choice("backend", config.backend, { strictestFirst: ["tensorrt", "auto", "onnxruntime"], pointer: "/backend" }),
 		{ key: "baseline", shown: [baseline.from, baseline.ref ?? []].flat().join(" "), pointer: "/baseline" },
-		{ key: "base", shown: config.base?.trtexec ?? "on the head's TensorRT", pointer: "/base" },
+		{ key: "base", shown: baseText(config), pointer: "/base" },
 		lowest("measure.pairs", pairs, { shown: `at most ${pairs}`, pointer: "/measure/pairs" }),
 		lowest("measure.duration", measure.durationMs, { shown: formatDuration(measure.durationMs), pointer: "/measure/duration" }),
 		flag("measure.transfers", measure.transfers),

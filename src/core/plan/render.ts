@@ -127,7 +127,9 @@ function estimateLine({ estimateMs, steps }: Plan): string {
 }
 
 function lengthText(ms: number, { backend, measure }: Config): string {
-	return measure.adaptsLength && backend !== "onnxruntime" ? `up to ${formatDuration(ms)}, by a pilot` : formatDuration(ms);
+	return measure.adaptsLength && backend !== "onnxruntime"
+		? `up to ${formatDuration(ms)}; on TensorRT as long as its noise requires`
+		: formatDuration(ms);
 }
 
 function settingLines(config: Config): string[] {
