@@ -17,7 +17,7 @@ export interface TurnLimits {
 const longestTurnMs = 20;
 /** Halves of the rounds are compared, so that a long iteration is timed this often too. */
 const leastRounds = 10;
-/** Where iterations are so long that ten rounds take longer than a busy machine may lengthen a pair, and than this: two in each half. */
+/** Where ten rounds take longer than a pair may be lengthened, and than 2 s, four rounds are enough if their halves agree. */
 const fewestRounds = 4;
 const longMs = 2000;
 
@@ -57,7 +57,8 @@ export function isTimedEnough(turns: Readonly<Record<Arm, Turns>>, limits: TurnL
 	return (["base", "head"] as const).every((arm) => {
 		const { timedMs, fastestMs } = turns[arm];
 		const isSlowed = floorMs !== undefined && Math.min(...fastestMs) > slowedBy * floorMs[arm];
-		return timedMs >= mostMs || (!isSlowed && repeats(fastestMs, tolerance));
+		const isLong = fastestMs.length >= leastRounds && timedMs >= mostMs;
+		return isLong || (!isSlowed && repeats(fastestMs, tolerance));
 	});
 }
 

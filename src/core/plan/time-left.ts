@@ -19,6 +19,7 @@ const shares = Array.from({ length: 10 }, (_, at) => (at + 0.5) / 10);
  * @param spread standard deviation of its logarithm.
  */
 export function roughDuration(medianMs: number, spread: number, lastedMs = 0): Duration {
+	if (medianMs <= 0) return { meanMs: 0, varianceMs2: 0 };
 	const scale = (spread * Math.sqrt(3)) / Math.PI;
 	const odds = (lastedMs / medianMs) ** (1 / scale);
 	const timesMs = shares.map((share) => medianMs * ((odds + share) / (1 - share)) ** scale);

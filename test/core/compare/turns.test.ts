@@ -11,6 +11,8 @@ it.each([
 	["both sides repeat their fastest iteration", turns(steady), turns(steady), true],
 	["one has too few rounds, as with iterations longer than a turn", turns(steady.slice(1), 1999), turns(steady), false],
 	["one has four rounds in more time than a pair is lengthened by", turns(steady.slice(6), 2000), turns(steady), true],
+	["one has four rounds whose halves differ", turns([0.9, 1, 1, 1], 2000), turns(steady), false],
+	["one has ten such rounds", turns([0.9, ...steady.slice(1)], 2000), turns(steady), true],
 	["one has three rounds, however long", turns(steady.slice(7), 20_000), turns(steady), false],
 	["one has too little time", turns(steady), turns(steady, 199), false],
 	["the halves of one differ by more than the tolerance", turns([0.97, ...steady]), turns(steady), false],
@@ -30,6 +32,7 @@ it.each([
 	const floored = { ...limits, floorMs: { base, head: 1 } };
 	expect(isTimedEnough({ base: turns(steady), head: turns(steady) }, floored, 0.02)).toBe(enough);
 	expect(isTimedEnough({ base: turns(steady, 1000), head: turns(steady, 1000) }, floored, 0.02)).toBe(true);
+	expect(isTimedEnough({ base: turns(steady.slice(6), 2000), head: turns(steady) }, floored, 0.02)).toBe(enough);
 });
 
 describe("turnLimits", () => {
