@@ -66,12 +66,12 @@ export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<strin
 	);
 }
 
-/** Which builds the rows come from, and which machines. */
+/** Which versions the rows come from, and which machines. */
 export function takenWith(results: readonly ZooResult[]): string {
 	const builds = new Set(results.map(({ product }) => product)).size;
 	const machines = [...groupBy(results, ({ machine }) => machine ?? "an unrecorded machine")];
 	const where = machines.map(([name, rows]) => (machines.length === 1 ? name : `${name} (${rows.length} rows)`)).join("; ");
-	const from = builds === 1 ? "All rows come from one build" : `The rows come from ${builds} builds`;
+	const from = builds === 1 ? "All rows come from one version of trtgate" : `The rows come from ${builds} versions of trtgate`;
 	return `${from} (\`product\` in \`bench/zoo/results.json\`). Measured on: ${where}.`;
 }
 

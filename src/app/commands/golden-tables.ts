@@ -43,7 +43,7 @@ export const recordTable = {
 		notice: {
 			value: "PRECISION=SHARE",
 			does: "Smallest share of the tested defects that the golden must notice, separated by commas.",
-			otherwise: "fp32=1,fp16=0.95; with --model, of its engines' precisions and fp32",
+			otherwise: "fp32=1,fp16=0.95; with --model, fp16 only if an engine uses it",
 			again: true,
 		},
 		"time-limit": { value: "TIME", does: "Time limit of the recording; rerun the same command to continue.", default: "60s" },

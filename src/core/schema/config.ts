@@ -128,7 +128,7 @@ export interface ConfigFile {
 }
 /** A second TensorRT on this machine, which builds and runs the base: the head then shows what an upgrade changes. */
 export interface BaseFile {
-	/** Its trtexec: a path, or a name on PATH. */
+	/** Its trtexec: a path (absolute, or relative to the workspace or current folder), or a name on PATH. */
 	trtexec: string;
 	/** A Python with the tensorrt package of that version, for golden cases. */
 	python?: string;
@@ -264,7 +264,7 @@ export interface MeasureFile {
 	/** How often base and head are each built. Above 1 no kernel timings are shared, and the interval includes the build-to-build variation. Default: 1, with shared kernel timings. */
 	rebuilds?: number;
 	soak?: Duration;
-	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both sides and is not timed, and golden verdicts of an earlier run are reused. verify: the same, but verified again. rebuild: base and head each build their own engine, and both are timed. Default: skip, and rebuild on a schedule. */
+	/** What is done where base and head have the same model, plugins and calibration. skip: one engine serves both sides and is not timed, and golden verdicts of an earlier run are reused. verify: the same, but verified again. rebuild: base and head each build their own engine, and both are timed. Default: skip, and rebuild on a schedule. With base: always rebuild. */
 	"unchanged-models"?: "skip" | "verify" | "rebuild";
 	/** Whether two engines with the same bytes are still timed. */
 	"identical-engines"?: "skip" | "measure";
