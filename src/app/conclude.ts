@@ -7,9 +7,10 @@ import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../core/gates/limit-changes.ts";
 import { judgeWorkload } from "../core/gates/speed.ts";
+import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, BackendFacts, GateResult, Result } from "../core/schema/result.ts";
+import type { Arm, ArmSource, GateResult, Result } from "../core/schema/result.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
@@ -19,9 +20,9 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 	const gates = judgeFacts({ ...facts, builds }, input);
 	const { backend, baseBackend } = facts;
 	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
-	const on = (source: ArmSource, { name, version }: BackendFacts): ArmSource =>
-		baseBackend === undefined ? source : { ...source, label: `${source.label} on ${name} ${version}` };
-	const [base, head] = [sourceOf("base"), sourceOf("head") ?? { label: "head" }];
+	const noBase = input.noBase === undefined ? {} : { noBase: input.noBase };
+	const arms = { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, ...noBase };
+	const onTwo = baseBackend === undefined ? {} : { baseBackend };
 	const last = facts.errors.at(-1);
 	return {
 		schemaVersion: 2,
@@ -32,13 +33,9 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		durationMs: end.nowMs - facts.startedMs,
 		childMs: end.childMs,
 		backend,
-		...(baseBackend === undefined ? {} : { baseBackend }),
+		...onTwo,
 		environment: { ...facts.environment },
-		arms: {
-			base: base && on(base, baseBackend ?? backend),
-			head: on(head, backend),
-			...(input.noBase === undefined ? {} : { noBase: input.noBase }),
-		},
+		arms,
 		config: { path: input.config.path, sha256: input.configSha256 },
 		findings: facts.findings,
 		builds,
@@ -50,7 +47,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		workloads: facts.rows,
 		gates,
 		errors,
-		notes: [...notesOf(facts, input)],
+		notes: [...notesOf(facts, input), ...upgradeNotes({ arms, backend, ...onTwo })],
 		files: facts.files,
 	};
 }
@@ -66,8 +63,11 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	yield* withoutGolden(input.config);
 }
 
-function withoutGolden({ models }: Config): string[] {
-	const names = models.flatMap(({ name, engines }) => (engines.some(({ golden }) => golden === undefined) ? [name] : []));
+export function withoutGolden({ models }: Pick<Config, "models">): string[] {
+	const names = models.flatMap(({ name, engines }) => {
+		const without = engines.filter(({ golden }) => golden === undefined);
+		return without.length === engines.length ? [name] : without.map((engine) => `${name}/${engine.name}`);
+	});
 	if (names.length === 0) return [];
 	return [
 		`Outputs are not checked for ${listNames(names)}: no golden. \`trtgate golden record --model NAME --inputs FOLDER\` records one.`,

@@ -33,7 +33,22 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 		workspace: request.workspace ?? workspaceOf(path, request.cwd),
 	});
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	return { config: loaded.config, text, home: dirname(path) };
+	const home = dirname(path);
+	return { config: baseBeside(loaded.config, home), text, home };
+}
+
+/** Paths of the file are relative to its folder, those of options to the current one; a bare name is looked up on PATH. */
+function baseBeside(config: Config, home: string): Config {
+	const { base, sources } = config;
+	if (base === undefined) return config;
+	const { trtexec, python, libraries } = base;
+	const place = (key: string, path: string): string =>
+		path.includes("/") && sources[`/base/${key}`]?.kind !== "input" ? resolve(home, path) : path;
+	const besides = {
+		...(python === undefined ? {} : { python: place("python", python) }),
+		...(libraries === undefined ? {} : { libraries: resolve(home, libraries) }),
+	};
+	return { ...config, base: { trtexec: place("trtexec", trtexec), ...besides } };
 }
 
 /** The config that is read, relative to the current folder. */

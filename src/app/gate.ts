@@ -7,7 +7,7 @@ import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
 import { withCpuLimits } from "../core/config/gates.ts";
-import { keepSelected, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
+import { keepSelected, type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { BackendFacts, Result } from "../core/schema/result.ts";
@@ -17,7 +17,6 @@ import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
-import type { parseShapes } from "./commands/sizes.ts";
 import { type Composition, compose } from "./compose.ts";
 import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
@@ -49,7 +48,7 @@ export interface GateOptions {
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
 	only?: string | undefined;
 	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
-	shapes?: ReturnType<typeof parseShapes>;
+	shapes?: PinnedShapes;
 	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */

@@ -18,13 +18,11 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
 	const { kind: backend } = await ports.backend.facts();
 	const preparing = {
-		...{
-			specs,
-			arms: sharesFiles ? arms.filter(({ arm }) => arm === "head") : arms,
-			backend,
-			logFolder: `${input.outFolder}/logs`,
-			timeoutMs: config.measure.buildTimeoutMs,
-		},
+		specs,
+		arms: sharesFiles ? arms.filter(({ arm }) => arm === "head") : arms,
+		backend,
+		logFolder: `${input.outFolder}/logs`,
+		timeoutMs: config.measure.buildTimeoutMs,
 		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
 	};
 	for await (const model of prepare(preparing, ports)) models.push(model);

@@ -27,9 +27,9 @@ import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode 
 import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
-	const startedAt = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
+	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
 	const baseBackend = input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
-	const facts = emptyFacts({ ...startedAt, backend: await ports.backend.facts(), ...baseBackend });
+	const facts = emptyFacts({ ...start, backend: await ports.backend.facts(), ...baseBackend });
 	try {
 		await runStages(input, ports, facts);
 		facts.stage = null;

@@ -1,8 +1,9 @@
 // Checks each model before any engine is built.
 import { formatPointer } from "../core/config/pointer.ts";
+import { findingKey } from "../core/onnx/finding-key.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { BackendFacts, Finding } from "../core/schema/result.ts";
+import type { Arm, BackendFacts, Finding } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
@@ -33,12 +34,17 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	return reported;
 }
 
-/** What the TensorRT of the base does not find in the same model. */
-function markNew(found: readonly Finding[], { baseTensorrt }: PreflightInput): Finding[] {
-	const key = ({ code, model, engine, node }: Finding): string => JSON.stringify([code, model, engine, node]);
-	const known = new Set(found.filter(({ arm }) => arm === "base").map(key));
-	const isNew = (finding: Finding): boolean => finding.arm === "head" && !known.has(key(finding));
-	return found.map((finding) => (baseTensorrt !== undefined && isNew(finding) ? { ...finding, isNew: true } : finding));
+/** What the TensorRT of the base does not find in the same model; of a changed model, nothing says what found it. */
+function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
+	if (baseTensorrt === undefined) return [...found];
+	const hashes = (of: Arm) =>
+		new Map(models.flatMap((each) => (each.arm === of && each.state === "ready" ? [[each.spec.id, each.model.sha256] as const] : [])));
+	const [ofBase, ofHead] = [hashes("base"), hashes("head")];
+	const isSame = (id: string): boolean => ofBase.has(id) && ofBase.get(id) === ofHead.get(id);
+	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
+	const isNew = (finding: Finding): boolean =>
+		finding.arm === "head" && isSame(`${finding.model}/${finding.engine}`) && !known.has(findingKey(finding));
+	return found.map((finding) => (isNew(finding) ? { ...finding, isNew: true } : finding));
 }
 
 type ReadyModel = Extract<PreparedModel, { state: "ready" }>;

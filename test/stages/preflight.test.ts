@@ -7,7 +7,12 @@ import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 
 const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };
 
-async function judge(file: string, input: Omit<PreflightInput, "models">, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
+interface Judged extends Omit<PreflightInput, "models"> {
+	/** The base's model is another. */
+	changed?: boolean;
+}
+
+async function judge(file: string, { changed = false, ...input }: Judged, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
 	const engine = {
 		name: "e",
 		pointer: "/models/m/engines/e",
@@ -22,7 +27,8 @@ async function judge(file: string, input: Omit<PreflightInput, "models">, spec: 
 		dims: spec.dims ?? {},
 	};
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
-	const models = (["base", "head"] as const).map((arm) => ({ state: "ready" as const, spec: whole, arm, model }));
+	const hashed = (arm: string) => (changed && arm === "base" ? { ...model, sha256: "other" } : model);
+	const models = (["base", "head"] as const).map((arm) => ({ state: "ready" as const, spec: whole, arm, model: hashed(arm) }));
 	return preflight({ models, ...input }, { progress });
 }
 
@@ -37,10 +43,12 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 	expect(codes(unbound)).toEqual(["base error dims-unbound", "head error dims-unbound"]);
 });
 
-it("the stage preflight marks what only the head's TensorRT finds, where the base runs on another", async () => {
+it("the stage preflight marks what only the head's TensorRT finds, where the base runs the same model on another", async () => {
 	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
 	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, { precision: "fp16", dims: batch });
 	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([{ arm: "head", code: "precision-typed", isNew: true }]);
+	const edited = await judge("classifier", { ...both, baseTensorrt: "10.6", changed: true }, { precision: "fp16", dims: batch });
+	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
 	const known = await judge("classifier", { ...both, baseTensorrt: "11.0" }, { precision: "fp16", dims: batch });
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
 });

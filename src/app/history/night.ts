@@ -49,7 +49,8 @@ async function measurePins(ran: Result, night: Night): Promise<HistoryRow[]> {
 	const pin = ran.arms.base?.commit;
 	if (night.config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
 	const measure = async (kind: "link" | "control", base: string, adapt: (config: Config) => Config): Promise<HistoryRow[]> => {
-		const result = await sideRun({ base, head: pin, out: kind, adapt }, night);
+		// On one TensorRT: only the pairs of the night compare two.
+		const result = await sideRun({ base, head: pin, out: kind, adapt: ({ base: _, ...own }) => adapt(own) }, night);
 		return result === null ? [] : pinRows(result, kind);
 	};
 	const old = await night.watching.oldPin(ran).catch(() => null);

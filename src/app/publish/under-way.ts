@@ -95,9 +95,9 @@ export function liveStatus(inner: Progress, { send, everyMs, wait }: LiveOptions
 				state = { ...state, stage, at: 0, items };
 				inner.stage(stage, items);
 			},
-			item(label, leftMs) {
+			item(label) {
 				state = { ...state, at: state.at + 1 };
-				inner.item(label, leftMs);
+				inner.item(label);
 			},
 			detail: (text) => inner.detail(text),
 			done: (summary) => inner.done(summary),

@@ -111,8 +111,11 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 		.filter((model) => model.engines.length > 0);
 }
 
+/** Whole shapes by input. */
+export type PinnedShapes = Readonly<Record<string, { shape: readonly number[] }>>;
+
 /** Shapes that an option gives instead of the config's sizes: one workload, and engines for that alone. */
-export function pinShapes(models: readonly ModelConfig[], shapes: Readonly<Record<string, { shape: readonly number[] }>>): ModelConfig[] {
+export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes): ModelConfig[] {
 	const name = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
 	if (name.length === 0) return [...models];
 	const pinned = { name: name.join(" · "), dims: {} };
@@ -127,7 +130,7 @@ export function pinShapes(models: readonly ModelConfig[], shapes: Readonly<Recor
 }
 
 /** Shapes of names are dropped: the dims that bind them are. */
-function pinnedInputs({ inputs }: ModelConfig, shapes: Readonly<Record<string, { shape: readonly number[] }>>): ModelConfig["inputs"] {
+function pinnedInputs({ inputs }: ModelConfig, shapes: PinnedShapes): ModelConfig["inputs"] {
 	const entries = Object.entries<Partial<InputConfig>>({ ...inputs, ...shapes }).map(([name, { shape }]) => {
 		const fill = inputs[name]?.fill ?? "normal";
 		return [name, shape?.every((size) => typeof size === "number") ? { shape, fill } : { fill }] as const;

@@ -15,7 +15,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const known = results.filter(({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0);
 	const records = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
 	const errors = [...judged.flatMap(partFault), ...records.errors];
-	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(outcomeOf)]);
+	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(strictestOutcome)]);
 	const failureKind = failureKindOf(outcome, errors);
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
@@ -48,7 +48,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 }
 
 /** The outcome of its gates, or its own where that is worse: a part cannot declare itself green. */
-function outcomeOf(result: Result): Outcome {
+function strictestOutcome(result: Result): Outcome {
 	const own = foldOutcome(result.gates, result.errors);
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
 }
@@ -83,7 +83,7 @@ function describePart({ name, artifact, content }: JudgedPart): Part {
 	return {
 		...place,
 		state: "merged",
-		outcome: outcomeOf(result),
+		outcome: strictestOutcome(result),
 		...(result.partial === undefined ? {} : { partial: result.partial }),
 		workloads: result.workloads.length,
 		startedAt: result.startedAt,

@@ -1,5 +1,17 @@
 // Which versions of TensorRT ran the same engines, in one run or in several jobs, and what each side of an upgrade made of them.
-import type { Arm, BuildRecord, Finding, GoldenVerdict, Interval, Part, Result, WorkloadResult } from "../schema/result.ts";
+import { mismatchState } from "../golden/compare/checks.ts";
+import type {
+	Arm,
+	BuildRecord,
+	Finding,
+	GoldenCheck,
+	GoldenVerdict,
+	Interval,
+	Numeric,
+	Part,
+	Result,
+	WorkloadResult,
+} from "../schema/result.ts";
 import { formatPercent } from "../text/units.ts";
 
 /** Of a time, between two jobs. */
@@ -8,17 +20,35 @@ export const leastChange = 0.05;
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
 const hinted = `Times come from two separate jobs, not from interleaved pairs, so only changes of ${formatPercent(leastChange, { digits: 0 })} or more are listed, as a hint.`;
 
-/** Of a run whose base ran on another TensorRT; and between jobs, from the oldest version to each newer one on the same kind of device. */
+/** Why a run on two TensorRTs decides no upgrade, a sentence. */
+export function upgradeNotes({ arms, backend, baseBackend }: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
+	if (arms.base === null || baseBackend === undefined) return [];
+	if (baseBackend.version === backend.version)
+		return [`Both sides run TensorRT ${backend.version}, so nothing about an upgrade is compared.`];
+	if (haveSameFiles(arms)) return [];
+	return [
+		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so this run decides no upgrade. A run without another revision as its base does.`,
+	];
+}
+
+/** Otherwise a difference may come from the change of the files. */
+function haveSameFiles({ base, head }: Result["arms"]): boolean {
+	return base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label);
+}
+
+/** Of a run whose base ran the same files on another TensorRT; and between jobs, from the oldest version to each newer one on the same kind of device. */
 export function sidesOf(result: Result): Sides[] {
 	const parts = result.parts ?? [];
 	const runs = [
 		{ part: undefined, ...result },
 		...parts.map(({ name, ...ran }) => ({ part: parts.length > 1 ? name : undefined, ...ran })),
 	];
-	const within = runs.flatMap(({ part, backend, baseBackend }) => {
+	const within = runs.flatMap(({ part, backend, baseBackend, partial }) => {
 		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version) return [];
+		if (!haveSameFiles(result.arms)) return [];
 		const [before, after] = [factsOf(result, { part, arm: "base" }), factsOf(result, { part, arm: "head" })];
-		return sides({ from: baseBackend.version, to: backend.version, caveat: paired, before, after, speeds: comparedSpeeds(after.rows) });
+		const versions = { from: baseBackend.version, to: backend.version };
+		return sides({ ...versions, caveat: paired, cutShort: endsOf(partial), before, after, speeds: comparedSpeeds(after.rows) });
 	});
 	return [...within, ...sidesOfJobs(result, parts)];
 }
@@ -34,12 +64,15 @@ function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
 			from: versionOf(oldest),
 			to: versionOf(part),
 			caveat: hinted,
+			cutShort: [...endsOf(oldest.partial), ...endsOf(part.partial)],
 			before,
 			after,
 			speeds: hintedSpeeds(before.rows, after.rows),
 		});
 	});
 }
+
+const endsOf = (partial: Result["partial"]): string[] => (partial === undefined ? [] : [partial.stage]);
 
 const versionOf = ({ backend }: Part): string => backend?.version ?? "";
 
@@ -64,14 +97,20 @@ function factsOf(result: Result, { part, arm }: { part: string | undefined; arm:
 	};
 }
 
-/** The base's errors stand beside the head's. */
+/** The base's errors stand beside the head's. error: nothing says what the base's are. */
 function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	const checks = verdict.checks.map(({ base = null, existing, ...check }) => {
-		const isWithin =
-			typeof base !== "number" || check.allowed === null || (check.bound === "at-most" ? base <= check.allowed : base >= check.allowed);
-		return { ...check, got: base, pass: existing !== true && isWithin };
+		return { ...check, got: base, pass: existing !== true && (base === null || keepsLimit(base, check)) };
 	});
-	return { ...verdict, checks, state: checks.every(({ pass }) => pass) ? "match" : "mismatch" };
+	if (verdict.state === "stale") return { ...verdict, checks };
+	const isKnown = verdict.state !== "error" && checks.some(({ got }) => got !== null);
+	return { ...verdict, checks, state: isKnown ? (mismatchState(checks) ?? "match") : "error" };
+}
+
+/** NaN and infinities keep no limit. */
+function keepsLimit(error: Numeric, { allowed, bound }: Pick<GoldenCheck, "allowed" | "bound">): boolean {
+	if (typeof error !== "number") return false;
+	return allowed === null || (bound === "at-most" ? error <= allowed : error >= allowed);
 }
 
 export interface Speed {
@@ -105,6 +144,8 @@ function hintedSpeeds(before: readonly WorkloadResult[], after: readonly Workloa
 export interface Sides {
 	/** What the times are worth, a sentence. */
 	caveat: string;
+	/** Stages in which runs ended before their last. */
+	cutShort: readonly string[];
 	/** Versions. */
 	from: string;
 	to: string;

@@ -1,5 +1,6 @@
 // The same engines on two versions of TensorRT, in one run or in two parts of a result: what an upgrade breaks, changes and costs.
-import type { Finding, GoldenVerdict, Result } from "../schema/result.ts";
+import { findingKey } from "../onnx/finding-key.ts";
+import type { GoldenVerdict, Result } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
@@ -37,6 +38,9 @@ export function upgradesOf(result: Result): Upgrade[] {
 
 function upgradeOf(sides: Sides): Upgrade {
 	const facts = [
+		...sides.cutShort.map((stage) =>
+			fact("unknown", ["run that was cut short", "runs that were cut short"], `A run ended early, in ${quoted(stage)}.`),
+		),
 		...sides.shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...speedFacts(sides),
 		...newFindings(sides),
@@ -102,30 +106,7 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 			),
 		];
 	const wrong = is.filter(({ state }) => state !== "match");
-	const drifted = wrong.filter((verdict) => was.get(verdict.case)?.state === "match");
-	const some = drifted[0] ?? wrong[0];
-	if (some !== undefined) {
-		const text = errorText(
-			some.checks.find(({ pass }) => !pass),
-			was.get(some.case),
-		);
-		const such = text === "" ? "" : `, such as ${text}`;
-		return drifted.length > 0
-			? [
-					fact(
-						"stop",
-						["engine that drifts", "engines that drift"],
-						`${quoted(id)} drifts: ${drifted.length} of ${counted(is.length, "golden case")} no longer match${such}.`,
-					),
-				]
-			: [
-					fact(
-						"review",
-						["engine that matches on neither", "engines that match on neither"],
-						`${quoted(id)} matches its golden on neither${such}.`,
-					),
-				];
-	}
+	if (wrong.length > 0) return [wrongFact(id, { wrong, was, cases: is.length })];
 	const grown = is.flatMap((verdict) =>
 		verdict.checks.filter((check) => isGrown(check, was.get(verdict.case))).map((check) => ({ check, verdict })),
 	);
@@ -139,6 +120,38 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 					`${quoted(id)} still matches, with larger errors: ${errorText(first.check, was.get(first.verdict.case))}.`,
 				),
 			];
+}
+
+const isJudged = (verdict: GoldenVerdict | undefined): boolean =>
+	verdict !== undefined && verdict.state !== "error" && verdict.state !== "stale";
+
+interface Wrong {
+	/** Of the new version, at least one. */
+	wrong: readonly GoldenVerdict[];
+	/** By case. */
+	was: ReadonlyMap<string, GoldenVerdict>;
+	cases: number;
+}
+
+function wrongFact(id: string, { wrong, was, cases }: Wrong): UpgradeFact {
+	const drifted = wrong.filter((verdict) => isJudged(verdict) && was.get(verdict.case)?.state === "match");
+	const unknown = wrong.filter((verdict) => !isJudged(verdict) || !isJudged(was.get(verdict.case)));
+	const some = drifted[0] ?? wrong[0];
+	const text = errorText(
+		some?.checks.find(({ pass, severity }) => !pass && severity === "fail"),
+		was.get(some?.case ?? ""),
+	);
+	const such = text === "" ? "" : `, such as ${text}`;
+	if (drifted.length > 0) {
+		const count = `${drifted.length} of ${counted(cases, "golden case")}`;
+		return fact("stop", ["engine that drifts", "engines that drift"], `${quoted(id)} drifts: ${count} no longer match${such}.`);
+	}
+	if (unknown.length > 0) {
+		const topic = ["engine that was not judged on both", "engines that were not judged on both"] as const;
+		return fact("unknown", topic, `${quoted(id)} was not judged on both in ${unknown.length} of ${counted(cases, "golden case")}.`);
+	}
+	const topic = ["engine that matches on neither", "engines that match on neither"] as const;
+	return fact("review", topic, `${quoted(id)} matches its golden on neither${such}.`);
 }
 
 type Check = GoldenVerdict["checks"][number];
@@ -183,11 +196,12 @@ function speedFacts({ speeds }: Sides): UpgradeFact[] {
 
 /** Flags, operators and types that the new version does not take as the old one did. */
 function newFindings({ before, after, shared }: Sides): UpgradeFact[] {
-	const key = ({ code, model, engine, node }: Finding): string => JSON.stringify([code, model, engine, node]);
-	const known = new Set(before.findings.map(key));
+	const known = new Set(before.findings.map(findingKey));
 	const fresh = after.findings.filter(
 		(finding) =>
-			finding.severity !== "note" && !known.has(key(finding)) && (finding.engine === undefined || shared.includes(engineOf(finding))),
+			finding.severity !== "note" &&
+			!known.has(findingKey(finding)) &&
+			(finding.engine === undefined || shared.includes(engineOf(finding))),
 	);
 	return fresh.map(({ model, message, fix }) => {
 		const whose = model === undefined ? "" : `${quoted(model)}: `;

@@ -1,5 +1,5 @@
 // Facts about the whole job that reports show near the top, and about the parts of a merged one.
-import type { BackendFacts, Part, Result } from "../schema/result.ts";
+import type { Arm, BackendFacts, Part, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, counted } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";
@@ -72,7 +72,15 @@ export function armsText(result: Result, change?: string): string {
 	const isMerge = change !== undefined && head.commit !== undefined && head.commit !== change && /\/merge$/.test(head.ref ?? "");
 	const name = isMerge ? `${cleanName(change).slice(0, 7)} (merged as ${armName(head)})` : armName(head);
 	if (isUnmeasured(result)) return `head ${name}, not measured`;
-	return base === null ? `head ${name}, no base` : `base ${armName(base)} → head ${name}`;
+	const on = versionsOf(result);
+	return base === null ? `head ${name}, no base` : `base ${armName(base)}${on.base} → head ${name}${on.head}`;
+}
+
+/** ` on TensorRT 10.6.0` of both sides, where their versions differ. */
+export function versionsOf({ backend, baseBackend = backend }: Result): Record<Arm, string> {
+	if (baseBackend.version === backend.version) return { base: "", head: "" };
+	const on = ({ name, version }: BackendFacts): string => ` on ${cleanName(name)} ${cleanName(version, 40)}`;
+	return { base: on(baseBackend), head: on(backend) };
 }
 
 export function jobFacts(result: Result): Fact[] {

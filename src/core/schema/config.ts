@@ -128,7 +128,7 @@ export interface ConfigFile {
 }
 /** A second TensorRT on this machine, which builds and runs the base: the head then shows what an upgrade changes. */
 export interface BaseFile {
-	/** Its trtexec: a path (absolute, or relative to the workspace or current folder), or a name on PATH. */
+	/** Its trtexec: a path (absolute, or relative to this file), or a name on PATH. */
 	trtexec: string;
 	/** A Python with the tensorrt package of that version, for golden cases. */
 	python?: string;

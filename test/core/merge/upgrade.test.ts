@@ -1,7 +1,8 @@
 // What the parts of a merged result say about an upgrade of TensorRT.
 import { expect, it } from "vitest";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
-import type { Comparison, Result } from "../../../src/core/schema/result.ts";
+import { upgradeNotes } from "../../../src/core/merge/upgrade-sides.ts";
+import type { Comparison, GoldenCheck, Result } from "../../../src/core/schema/result.ts";
 import { buildBuild, buildCheck, buildGolden, buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
 
 type Records = Partial<Pick<Result, "builds" | "golden" | "workloads" | "findings">>;
@@ -66,6 +67,12 @@ it.each<[string, Records, string, string]>([
 		"Upgrade after a review: 1 new finding of preflight.",
 		"`encoder`: No `--fp16`.",
 	],
+	[
+		"the golden could not be judged",
+		{ golden: [buildGolden({ state: "error", checks: [] })] },
+		"Not decided: 1 engine that was not judged on both.",
+		"was not judged on both in 1 of 1 golden case",
+	],
 ])("an upgrade is decided where %s", (_, after, decision, fact) => {
 	const [upgrade, ...others] = upgradesOf(merged(["11.2.1", after], ["10.6.0", {}]));
 	expect(others).toEqual([]);
@@ -74,6 +81,13 @@ it.each<[string, Records, string, string]>([
 	expect(upgrade?.facts.map(({ says }) => says).join("\n")).toContain(fact);
 	expect(upgrade?.plans).toContain("1 plan must be built again");
 });
+
+const wrongOf = (over: Partial<GoldenCheck>) =>
+	buildGolden({ state: "mismatch", checks: [buildCheck({ got: 0.02, pass: false, ...over })] });
+const { base: _, ...unknownBase } = buildCheck({ got: 0.02, pass: false });
+const warning = buildCheck({ metric: "top-k", severity: "warn", base: 0.02, got: 0.02, pass: false, existing: true });
+/** Both sides of one revision. */
+const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
 
 const compared = (change: Partial<Comparison>) => [buildWorkload({ latency: { ...buildWorkload().latency, ...change } })];
 
@@ -114,13 +128,48 @@ it.each<[string, Partial<Result>, string, string]>([
 		"Upgrade after a review: 1 new finding of preflight.",
 		"`encoder`: Gone.",
 	],
+	...Object.entries({
+		"the golden cannot be used": buildGolden({ state: "error", checks: [] }),
+		"the golden is stale": buildGolden({ state: "stale", checks: [] }),
+		"the base's engine gave no outputs": buildGolden({ state: "mismatch", checks: [unknownBase] }),
+		"the base's outputs cannot be compared": wrongOf({ base: null }),
+	}).map(([name, verdict]): [string, Partial<Result>, string, string] => [
+		name,
+		{ golden: [verdict] },
+		"Not decided: 1 engine that was not judged on both.",
+		"",
+	]),
+	...(["NaN", "Infinity"] as const).map((base): [string, Partial<Result>, string, string] => [
+		`the base's engine gives ${base}`,
+		{ golden: [wrongOf({ base })] },
+		"Upgrade after a review: 1 engine that matches on neither.",
+		"",
+	]),
+	[
+		"both engines fail a check that only warns",
+		{ golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 }), warning], state: "match" })] },
+		"Upgrade: 1 engine built",
+		"",
+	],
+	[
+		"outputs drift, and the base's engine fails a check that only warns",
+		{ golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.02, pass: false }), warning], state: "mismatch" })] },
+		"Do not upgrade yet: 1 engine that drifts.",
+		"relative-l2 1e-3 → 2e-2",
+	],
+	[
+		"the run was cut short",
+		{ partial: { stage: "measure", reason: "The run was cancelled." } },
+		"Not decided: 1 run that was cut short.",
+		"A run ended early, in `measure`.",
+	],
 ])("an upgrade within one run is decided where %s", (_, change, decision, fact) => {
 	const { backend } = buildResult();
 	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
 	const builds = [buildBuild({ arm: "base" }), buildBuild()];
 	const golden = [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })];
 	const calmRun = { workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }), findings: [], golden };
-	const [upgrade, ...others] = upgradesOf({ ...buildResult(), ...both, builds, ...calmRun, ...change });
+	const [upgrade, ...others] = upgradesOf({ ...buildResult(), ...both, arms: oneRevision, builds, ...calmRun, ...change });
 	expect(others).toEqual([]);
 	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
 	expect(upgrade?.decision).toContain(decision);
@@ -134,4 +183,25 @@ it("each newer version is compared with the oldest, and only on the same kind of
 	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", {}, "NVIDIA L4"]))).toEqual([]);
 	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", { builds: [buildBuild({ model: "other" })] }]))).toEqual([]);
 	expect(upgradesOf(buildResult())).toEqual([]);
+});
+
+it("a part that was cut short leaves the upgrade undecided", () => {
+	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
+	const parts = result.parts?.map((part) => (part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part));
+	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe("Not decided: 1 run that was cut short.");
+});
+
+it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | null]>([
+	["one revision on two versions", {}, ["10.6.0", "11.2.1"], null],
+	["one folder on two versions", { base: { label: "." }, head: { label: "." } }, ["10.6.0", "11.2.1"], null],
+	["two revisions", { base: { label: "main", commit: "b2" } }, ["10.6.0", "11.2.1"], /differ in their files .*10\.6\.0 and 11\.2\.1/],
+	["a commit and its changed folder", { head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
+	["two folders", { base: { label: "old" }, head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
+	["one version twice", {}, ["10.6.0", "10.6.0"], /^Both sides run TensorRT 10\.6\.0, so nothing about an upgrade is compared\.$/],
+])("only the same files on two versions decide an upgrade: %s", (_, change, [from, to], note) => {
+	const { backend } = buildResult();
+	const ran = { arms: { ...oneRevision, ...change }, backend: { ...backend, version: to }, baseBackend: { ...backend, version: from } };
+	expect(upgradesOf({ ...buildResult(), ...ran })).toHaveLength(note === null ? 1 : 0);
+	const notes = upgradeNotes(ran);
+	expect(notes).toEqual(note === null ? [] : [expect.stringMatching(note)]);
 });

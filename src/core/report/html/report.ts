@@ -2,7 +2,7 @@
 import type { Outcome, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { armName, gateTitle, outcomeLabels, type Tone } from "../../text/labels.ts";
-import { countsText, jobFacts } from "../facts.ts";
+import { countsText, jobFacts, versionsOf } from "../facts.ts";
 import { headline, reportContext } from "../highlights.ts";
 import type { ReportContext, ReportSection } from "../section.ts";
 import { reportSections } from "../sections.ts";
@@ -33,7 +33,8 @@ const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn"
 function armsLine(result: Result): Piece {
 	const { base, head } = result.arms;
 	if (base === null) return html`head <code>${armName(head)}</code>, no base`;
-	return html`base <code>${armName(base)}</code> → head <code>${armName(head)}</code>`;
+	const on = versionsOf(result);
+	return html`base <code>${armName(base)}</code>${on.base} → head <code>${armName(head)}</code>${on.head}`;
 }
 
 function pageHeader({ result, highlights }: ReportContext): Markup {

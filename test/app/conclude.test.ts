@@ -1,0 +1,20 @@
+// What a result says of models without a golden.
+import { expect, it } from "vitest";
+import { withoutGolden } from "../../src/app/conclude.ts";
+import { loadConfig } from "../../src/core/config/parse.ts";
+
+function modelsOf(models: string) {
+	const loaded = loadConfig(`version: 1\nmodels:\n${models}`, { path: "trtgate.yml" });
+	if (loaded.state === "invalid") throw loaded.errors[0];
+	return loaded.config;
+}
+
+it("engines without a golden are named, and a model where all of its engines lack one", () => {
+	const config =
+		modelsOf(`  some: { onnx: a.onnx, engines: { fp32: { precision: fp32, golden: g/golden.json }, fp16: { precision: fp16 } } }
+  none: { onnx: b.onnx, engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } } }
+  all: { onnx: c.onnx, golden: g/golden.json }
+`);
+	expect(withoutGolden(config)).toEqual([expect.stringContaining("not checked for some/fp16, none: no golden")]);
+	expect(withoutGolden(modelsOf("  all: { onnx: c.onnx, golden: g/golden.json }\n"))).toEqual([]);
+});
