@@ -1,5 +1,4 @@
 // Picks the engines that one job measures, by patterns such as `resnet50`, `resnet50/fp16` or `*/int8`.
-
 import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";

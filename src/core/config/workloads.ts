@@ -1,5 +1,6 @@
 // Resolves workloads: `{ batch: 8, streams: 2 }` is sizes, streams, a name and the gates that hold for it.
 import type { WorkloadFile } from "../schema/config.ts";
+import { listNames } from "../text/labels.ts";
 import type { WorkloadConfig } from "./config.ts";
 import { defaultWorkloadName } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
@@ -121,12 +122,11 @@ function* checkSize(given: { name: string; size: number; pointer: string }, dims
 function undeclared({ name, size, pointer }: { name: string; size: number; pointer: string }, dims: Dims): Problem {
 	const declared = Object.keys(dims);
 	const bounds = `${formatName(name)}: { min: 1, opt: ${size}, max: ${size} }`;
-	const shown = declared.slice(0, 20).map(formatName).join(", ");
 	return {
 		code: "config-dims",
 		pointer,
 		says: "is not a dimension that this model declares under dims",
-		expected: declared.length === 0 ? "a dimension declared there" : `one of ${shown}`,
+		expected: declared.length === 0 ? "a dimension declared there" : `one of ${listNames(declared.map(formatName), 20)}`,
 		at: "key",
 		...suggest(name, [...declared, ...workloadKeys], `Declare it under the model's dims: { ${bounds} }.`),
 	};

@@ -1,10 +1,9 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
-
 import type { EngineCause } from "../schema/result.ts";
 import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";
-import { type Around, type Changed, code, editedNodes, isNew, newCasts } from "./changed.ts";
+import { type Around, type Changed, code, editedNodes, newCasts, newNodes } from "./changed.ts";
 import { isSameStructure, type PartFacts } from "./facts.ts";
 import { type LayerTensor, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
@@ -103,12 +102,12 @@ const fusion: Rule = (changed) => {
 	const [before, after] = [changed.base.kernels.length, changed.head.kernels.length];
 	if (before === after || before === 0 || after === 0) return null;
 	if (after < before) return { says: `fused: ${counted(before, "kernel")} → ${after}`, evidence: [] };
-	const advice = editedNodes(changed).startsWith(isNew) ? newNodeAdvice : fusionAdvice;
+	const advice = newNodes(changed).length > 0 ? newNodeAdvice : fusionAdvice;
 	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: advice };
 };
 
 const fusionAdvice = "Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
-const newNodeAdvice = "Put what is new in the model before or after these nodes, or replace it by operations that fuse.";
+const newNodeAdvice = "Put what is new in the model before or after these nodes, or replace it with operations that fuse.";
 
 /** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
@@ -172,7 +171,8 @@ const inputs: Rule = (changed) => {
 	if (sides.every(({ says }) => says.length === 0)) return null;
 	const evidence = (sides[0]?.other ?? []).slice(0, 2).map(({ name }) => {
 		const writer = around.writers.get(name);
-		return `${code(name)} is written by ${writer === undefined ? "no layer that is listed" : code(writer.nodes.at(-1) ?? writer.name)}`;
+		if (writer === undefined && around.inputs.has(name)) return `${code(name)} is an input of the engine`;
+		return `${code(name)} is written by ${writer === undefined ? "an unknown layer" : code(writer.nodes.at(-1) ?? writer.name)}`;
 	});
 	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) => isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype));
 	return { says: sides.flatMap(({ says }) => says).join("; "), evidence, ...(isWider ? { try: quantiseAdvice } : {}) };

@@ -1,5 +1,4 @@
 // A component that changed, what the engines around it hold, and what the model itself changed there.
-
 import { groupBy } from "../group.ts";
 import { quoted } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
@@ -27,6 +26,8 @@ export interface Around {
 	/** Of the head, by tensor. */
 	readers: ReadonlyMap<string, readonly ModelLayer[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
+	/** Some engines do not say which of their tensors are outputs: those have a writer. */
+	inputs: ReadonlySet<string>;
 	outputs: ReadonlySet<string>;
 }
 
@@ -43,6 +44,7 @@ export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel 
 		areNamesKept: [...headNodes].filter((node) => baseNodes.has(node)).length >= headNodes.size * 0.8,
 		readers: new Map(readers),
 		writers: producersOf(head.layers),
+		inputs: new Set(head.io.filter(({ mode }) => mode !== "output").map(({ name }) => name)),
 		outputs: new Set(head.io.filter(({ mode }) => mode !== "input").map(({ name }) => name)),
 	};
 }
@@ -54,14 +56,17 @@ export function newCasts({ component, around }: Changed): string[] {
 	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }
 
-export const isNew = "new in the model:";
+/** Of nodes in the midst of others. */
+function nodesOutside({ component: { tier, nodes }, around }: Changed, known: ReadonlySet<string>): string[] {
+	return tier !== "names" || !around.areNamesKept ? [] : nodes.filter((node) => !known.has(node));
+}
 
-/** Nodes that the model gained and lost in the midst of others. */
-export function editedNodes({ component: { tier, nodes }, around }: Changed): string {
-	if (tier !== "names" || !around.areNamesKept) return "";
-	const part = (what: string, known: ReadonlySet<string>): string[] => {
-		const own = nodes.filter((node) => !known.has(node));
-		return own.length === 0 ? [] : [`${what} ${listNames(own.map(code), 2)}`];
-	};
-	return [...part(isNew, around.baseNodes), ...part("no longer in the model:", around.headNodes)].join("; ");
+/** Nodes that the model gained. */
+export const newNodes = (changed: Changed): string[] => nodesOutside(changed, changed.around.baseNodes);
+
+/** Nodes that the model gained and lost. */
+export function editedNodes(changed: Changed): string {
+	const part = (what: string, nodes: readonly string[]) => (nodes.length === 0 ? [] : [`${what} ${listNames(nodes.map(code), 2)}`]);
+	const lost = nodesOutside(changed, changed.around.headNodes);
+	return [...part("new in the model:", newNodes(changed)), ...part("no longer in the model:", lost)].join("; ");
 }

@@ -55,7 +55,7 @@ export function judgeDeltas(changes: readonly TimedChange[], iterations = Number
 		const halfWidth = (tail: number) => critical(tail, df) * sd;
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
-		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row));
+		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
 		const sharedMs = isGuess ? assumedShare * row.timeMs : driftMs * row.launches;
 		return { ms: row.ms, halfWidthMs: halfWidth(0.05), sharedMs, isSignificant };
 	});
@@ -83,9 +83,10 @@ function jackknife({ withoutMs }: PartTime): number {
 	return Math.sqrt((squares * Math.max(0, withoutMs.length - 1)) / Math.max(1, withoutMs.length));
 }
 
-/** All profiles of one engine are beyond all of the other. */
-function isApart({ base, head }: TimedChange): boolean {
-	return Math.max(...base.eachMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...base.eachMs);
+/** All profiles of one engine are beyond all of the other, beside the common factor. */
+function isApart({ base, head }: TimedChange, factor: number): boolean {
+	const baseMs = base.eachMs.map((ms) => ms * factor);
+	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
 }
 
 /** Of the 95 % interval of a sum: what each scatters by itself, and what all of them share. */

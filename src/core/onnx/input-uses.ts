@@ -44,8 +44,8 @@ export interface Evidence {
 	isState: boolean;
 	isLength: boolean;
 	isSize: boolean;
-	/** The named axis in which it is looked up. */
-	rowsOf: string | null;
+	/** The named axis in which it is looked up, moved by `shift`. */
+	rowsOf: { axis: string; shift: number } | null;
 }
 
 export interface Walk {
@@ -118,7 +118,7 @@ function noteTable({ node, scope, walk, shift }: Use, place: number): boolean {
 	const dims = walk.shapeOf(scope, node.inputs[place] ?? "");
 	const axis = integerAttribute(node, node.op === "GatherBlockQuantized" ? "gather_axis" : "axis", 0);
 	const rows = dims?.[axis < 0 ? axis + dims.length : axis];
-	if (typeof rows === "string") walk.evidence.rowsOf = rows;
+	if (typeof rows === "string") walk.evidence.rowsOf = { axis: rows, shift };
 	if (typeof rows !== "number" || rows < 1) return typeof rows === "string";
 	walk.evidence.tables.push({ low: 0 - shift, high: rows - 1 - shift, why: `the model looks it up in a table of ${rows}` });
 	return true;

@@ -1,5 +1,4 @@
 // Which values an input may hold, by what the model does with them: looks them up, compares them, clips them.
-
 import { type Evidence, readNode, type Walk } from "./input-uses.ts";
 import type { OnnxModel, OnnxNode } from "./model.ts";
 import { nodesInRunOrder } from "./run-order.ts";
@@ -21,8 +20,8 @@ export type InputValues =
 	| { kind: "length" }
 	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
 	| { kind: "size" }
-	/** Places along this axis of other inputs. */
-	| { kind: "rows"; axis: string }
+	/** Places along this axis of other inputs, once the model has added `shift`. */
+	| { kind: "rows"; axis: string; shift: number }
 	| { kind: "unknown" };
 
 /** By input. One pass over the graph serves all of them. */
@@ -34,16 +33,13 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 	const own = graph && { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
 	const shapes = graph === undefined || own === undefined ? new Map() : inferShapes(model, graph, own).shapes;
 	const shapeOf: Walk["shapeOf"] = (scope, name) => constantNamed(constants, scope, name)?.dims ?? shapes.get(name) ?? null;
-	const inOrder = new Map(scopes.map((scope) => [scope, nodesInRunOrder(scope)]));
-	return new Map(inputs.map((input) => [input, valuesOfInput(input, { constants, shapeOf, inOrder })]));
+	const walks = inputs.map((input): Walk => ({ carriers: new Map([[input, 0]]), evidence: noEvidence(), constants, shapeOf }));
+	walkAll(scopes, new Map(inputs.map((input, at) => [input, new Set(walks.slice(at, at + 1))] as const)));
+	return new Map(inputs.map((input, at) => [input, conclude(walks[at]?.evidence ?? noEvidence())]));
 }
 
-interface Known extends Pick<Walk, "constants" | "shapeOf"> {
-	inOrder: ReadonlyMap<Scope, readonly OnnxNode[]>;
-}
-
-function valuesOfInput(input: string, known: Known): InputValues {
-	const evidence: Evidence = {
+function noEvidence(): Evidence {
+	return {
 		tables: [],
 		bounds: [],
 		compared: [],
@@ -53,13 +49,26 @@ function valuesOfInput(input: string, known: Known): InputValues {
 		isSize: false,
 		rowsOf: null,
 	};
-	const walk: Walk = { carriers: new Map([[input, 0]]), evidence, ...known };
-	// Outer graphs first, so that one pass follows every path.
-	for (const [scope, nodes] of known.inOrder) {
-		for (const node of nodes) if (node.inputs.some((name) => walk.carriers.has(name))) readNode(node, scope, walk);
-		if (scope.outputs.some((name) => typeof walk.carriers.get(name) === "number")) evidence.isReadOtherwise = true;
+}
+
+/** By tensor, the walks that reach it. */
+type Carried = Map<string, Set<Walk>>;
+
+/** Outer graphs come first, so that one pass follows every path. */
+function walkAll(scopes: readonly Scope[], carried: Carried): void {
+	for (const scope of scopes) {
+		for (const node of nodesInRunOrder(scope)) follow(node, scope, carried);
+		for (const name of scope.outputs)
+			for (const { carriers, evidence } of carried.get(name) ?? [])
+				if (typeof carriers.get(name) === "number") evidence.isReadOtherwise = true;
 	}
-	return conclude(evidence);
+}
+
+function follow(node: OnnxNode, scope: Scope, carried: Carried): void {
+	for (const walk of new Set(node.inputs.flatMap((name) => [...(carried.get(name) ?? [])]))) {
+		readNode(node, scope, walk);
+		for (const output of node.outputs) if (walk.carriers.has(output)) carried.set(output, (carried.get(output) ?? new Set()).add(walk));
+	}
 }
 
 function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength, isSize, rowsOf }: Evidence): InputValues {
@@ -68,7 +77,7 @@ function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength
 	if (isState) return { kind: "state" };
 	if (isLength) return { kind: "length" };
 	if (isSize) return { kind: "size" };
-	if (rowsOf !== null) return { kind: "rows", axis: rowsOf };
+	if (rowsOf !== null) return { kind: "rows", ...rowsOf };
 	const values = [...new Set(compared)];
 	if (values.length > 0)
 		return { kind: "choice", values, only: !isReadOtherwise, why: `the model compares it with ${values.slice(0, 4).join(" and ")}` };

@@ -1,5 +1,4 @@
 // Renders a model's summary and its findings for a terminal.
-
 import type { Finding } from "../schema/result.ts";
 import { listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";

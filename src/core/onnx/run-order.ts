@@ -7,7 +7,11 @@ export function producersOf(scope: Scope): number[][] {
 	const producer = new Map<string, number>();
 	for (const [index, node] of scope.nodes.entries()) for (const name of node.outputs) if (name !== "") producer.set(name, index);
 	const captured = new Map<number, string[]>();
-	for (const { nodeIndex, graph } of scope.subgraphs) captured.set(nodeIndex, [...(captured.get(nodeIndex) ?? []), ...outerNames(graph)]);
+	for (const { nodeIndex, graph } of scope.subgraphs) {
+		const names = captured.get(nodeIndex) ?? [];
+		for (const name of outerNames(graph)) names.push(name);
+		captured.set(nodeIndex, names);
+	}
 	return scope.nodes.map((node, index) => {
 		const producers = [...node.inputs, ...(captured.get(index) ?? [])].map((name) => producer.get(name));
 		return producers.filter((at) => at !== undefined);
@@ -19,7 +23,7 @@ function outerNames(graph: OnnxGraph): string[] {
 	const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
 	for (const node of graph.nodes) for (const name of node.outputs) own.add(name);
 	const read = [...graph.nodes.flatMap((node) => node.inputs), ...graph.outputs.map((value) => value.name)];
-	for (const inner of graph.subgraphs) read.push(...outerNames(inner.graph));
+	for (const inner of graph.subgraphs) for (const name of outerNames(inner.graph)) read.push(name);
 	return read.filter((name) => name !== "" && !own.has(name));
 }
 
@@ -40,6 +44,15 @@ export function runnable(producers: readonly (readonly number[])[]): number[] {
 	return ready;
 }
 
-export function nodesInRunOrder(scope: Scope): OnnxNode[] {
-	return runnable(producersOf(scope)).flatMap((index) => scope.nodes[index] ?? []);
+const orders = new WeakMap<Scope, readonly OnnxNode[]>();
+
+/** All nodes: those on cycles and behind them come last, in the order of the file. */
+export function nodesInRunOrder(scope: Scope): readonly OnnxNode[] {
+	const known = orders.get(scope);
+	if (known !== undefined) return known;
+	const order = new Set(runnable(producersOf(scope)));
+	for (const index of scope.nodes.keys()) order.add(index);
+	const nodes = [...order].flatMap((index) => scope.nodes[index] ?? []);
+	orders.set(scope, nodes);
+	return nodes;
 }

@@ -1,5 +1,4 @@
 // How much longer a run takes: from its plan, corrected by what its steps have taken so far.
-
 import type { Arm } from "../schema/result.ts";
 import type { BackendKind } from "./estimate.ts";
 import type { Plan, PlannedStep } from "./plan.ts";

@@ -2,7 +2,7 @@
 import { counted } from "../text/labels.ts";
 import { type Column, moreText, type Piece, sortableTable } from "./html/markup.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "./markdown-parts.ts";
-import { paint, renderColumns, type Style, type TerminalOptions } from "./terminal-text.ts";
+import { paint, renderColumns, type TerminalOptions } from "./terminal-text.ts";
 
 interface Rows<Row> {
 	rows: readonly Row[];
@@ -34,17 +34,17 @@ export function foldedTable<Row>(
 	return foldedMarkdown(title, note === undefined ? body : `${body}\n\n${note}`);
 }
 
-/** The columns of these titles under the title; `style` colours the second, which holds the verdict. */
+/** Under the title, without the columns' own. */
 export function terminalTable<Row>(
 	title: string,
 	columns: readonly Column<Row>[],
-	{ rows, most, noun, style, options }: Rows<Row> & { style(row: Row): Style; options: TerminalOptions },
+	{ rows, most, noun, options }: Rows<Row> & { options: TerminalOptions },
 ): string[] {
 	const cells = rows.slice(0, most).map((row) =>
-		columns.map(({ text, numeric }, index) => ({
+		columns.map(({ text, numeric, style }) => ({
 			text: text?.(row) ?? "",
 			...(numeric === true ? { right: true } : {}),
-			...(index === 1 ? { style: style(row) } : {}),
+			...(style === undefined ? {} : { style: style(row) }),
 		})),
 	);
 	const hidden = rows.length - cells.length;

@@ -35,6 +35,11 @@ export function quoted(name: string, maxChars = 90): string {
 	return `\`${cleanName(name, maxChars).replaceAll("`", "'")}\``;
 }
 
+/** In quotes where a shell would read more than a word. */
+export function shellWord(text: string): string {
+	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 const htmlEntities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /** For text and quoted attributes of HTML. */

@@ -1,5 +1,4 @@
 // The one error of tensor files: what was expected, what is there, what to do.
-
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";

@@ -1,5 +1,4 @@
 // The files that a run reporting success read and wrote, and which of them could not be checked.
-
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { listNames } from "../../core/text/labels.ts";
 import { diagnose, type Evidence, flagsOf } from "./diagnose.ts";

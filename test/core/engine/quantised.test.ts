@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { explainEngine } from "../../../src/core/engine/alone.ts";
-import type { EngineLayer } from "../../../src/core/engine/layer.ts";
+import type { EngineLayer, LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel } from "../../../src/core/engine/model.ts";
 import { commonSequence } from "../../../src/core/engine/sequence.ts";
 import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-format.ts";
@@ -77,6 +77,18 @@ it("a tensor of another size that is only read is named", () => {
 	const longer = (layer: EngineLayer) => ({ ...layer, inputs: layer.inputs.map((input) => ({ ...input, dims: [8, 64, 28, 56] })) });
 	const { rows } = diffOf(quantised, { ...quantised, info: { ...quantised.info, layers: quantised.info.layers.map(longer) } });
 	expect(rows[0]?.causes[0]?.says).toBe("input shape changed: 8×64×28×28 → 8×64×28×56");
+});
+
+it.each([
+	["an input of the engine", true, "is an input of the engine"],
+	["written by nothing that is known", false, "is written by an unknown layer"],
+])("a tensor of another type that is %s is said to be that", (_, isListed, says) => {
+	const fed = quantised.info.layers[0]?.inputs[0]?.name ?? "";
+	const io = isListed ? [{ name: fed, mode: null, dtype: null }] : [];
+	const wider = (input: LayerTensor): LayerTensor => (input.name === fed ? { ...input, dtype: "fp16" } : input);
+	const layers = quantised.info.layers.map((layer) => ({ ...layer, inputs: layer.inputs.map(wider) }));
+	const { rows } = diffOf(quantised, { ...quantised, info: { ...quantised.info, io, layers } });
+	expect(rows.flatMap(({ causes }) => causes.flatMap(({ evidence }) => evidence))).toContain(`\`${fed}\` ${says}`);
 });
 
 it("commonSequence finds a longest rising list of equal texts", () => {

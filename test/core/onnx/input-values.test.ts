@@ -87,7 +87,17 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[table("words", 50, 4), constant("fifty", [], 50), constant("zero", [], 0)],
 		{ kind: "range", low: 0, high: 49 },
 	],
-	["places along an axis of another input", [{ op: "Gather", inputs: ["rows", "x"] }], [], { kind: "rows", axis: "n" }],
+	["places along an axis of another input", [{ op: "Gather", inputs: ["rows", "x"] }], [], { kind: "rows", axis: "n", shift: 0 }],
+	[
+		"places along an axis, after an offset",
+		[
+			{ op: "Sub", inputs: ["x", "one"], outputs: ["ids"] },
+			{ op: "Gather", inputs: ["rows", "ids"] },
+		],
+		[constant("one", [], 1)],
+		{ kind: "rows", axis: "n", shift: -1 },
+	],
+	["unknown where only a cycle reads it", [{ op: "MatMul", inputs: ["x", "z"], outputs: ["z"] }], [], { kind: "unknown" }],
 	[
 		"a limit below all of many numbers",
 		[{ op: "GreaterOrEqual", inputs: ["steps", "x"] }],

@@ -2,7 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import { fitText, renderColumns, textWidth, wrapText } from "../../../src/core/report/terminal-text.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { diffOf } from "../../support/recorded-engines.ts";
 import { resultCases } from "../../support/result-cases.ts";
+import { transformerPair } from "../../support/transformer-engines.ts";
 
 describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {
 	it("renderTerminal is plain text without colour", () => {
@@ -33,6 +36,18 @@ it("renderTerminal reports what to do next and where the files are", () => {
 	const text = result === undefined ? "" : renderTerminal(result, { color: false, columns: 100 });
 	expect(text).toContain("What to do next\n  - Replace the operator in the export");
 	expect(text).toContain("Files\n  report.html");
+});
+
+it.each([
+	["out/$&/result.json", "trtgate explain 'out/$&/result.json'"],
+	["my runs/result.json", "trtgate explain 'my runs/result.json'"],
+	["out/result.json", "trtgate explain out/result.json"],
+])("renderTerminal says how to explain the result at %s", (resultPath, command) => {
+	const { base, head } = transformerPair(2);
+	const workload = buildSlowWorkload({ explanation: diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } }) });
+	const gates = [buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" })];
+	const text = renderTerminal(buildResult({ outcome: "fail", workloads: [workload], gates }), { color: false, columns: 200, resultPath });
+	expect(text).toContain(`\`${command}\``);
 });
 
 it("layout counts columns", () => {

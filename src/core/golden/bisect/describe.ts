@@ -46,10 +46,11 @@ export function describeFound({ search, graph, head, reference, own }: Found): F
 
 /** What only copies a tensor that cannot be compared is as wrong as the node that wrote it. */
 function blamed({ nodes, writers }: BisectGraph, suspects: readonly number[]): number {
+	const suspected = new Set(suspects);
 	let at = suspects.at(-1) ?? -1;
 	for (let node = nodes[at]; node?.domain === "" && copying.has(node.op); node = nodes[at]) {
 		const writer = writers.get(node.inputs[0] ?? "") ?? at;
-		if (writer >= at || !suspects.includes(writer)) break;
+		if (writer >= at || !suspected.has(writer)) break;
 		at = writer;
 	}
 	return at;

@@ -1,5 +1,4 @@
 // Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
-
 import { quoteName } from "../../onnx/quote.ts";
 import type { Bound, GoldenCheck, Numeric } from "../../schema/result.ts";
 import { listNames } from "../../text/labels.ts";

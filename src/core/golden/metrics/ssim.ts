@@ -47,7 +47,7 @@ function boundNear({ expected, difference }: Pair, { covariance, range }: { cova
 	const { maxAbs, maxAbsAt, nonFinite } = difference();
 	const below = (maxAbs / (k1 * range)) ** 2 + covariance * (maxAbs / (k2 * range)) ** 2;
 	if (nonFinite.expected + nonFinite.got > 0 || !(below < nearest)) return null;
-	return { value: 1 - below, elements: elementCount(expected.shape), worstAt: maxAbsAt, detail: "no window below 0.9999999" };
+	return { value: 1 - below, elements: elementCount(expected.shape), worstAt: maxAbsAt, detail: "at least: no window is below 0.9999999" };
 }
 
 interface Grid {

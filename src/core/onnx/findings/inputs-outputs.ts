@@ -1,5 +1,4 @@
 // Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
-
 import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import { groupBy } from "../../group.ts";
 import type { Finding } from "../../schema/result.ts";

@@ -1,5 +1,6 @@
 // Checks nodes of operators that TensorRT imports only under conditions.
 import type { Finding } from "../../schema/result.ts";
+import type { FindingCode } from "../finding-codes.ts";
 import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { type NodeView, restrictions } from "../tensorrt/restrictions.ts";
@@ -8,38 +9,31 @@ import { constantOf, finding, foldFaults, type NodeFault, nodeIn, type Rule, typ
 
 export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
-	const fed = new Set(feeds(subject.model.onnx.graph).map((input) => input.name));
+	const inputs = feeds(subject.model.onnx.graph);
+	const fed = new Set(inputs.map((input) => input.name));
+	const hasDynamicInputs = inputs.some(({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"));
 	const faults = subject.scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) => {
 			const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
 			if (rules === undefined) return [];
-			const view = viewOf(subject, scope, { node, fed });
-			return rules.map((rule) => rule(view)).flatMap((fault) => (fault === null ? [] : [restricted(node, scope, fault)]));
+			const view = viewOf(subject, scope, { node, fed, hasDynamicInputs });
+			return rules
+				.map((rule) => rule(view))
+				.flatMap((fault) =>
+					fault === null ? [] : [{ node, scope, code, fix: otherFix, ...(typeof fault === "string" ? { fault } : fault) }],
+				);
 		}),
 		...branches(scope),
 	]);
 	return foldFaults(faults);
 };
 
-const fixes: ReadonlyMap<string, string> = new Map([
-	["If", "Reshape in one branch, so that both agree, or export without the If."],
-	["DequantizeLinear", "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False})."],
-	["Squeeze", "Export again with the axes stated."],
-]);
-
-function restricted(node: OnnxNode, scope: Scope, fault: string): NodeFault {
-	return {
-		node,
-		scope,
-		fault,
-		code: "operator-restricted",
-		fix: fixes.get(node.op) ?? "Export it without that; trtexec makes the final decision.",
-	};
-}
+const code: FindingCode = "operator-restricted";
+const otherFix = "Export it without that; trtexec makes the final decision.";
 
 /** What a function's caller gives it is not known here. */
-function viewOf(subject: Subject, scope: Scope, of: { node: OnnxNode; fed: ReadonlySet<string> }): NodeView {
-	const { node, fed } = of;
+function viewOf(subject: Subject, scope: Scope, of: Pick<NodeView, "node" | "hasDynamicInputs"> & { fed: ReadonlySet<string> }): NodeView {
+	const { node, fed, hasDynamicInputs } = of;
 	const isKnown = !isInFunction(scope);
 	const constant = (input: number): OnnxInitializer | null => constantOf(subject, scope, node.inputs[input]);
 	return {
@@ -48,6 +42,7 @@ function viewOf(subject: Subject, scope: Scope, of: { node: OnnxNode; fed: Reado
 		isComputed: (input) => isKnown && (node.inputs[input] ?? "") !== "" && constant(input) === null,
 		dims: (input) => (scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "") ?? null) : null),
 		isFed: (input) => isKnown && fed.has(node.inputs[input] ?? ""),
+		hasDynamicInputs,
 	};
 }
 
@@ -71,7 +66,8 @@ function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgr
 		const [left, right] = [output.dims, other.graph.outputs[at]?.dims];
 		if (!left || !right || left.length === right.length) return [];
 		const ranks = `rank ${left.length} in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
-		return [restricted(node, scope, `gives output ${at} ${ranks}; TensorRT needs the same rank in both`)];
+		const fault = `gives output ${at} ${ranks}; TensorRT needs the same rank in both`;
+		return [{ node, scope, code, fault, fix: "Reshape in one branch, so that both agree, or export without the If." }];
 	});
 }
 

@@ -1,6 +1,7 @@
 // Checks the weights: sizes, use, and the files of external data beside the model.
 import { groupBy } from "../../group.ts";
 import type { Finding } from "../../schema/result.ts";
+import { listNames } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { FindingCode } from "../finding-codes.ts";
@@ -66,9 +67,8 @@ function sizeOf({ dtype, dims }: OnnxInitializer): number | null {
 function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
 	const list = [...unused];
 	if (list.length === 0) return [];
-	const some = list.slice(0, 3).map((weight) => quoteName(weight.name));
-	const more = list.length > some.length ? " and others" : "";
-	return [finding("weights-unused", `${initialisers(list)} read by no node: ${some.join(", ")}${more}.`)];
+	const names = list.map((weight) => quoteName(weight.name));
+	return [finding("weights-unused", `${initialisers(list)} read by no node: ${listNames(names, 3)}.`)];
 }
 
 /** With the end of a sentence that begins with the file. */

@@ -1,5 +1,4 @@
 // Binds the axes of a model's inputs to the sizes that a configuration, options or real inputs give.
-
 import { didYouMean } from "../../config/did-you-mean.ts";
 import { ConfigError } from "../../errors.ts";
 import { listNames } from "../../text/labels.ts";

@@ -1,4 +1,5 @@
 // Describes axes without a size, and writes the one line that gives them all.
+import { shellWord } from "../../text/escape.ts";
 import type { OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import type { AxisLabel, OpenAxis } from "./open-axes.ts";
@@ -43,11 +44,6 @@ export function lineToCopy({ inputs, labels, open }: Sized, sizes: ReadonlyMap<s
 	});
 	if (style === "options") return shapes.map(([name, shape]) => `--shape ${shellWord(`${name}=${shape.join(",")}`)}`).join(" ");
 	return `inputs: { ${shapes.map(([name, shape]) => `${yamlText(name)}: { shape: [${shape.join(", ")}] }`).join(", ")} }`;
-}
-
-/** In quotes where a shell would read more than a word. */
-function shellWord(text: string): string {
-	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Words that some reader of YAML takes for something else than text. */

@@ -1,5 +1,4 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
-
 import type { OnnxDim, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
 import type { Scope } from "../walk.ts";

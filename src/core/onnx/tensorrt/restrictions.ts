@@ -14,10 +14,12 @@ export interface NodeView {
 	dims(input: number): readonly OnnxDim[] | null;
 	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
 	isFed(input: number): boolean;
+	/** Whether the graph leaves a size of some input open. */
+	hasDynamicInputs: boolean;
 }
 
-/** What TensorRT does not take of this node, as the end of a sentence that begins with the node; null where nothing. */
-export type Restriction = (view: NodeView) => string | null;
+/** What TensorRT does not take of this node, as the end of a sentence that begins with the node, alone or with how to fix it; null where nothing. */
+export type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
 function has(view: NodeView, input: number): boolean {
 	return (view.node.inputs[input] ?? "") !== "";
@@ -83,18 +85,20 @@ function normOneOrTwo(view: NodeView): string | null {
 }
 
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
-function statesAxes(view: NodeView): string | null {
+function statesAxes(view: NodeView): ReturnType<Restriction> {
 	if (has(view, 1) || attributeOf(view, "axes") !== undefined) return null;
-	return view.dims(0)?.some((dim) => typeof dim !== "number")
-		? "has no axes and an input with dynamic dimensions; TensorRT needs the axes"
-		: null;
+	// A size that is not known is no dynamic one where all inputs are static.
+	const isDynamic = view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
+	const fault = "has no axes and an input with dynamic dimensions; TensorRT needs the axes";
+	return isDynamic ? { fault, fix: "Export again with the axes stated." } : null;
 }
 
 /** "A DequantizeLayer can only run in DataType::kINT8, DataType::kFP8 or DataType::kINT4 precision". */
-function dequantisesSmall(view: NodeView): string | null {
+function dequantisesSmall(view: NodeView): ReturnType<Restriction> {
 	const dtype = view.constant(0)?.dtype;
 	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
-	return `dequantises ${dtype}; TensorRT takes int8, int4 and float8`;
+	const floatBias = "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}).";
+	return { fault: `dequantises ${dtype}; TensorRT takes int8, int4 and float8`, fix: dtype === "int32" ? floatBias : "Quantise to INT8." };
 }
 
 function withoutAttributes(names: readonly string[]): Restriction {
@@ -111,7 +115,7 @@ function withoutInputs(inputs: Readonly<Record<number, string>>): Restriction {
 	};
 }
 
-function forInference(view: NodeView): string | null {
+function forInference(view: NodeView): ReturnType<Restriction> {
 	const training = view.constant(2)?.values?.[0];
 	if (training !== undefined && training !== 0) return "is in training mode; TensorRT has only inference";
 	return notFed(2, "training_mode")(view);

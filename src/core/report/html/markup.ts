@@ -3,6 +3,7 @@ import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
 import type { Phrase } from "../highlight.ts";
+import type { Style } from "../terminal-text.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -74,6 +75,8 @@ interface AnyColumn<Row> {
 	text?(row: Row): string;
 	/** In HTML; else the text. */
 	cell?(row: Row): Piece;
+	/** In the terminal. */
+	style?(row: Row): Style;
 	/** What the column sorts by, where it is not the text. Null goes last. */
 	sortBy?(row: Row): number | string | null;
 }

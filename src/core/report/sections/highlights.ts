@@ -1,7 +1,8 @@
 // The highlights at the top of every report, and in the terminal the list of what to do next.
-import { cleanText, escapeMarkdown, markdownFence } from "../../text/escape.ts";
+import { cleanText, escapeMarkdown, markdownFence, shellWord } from "../../text/escape.ts";
 import { counted, type Tone } from "../../text/labels.ts";
 import type { Detail } from "../budget.ts";
+import { nextStep } from "../engine-format.ts";
 import { excerptLines, flagsAsCode, type Highlight, type HighlightSeverity, type Phrase, plainPhrase } from "../highlight.ts";
 import { folded, html, logExcerpt, type Markup, type Piece, phrase, pill } from "../html/markup.ts";
 import { foldedMarkdown, phraseMarkdown } from "../markdown-parts.ts";
@@ -113,7 +114,13 @@ export const nextStepSection = defineSection({
 		return fixes.length === 0 ? null : [...new Set(fixes)].slice(0, maxFixes);
 	},
 	terminal: (fixes, { color, columns, resultPath = "result.json" }) => {
-		const lines = fixes.map((fix) => wrapText(fix.replace("result.json", resultPath), columns - 4).join("\n    "));
+		const command = nextStep.replace("result.json", () => shellWord(resultPath));
+		const lines = fixes.map((fix) =>
+			wrapText(
+				fix.replace(nextStep, () => command),
+				columns - 4,
+			).join("\n    "),
+		);
 		return [paint("What to do next", "bold", color), ...lines.map((line) => `  - ${line}`)];
 	},
 });

@@ -68,6 +68,7 @@ const column = {
 		title: "result",
 		text: ({ state }) => probeStateLabels[state],
 		cell: ({ state }) => pill(probeStateLabels[state], probeTones[state]),
+		style: ({ state }) => toneStyles[probeTones[state]],
 	},
 	apart: {
 		title: "difference",
@@ -185,7 +186,6 @@ export const probeSection = defineSection({
 			rows,
 			most: maxInTerminal,
 			noun,
-			style: ({ state }) => toneStyles[probeTones[state]],
 			options,
 		});
 	},

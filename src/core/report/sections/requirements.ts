@@ -50,7 +50,12 @@ const place: Column<GateResult> = {
 	text: placeText,
 	cell: (gate) => (gate.location === undefined ? dash : html`<code>${placeText(gate)}</code>`),
 };
-const gate: Column<GateResult> = { title: "gate", text: ({ status }) => status, cell: ({ status }) => pill(status, statusTones[status]) };
+const gate: Column<GateResult> = {
+	title: "gate",
+	text: ({ status }) => status,
+	cell: ({ status }) => pill(status, statusTones[status]),
+	style: ({ status }) => toneStyles[statusTones[status]],
+};
 const columns: readonly Column<GateResult>[] = [
 	subject,
 	{ title: "what changed", wraps: true, text: ({ message }) => cleanMessage(message) },
@@ -90,8 +95,7 @@ function gateSection(id: string, gates: readonly GateName[], titleOf: (count: nu
 		markdown: (rows, { rows: most }) => [foldedTable(titleOf(rows.length), columns, { rows, most, noun })],
 		html: (rows) => section(titleOf(rows.length), htmlTable(id, columns, { rows, most: maxInHtml, noun }), id),
 		terminal: (rows, options) => {
-			const style = ({ status }: GateResult) => toneStyles[statusTones[status]];
-			return terminalTable(titleOf(rows.length), [subject, gate, place], { rows, most: maxInTerminal, noun, style, options });
+			return terminalTable(titleOf(rows.length), [subject, gate, place], { rows, most: maxInTerminal, noun, options });
 		},
 		highlights: (result) => failing(result).flatMap((gate) => highlightOf(gate) ?? []),
 	});

@@ -87,7 +87,7 @@ function ruledOutText({ workload: { latency } }: WorkloadRow): string {
 /** Rows that need attention first. */
 function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
-	const titles = [`workload, ${timeFigure(rows)} times`, "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
+	const titles = [`workload (times: ${timeFigure(rows)})`, "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;

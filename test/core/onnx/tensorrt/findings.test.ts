@@ -5,7 +5,19 @@ import type { Finding } from "../../../../src/core/schema/result.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";
-import { attribute, type Bytes, graph, int64s, type ModelInit, model, node, opset, tensor, value } from "../../../support/onnx-writer.ts";
+import {
+	attribute,
+	type Bytes,
+	graph,
+	int64s,
+	type ModelInit,
+	model,
+	type NodeInit,
+	node,
+	opset,
+	tensor,
+	value,
+} from "../../../support/onnx-writer.ts";
 
 function findings(init: ModelInit, context: Partial<PreflightContext> = {}): Finding[] {
 	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
@@ -115,6 +127,22 @@ it.each<[string, ModelInit, string | null]>([
 		"dequantises int32",
 	],
 	["no axes, open sizes", { inputs: [value("x", ["batch", 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, "has no axes"],
+	[
+		"no axes, sizes that were not computed of open ones",
+		{
+			inputs: [value("x", ["batch", 1])],
+			nodes: [node({ op: "Tile", inputs: ["x", "x"], outputs: ["t"] }), node({ op: "Squeeze", inputs: ["t"] })],
+		},
+		"has no axes",
+	],
+	[
+		"no axes, sizes that were not computed of fixed ones",
+		{
+			inputs: [value("x", [2, 1])],
+			nodes: [node({ op: "NonZero", inputs: ["x"], outputs: ["t"] }), node({ op: "Squeeze", inputs: ["t"] })],
+		},
+		null,
+	],
 	["no axes, fixed sizes", { inputs: [value("x", [2, 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, null],
 	["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
 	["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
@@ -164,6 +192,26 @@ it.each<[string, ModelInit, string | null]>([
 	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
 	expect(found.length).toBe(expected === null ? 0 : 1);
 	expect(found.every((each) => each.severity === "warning")).toBe(true);
+});
+
+it.each<[string, NodeInit, Bytes[], string]>([
+	[
+		"an int32 bias",
+		{ op: "DequantizeLinear", inputs: ["b", "s"] },
+		[tensor({ name: "b", dims: [1], dtype: 6, raw: new Uint8Array(4) })],
+		"Keep biases",
+	],
+	[
+		"int16 values",
+		{ op: "DequantizeLinear", inputs: ["b", "s"] },
+		[tensor({ name: "b", dims: [1], dtype: 5, raw: new Uint8Array(2) })],
+		"Quantise to",
+	],
+	["a Squeeze without axes", { op: "Squeeze", inputs: ["x"] }, [], "Export again with the axes stated."],
+	["a Squeeze with fed axes", { op: "Squeeze", inputs: ["x", "x"] }, [], "Export it without that"],
+])("the advice suits %s", (_, init, initializers, advice) => {
+	const found = findings({ inputs: [value("x", ["batch", 1])], nodes: [node(init)], initializers });
+	expect(found.find((each) => each.code === "operator-restricted")?.fix).toContain(advice);
 });
 
 it("a condition that several nodes of one operator violate is reported once", () => {

@@ -59,8 +59,12 @@ function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | 
 /** Of a graph's edges, for example: which nodes each joins. */
 function placesIn(inputs: readonly InputToFill[], values: InputValues | undefined): DefaultGenerator | null {
 	if (values?.kind !== "rows") return null;
-	const sizes = inputs.flatMap(({ axes, shape }) => (axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])));
-	return sizes[0] === undefined ? null : data({ kind: "tokens", range: [0, sizes[0] - 1] }, `places along the axis ${values.axis}`);
+	// Two axes of one name may differ: `?` is no name.
+	const smallest = inputs
+		.flatMap(({ axes, shape }) => (axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])))
+		.reduce((least, size) => Math.min(least, size), Number.POSITIVE_INFINITY);
+	if (smallest < 1 || !Number.isFinite(smallest)) return null;
+	return data({ kind: "tokens", range: [0 - values.shift, smallest - 1 - values.shift] }, `places along the axis ${values.axis}`);
 }
 
 /** Where the type itself has few values, all of them are meant. */

@@ -120,12 +120,12 @@ describe("what suits an input", () => {
 	const unknown: InputValues = { kind: "unknown" };
 	const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
 	const choice = (values: number[], only = true): InputValues => ({ kind: "choice", values, only, why: "compared" });
-	const of = (inputs: [string, DType, (number | string)[], InputValues][]): (string | null)[] => {
-		const sized = inputs.map(([name, dtype, axes]) => ({
+	const of = (inputs: [string, DType, (number | string)[], InputValues, number?][]): (string | null)[] => {
+		const sized = inputs.map(([name, dtype, axes, , open = 12]) => ({
 			name,
 			dtype,
 			axes,
-			shape: axes.map((axis) => (typeof axis === "number" ? axis : 12)),
+			shape: axes.map((axis) => (typeof axis === "number" ? axis : open)),
 		}));
 		const found = defaultGenerators(sized, new Map(inputs.map(([name, , , values]) => [name, values])));
 		return sized.map(({ name }) => {
@@ -203,10 +203,13 @@ describe("what suits an input", () => {
 	});
 
 	it("what suits the edges of a graph are places along the axis of its nodes", () => {
-		const nodes: [string, DType, (string | number)[], InputValues] = ["x", "float32", ["n", 8], unknown];
-		const [, edges] = of([nodes, ["edge_index", "int64", [2, "edges"], { kind: "rows", axis: "n" }]]);
-		expect(edges).toBe("tokens:0..11");
-		expect(of([nodes, ["edge_index", "int64", [2, "edges"], { kind: "rows", axis: "others" }]])).toEqual(["normal", null]);
+		const edges = (axis: string, shift: number, sizes: readonly number[]) =>
+			of([
+				...sizes.map((size, at): Parameters<typeof of>[0][number] => [`x${at}`, "float32", ["n", 8], unknown, size]),
+				["edge_index", "int64", [2, "edges"], { kind: "rows", axis, shift }],
+			]).at(-1);
+		expect([edges("n", 0, [12]), edges("n", 0, [12, 9]), edges("n", -1, [12])]).toEqual(["tokens:0..11", "tokens:0..8", "tokens:1..12"]);
+		expect([edges("others", 0, [12]), edges("n", 0, [12, 0])]).toEqual([null, null]);
 	});
 
 	it("what suits an input writes a constant, by turns with others", () => {
