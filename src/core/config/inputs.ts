@@ -1,5 +1,4 @@
 // Values that inputs of the action or flags of the command line set in place of the file's.
-
 import { suggest } from "./did-you-mean.ts";
 import { childPointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";

@@ -1,5 +1,4 @@
 // Which layers of the head do the work of which layers of the base: connected parts of the graph between layers and ONNX nodes.
-
 import { groupBy } from "../group.ts";
 import { shorten } from "../text/escape.ts";
 import { unnumbered } from "./fingerprint.ts";

@@ -1,5 +1,4 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
-
 import { groupBy } from "../group.ts";
 import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
 import { alikeDetail } from "./alike-detail.ts";

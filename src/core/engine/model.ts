@@ -1,5 +1,4 @@
 // An engine as it is compared: each layer with its ONNX nodes, its times, and the layer that it works for.
-
 import { groupBy, numberRepeats } from "../group.ts";
 import type { OnnxGraph } from "../onnx/model.ts";
 import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.ts";

@@ -1,5 +1,4 @@
 // What a reader of a build must know: fusions that the change broke, islands of fp32, quantisation that came to nothing.
-
 import { groupBy } from "../group.ts";
 import type { EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";

@@ -1,5 +1,4 @@
 // The layers of one side as a result keeps them: each joined with its time.
-
 import { diffEngines } from "../engine/diff.ts";
 import { engineFingerprint } from "../engine/fingerprint.ts";
 import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";

@@ -1,5 +1,4 @@
 // Gates of the builds: preflight, success, engine size, build time.
-
 import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";

@@ -1,5 +1,4 @@
 // The gate of requirements that the head's config weakens: a change cannot relax its own limits unnoticed.
-
 import type { Config, EngineConfig, Gates, ModelConfig } from "../config/config.ts";
 import { engineRequirements, fileRequirements, modelRequirements, type Requirement, workloadRequirements } from "../config/requirements.ts";
 import { placeOf } from "../config/source.ts";

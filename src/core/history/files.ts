@@ -1,5 +1,4 @@
 // The files of a history: one for each run, and one for each month that was compacted. What cannot be used is kept and named.
-
 import type { HistoryRecord } from "../schema/history.ts";
 import { validate } from "../schema/history-validator.js";
 import { cleanText, shorten } from "../text/escape.ts";

@@ -1,5 +1,4 @@
 // Describes a model as a plain value, for `preflight --json` and for people.
-
 import type { InterfaceRow, InterfaceValue } from "../schema/result.ts";
 import { elementBits, toDType } from "./element-type.ts";
 import { subjectOf } from "./findings/subject.ts";

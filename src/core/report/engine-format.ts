@@ -1,5 +1,4 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
-
 import { fewUnchanged } from "../engine/noise.ts";
 import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
 import { quoted } from "../text/escape.ts";

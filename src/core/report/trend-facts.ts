@@ -1,5 +1,4 @@
 // The trend for other programs: what is worse, every alarm, and where each series is now.
-
 import { type Alarm, type Findings, levelNow } from "../history/alarms.ts";
 import { figureOf, type Series } from "../history/series.ts";
 import { answer } from "./html/trend/answer.ts";

@@ -1,5 +1,4 @@
 // Keys of caches that later runs may use, and which runs may write them.
-
 import type { RunEvent } from "./event.ts";
 import { slug } from "./names.ts";
 

@@ -1,5 +1,4 @@
 // Reads what GPUs a machine has, and finds the one that a setting selects.
-
 import type { QueryField } from "./query.ts";
 import { cellNumber, cellText, splitCells } from "./rows.ts";
 

@@ -1,5 +1,4 @@
 // Reads AttributeProto: scalars, short lists and tensors; graphs only by their location.
-
 import { elementTypeOfCode } from "../../core/onnx/element-type.ts";
 import type { OnnxAttribute, OnnxDim, OnnxInitializer, OnnxValue } from "../../core/onnx/model.ts";
 import { limits } from "./cursor.ts";

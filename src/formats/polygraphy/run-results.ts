@@ -1,5 +1,4 @@
 // Polygraphy's RunResults whole: every runner, iteration and output, each array in its own layout.
-
 import { isObject } from "../../core/found.ts";
 import type { RunnerResults } from "../../core/golden/polygraphy/judge-runs.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";

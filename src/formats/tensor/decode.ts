@@ -1,5 +1,4 @@
 // Decodes a tensor file in any format that a golden manifest may name.
-
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";

@@ -1,5 +1,4 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
-
 import { formatName } from "../../core/config/pointer.ts";
 import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";

@@ -1,5 +1,4 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
-
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";

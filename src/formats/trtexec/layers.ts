@@ -1,5 +1,4 @@
 // Reads --exportLayerInfo: an engine's layers, in detail or by name.
-
 import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor, LayerWeights } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { readLayerName } from "./layer-names.ts";

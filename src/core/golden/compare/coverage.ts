@@ -1,5 +1,4 @@
 // What a comparator covers of an output: a slice of it, without the elements that are noise on both sides.
-
 import type { GoldenCase } from "../../schema/golden.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isPacked } from "../tensor/small-numbers.ts";

@@ -1,5 +1,4 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
-
 import type { DimRange } from "../../config/config.ts";
 import type { ProbeName } from "../../schema/result.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -1,5 +1,4 @@
 // What each comparator of a golden measures on other outputs of the same model: how far correct outputs deviate.
-
 import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck } from "../../schema/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";

@@ -1,5 +1,4 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
-
 import type { BoxComparatorKind, ComparatorKind } from "../../schema/golden.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";

@@ -1,5 +1,4 @@
 // Finds the part of a graph that no input reaches: engines compute it once, while they are built.
-
 import { type Subject, subjectOf } from "../findings/subject.ts";
 import type { NewNode } from "../graph-edit.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";

@@ -1,5 +1,4 @@
 // What a version of TensorRT supports: versions, operators, element types.
-
 import type { OnnxDType } from "../model.ts";
 import v8x6 from "./tables/8.6.json" with { type: "json" };
 import v9x3 from "./tables/9.3.json" with { type: "json" };

@@ -1,5 +1,4 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
-
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
 import { figureMs, figureNames, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";

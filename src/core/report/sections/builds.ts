@@ -1,5 +1,4 @@
 // The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
-
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
 import type { Arm, BuildRecord, Result } from "../../schema/result.ts";

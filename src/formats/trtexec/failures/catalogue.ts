@@ -1,5 +1,4 @@
 // Every known failure. Within one rank, rules are tried in this order.
-
 import { quoteName } from "../../../core/onnx/quote.ts";
 import { formatBytes } from "../../../core/text/units.ts";
 import { buildingRules, int8Uncalibrated, precisionIgnored } from "./building.ts";
