@@ -38,7 +38,7 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 }
 
 /** Paths of the file are relative to its folder, those of options to the current one; a bare name is looked up on PATH. */
-function baseBeside(config: Config, home: string): Config {
+export function baseBeside(config: Config, home: string): Config {
 	const { base, sources } = config;
 	if (base === undefined) return config;
 	const { trtexec, python, libraries } = base;

@@ -18,7 +18,7 @@ import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
 import { type OpenedArms, openArms } from "./arms/arms.ts";
 import { type Composition, compose } from "./compose.ts";
-import { chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
+import { baseBeside, chooseConfig, loadConfigAt, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
 import { concludeNight, type Night } from "./history/night.ts";
 import { openRunStore } from "./history/open-store.ts";
@@ -177,7 +177,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 	const { folders: arms, noBase, notes } = opened;
 	const base = arms.find((folder) => folder.arm === "base");
 	const head = arms.find((folder) => folder.arm === "head");
-	const baseConfig = base === undefined ? null : await baseConfigOf(base.path, config, options);
+	const baseConfig = base === undefined ? null : await baseConfigOf(base.path, opening);
 	const seed = options.seed ?? `${head?.source.commit ?? ""}:${config.path}`;
 	return {
 		config,
@@ -207,8 +207,8 @@ function noBaseConfig({ path }: Config): string {
 	return `The base has no ${basename(path)}, so the head's limits and coverage were not compared with it.`;
 }
 
-/** The base's own config, of the same name as the head's, with the same inputs over it. */
-async function baseConfigOf(folder: string, head: Config, options: GateOptions): Promise<BaseConfig | null> {
+/** The base's own config, of the same name as the head's, with the same inputs over it. Equal paths of `base` stay equal. */
+async function baseConfigOf(folder: string, { config: head, home, options }: Opening): Promise<BaseConfig | null> {
 	const name = basename(head.path);
 	const { inputs, only = "", shapes = {} } = options;
 	const read = await loadConfigAt(join(folder, name), {
@@ -221,7 +221,8 @@ async function baseConfigOf(folder: string, head: Config, options: GateOptions):
 	const { loaded } = read;
 	if (loaded.state !== "ok") return { baseConfigFault: loaded.errors[0]?.message ?? "it is invalid" };
 	// What another job measures is not missing here.
-	return { baseConfig: { ...loaded.config, models: pinShapes(keepSelected(loaded.config.models, parsePatterns(only)), shapes) } };
+	const config = baseBeside(loaded.config, home);
+	return { baseConfig: { ...config, models: pinShapes(keepSelected(config.models, parsePatterns(only)), shapes) } };
 }
 
 function refusalOf(error: unknown): ConfigError {

@@ -60,8 +60,9 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 		{ version: "101501", buildFactors: { head: [1.08] } },
 		{ config: "base: { trtexec: old/replay-bin/trtexec }\n" },
 	);
-	const { backend, baseBackend, environment, workloads, notes } = ran.result();
+	const { backend, baseBackend, environment, workloads, notes, gates } = ran.result();
 	expect([baseBackend?.version, backend.version, environment["base-tensorrt"]]).toEqual(["10.6.0", "10.15.1", "10.6.0"]);
+	expect(gates.filter(({ gate }) => gate === "limit-change")).toEqual([]);
 	expect(workloads[0]?.latency.verdict).toBe("regressed");
 	expect(notes.join("\n")).not.toContain("Unchanged");
 	for (const text of [ran.stdout, ran.markdown(), ran.page()]) {
