@@ -23,9 +23,12 @@ export async function learnedPlan({ plan, models }: Prepared, input: GateInput, 
 	return { ...plan, ...estimateSteps(plan.steps, { config: input.config, arms: plan.arms, backend, known }) };
 }
 
-/** A project is known by the folder in which its output lies. */
-async function timesKey({ outFolder }: GateInput, { backend }: Ports): Promise<string> {
-	return JSON.stringify([dirname(outFolder), await backend.facts(), await backend.fingerprint()]);
+/** A project is known by the folder in which its output lies; runs of other shapes than the config's are kept apart. */
+async function timesKey({ outFolder, config }: GateInput, { backend }: Ports): Promise<string> {
+	const pinned = config.models.flatMap(({ inputs }) =>
+		Object.entries(inputs).flatMap(([name, input]) => (input.pinned ? [[name, input.pinned]] : [])),
+	);
+	return JSON.stringify([dirname(outFolder), await backend.facts(), await backend.fingerprint(), ...pinned]);
 }
 
 /** The same ports; what their progress reports shows how much time is left. */

@@ -7,8 +7,11 @@ import type { DType } from "./schema/golden.ts";
 export interface FilledInput {
 	dtype: DType;
 	shape: readonly number[];
-	fill: InputConfig["fill"];
+	fill: Fill;
 }
+
+/** Whole numbers of a range, both ends included, or one number. */
+export type Fill = NonNullable<InputConfig["fill"]> | readonly [low: number, high: number];
 
 /**
  * Uniform numbers in [0, 1) by splitmix32: a Weyl sequence of the golden ratio, each step mixed by MurmurHash3's finaliser
@@ -32,7 +35,7 @@ function normalSource(uniform: () => number): () => number {
 
 /**
  * Little-endian values of one input; `index` is its place among the inputs, so that two inputs differ.
- * Integers and bools are 0 or 1 whatever the fill, except for `ones` and `zeros`: valid as token, index and mask.
+ * Integers and bools are 0 or 1 for `normal` and `uniform`: valid as token, index and mask.
  */
 export function fillInput(input: FilledInput, seed: number, index: number): Uint8Array {
 	const uniform = uniformSource(seed + Math.imul(index, 0x85ebca6b));
@@ -40,6 +43,9 @@ export function fillInput(input: FilledInput, seed: number, index: number): Uint
 }
 
 function drawer(input: FilledInput, uniform: () => number): () => number {
+	const { fill } = input;
+	if (typeof fill === "number") return () => fill;
+	if (typeof fill !== "string") return () => fill[0] + Math.floor(uniform() * (fill[1] - fill[0] + 1));
 	if (input.fill === "zeros") return () => 0;
 	if (input.fill === "ones") return () => 1;
 	if (!input.dtype.includes("float")) return () => (uniform() < 0.5 ? 0 : 1);

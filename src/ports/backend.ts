@@ -1,7 +1,7 @@
 // Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
 import type { TurnLimits } from "../core/compare/turns.ts";
-import type { InputConfig } from "../core/config/config.ts";
 import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
+import type { Fill } from "../core/fill.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { DType } from "../core/schema/golden.ts";
@@ -65,7 +65,7 @@ export interface TimedInput {
 	name: string;
 	dtype: DType;
 	shape: readonly number[];
-	fill: InputConfig["fill"];
+	fill: Fill;
 }
 
 /** One run: one process that loads the engine, warms up, measures and ends. */

@@ -1,5 +1,5 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
-import type { Config, InputConfig } from "../core/config/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
@@ -7,6 +7,7 @@ import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resol
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import type { Arm } from "../core/schema/result.ts";
+import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepared.ts";
 
@@ -29,13 +30,13 @@ export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Sh
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
-	const checks = new Map<string, ShapeCheck>();
+	const known = new Map<string, Known>();
 	for (const workload of plan.workloads) {
 		const [head, base] = (["head", "base"] as const).map((arm) =>
 			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
 		);
 		try {
-			const inputs = head ? timedInputs(workload, head, checks) : [];
+			const inputs = head ? timedInputs(workload, head, known) : [];
 			const difference = base ? differenceOf(base, inputs) : null;
 			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) });
 		} catch (error) {
@@ -51,24 +52,22 @@ function withFault(prepared: PreparedModel, fault: ConfigError | undefined): Pre
 	return { state: "broken", spec: prepared.spec, arm: "head", fault };
 }
 
-function timedInputs(workload: Workload, head: ReadyModel, checks: Map<string, ShapeCheck>): TimedInput[] {
-	const { inputs } = head.spec.model;
+/** What is known of a model whatever its sizes. */
+interface Known {
+	check: ShapeCheck;
+	inputsAt: ShapesToInputs;
+}
+
+function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Known>): TimedInput[] {
+	const { inputs, name } = head.spec.model;
 	const { onnx, sha256 } = head.model;
 	const source = { dims: workload.config.dims, inputs, pointer: workload.config.pointer };
 	const shapes = resolveShapes(onnx, source);
-	const check = checks.get(sha256) ?? shapeCheck(onnx);
-	checks.set(sha256, check);
+	const key = JSON.stringify([name, sha256]);
+	const { check, inputsAt } = known.get(key) ?? { check: shapeCheck(onnx), inputsAt: timedInputsOf(onnx, inputs) };
+	known.set(key, { check, inputsAt });
 	refuseImpossible(onnx, { check, shapes }, source);
-	return feeds(head.model.onnx.graph).map((feed) => ({
-		name: feed.name,
-		dtype: toDType(feed.dtype) ?? "float32",
-		shape: shapes[feed.name] ?? [],
-		fill: fillOf(inputs, feed.name),
-	}));
-}
-
-function fillOf(inputs: Readonly<Record<string, InputConfig>>, name: string): InputConfig["fill"] {
-	return Object.hasOwn(inputs, name) ? (inputs[name]?.fill ?? "normal") : "normal";
+	return inputsAt(shapes);
 }
 
 function differenceOf(base: ReadyModel, inputs: readonly TimedInput[]): string | null {

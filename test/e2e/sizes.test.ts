@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { attribute, model, node, value } from "../support/onnx-writer.ts";
+import { attribute, int64s, model, node, tensor, value } from "../support/onnx-writer.ts";
 import { quickMeasure, runCli, temporaryFolder } from "../support/project.ts";
 import { digitReader, lineReader, weights } from "../support/sized-models.ts";
 
@@ -104,4 +104,28 @@ it.each([
 	const run = await runCli(["preflight", "net.onnx", ...argv], { cwd });
 	expect(run).toMatchObject({ exit });
 	expect(run.stdout + run.stderr).toMatch(says);
+});
+
+it("timed runs and pinned shapes keep what the model and the config say of the other inputs", async () => {
+	const cwd = temporaryFolder();
+	// Row 1 of a table of one row, unless the rate is the usual one.
+	const nodes = [
+		node({ op: "Equal", inputs: ["rate", "usual"], outputs: ["isUsual"] }),
+		node({ op: "Not", inputs: ["isUsual"], outputs: ["isOther"] }),
+		node({ op: "Cast", inputs: ["isOther"], outputs: ["row"], attributes: [attribute.integer("to", 7)] }),
+		node({ op: "Gather", inputs: ["table", "row"], outputs: ["gain"] }),
+		node({ op: "Mul", inputs: ["x", "gain"], outputs: ["scaled"] }),
+		node({ op: "Concat", inputs: ["scaled", "state"], outputs: ["y"], attributes: [attribute.integer("axis", 1)] }),
+	];
+	const initializers = [weights("table", [1, 1]), tensor({ name: "usual", dtype: 7, raw: int64s(16_000) })];
+	const inputs = [value("x", [1, "n"]), value("state", [1, "m"]), value("rate", [], 7)];
+	writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs, outputs: [value("y", [1, null])] }));
+	const start = `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${quickMeasure}`;
+	writeFileSync(join(cwd, "trtgate.yml"), `${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 } } }\n`);
+	const pinned = await runCli(["run", "--shape", "x=1,5", "--json"], { cwd });
+	expect(pinned.exit, pinned.stderr).toBe(0);
+	expect(JSON.parse(pinned.stdout)).toMatchObject({ workloads: [{ workload: "x 1×5" }] });
+	const other = `${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 }, inputs: { rate: { fill: 8000 } } } }\n`;
+	writeFileSync(join(cwd, "trtgate.yml"), other);
+	expect((await runCli(["run"], { cwd })).stdout).toMatch(/Gather/);
 });

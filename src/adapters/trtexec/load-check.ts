@@ -1,12 +1,10 @@
 // Makes sure that a new plan loads: the build's own log shows it, else one inference is run.
-import { fillInput } from "../../core/fill.ts";
-import { toDType } from "../../core/onnx/element-type.ts";
-import { feeds } from "../../core/onnx/model.ts";
+import { timedInputsOf } from "../../core/timed-inputs.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { TrtexecContext } from "./context.ts";
 import { loadSettings, runShapes, shapesAt } from "./engine-args.ts";
-import { inWorkFolder, runTrtexec, type TrtexecRun, writeInput } from "./run.ts";
+import { inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
 /**
  * The run that failed, or null where the plan loads. trtexec loads what it has just built even with --skipInference,
@@ -27,11 +25,7 @@ async function inferOnce(
 ): Promise<TrtexecRun> {
 	const { onnx } = job.model;
 	const shapes = shapesAt("opt", job.spec, { model: onnx });
-	const inputs = [];
-	for (const [index, feed] of feeds(onnx.graph).entries()) {
-		const filled = { dtype: toDType(feed.dtype) ?? "float32", shape: shapes[feed.name] ?? [], fill: "normal" } as const;
-		inputs.push(await writeInput(folder, feed.name, { index, data: fillInput(filled, 1, index) }));
-	}
+	const inputs = await writeFilled(folder, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
 	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
 	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, context) } as const;
 	const args = buildArgs(spec, context.trtexec.version);

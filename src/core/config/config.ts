@@ -73,7 +73,10 @@ export interface WorkloadConfig {
 
 export interface InputConfig {
 	shape?: readonly (number | string)[];
-	fill: "normal" | "uniform" | "zeros" | "ones";
+	/** A shape that an option gives instead. */
+	pinned?: readonly number[];
+	/** What timed runs feed in; absent: what the model says that it takes. */
+	fill?: "normal" | "uniform" | "zeros" | "ones" | number;
 }
 
 export interface PluginConfig {

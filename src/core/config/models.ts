@@ -175,7 +175,7 @@ function* resolveInputs(
 				...suggest(size, [...known], `Declare ${formatName(size)} under the model's dims.`),
 			};
 		}
-		inputs[name] = { ...(input.shape === undefined ? {} : { shape: input.shape }), fill: input.fill ?? "normal" };
+		inputs[name] = input;
 	}
 	return inputs;
 }

@@ -2,7 +2,7 @@
 import { ConfigError } from "../errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
-import type { Config, EngineConfig, InputConfig, ModelConfig } from "./config.ts";
+import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
 
 /** Against patterns that were never meant: a config has some hundred engines at most. */
@@ -113,28 +113,30 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 /** Whole shapes by input. */
 export type PinnedShapes = Readonly<Record<string, { shape: readonly number[] }>>;
 
-/** Shapes that an option gives instead of the config's sizes: one workload, and engines for that alone. */
+/** Shapes that an option gives instead of the config's: one workload, and engines for its sizes alone. */
 export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes): ModelConfig[] {
-	const name = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
-	if (name.length === 0) return [...models];
-	const pinned = { name: name.join(" · "), dims: {} };
+	const names = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
+	if (names.length === 0) return [...models];
 	return models.map((model) => ({
 		...model,
-		inputs: pinnedInputs(model, shapes),
-		engines: model.engines.map(({ workloads, ...engine }) => ({
-			...engine,
-			...{ dims: {}, profiles: [{}], workloads: workloads.slice(0, 1).map((workload) => ({ ...workload, ...pinned })) },
-		})),
+		inputs: Object.fromEntries([
+			...Object.entries(model.inputs),
+			...Object.entries(shapes).map(([input, { shape }]) => [input, { ...model.inputs[input], pinned: shape }] as const),
+		]),
+		engines: model.engines.map((engine) => pinEngine(engine, listNames(names, 2))),
 	}));
 }
 
-/** Shapes of names are dropped: the dims that bind them are. */
-function pinnedInputs({ inputs }: ModelConfig, shapes: PinnedShapes): ModelConfig["inputs"] {
-	const entries = Object.entries<Partial<InputConfig>>({ ...inputs, ...shapes }).map(([name, { shape }]) => {
-		const fill = inputs[name]?.fill ?? "normal";
-		return [name, shape?.every((size) => typeof size === "number") ? { shape, fill } : { fill }] as const;
-	});
-	return Object.fromEntries(entries);
+/** Where an engine has no workload, its dims stay at their optimum. */
+function pinEngine(engine: EngineConfig, name: string): EngineConfig {
+	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
+	const dims = Object.fromEntries(
+		Object.entries(engine.dims).map(([dim, { opt }]) => {
+			const size = workloads[0]?.dims[dim] ?? opt;
+			return [dim, { min: size, opt: size, max: size }];
+		}),
+	);
+	return { ...engine, dims, profiles: [dims], workloads };
 }
 
 /** For patterns that a flag or an input gave. */

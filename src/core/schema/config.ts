@@ -165,8 +165,8 @@ export interface ModelFile {
 export interface InputFile {
 	/** The input's shape where the ONNX file names no dimension: sizes, or names from `dims`. */
 	shape?: (number | string)[];
-	/** What timed runs feed in. */
-	fill?: "normal" | "uniform" | "zeros" | "ones";
+	/** What timed runs feed in. Default: the values that the model takes, where its nodes show them. */
+	fill?: ("normal" | "uniform" | "zeros" | "ones") | number;
 }
 export interface EngineFile {
 	/** Another ONNX file of the same model, e.g. a Q/DQ export. */

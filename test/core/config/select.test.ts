@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";
-import { exactPattern, formatPatterns, keepSelected, parsePatterns, selectModels } from "../../../src/core/config/select.ts";
+import { exactPattern, formatPatterns, keepSelected, parsePatterns, pinShapes, selectModels } from "../../../src/core/config/select.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import { loaded } from "./load.ts";
 
@@ -63,6 +63,21 @@ it("patterns of engines keep every engine exactly once whatever its name, by its
 			}
 		}),
 	);
+});
+
+it("pinned shapes make one workload of a short name, and engines for its sizes of the other dims", () => {
+	const { models: list } = loaded(`version: 1
+models:
+  a: { onnx: a.onnx, dims: { n: { min: 1, opt: 4, max: 8 } }, ${engines}, workloads: [{ n: 8 }, { n: 1 }] }
+`);
+	const shapes = { x: { shape: [1, 3] }, y: { shape: [] }, z: { shape: [2] } };
+	const [pinned] = pinShapes(list, shapes);
+	const dims = { n: { min: 8, opt: 8, max: 8 } };
+	expect(pinned?.inputs).toEqual({ x: { pinned: [1, 3] }, y: { pinned: [] }, z: { pinned: [2] } });
+	expect(pinned?.engines).toMatchObject(
+		[1, 2].map(() => ({ dims, profiles: [dims], workloads: [{ name: "x 1×3, y scalar and 1 more", dims: { n: 8 } }] })),
+	);
+	expect(pinned?.engines[0]?.workloads).toHaveLength(1);
 });
 
 it("patterns of engines takes no time over patterns that are all stars", () => {

@@ -44,7 +44,7 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 	const sized: InputToFill[] = [];
 	for (const { feed, given } of found) {
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
-		const axes = given?.shape ?? feed.dims;
+		const axes = given?.pinned ?? given?.shape ?? feed.dims;
 		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
 		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1)));
 		sized.push({ name: feed.name, dtype, axes, shape });
@@ -75,8 +75,9 @@ function sizeOf(axis: string | null, profile: Profile): number | undefined {
 	return axis === null || !Object.hasOwn(profile, axis) ? undefined : profile[axis]?.opt;
 }
 
-/** `normal` is the config's default; the generators of `golden record` fit the input better. */
+/** The generators of `golden record` fit the input better than `normal`. */
 function specsOf(fill: InputConfig["fill"] | undefined, generator: DefaultGenerator | null | undefined): readonly GeneratorSpec[] | null {
+	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? (generator?.specs ?? null) : [{ kind: fill }];
 }
 

@@ -32,7 +32,11 @@ export interface BoundShapes {
 }
 
 /** @throws ConfigError config-dims where a size binds nothing or contradicts the model. */
-export function bindShapes(model: OnnxModel, source: ShapeSource): BoundShapes {
+export function bindShapes(model: OnnxModel, given: ShapeSource): BoundShapes {
+	const pinned = Object.entries(given.inputs).flatMap(([name, { pinned: shape }]) =>
+		shape === undefined ? [] : [[name, { shape }] as const],
+	);
+	const source = overConfig(model, given, { dims: {}, inputs: Object.fromEntries(pinned) });
 	const inputs = feeds(model.graph);
 	checkSizes(source);
 	checkInputNames(inputs, source);

@@ -20,7 +20,7 @@ export interface AxisUse {
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
 
 /** Whole shapes that a user gives, by input. */
-export type GivenShapes = Readonly<Record<string, { shape?: readonly (number | string)[] }>>;
+export type GivenShapes = Readonly<Record<string, { shape?: readonly (number | string)[]; pinned?: readonly number[] }>>;
 
 export function shapeGivenFor(input: string, given: GivenShapes): readonly (number | string)[] | undefined {
 	return Object.hasOwn(given, input) ? given[input]?.shape : undefined;

@@ -171,6 +171,12 @@ it("shape resolution lets a shape from the command line replace what the configu
 	expect(resolved(onnx, source)).toEqual({ x: [1, 5], y: [1, 3] });
 });
 
+it("a shape that an option pins replaces what the config says of that input alone", () => {
+	const onnx = withInputs({ x: ["n", null], y: ["m", "n"], z: ["k"] });
+	const source = { dims: { n: 4, m: 2, width: 7, k: 5 }, inputs: { x: { shape: ["n", "width"], pinned: [1, 9] } } };
+	expect(resolved(onnx, source)).toEqual({ x: [1, 9], y: [2, 1], z: [5] });
+});
+
 it("an input that is no tensor is refused as such, with what its exporter takes", () => {
 	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 	const onnx = readOnnx(memorySource(model({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] })), "m.onnx");

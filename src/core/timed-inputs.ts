@@ -1,0 +1,42 @@
+// The inputs of timed runs: where the config gives no values, those that the model says it takes.
+import type { InputConfig } from "./config/config.ts";
+import type { Fill, FilledInput } from "./fill.ts";
+import { type DefaultGenerator, defaultGenerators, positionsBeside } from "./golden/record/generators/defaults.ts";
+import { toDType } from "./onnx/element-type.ts";
+import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
+import { feeds, type OnnxModel } from "./onnx/model.ts";
+
+type Shapes = Readonly<Record<string, readonly number[]>>;
+export type ShapesToInputs = (shapes: Shapes) => (FilledInput & { name: string })[];
+
+/** The model is read once, for all shapes. */
+export function timedInputsOf(model: OnnxModel, inputs: Readonly<Record<string, InputConfig>>): ShapesToInputs {
+	const found = feeds(model.graph);
+	let values: ReadonlyMap<string, InputValues> | undefined;
+	return (shapes) => {
+		const sized = found.map(({ name, dtype, dims }) => ({
+			name,
+			dtype: toDType(dtype) ?? "float32",
+			axes: dims,
+			shape: shapes[name] ?? [],
+		}));
+		values ??= valuesOfInputs(
+			model,
+			sized.map(({ name }) => name),
+		);
+		const defaults = defaultGenerators(sized, values);
+		return sized.map(({ axes, ...input }) => {
+			const given = Object.hasOwn(inputs, input.name) ? inputs[input.name]?.fill : undefined;
+			return { ...input, fill: given ?? fillBy(defaults.get(input.name), positionsBeside(input.name, sized)) };
+		});
+	};
+}
+
+/** Pictures are drawn as plain numbers: their content does not change the time. */
+function fillBy(generator: DefaultGenerator | null | undefined, positions: number): Fill {
+	const { kind, range } = generator?.specs[0] ?? { kind: "normal" };
+	if (kind === "zeros" || kind === "ones") return kind;
+	if (kind === "length") return positions;
+	if (kind === "const") return range?.[0] ?? 0;
+	return kind === "tokens" && range !== undefined ? range : "normal";
+}
