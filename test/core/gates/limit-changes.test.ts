@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
 	},
 	{
 		head: "base: { trtexec: /opt/trt/bin/trtexec }",
-		says: "base changed: on the head's TensorRT → /opt/trt/bin/trtexec.",
+		says: "base changed: on the head's TensorRT → trtexec /opt/trt/bin/trtexec.",
 		both: true,
 	},
 	{
