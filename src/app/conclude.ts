@@ -70,7 +70,7 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 	});
 	if (names.length === 0) return [];
 	return [
-		`Outputs are not checked for ${listNames(names)}: no golden. \`trtgate golden record --model NAME --inputs FOLDER\` records one.`,
+		`Outputs are not checked for ${listNames(names)}, which have no golden. To record one, run: trtgate golden record --model NAME --inputs FOLDER`,
 	];
 }
 

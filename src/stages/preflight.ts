@@ -34,7 +34,7 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 	return reported;
 }
 
-/** What the TensorRT of the base does not find in the same model; of a changed model, nothing says what found it. */
+/** Marks what the base's TensorRT does not report for the same model. In a changed model, the change itself may be the cause. */
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
 	const hashes = (of: Arm) =>

@@ -20,18 +20,17 @@ export const leastChange = 0.05;
 const paired = "Both versions were timed in interleaved pairs on one GPU.";
 const hinted = `Times come from two separate jobs, not from interleaved pairs, so only changes of ${formatPercent(leastChange, { digits: 0 })} or more are listed, as a hint.`;
 
-/** Why a run on two TensorRTs decides no upgrade, a sentence. */
+/** Why a run on two TensorRTs does not judge the upgrade, as sentences. */
 export function upgradeNotes({ arms, backend, baseBackend }: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
 	if (arms.base === null || baseBackend === undefined) return [];
-	if (baseBackend.version === backend.version)
-		return [`Both sides run TensorRT ${backend.version}, so nothing about an upgrade is compared.`];
+	if (baseBackend.version === backend.version) return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];
 	if (haveSameFiles(arms)) return [];
 	return [
-		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so this run decides no upgrade. A run without another revision as its base does.`,
+		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so their effects cannot be told apart and no upgrade is judged. To judge one, run without --base and baseline: both sides then have the same files.`,
 	];
 }
 
-/** Otherwise a difference may come from the change of the files. */
+/** If not, a difference may come from the files rather than from TensorRT. */
 function haveSameFiles({ base, head }: Result["arms"]): boolean {
 	return base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label);
 }
@@ -97,7 +96,7 @@ function factsOf(result: Result, { part, arm }: { part: string | undefined; arm:
 	};
 }
 
-/** The base's errors stand beside the head's. error: nothing says what the base's are. */
+/** The verdict with the base's errors in place of the head's; its state is `error` where those are unknown. */
 function ofBase(verdict: GoldenVerdict): GoldenVerdict {
 	const checks = verdict.checks.map(({ base = null, existing, ...check }) => {
 		return { ...check, got: base, pass: existing !== true && (base === null || keepsLimit(base, check)) };

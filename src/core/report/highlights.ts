@@ -92,7 +92,7 @@ function checksText(result: Result): string {
 	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
 }
 
-/** A green result is not to be read as one about outputs that nothing compared. */
+/** Keeps a green result from being read as a statement about outputs that nothing compared. */
 function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 	const built = builds.filter(({ arm, state }) => arm === "head" && state === "built");
 	const checked = new Set(golden.map(engineKey));

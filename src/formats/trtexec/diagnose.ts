@@ -120,7 +120,7 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	// The parser names the node well before it reports the problem.
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
-	// What a rule does not explain follows its cause.
+	// A symptom or fallback is printed after its cause.
 	const before = rankOf(found.rule) === "cause" ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
 	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));

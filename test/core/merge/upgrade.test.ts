@@ -197,7 +197,7 @@ it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | nu
 	["two revisions", { base: { label: "main", commit: "b2" } }, ["10.6.0", "11.2.1"], /differ in their files .*10\.6\.0 and 11\.2\.1/],
 	["a commit and its changed folder", { head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
 	["two folders", { base: { label: "old" }, head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
-	["one version twice", {}, ["10.6.0", "10.6.0"], /^Both sides run TensorRT 10\.6\.0, so nothing about an upgrade is compared\.$/],
+	["one version twice", {}, ["10.6.0", "10.6.0"], /^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/],
 ])("only the same files on two versions decide an upgrade: %s", (_, change, [from, to], note) => {
 	const { backend } = buildResult();
 	const ran = { arms: { ...oneRevision, ...change }, backend: { ...backend, version: to }, baseBackend: { ...backend, version: from } };

@@ -86,8 +86,8 @@ export const dimsUnbound: Rule = ({ model, context, tensorrt }) => {
 };
 
 /**
- * TensorRT takes axes of one name to have one size, also where the name is a placeholder such as `?`. TensorRT 10.6 refuses
- * to build otherwise: "Input dimensions with this name have different constant values or have contradictory … constraints".
+ * In TensorRT, axes with the same name must have the same size, even if the name is a placeholder such as `?`. TensorRT 10.6
+ * refuses to build otherwise: "Input dimensions with this name have different constant values or have contradictory … constraints".
  */
 export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} }, tensorrt }) => {
 	if (tensorrt === null) return [];
@@ -102,7 +102,7 @@ export const dimsConflict: Rule = ({ model, context: { dims = {}, shapes = {} },
 	return [...groupBy(uses, ({ name }) => name)].flatMap(([name, [first, ...rest]]) => {
 		const other = rest.find(({ size }) => size !== first?.size);
 		if (first === undefined || other === undefined) return [];
-		const message = `${quoteName(name)} is the name of ${first.where} (${first.size}) and ${other.where} (${other.size}); TensorRT takes axes of one name to have one size.`;
+		const message = `${quoteName(name)} is the name of ${first.where} (${first.size}) and ${other.where} (${other.size}); in TensorRT, axes with the same name must have the same size.`;
 		return [finding("dims-conflict", message)];
 	});
 };

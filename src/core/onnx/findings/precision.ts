@@ -205,6 +205,8 @@ function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): NodeFault[] 
 	if (subject.context.backend !== "tensorrt") return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);
 	if (tensor?.values?.some((value) => value !== 0))
-		return [{ node, scope, code: "zero-point-nonzero", fault: "has a zero point other than 0, and TensorRT takes only 0" }];
-	return tensor?.dtype === "uint8" ? [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT takes INT8" }] : [];
+		return [{ node, scope, code: "zero-point-nonzero", fault: "has a zero point other than 0; TensorRT supports only 0" }];
+	return tensor?.dtype === "uint8"
+		? [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT supports INT8" }]
+		: [];
 }

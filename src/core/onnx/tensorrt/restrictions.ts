@@ -18,7 +18,7 @@ export interface NodeView {
 	hasDynamicInputs: boolean;
 }
 
-/** What TensorRT does not take of this node, as the end of a sentence that begins with the node, alone or with how to fix it; null where nothing. */
+/** What TensorRT does not support of this node, as the end of a sentence that begins with the node, alone or with how to fix it; null where nothing. */
 export type Restriction = (view: NodeView) => string | { fault: string; fix: string } | null;
 
 function has(view: NodeView, input: number): boolean {
@@ -34,19 +34,19 @@ function among(name: string, values: readonly string[]): Restriction {
 	return (view) => {
 		const value = attributeOf(view, name);
 		if (typeof value !== "string" || values.includes(value)) return null;
-		return `has ${name} ${quoteName(value)}; TensorRT takes ${values.join(", ")}`;
+		return `has ${name} ${quoteName(value)}; TensorRT supports ${values.join(", ")}`;
 	};
 }
 
 function integerIs(name: string, expected: number): Restriction {
 	return (view) => {
 		const value = integerAttribute(view.node, name, expected);
-		return value === expected ? null : `has ${name} ${value}; TensorRT takes ${expected}`;
+		return value === expected ? null : `has ${name} ${value}; TensorRT supports ${expected}`;
 	};
 }
 
 function constantInput(input: number, name: string): Restriction {
-	return (view) => (view.isComputed(input) ? `computes its ${name}; TensorRT takes a constant` : null);
+	return (view) => (view.isComputed(input) ? `computes its ${name}; TensorRT requires a constant` : null);
 }
 
 /** For inputs that TensorRT may fold to a constant by itself: only a fed one is certain not to be. */
@@ -57,18 +57,20 @@ function notFed(input: number, name: string): Restriction {
 function rankIs(input: number, expected: number): Restriction {
 	return (view) => {
 		const rank = view.dims(input)?.length ?? expected;
-		return rank === expected ? null : `has an input of ${rank} dimensions; TensorRT takes ${expected}`;
+		return rank === expected ? null : `has an input of ${rank} dimensions; TensorRT supports ${expected}`;
 	};
 }
 
 function onlyFirstOutput(view: NodeView): string | null {
 	const more = view.node.outputs.slice(1).some((name) => name !== "");
-	return more ? `has ${view.node.outputs.length} outputs; TensorRT gives only the first` : null;
+	return more ? `has ${view.node.outputs.length} outputs; TensorRT computes only the first` : null;
 }
 
 function undilated(view: NodeView): string | null {
 	const dilations = integersAttribute(view.node, "dilations") ?? [];
-	return dilations.some((each) => each !== 1) ? `has dilations ${formatDims(dilations.slice(0, 8))}; TensorRT pools without` : null;
+	return dilations.some((each) => each !== 1)
+		? `has dilations ${formatDims(dilations.slice(0, 8))}; TensorRT does not support dilated pooling`
+		: null;
 }
 
 function sameActivations(view: NodeView): string | null {
@@ -76,12 +78,12 @@ function sameActivations(view: NodeView): string | null {
 	if (attributeOf(view, "direction") !== "bidirectional" || !Array.isArray(activations)) return null;
 	const half = activations.length / 2;
 	const isSame = activations.slice(0, half).every((name, index) => name === activations[half + index]);
-	return isSame ? null : "has other activations backward than forward; TensorRT takes the same";
+	return isSame ? null : "has other activations backward than forward; TensorRT requires the same";
 }
 
 function normOneOrTwo(view: NodeView): string | null {
 	const norm = integerAttribute(view.node, "p", 2);
-	return norm === 1 || norm === 2 ? null : `has p ${norm}; TensorRT takes 1 and 2`;
+	return norm === 1 || norm === 2 ? null : `has p ${norm}; TensorRT supports 1 and 2`;
 }
 
 /** "Cannot infer squeeze dimensions from a dynamic shape": the importer has to know which axes have size 1. */
@@ -89,7 +91,7 @@ function statesAxes(view: NodeView): ReturnType<Restriction> {
 	if (has(view, 1) || attributeOf(view, "axes") !== undefined) return null;
 	// A size that is not known is no dynamic one where all inputs are static.
 	const isDynamic = view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
-	const fault = "has no axes and an input with dynamic dimensions; TensorRT needs the axes";
+	const fault = "has no axes and an input with dynamic dimensions; TensorRT requires the axes";
 	return isDynamic ? { fault, fix: "Export again with the axes stated." } : null;
 }
 
@@ -98,26 +100,29 @@ function dequantisesSmall(view: NodeView): ReturnType<Restriction> {
 	const dtype = view.constant(0)?.dtype;
 	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
 	const floatBias = "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}).";
-	return { fault: `dequantises ${dtype}; TensorRT takes int8, int4 and float8`, fix: dtype === "int32" ? floatBias : "Quantise to INT8." };
+	return {
+		fault: `dequantises ${dtype}; TensorRT supports int8, int4 and float8`,
+		fix: dtype === "int32" ? floatBias : "Quantise to INT8.",
+	};
 }
 
 function withoutAttributes(names: readonly string[]): Restriction {
 	return ({ node }) => {
 		const found = node.attributes.find((attribute) => names.includes(attribute.name));
-		return found === undefined ? null : `has the attribute ${found.name}, which TensorRT does not take`;
+		return found === undefined ? null : `has the attribute ${found.name}, which TensorRT does not support`;
 	};
 }
 
 function withoutInputs(inputs: Readonly<Record<number, string>>): Restriction {
 	return (view) => {
 		const found = Object.entries(inputs).find(([input]) => has(view, Number(input)));
-		return found === undefined ? null : `has the input ${found[1]}, which TensorRT does not take`;
+		return found === undefined ? null : `has the input ${found[1]}, which TensorRT does not support`;
 	};
 }
 
 function forInference(view: NodeView): ReturnType<Restriction> {
 	const training = view.constant(2)?.values?.[0];
-	if (training !== undefined && training !== 0) return "is in training mode; TensorRT has only inference";
+	if (training !== undefined && training !== 0) return "is in training mode; TensorRT supports inference only";
 	return notFed(2, "training_mode")(view);
 }
 

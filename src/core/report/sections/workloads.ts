@@ -9,7 +9,7 @@ import { workloadTable } from "../html/workloads-table.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
 import { armTitle, timeFigure, type WorkloadRow, workloadTexts } from "../rows.ts";
 import { defineSection } from "../section.ts";
-import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles } from "../terminal-text.ts";
+import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles, wrapText } from "../terminal-text.ts";
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
@@ -87,11 +87,12 @@ function ruledOutText({ workload: { latency } }: WorkloadRow): string {
 /** Rows that need attention first. */
 function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
-	const titles = [`workload (times: ${timeFigure(rows)})`, "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
+	const titles = ["workload", "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
-	const all = [...speedCaveat(result), ...lines];
+	const about = [...speedCaveat(result), `Times: ${timeFigure(rows)} of each run.`].join(" ");
+	const all = [...wrapText(about, options.columns), ...lines];
 	return hidden > 0 ? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : all;
 }
 

@@ -99,7 +99,7 @@ export const buildingRules: readonly Rule[] = [
 		code: "conditional-shapes",
 		lines: [error(/Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/)],
 		with: [buildFailed],
-		title: () => "TensorRT cannot build an If of this model; it fails so where the two branches have different ranks.",
+		title: () => "TensorRT cannot build an If of this model. This happens when its two branches have different ranks.",
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank. `trtgate preflight --tensorrt VERSION` names the nodes.",
 	},
 	{

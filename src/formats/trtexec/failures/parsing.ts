@@ -127,7 +127,7 @@ const nodeRules: readonly Rule[] = [
 	{
 		code: "dequantize-type",
 		lines: [error(/A DequantizeLayer can only run in/)],
-		title: (names) => `${ofNode(names)} dequantises a type that TensorRT does not: it takes int8, int4 and float8.`,
+		title: (names) => `${ofNode(names)} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.`,
 		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
 	},
 	{

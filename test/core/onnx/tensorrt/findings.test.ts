@@ -218,7 +218,9 @@ it("a condition that several nodes of one operator violate is reported once", ()
 	const nodes = ["a", "b", "y"].map((name) =>
 		node({ op: "MaxPool", name, outputs: [name], attributes: [attribute.integers("dilations", [2, 1])] }),
 	);
-	expect(said({ nodes })).toEqual(['warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT pools without.']);
+	expect(said({ nodes })).toEqual([
+		'warning operator-restricted: MaxPool "a" (3 nodes) has dilations [2, 1]; TensorRT does not support dilated pooling.',
+	]);
 });
 
 it("a condition that only a function's caller can meet is not judged", () => {
@@ -271,7 +273,9 @@ describe("axes of one name", () => {
 			"of two sizes",
 			init,
 			{ dims: { n: width, w: width }, shapes },
-			['"?" is the name of axis 2 of "x" (48) and axis 3 of "x" (64 to 1280); TensorRT takes axes of one name to have one size.'],
+			[
+				'"?" is the name of axis 2 of "x" (48) and axis 3 of "x" (64 to 1280); in TensorRT, axes with the same name must have the same size.',
+			],
 		],
 		["of one size", init, { dims: { n: width, w: size }, shapes }, []],
 		["whose sizes are not known yet", init, {}, []],
