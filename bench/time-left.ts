@@ -1,24 +1,26 @@
-// How well the time left holds: first runs of models whose cold builds took what was recorded on an H200 (TensorRT 10.6), in random orders,
-// and second runs, which know what each step took. Each second after the first model's builds counts. node bench/time-left.ts
+// How well the time left holds: first runs of public models whose cold builds took what was recorded on H200s with TensorRT 10.6, in random
+// orders, and second runs, which know what each step took. Each second after the first engine's build counts. build-times.tsv: builds that
+// were not alone on their GPU ran with up to three others; what they took after the start is divided by 2.1, which is what that cost
+// eight of them that ran alone too. node bench/time-left.ts
+import { readFileSync } from "node:fs";
 import { median } from "../src/core/stats/quantile.ts";
 import { earlier, holds, type Moment, play, type TimedModel } from "../test/support/play-run.ts";
 import { seededRandom } from "./run-model.ts";
 
-/** Seconds, with nothing cached; the suffix is the precision. */
-const coldBuilds = Object.entries({
-	...{
-		magika32: 7,
-		segmenter32: 10.4,
-		classifier32: 13.1,
-		encoder32: 18.4,
-		superres32: 36.1,
-		upgradeA32: 48,
-		detector32: 53.3,
-		upgradeB32: 75,
-	},
-	...{ classifier16: 28.9, ocrDetector16: 33.4, ocrRecogniser16: 40.2, encoder16: 46.9, superres16: 63, detector16: 109, upgradeA16: 118 },
-	...{ upgradeB16: 136, dynamicOcrDetector16: 439 },
-});
+const builds = readFileSync(new URL("build-times.tsv", import.meta.url), "utf8")
+	.trim()
+	.split("\n")
+	.slice(1)
+	.map((line) => {
+		const [model = "", precision = "", convolutions, grouped, , seconds, told = ""] = line.split("\t");
+		const progress = told.split(" ").flatMap((moment): [number, number][] => {
+			const [second, share] = moment.split(":").map(Number);
+			return second === undefined || share === undefined ? [] : [[second, share]];
+		});
+		const work = { convolutions: Number(convolutions), groupedConvolutions: Number(grouped), progress };
+		return { model, precision, seconds: Number(seconds), work };
+	});
+const recorded = [...new Set(builds.map(({ model }) => model))];
 /** Of heads, with the base's kernel timings. */
 const secondBuilds = [4.9, 9.2, 5.8];
 const trials = 100;
@@ -33,15 +35,19 @@ const shuffled = <Item>(items: readonly Item[]): Item[] =>
 		.map(({ item }) => item);
 
 function draw(count: number): Record<string, TimedModel> {
-	const models = shuffled(coldBuilds).slice(0, count);
+	const some = shuffled(recorded).slice(0, count);
+	const engines = some.flatMap((model) => builds.filter((build) => build.model === model));
 	return Object.fromEntries(
-		models.map(([name, base], at) => [name, { base, head: secondBuilds[at % 3] ?? 6, verify: 4, pair: 2.4, pairs: at % 4 === 3 ? 8 : 5 }]),
+		engines.map(({ model, precision, seconds, work }, at) => [
+			`${model}/${precision}`,
+			{ base: seconds, head: secondBuilds[at % 3] ?? 6, work, verify: 4, pair: 2.4, pairs: at % 4 === 3 ? 8 : 5 },
+		]),
 	);
 }
 
 function afterFirst(models: Record<string, TimedModel>, moments: readonly Moment[]): Moment[] {
 	const [first] = Object.values(models);
-	return moments.filter(({ atS }) => atS >= (first?.base ?? 0) + (first?.head ?? 0));
+	return moments.filter(({ atS }) => atS >= (first?.base ?? 0));
 }
 
 const row = (...cells: readonly string[]) => console.log(`| ${cells.join(" | ")} |`);

@@ -1,5 +1,6 @@
 // The time left of a run, in its progress; and what its steps took, kept for the estimates of later runs.
 import { dirname } from "node:path";
+import { buildWorkOf } from "../core/plan/build-time.ts";
 import { type Known, modelKey, stepKey } from "../core/plan/estimate.ts";
 import { createForecast, type Forecast, type Took } from "../core/plan/forecast.ts";
 import { estimateSteps } from "../core/plan/make-plan.ts";
@@ -16,7 +17,9 @@ export async function learnedPlan({ plan, models }: Prepared, input: GateInput, 
 	const engines = engineSpecs(input.config).map(({ id }) => {
 		const [base, head] = (["base", "head"] as const).map((arm) => ready.find((model) => model.arm === arm && model.spec.id === id));
 		const isShared = base !== undefined && head !== undefined && unchangedMode(input) !== "rebuild" && isUnchanged(base, head);
-		return [id, { isShared, sha256: { ...(base && { base: base.model.sha256 }), ...(head && { head: head.model.sha256 }) } }] as const;
+		const sha256 = { ...(base && { base: base.model.sha256 }), ...(head && { head: head.model.sha256 }) };
+		const model = (head ?? base)?.model;
+		return [id, { isShared, sha256, work: model && buildWorkOf(model.onnx) }] as const;
 	});
 	const known: Known = { times, engines: new Map(engines) };
 	const { kind: backend } = await ports.backend.facts();

@@ -30,11 +30,15 @@ export interface ProcessOptions {
 	/** Time between SIGTERM and SIGKILL. */
 	graceMs?: number;
 	/** Every line of both streams, cut to a sane length. */
-	onLine?(line: string): void;
+	onLine?(line: string, stream: OutputStream): void;
+	/** Lines that neither the log nor the tail keeps; asked once for each, before `onLine`. */
+	isNoise?(line: string, stream: OutputStream): boolean;
 	/** The child runs and leads this group. */
 	onStart?(pid: number): void;
 	onEnd?(pid: number): void;
 }
+
+export type OutputStream = "out" | "err";
 
 /** Of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
@@ -123,8 +127,8 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 	} catch (error) {
 		return notRun("spawn", error instanceof Error ? error.message : String(error));
 	}
-	const spoken = options.talk === undefined ? [pipe(child.stdout, { options, sinks, capture: true })] : [];
-	const cutters = [...spoken, pipe(child.stderr, { options, sinks, capture: false })];
+	const spoken = options.talk === undefined ? [pipe(child.stdout, { options, sinks, name: "out" })] : [];
+	const cutters = [...spoken, pipe(child.stderr, { options, sinks, name: "err" })];
 	feed(child, options);
 	if (options.background === true) unrefAll(child);
 	const { pid } = child;
@@ -164,15 +168,19 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 	talk({ input, output });
 }
 
-function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; capture: boolean }): LineCutter {
-	const { options, sinks, capture } = to;
+function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; name: OutputStream }): LineCutter {
+	const { options, sinks, name } = to;
+	const { isNoise } = options;
 	const cutter = cutLines((line) => {
-		sinks.tail.add(line);
-		options.onLine?.(line);
+		if (isNoise?.(line, name) !== true) {
+			sinks.tail.add(line);
+			if (isNoise !== undefined && stream !== null) sinks.log?.write(Buffer.from(`${line}\n`), stream);
+		}
+		options.onLine?.(line, name);
 	});
 	stream?.on("data", (chunk: Uint8Array) => {
-		sinks.log?.write(chunk, stream);
-		if (capture) sinks.output.push(chunk);
+		if (isNoise === undefined) sinks.log?.write(chunk, stream);
+		if (name === "out") sinks.output.push(chunk);
 		cutter.push(chunk);
 	});
 	stream?.on("error", () => {});

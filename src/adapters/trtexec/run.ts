@@ -9,9 +9,9 @@ import type { Diagnosis } from "../../core/diagnosis.ts";
 import { fillInput } from "../../core/fill.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
-import { type LogLevel, type LogLine, parseLogLine, type WrittenFile } from "../../formats/trtexec/transcript.ts";
+import { createVerboseTest, type LogLevel, type LogLine, parseLogLine, type WrittenFile } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
-import type { ProcessRecord } from "../process/spawn.ts";
+import type { OutputStream, ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import type { BuiltPlan, TrtexecContext } from "./context.ts";
 
@@ -29,6 +29,8 @@ interface RunJob {
 	plan?: { builtSha256: string; sha256: string };
 	/** Whatever else reads the log. */
 	readers?: readonly { feed(line: LogLine): void }[];
+	/** Reads all lines of a verbose run, of which the log keeps the others; a diagnosis does not read names of layers. */
+	verboseReader?: { feed(line: LogLine): void } | undefined;
 }
 
 export interface TrtexecRun {
@@ -50,17 +52,30 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 		scanner.feed(line);
 		for (const reader of job.readers ?? []) reader.feed(line);
 	});
-	const record = await context.processes.run({
-		argv: [context.trtexec.program, ...job.argv],
-		cwd: job.cwd,
-		logPath: job.logPath,
-		timeoutMs: job.timeoutMs,
-		onLine: lines.push,
-	});
+	const options = { cwd: job.cwd, logPath: job.logPath, timeoutMs: job.timeoutMs };
+	const argv = [context.trtexec.program, ...job.argv] as const;
+	const record = await context.processes.run({ ...options, ...listenTo(job, { argv, push: lines.push }) });
 	lines.end();
 	const scan = scanner.result();
 	const { wrote, absent } = await lookFor(job.writes, job.cwd);
 	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, context) };
+}
+
+function listenTo({ verboseReader }: RunJob, { argv, push }: { argv: readonly [string, ...string[]]; push(text: string): void }) {
+	if (verboseReader === undefined) return { argv, onLine: push };
+	const isVerbose = createVerboseTest();
+	const asked = { isVerbose: false };
+	return {
+		argv: [...argv, "--verbose"] as [string, ...string[]],
+		isNoise: (text: string, stream: OutputStream) => {
+			asked.isVerbose = isVerbose(text, stream);
+			return asked.isVerbose;
+		},
+		onLine(text: string) {
+			verboseReader.feed(parseLogLine(text, 0));
+			if (!asked.isVerbose) push(text);
+		},
+	};
 }
 
 /** Numbers the lines as they come, and passes on what is worth a search. */

@@ -1,8 +1,8 @@
 // How long each step should take: from what it took in earlier runs where that is known, else roughly.
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
-import type { MeasureConfig } from "../config/config.ts";
-import type { Precision } from "../schema/config.ts";
+import type { EngineConfig, MeasureConfig } from "../config/config.ts";
 import type { Arm, BackendFacts } from "../schema/result.ts";
+import { type BuildWork, coldBuildMs, secondBuildMs } from "./build-time.ts";
 import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];
@@ -10,21 +10,15 @@ export type BackendKind = BackendFacts["kind"];
 /** Start of a process, load of the engine and end of the process, beside warm-up and duration: recorded runs took 0.35 to 0.45 s. */
 const runOverheadMs = 400;
 
-/** TensorRT: a cold build of a middling model, in fp32; 0.34 s a golden case where trtexec does it, one process each. */
-const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; goldenCase: number }>> = {
-	tensorrt: { build: 40_000, verify: 1000, goldenCase: 340 },
-	onnxruntime: { build: 2000, verify: 500, goldenCase: 50 },
+/** 0.34 s a golden case where trtexec does it, one process each. */
+const costsMs: Readonly<Record<BackendKind, { verify: number; goldenCase: number }>> = {
+	tensorrt: { verify: 1000, goldenCase: 340 },
+	onnxruntime: { verify: 500, goldenCase: 50 },
 };
 
-/** Of a build, where another side's build has left its kernel timings: recorded builds took 5.8 after 46.9 s, 9.2 after 28.9, 4.9 after 10.4. */
-const secondBuildShare = 0.2;
-
-/**
- * A cold build times the kernels of every precision that it allows: recorded fp16 builds took 1.7 to 2.5 times as long as those of fp32
- * (53 and 109 s, 36 and 63 s, 48 and 118 s), int8 2.9 times.
- */
-const buildFactors: Readonly<Partial<Record<Precision, number>>> = { fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 3, fp4: 3 };
-
+const sessionMs = 2000;
+/** Where the model is not read yet. */
+const usualWork: BuildWork = { convolutions: 20, groupedConvolutions: 0 };
 /** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
 /** The structure is read, the weights are not. */
@@ -33,14 +27,16 @@ const preflightMs = 50;
 /** Inferences of all probes of an engine with a batch and a mask. */
 const probeCases = 16;
 
-/** Spread of builds of which nothing is known; 0.9 of 17 recorded cold ones of 7 to 439 s. */
-const buildSpreads = { first: 1, second: 0.5 };
+/** Spread of builds that were never timed. */
+const buildSpreads = { first: 0.6, second: 0.3 };
 
 export interface EngineFacts {
 	/** Of the sides' models. */
 	sha256: Partial<Readonly<Record<Arm, string>>>;
 	/** One engine serves both sides, and is not timed. */
 	isShared: boolean;
+	/** Of the head's model, else of the base's. */
+	work?: BuildWork | undefined;
 }
 
 /** What is known before anything is built. */
@@ -55,8 +51,8 @@ export interface Expectation {
 	measure: MeasureConfig;
 	/** Runs of a pair: 2, or 1 without a base. */
 	arms: number;
-	/** Of the engines, by id. */
-	precisions: ReadonlyMap<string, Precision>;
+	/** By id. */
+	engines: ReadonlyMap<string, EngineConfig>;
 	known?: Known;
 }
 
@@ -103,7 +99,7 @@ function isSecondBuild(step: Extract<Step, { kind: "build" }>, { arms }: Expecta
 }
 
 function usualMs(step: Exclude<Step, { kind: "measure" }>, expected: Expectation): number {
-	const { backend, measure, precisions } = expected;
+	const { backend } = expected;
 	const costs = costsMs[backend];
 	switch (step.kind) {
 		case "prepare":
@@ -111,17 +107,21 @@ function usualMs(step: Exclude<Step, { kind: "measure" }>, expected: Expectation
 		case "preflight":
 			return preflightMs;
 		case "build":
-			if (backend === "onnxruntime") return costs.build;
-			return (
-				costs.build *
-				(buildFactors[precisions.get(step.engineId) ?? "fp32"] ?? 1) *
-				(measure.rebuilds > 1 ? measure.rebuilds : isSecondBuild(step, expected) ? secondBuildShare : 1)
-			);
+			return backend === "onnxruntime" ? sessionMs : usualBuildMs(step, expected);
 		case "verify":
 			return costs.verify + step.cases.length * costs.goldenCase;
 		case "probe":
 			return costs.verify + probeCases * costs.goldenCase;
 	}
+}
+
+function usualBuildMs(step: Extract<Step, { kind: "build" }>, expected: Expectation): number {
+	const { measure, engines, known } = expected;
+	const engine = engines.get(step.engineId);
+	if (engine === undefined) return 0;
+	const work = known?.engines.get(step.engineId)?.work ?? usualWork;
+	if (measure.rebuilds > 1) return measure.rebuilds * coldBuildMs(work, engine);
+	return isSecondBuild(step, expected) ? secondBuildMs(work, engine) : coldBuildMs(work, engine);
 }
 
 function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {

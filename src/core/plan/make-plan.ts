@@ -43,8 +43,8 @@ export function estimateSteps(
 	steps: readonly Step[],
 	{ config, arms, backend = usualBackend(config), known }: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
 ): Pick<Plan, "steps" | "estimateMs"> {
-	const precisions = new Map(engineSpecs(config).map(({ id, engine }) => [id, engine.precision]));
-	const expected = { backend, measure: config.measure, arms: arms.length, precisions, ...(known === undefined ? {} : { known }) };
+	const engines = new Map(engineSpecs(config).map(({ id, engine }) => [id, engine]));
+	const expected = { backend, measure: config.measure, arms: arms.length, engines, ...(known === undefined ? {} : { known }) };
 	const estimated = steps.map((step) => estimateStep(step, expected));
 	const sum = (key: "likelyMs" | "estimateMs"): number => estimated.reduce((total, step) => total + step[key], 0);
 	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };
@@ -68,8 +68,8 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 	const withCases = engines.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] })).filter((spec) => spec.cases.length > 0);
 	return [
 		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
-		...engines.flatMap(({ id }) => arms.map((arm): Step => ({ kind: "preflight", arm, engineId: id }))),
-		...engines.flatMap(({ id }) => arms.map((arm): Step => ({ kind: "build", arm, engineId: id }))),
+		...arms.flatMap((arm) => engines.map(({ id }): Step => ({ kind: "preflight", arm, engineId: id }))),
+		...arms.flatMap((arm) => engines.map(({ id }): Step => ({ kind: "build", arm, engineId: id }))),
 		...withCases.flatMap((spec) => arms.map((arm): Step => ({ kind: "verify", arm, ...spec }))),
 	];
 }

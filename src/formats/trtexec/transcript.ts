@@ -42,6 +42,17 @@ export function parseLogLine(raw: string, number: number): LogLine {
 	return { number, level: levelOf(text), text };
 }
 
+/** Tells lines of verbose messages, which go on over several, from all others. TensorRT warns on the error stream, where crashes end up too. */
+export function createVerboseTest(): (text: string, stream: "out" | "err") => boolean {
+	let isVerbose = false;
+	return (text, stream) => {
+		if (stream === "err") return false;
+		const level = levelOf(text);
+		if (level !== "none" || text.startsWith("&&&&")) isVerbose = level === "verbose";
+		return isVerbose;
+	};
+}
+
 /** One line of a transcript, `[ms, "out" or "err", text]`; anything else is parsed as plain text. */
 function parseTranscriptLine(raw: string, number: number): LogLine {
 	if (!transcriptLine.test(raw)) return parseLogLine(raw, number);

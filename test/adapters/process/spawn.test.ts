@@ -154,6 +154,21 @@ it("runProcess cuts a flood without a newline into lines of sane length", async 
 	expect(longest).toBe(4_000);
 });
 
+it("runProcess keeps noise out of log and tail, and passes on all lines with their stream", async () => {
+	const logPath = join(folder, "noise.log");
+	const seen: string[] = [];
+	const record = await runProcess({
+		argv: [node, "-e", 'console.log("noise 1\\nkept 1\\nnoise 2"); console.error("noise 3")'],
+		timeoutMs: 600_000,
+		logPath,
+		isNoise: (line, stream) => stream === "out" && line.startsWith("noise"),
+		onLine: (line, stream) => seen.push(`${stream} ${line}`),
+	});
+	expect(seen.toSorted()).toEqual(["err noise 3", "out kept 1", "out noise 1", "out noise 2"]);
+	expect(record.tail.toSorted()).toEqual(["kept 1", "noise 3"]);
+	expect(readFileSync(logPath, "utf8").trim().split("\n").toSorted()).toEqual(["kept 1", "noise 3"]);
+});
+
 it("runProcess refuses a log that cannot be written before the child starts", async () => {
 	const run = runProcess({ argv: [node, "-e", "0"], timeoutMs: 1_000, logPath: join(node, "x.log") });
 	await expect(run).rejects.toMatchObject({ code: "output-unwritable" });

@@ -1,0 +1,46 @@
+// The progress of a build, from a recorded verbose log.
+import { expect, it } from "vitest";
+import { createBuildProgress } from "../../../src/formats/trtexec/build-progress.ts";
+import { createVerboseTest, parseLogLine } from "../../../src/formats/trtexec/transcript.ts";
+import { recordedLines } from "./recorded.ts";
+
+const lines = recordedLines("10.6/build-classifier-verbose");
+
+function progressOf(texts: readonly string[]): [phase: string, share: number][] {
+	const told: [string, number][] = [];
+	const reader = createBuildProgress((phase, share) => told.push([phase, share]));
+	for (const text of texts) reader.feed(parseLogLine(text, 0));
+	return told;
+}
+
+it("a verbose log tells which layer of how many is timed, then that conversions are, and that kernels are chosen", () => {
+	const told = progressOf(lines.map(({ text }) => text));
+	const shares = told.map(([, share]) => share);
+	expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+	expect([shares[0], shares.at(-1)]).toEqual([0, 0.97]);
+	expect([...new Set(told.map(([phase]) => phase))]).toEqual([
+		"timing kernels",
+		...Array.from({ length: 8 }, (_, layer) => `timing kernels: layer ${layer + 1} of 8`),
+		"timing conversions between layers",
+		"kernels are chosen",
+	]);
+});
+
+it("a log that does not count its layers tells shares all the same", () => {
+	const told = progressOf(["=============== Computing costs for a", "=============== Computing costs for b"]);
+	expect(told.map(([phase]) => phase)).toEqual(["timing kernels", "timing kernels"]);
+	for (const [, share] of told) expect(share).toBeLessThan(1);
+});
+
+it("all lines of verbose messages are told from others, and the error stream has none", () => {
+	const isVerbose = createVerboseTest();
+	const kept = lines.filter(({ text, stream }) => !isVerbose(text, stream ?? "out"));
+	expect(kept.filter(({ level }) => level === "verbose")).toEqual([]);
+	expect(kept.filter(({ text }) => text.startsWith("Layer("))).toEqual([]);
+	expect(kept.filter(({ level, text }) => level === "info" || text.startsWith("&&&&"))).toEqual(
+		lines.filter(({ level, text }) => level === "info" || text.startsWith("&&&&")),
+	);
+	expect(isVerbose("[11/22/2026-02:38:26] [V] [TRT] Layers:", "out")).toBe(true);
+	expect(isVerbose("Segmentation fault", "err")).toBe(false);
+	expect(isVerbose("Name: conv1, LayerType: Conv", "out")).toBe(true);
+});
