@@ -2,7 +2,8 @@
 import { dirname } from "node:path";
 import { buildWorkOf } from "../core/plan/build-time.ts";
 import { type Known, modelKey, stepKey } from "../core/plan/estimate.ts";
-import { createForecast, type Forecast, type Took } from "../core/plan/forecast.ts";
+import type { Took } from "../core/plan/expected.ts";
+import { createForecast, type Forecast } from "../core/plan/forecast.ts";
 import { estimateSteps } from "../core/plan/make-plan.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
 import type { Ports } from "../ports/ports.ts";

@@ -90,7 +90,7 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	const notes = [...(first.record.notes ?? [])];
 	for (let number = 2; number <= times; number += 1) {
 		ports.progress.detail(`build ${number} of ${times}`);
-		const { engine, record } = await buildOne(prepared, { ...each, suffix: `-build${number}` }, ports);
+		const { engine, record } = await buildOne(prepared, { ...each, number, suffix: `-build${number}` }, ports);
 		if (engine !== undefined) rebuilds.push(engine);
 		else notes.push(`Build ${number} of ${times} failed: ${record.failure?.title ?? record.state}.`);
 	}
@@ -99,8 +99,9 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	return { record, engine: { ...first.engine, record, ...(rebuilds.length > 0 ? { rebuilds } : {}) } };
 }
 
-async function buildOne(prepared: Buildable, input: BuildInput & { suffix?: string }, ports: BuildPorts): Promise<Built> {
-	const { suffix = "" } = input;
+async function buildOne(prepared: Buildable, input: BuildInput & { number?: number; suffix?: string }, ports: BuildPorts): Promise<Built> {
+	const { rebuilds, number = 1, suffix = "" } = input;
+	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
 	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
@@ -109,10 +110,10 @@ async function buildOne(prepared: Buildable, input: BuildInput & { suffix?: stri
 	const record = await buildOrRefuse(ports.backend, {
 		...{ spec, arm, model, assets },
 		engineFolder: `${input.outFolder}/engines/${arm}/${name}${suffix}`,
-		cacheFolder: input.rebuilds > 1 ? undefined : `${input.outFolder}/cache`,
+		cacheFolder: rebuilds > 1 ? undefined : `${input.outFolder}/cache`,
 		logPath: `${input.outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs: input.timeoutMs,
-		onPhase: (phase, share) => ports.progress.detail(phase, share),
+		onPhase: (phase, share) => ports.progress.detail(`${which}${phase}`, (number - 1 + share) / rebuilds),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };

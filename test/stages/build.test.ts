@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 import { judgeBuild } from "../../src/core/gates/builds.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
-import type { BuiltEngine } from "../../src/ports/backend.ts";
-import { warnOfLayers } from "../../src/stages/build.ts";
+import type { BuildJob, BuiltEngine } from "../../src/ports/backend.ts";
+import { build, warnOfLayers } from "../../src/stages/build.ts";
 import { buildConfig } from "../support/build-config.ts";
 import { buildBuild } from "../support/build-result.ts";
 
@@ -46,4 +46,28 @@ it("warnOfLayers counts what a head without a base has, and the gate does not wa
 		{ class: "fp32-island", count: 8, example: expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /) },
 	]);
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
+});
+
+it("build tells how much of all builds of an engine is done", async () => {
+	const [spec] = engineSpecs(buildConfig());
+	const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1 } };
+	const told: [string, number | undefined][] = [];
+	const progress = { stage() {}, item() {}, done() {}, detail: (text: string, share?: number) => told.push([text, share]) };
+	const twice = {
+		layersOf: () => Promise.resolve(null),
+		async build(job: BuildJob) {
+			job.onPhase?.("half-way", 0.5);
+			return buildBuild({ arm: "head", enginePath: "engine.plan" });
+		},
+	};
+	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Parameters<
+		typeof build
+	>[0]["models"];
+	const input = { models, findings: [], strict: false, sharesUnchanged: false, rebuilds: 2, outFolder: "out", timeoutMs: 1 };
+	for await (const _ of build(input, { progress, backend: twice }));
+	expect(told).toEqual([
+		["build 1 of 2, half-way", 0.25],
+		["build 2 of 2", undefined],
+		["build 2 of 2, half-way", 0.75],
+	]);
 });

@@ -1,19 +1,8 @@
 // How much longer a run takes: from its plan, corrected by what its steps have taken so far.
-import type { Arm } from "../schema/result.ts";
 import type { BackendKind } from "./estimate.ts";
+import { expectedBy, factorsOf, type Line, laterDuration, type Rough, type Took } from "./expected.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
 import { type Duration, roughDuration, type TimeLeft, timeLeftOf } from "./time-left.ts";
-
-/** A finished item of a stage. */
-export interface Took {
-	kind: string;
-	engineId: string;
-	/** Of a build. */
-	arm?: Arm;
-	/** Of a measurement. */
-	workloadId?: string;
-	ms: number;
-}
 
 /** Follows the stages by what they report as progress; times are those of one clock. */
 export interface Forecast {
@@ -24,20 +13,6 @@ export interface Forecast {
 	done(nowMs: number): void;
 	left(nowMs: number): TimeLeft;
 	took(): Took[];
-}
-
-interface Line extends Omit<Took, "ms"> {
-	/** As the stage reports it. */
-	label: string;
-	likelyMs: number;
-	isKnown: boolean;
-	/** 0: not a guess. */
-	spread: number;
-	/** Lines that are wrong by the same factor; of both sides where none of its own side is done. */
-	groups: readonly string[];
-	/** Of a build: another precision of the same model takes longer for the same reasons. */
-	model: string;
-	tookMs?: number;
 }
 
 /** Of an engine's layers: 3 s where nothing changed, and 16 s of interleaved profiles where it became slower. */
@@ -100,7 +75,7 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 			// An engine that was to be shared takes no time in the plan.
 			const isRough = usual.medianMs > 0 && (usual.spread > 0 || (line.kind === "build" && running.share > 0));
 			const whole = isRough
-				? roughItem(usual, { running, startedMs, nowMs })
+				? { ...roughItem(usual, { running, startedMs, nowMs }), isLate: false }
 				: evenItem(paceMs ?? usual.medianMs, { running, startedMs, nowMs });
 			// A part that takes longer than expected raises what is expected of the parts after it, and of items like it.
 			const isTelling = isRough ? running.share >= tellingShare : paceMs !== null || whole.isLate;
@@ -144,91 +119,17 @@ const knownSpread = 0.15;
 const paceSpreads = { early: 0.9, late: 0.15 };
 
 /** Of items whose parts differ: what was expected and the pace, both weighted by how well they tell. */
-function roughItem({ medianMs, spread }: Rough, { running, startedMs, nowMs }: Moment): Duration & { isLate: boolean } {
+function roughItem({ medianMs, spread }: Rough, { running, startedMs, nowMs }: Moment): Duration {
 	const { share, firstMs } = running;
 	const lastedMs = nowMs - startedMs;
 	// What lasts longer than expected was expected wrongly.
 	const guess = { logMs: Math.log(medianMs), spread: Math.max(spread, knownSpread, Math.log(lastedMs / medianMs)) };
 	const paceMs = share > 0 && firstMs !== null ? firstMs - startedMs + (nowMs - firstMs) / share : 0;
-	if (paceMs <= 0) return { ...roughDuration(medianMs, guess.spread, lastedMs), isLate: false };
+	if (paceMs <= 0) return roughDuration(medianMs, guess.spread, lastedMs);
 	const pace = { logMs: Math.log(paceMs), spread: paceSpreads.early + share * (paceSpreads.late - paceSpreads.early) };
 	const weight = guess.spread ** 2 / (guess.spread ** 2 + pace.spread ** 2);
 	const bothMs = Math.exp(guess.logMs + weight * (pace.logMs - guess.logMs));
-	return { ...roughDuration(bothMs, pace.spread * Math.sqrt(weight), lastedMs), isLate: false };
-}
-
-/** First guesses count as much as so many builds: of what all builds share, and of what those of one model do. */
-const guessWeights = { all: 1.5, model: 1 };
-/** How much of the spread is left where the same model was built for another precision. */
-const seenSpread = 0.6;
-
-function laterDuration(lines: readonly Line[], at: number): Duration {
-	const factors = factorsOf(lines);
-	const expected = expectedBy(factors);
-	const later = lines.slice(at + 1).map((line) => ({ ...line, ...durationOf(expected(line)) }));
-	const guesses = later.filter(({ spread }) => spread > 0);
-	const spread = Math.max(0, ...guesses.map((line) => line.spread));
-	const [, group = ""] = guesses[0]?.groups ?? [];
-	// All guesses may be wrong by the same factor, which is less certain the fewer builds are done.
-	const factorVariance = Math.expm1(spread ** 2 / (guessWeights.all + (factors.get(group)?.count ?? 0)));
-	return {
-		meanMs: sumOf(later, "meanMs"),
-		varianceMs2: sumOf(later, "varianceMs2") + sumOf(guesses, "meanMs") ** 2 * factorVariance,
-	};
-}
-
-function sumOf<Key extends string>(items: readonly Readonly<Record<Key, number>>[], key: Key): number {
-	return items.reduce((sum, item) => sum + item[key], 0);
-}
-
-/** What something takes: the spread is the standard deviation of its logarithm, 0 where it is known. */
-interface Rough {
-	medianMs: number;
-	spread: number;
-}
-
-function durationOf({ medianMs, spread }: Rough): Duration {
-	return spread > 0 ? roughDuration(medianMs, spread) : { meanMs: medianMs, varianceMs2: 0 };
-}
-
-type Factors = ReadonlyMap<string, { factor: number; count: number }>;
-
-const modelGroup = ({ groups: [group = ""], model }: Line): string => `${group} of ${model}`;
-
-function expectedBy(factors: Factors): (line: Line) => Rough {
-	return (line) => {
-		const learned = line.groups.map((group) => factors.get(group)).find((found) => found !== undefined);
-		const { factor } = learned ?? (line.isKnown ? factors.get("known") : undefined) ?? { factor: 1 };
-		const seen = line.spread > 0 ? factors.get(modelGroup(line)) : undefined;
-		return { medianMs: line.likelyMs * factor * (seen?.factor ?? 1), spread: line.spread * (seen === undefined ? 1 : seenSpread) };
-	};
-}
-
-/** What the lines of a group took ÷ what was expected; of all that earlier runs had, `known`: how fast the machine is today. */
-function factorsOf(lines: readonly Line[]): Factors {
-	const over = lines.flatMap(({ tookMs, ...line }) => (line.likelyMs > 0 && tookMs !== undefined ? [{ ...line, tookMs }] : []));
-	const factorOf = (some: typeof over): number => {
-		if (some.every(({ spread }) => spread === 0)) return some.length === 0 ? 1 : sumOf(some, "tookMs") / sumOf(some, "likelyMs");
-		return Math.exp(sumOf(some.map(logOf), "log") / (some.length + guessWeights.all));
-	};
-	const groups = [...new Set(over.flatMap((line) => line.groups))].map((name) => {
-		const some = over.filter((line) => line.groups.includes(name));
-		return [name, { factor: factorOf(some), count: some.length }] as const;
-	});
-	const shared = new Map(groups);
-	const guesses = over.filter(({ spread }) => spread > 0);
-	const models = [...new Set(guesses.map(modelGroup))].map((name) => {
-		const some = guesses.filter((line) => modelGroup(line) === name);
-		const own = sumOf(some.map(logOf), "log") - some.length * Math.log(shared.get(some[0]?.groups[0] ?? "")?.factor ?? 1);
-		return [name, { factor: Math.exp(own / (some.length + guessWeights.model)), count: some.length }] as const;
-	});
-	const known = over.filter(({ isKnown }) => isKnown);
-	// An engine that the cache had lost says nothing of the machine.
-	return new Map([...groups, ...models, ["known", { factor: Math.min(2, Math.max(0.5, factorOf(known))), count: known.length }]]);
-}
-
-function logOf({ tookMs, likelyMs }: { tookMs: number; likelyMs: number }): { log: number } {
-	return { log: Math.log(Math.max(1, tookMs) / likelyMs) };
+	return roughDuration(bothMs, pace.spread * Math.sqrt(weight), lastedMs);
 }
 
 const modelOf = (engineId: string): string => engineId.split("/", 1)[0] ?? "";
