@@ -19,8 +19,8 @@ export async function learnedPlan({ plan, models }: Prepared, input: GateInput, 
 		const [base, head] = (["base", "head"] as const).map((arm) => ready.find((model) => model.arm === arm && model.spec.id === id));
 		const isShared = base !== undefined && head !== undefined && unchangedMode(input) !== "rebuild" && isUnchanged(base, head);
 		const sha256 = { ...(base && { base: base.model.sha256 }), ...(head && { head: head.model.sha256 }) };
-		const model = (head ?? base)?.model;
-		return [id, { isShared, sha256, work: model && buildWorkOf(model.onnx) }] as const;
+		const work = { ...(base && { base: buildWorkOf(base.model.onnx) }), ...(head && { head: buildWorkOf(head.model.onnx) }) };
+		return [id, { isShared, sha256, work, sharesTimings: base !== undefined && input.config.base === undefined }] as const;
 	});
 	const known: Known = { times, engines: new Map(engines) };
 	const { kind: backend } = await ports.backend.facts();

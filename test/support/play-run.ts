@@ -39,9 +39,13 @@ export function configOf(models: Readonly<Record<string, TimedModel>>) {
 	return loaded(`version: 1\nbackend: tensorrt\nmodels:\n${entries.join("")}`);
 }
 
+const unshared = { isShared: false, sharesTimings: true, sha256: { base: "base", head: "head" } };
+
 /** What a first run knows: what the builds have to do. */
 function unbuilt(models: Readonly<Record<string, TimedModel>>): Known {
-	const engines = Object.entries(models).map(([name, { work }]) => [idOf(name), { isShared: false, sha256: {}, work }] as const);
+	const engines = Object.entries(models).map(
+		([name, { work }]) => [idOf(name), { ...unshared, ...(work && { work: { base: work, head: work } }) }] as const,
+	);
 	return { times: {}, engines: new Map(engines) };
 }
 
@@ -60,7 +64,7 @@ export function earlier(models: Readonly<Record<string, TimedModel>>, factor = 1
 		[stepKey("measure", `${idOf(name)}/default`), pair * ms * factor],
 	]);
 	const engines = Object.keys(models).map((name) => {
-		const facts = { isShared: shared.includes(name), sha256: { base: "base", head: shared.includes(name) ? "base" : "head" } };
+		const facts = { ...unshared, isShared: shared.includes(name), sha256: { base: "base", head: shared.includes(name) ? "base" : "head" } };
 		return [idOf(name), facts] as const;
 	});
 	return { times: Object.fromEntries(times), engines: new Map(engines) };

@@ -125,7 +125,7 @@ export function replayGoldenRuns(runs: readonly string[]): Processes {
 			for (const { file, got } of Object.values(recordedRuns[name]?.outputs ?? {})) writeFileSync(join(cwd, file), recordedBytes(got));
 			for (const [, , text] of transcriptOf(name)) {
 				const input = /^(.*Using values loaded from ).+( for input (.+))$/.exec(text);
-				onLine?.(input === null ? text : `${input[1]}${given.get(input[3] ?? "")}${input[2]}`, "out");
+				onLine?.(input === null ? text : `${input[1]}${given.get(input[3] ?? "")}${input[2]}`, false);
 			}
 			return { ...about, state: "exited", exitCode: 0, problem: "" };
 		},

@@ -29,16 +29,14 @@ export interface ProcessOptions {
 	background?: boolean;
 	/** Time between SIGTERM and SIGKILL. */
 	graceMs?: number;
-	/** Every line of both streams, cut to a sane length. */
-	onLine?(line: string, stream: OutputStream): void;
-	/** Lines that neither the log nor the tail keeps; asked once for each, before `onLine`. */
-	isNoise?(line: string, stream: OutputStream): boolean;
+	/** Every line of both streams, cut to a sane length; `isNoise` as below. */
+	onLine?(line: string, isNoise: boolean): void;
+	/** Lines that neither the log nor the tail keeps; the log then holds lines as `onLine` gets them. */
+	isNoise?(line: string, stream: "out" | "err"): boolean;
 	/** The child runs and leads this group. */
 	onStart?(pid: number): void;
 	onEnd?(pid: number): void;
 }
-
-export type OutputStream = "out" | "err";
 
 /** Of a running child; both may break at any time, and the record shows it. */
 export interface Pipes {
@@ -109,11 +107,10 @@ interface Sinks {
 	log: LogFile | null;
 }
 
-function stateOf(ending: Ending): ProcessState {
-	if (ending.cause === "spawn") return "not-started";
-	if (ending.cause === "timeout") return "timed-out";
-	if (ending.cause === "abort") return "aborted";
-	return ending.signal === null ? "exited" : "signalled";
+const unended = { spawn: "not-started", timeout: "timed-out", abort: "aborted" } as const;
+
+function stateOf({ cause, signal }: Ending): ProcessState {
+	return cause === "exit" ? (signal === null ? "exited" : "signalled") : unended[cause];
 }
 
 function notRun(cause: "abort" | "spawn", problem: string): Ending {
@@ -168,18 +165,16 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 	talk({ input, output });
 }
 
-function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; name: OutputStream }): LineCutter {
+function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; name: "out" | "err" }): LineCutter {
 	const { options, sinks, name } = to;
-	const { isNoise } = options;
 	const cutter = cutLines((line) => {
-		if (isNoise?.(line, name) !== true) {
-			sinks.tail.add(line);
-			if (isNoise !== undefined && stream !== null) sinks.log?.write(Buffer.from(`${line}\n`), stream);
-		}
-		options.onLine?.(line, name);
+		const noise = options.isNoise?.(line, name) === true;
+		if (!noise) sinks.tail.add(line);
+		if (!noise && options.isNoise !== undefined && stream !== null) sinks.log?.write(Buffer.from(`${line}\n`), stream);
+		options.onLine?.(line, noise);
 	});
 	stream?.on("data", (chunk: Uint8Array) => {
-		if (isNoise === undefined) sinks.log?.write(chunk, stream);
+		if (options.isNoise === undefined) sinks.log?.write(chunk, stream);
 		if (name === "out") sinks.output.push(chunk);
 		cutter.push(chunk);
 	});

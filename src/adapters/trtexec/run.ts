@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
+import { appendFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Diagnosis } from "../../core/diagnosis.ts";
@@ -11,7 +11,8 @@ import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
 import { createVerboseTest, type LogLevel, type LogLine, parseLogLine, type WrittenFile } from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
-import type { OutputStream, ProcessRecord } from "../process/spawn.ts";
+import { lastLines } from "../process/lines.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import type { BuiltPlan, TrtexecContext } from "./context.ts";
 
@@ -29,7 +30,7 @@ interface RunJob {
 	plan?: { builtSha256: string; sha256: string };
 	/** Whatever else reads the log. */
 	readers?: readonly { feed(line: LogLine): void }[];
-	/** Reads all lines of a verbose run, of which the log keeps the others; a diagnosis does not read names of layers. */
+	/** The run is verbose and this reads all of its lines; the log and the diagnosis get only those that are not verbose. */
 	verboseReader?: { feed(line: LogLine): void } | undefined;
 }
 
@@ -52,30 +53,32 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 		scanner.feed(line);
 		for (const reader of job.readers ?? []) reader.feed(line);
 	});
-	const options = { cwd: job.cwd, logPath: job.logPath, timeoutMs: job.timeoutMs };
-	const argv = [context.trtexec.program, ...job.argv] as const;
-	const record = await context.processes.run({ ...options, ...listenTo(job, { argv, push: lines.push }) });
+	const { verboseReader } = job;
+	const lastVerbose = lastLines(keptLast);
+	const record = await context.processes.run({
+		argv: [context.trtexec.program, ...job.argv, ...(verboseReader === undefined ? [] : ["--verbose"])],
+		cwd: job.cwd,
+		logPath: job.logPath,
+		timeoutMs: job.timeoutMs,
+		...(verboseReader === undefined ? {} : { isNoise: createVerboseTest() }),
+		onLine(text, isVerbose) {
+			verboseReader?.feed(parseLogLine(text, 0));
+			if (isVerbose) lastVerbose.add(text);
+			else lines.push(text);
+		},
+	});
 	lines.end();
 	const scan = scanner.result();
 	const { wrote, absent } = await lookFor(job.writes, job.cwd);
+	if (record.exitCode !== 0 || absent.length > 0) await appendVerbose(job.logPath, lastVerbose.lines());
 	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, context) };
 }
 
-function listenTo({ verboseReader }: RunJob, { argv, push }: { argv: readonly [string, ...string[]]; push(text: string): void }) {
-	if (verboseReader === undefined) return { argv, onLine: push };
-	const isVerbose = createVerboseTest();
-	const asked = { isVerbose: false };
-	return {
-		argv: [...argv, "--verbose"] as [string, ...string[]],
-		isNoise: (text: string, stream: OutputStream) => {
-			asked.isVerbose = isVerbose(text, stream);
-			return asked.isVerbose;
-		},
-		onLine(text: string) {
-			verboseReader.feed(parseLogLine(text, 0));
-			if (!asked.isVerbose) push(text);
-		},
-	};
+/** They name the layer at which a build stopped. */
+async function appendVerbose(logPath: string, lines: readonly string[]): Promise<void> {
+	if (lines.length === 0) return;
+	const text = [`[trtgate: the last verbose lines, ${lines.length} of them]`, ...lines, ""].join("\n");
+	await orWriteError(appendFile(logPath, text), logPath);
 }
 
 /** Numbers the lines as they come, and passes on what is worth a search. */

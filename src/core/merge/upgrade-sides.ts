@@ -26,7 +26,7 @@ export function upgradeNotes({ arms, backend, baseBackend }: Pick<Result, "arms"
 	if (baseBackend.version === backend.version) return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];
 	if (haveSameFiles(arms)) return [];
 	return [
-		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so their effects cannot be told apart and no upgrade is judged. To judge one, run without --base and baseline: both sides then have the same files.`,
+		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so their effects cannot be told apart and no upgrade is judged. To judge one, run outside a pull request without --base and baseline: both sides then have the same files.`,
 	];
 }
 

@@ -35,8 +35,10 @@ export interface EngineFacts {
 	sha256: Partial<Readonly<Record<Arm, string>>>;
 	/** One engine serves both sides, and is not timed. */
 	isShared: boolean;
-	/** Of the head's model, else of the base's. */
-	work?: BuildWork | undefined;
+	/** Of the sides' models. */
+	work?: Partial<Readonly<Record<Arm, BuildWork>>>;
+	/** The head is built after the base, on the same kernel timings. */
+	sharesTimings: boolean;
 }
 
 /** What is known before anything is built. */
@@ -85,6 +87,7 @@ function knownMs(step: Step, { known }: Expectation): number | null {
 	const isSpared =
 		step.kind === "measure" || (step.kind === "build" && step.arm === "head") || (step.kind === "verify" && step.arm === "base");
 	if (facts?.isShared === true && isSpared) return 0;
+	if (facts !== undefined && step.kind === "build" && facts.sha256[step.arm] === undefined) return 0;
 	const recall = (key: string): number | null => (Object.hasOwn(known.times, key) ? (known.times[key] ?? null) : null);
 	if (step.kind === "measure") return recall(stepKey("measure", step.workloadId));
 	const bytes = step.kind === "build" ? facts?.sha256[step.arm] : undefined;
@@ -94,8 +97,9 @@ function knownMs(step: Step, { known }: Expectation): number | null {
 	return step.kind === "verify" && step.arm === "base" && usual !== null ? 0 : (exact ?? usual);
 }
 
-function isSecondBuild(step: Extract<Step, { kind: "build" }>, { arms }: Expectation): boolean {
-	return step.arm === "head" && arms > 1;
+function isSecondBuild(step: Extract<Step, { kind: "build" }>, { arms, measure, known }: Expectation): boolean {
+	const sharesTimings = known?.engines.get(step.engineId)?.sharesTimings ?? arms > 1;
+	return step.arm === "head" && sharesTimings && measure.rebuilds === 1;
 }
 
 function usualMs(step: Exclude<Step, { kind: "measure" }>, expected: Expectation): number {
@@ -119,9 +123,8 @@ function usualBuildMs(step: Extract<Step, { kind: "build" }>, expected: Expectat
 	const { measure, engines, known } = expected;
 	const engine = engines.get(step.engineId);
 	if (engine === undefined) return 0;
-	const work = known?.engines.get(step.engineId)?.work ?? usualWork;
-	if (measure.rebuilds > 1) return measure.rebuilds * coldBuildMs(work, engine);
-	return isSecondBuild(step, expected) ? secondBuildMs(work, engine) : coldBuildMs(work, engine);
+	const work = known?.engines.get(step.engineId)?.work?.[step.arm] ?? usualWork;
+	return isSecondBuild(step, expected) ? secondBuildMs(work, engine) : measure.rebuilds * coldBuildMs(work, engine);
 }
 
 function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {

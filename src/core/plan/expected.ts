@@ -23,13 +23,12 @@ export interface Line extends Omit<Took, "ms"> {
 	spread: number;
 	/** Lines that are wrong by the same factor; of both sides where none of its own side is done. */
 	groups: readonly string[];
-	/** Of a build: another precision of the same model takes longer for the same reasons. */
-	model: string;
 	tookMs?: number;
 }
 
 /** First guesses count as much as so many builds: of what all builds share, and of what those of one model do. */
 const guessWeights = { all: 1.5, model: 1 };
+const leastBuildMs = 100;
 /** How much of the spread is left where the same model was built for another precision. */
 const seenSpread = 0.6;
 
@@ -64,7 +63,8 @@ function durationOf({ medianMs, spread }: Rough): Duration {
 
 type Factors = ReadonlyMap<string, { factor: number; count: number }>;
 
-const modelGroup = ({ groups: [group = ""], model }: Line): string => `${group} of ${model}`;
+/** Another precision of the same model takes longer for the same reasons. */
+const modelGroup = ({ groups: [group = ""], engineId }: Line): string => `${group} of ${engineId.split("/", 1)[0]}`;
 
 export function expectedBy(factors: Factors): (line: Line) => Rough {
 	return (line) => {
@@ -77,7 +77,7 @@ export function expectedBy(factors: Factors): (line: Line) => Rough {
 
 /** What the lines of a group took ÷ what was expected; of all that earlier runs had, `known`: how fast the machine is today. */
 export function factorsOf(lines: readonly Line[]): Factors {
-	const over = lines.flatMap(({ tookMs, ...line }) => (line.likelyMs > 0 && tookMs !== undefined ? [{ ...line, tookMs }] : []));
+	const over = lines.flatMap(({ tookMs, ...line }) => (tookMs !== undefined && wasDone(line, tookMs) ? [{ ...line, tookMs }] : []));
 	const factorOf = (some: typeof over): number => {
 		if (some.every(({ spread }) => spread === 0)) return some.length === 0 ? 1 : sumOf(some, "tookMs") / sumOf(some, "likelyMs");
 		return Math.exp(sumOf(some.map(logOf), "log") / (some.length + guessWeights.all));
@@ -96,6 +96,11 @@ export function factorsOf(lines: readonly Line[]): Factors {
 	const known = over.filter(({ isKnown }) => isKnown);
 	// An engine that the cache had lost says nothing of the machine.
 	return new Map([...groups, ...models, ["known", { factor: Math.min(2, Math.max(0.5, factorOf(known))), count: known.length }]]);
+}
+
+/** A build of a model that is missing or blocked is over at once. */
+function wasDone({ likelyMs, spread }: Line, tookMs: number): boolean {
+	return likelyMs > 0 && (spread === 0 || tookMs >= leastBuildMs);
 }
 
 function logOf({ tookMs, likelyMs }: { tookMs: number; likelyMs: number }): { log: number } {

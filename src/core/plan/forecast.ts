@@ -70,18 +70,12 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 		left(nowMs) {
 			const line = isOpen ? lines[at] : undefined;
 			if (line === undefined) return timeLeftOf(laterDuration(lines, at));
-			const lastedMs = nowMs - startedMs;
 			const usual = expectedBy(factorsOf(lines))(line);
-			// An engine that was to be shared takes no time in the plan.
-			const isRough = usual.medianMs > 0 && (usual.spread > 0 || (line.kind === "build" && running.share > 0));
-			const whole = isRough
-				? { ...roughItem(usual, { running, startedMs, nowMs }), isLate: false }
-				: evenItem(paceMs ?? usual.medianMs, { running, startedMs, nowMs });
-			// A part that takes longer than expected raises what is expected of the parts after it, and of items like it.
-			const isTelling = isRough ? running.share >= tellingShare : paceMs !== null || whole.isLate;
-			const later = laterDuration(isTelling ? lines.with(at, { ...line, tookMs: whole.meanMs }) : lines, at);
+			const whole = underWay({ ...usual, isBuild: line.kind === "build", paceMs }, { running, startedMs, nowMs });
+			// What is slower than expected raises what is expected of items like it.
+			const later = laterDuration(whole.isTelling ? lines.with(at, { ...line, tookMs: whole.meanMs }) : lines, at);
 			return timeLeftOf({
-				meanMs: later.meanMs + whole.meanMs - lastedMs,
+				meanMs: later.meanMs + whole.meanMs - (nowMs - startedMs),
 				varianceMs2: later.varianceMs2 + whole.varianceMs2,
 			});
 		},
@@ -105,34 +99,49 @@ interface Moment {
 	nowMs: number;
 }
 
-/** Of items whose parts take about the same time each. */
-function evenItem(usualMs: number, { running, startedMs, nowMs }: Moment): Duration & { isLate: boolean } {
+interface Usual extends Rough {
+	isBuild: boolean;
+	/** By the item's own pace. */
+	paceMs: number | null;
+}
+
+function underWay(usual: Usual, moment: Moment): Duration & { isTelling: boolean } {
+	const { medianMs, spread, isBuild } = usual;
+	const { running, startedMs, nowMs } = moment;
+	// An engine that was to be shared takes no time in the plan.
+	const isRough = medianMs > 0 && (spread > 0 || (isBuild && running.share > 0));
+	if (!isRough) return evenItem(usual, moment);
+	const isTelling = running.share >= tellingShare || nowMs - startedMs > medianMs;
+	return { ...roughItem(usual, moment), isTelling };
+}
+
+/** Of items whose parts take about the same time each: a part that takes longer than expected raises what is expected of those after it. */
+function evenItem({ medianMs, paceMs }: Usual, { running, startedMs, nowMs }: Moment): Duration & { isTelling: boolean } {
 	const { share, part, sinceMs } = running;
+	const usualMs = paceMs ?? medianMs;
 	const partMs = Math.max(usualMs * part, (1 + overdueShare) * (nowMs - sinceMs));
 	const meanMs = sinceMs - startedMs + (part > 0 ? (partMs * (1 - share)) / part : 0);
-	return { meanMs, varianceMs2: 0, isLate: partMs > usualMs * part };
+	return { meanMs, varianceMs2: 0, isTelling: paceMs !== null || partMs > usualMs * part };
 }
 
 /** Spread of what a build takes that was timed before. */
 const knownSpread = 0.15;
-/** Of what the pace says at its start and at its end: recorded builds are off by 0.9 early, 0.4 half-way and 0.2 near the end. */
+/** Of what the pace says at its start and at its end; between them it scattered by 0.9, 0.4 half-way and 0.2 in recorded builds. */
 const paceSpreads = { early: 0.9, late: 0.15 };
 
 /** Of items whose parts differ: what was expected and the pace, both weighted by how well they tell. */
 function roughItem({ medianMs, spread }: Rough, { running, startedMs, nowMs }: Moment): Duration {
 	const { share, firstMs } = running;
 	const lastedMs = nowMs - startedMs;
-	// What lasts longer than expected was expected wrongly.
+	// What lasts longer than expected was expected wrongly, so the pace counts for more.
 	const guess = { logMs: Math.log(medianMs), spread: Math.max(spread, knownSpread, Math.log(lastedMs / medianMs)) };
 	const paceMs = share > 0 && firstMs !== null ? firstMs - startedMs + (nowMs - firstMs) / share : 0;
-	if (paceMs <= 0) return roughDuration(medianMs, guess.spread, lastedMs);
+	if (paceMs <= 0) return roughDuration(medianMs, Math.max(spread, knownSpread), lastedMs);
 	const pace = { logMs: Math.log(paceMs), spread: paceSpreads.early + share * (paceSpreads.late - paceSpreads.early) };
 	const weight = guess.spread ** 2 / (guess.spread ** 2 + pace.spread ** 2);
 	const bothMs = Math.exp(guess.logMs + weight * (pace.logMs - guess.logMs));
 	return roughDuration(bothMs, pace.spread * Math.sqrt(weight), lastedMs);
 }
-
-const modelOf = (engineId: string): string => engineId.split("/", 1)[0] ?? "";
 
 /** The steps of the stages that take long; those of both sides where a stage handles both at once. */
 function linesOf(steps: readonly PlannedStep[]): Line[] {
@@ -155,7 +164,6 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 			isKnown,
 			spread,
 			groups,
-			model: modelOf(engineId),
 		});
 	}
 	return [...lines.values()];
@@ -164,5 +172,5 @@ function linesOf(steps: readonly PlannedStep[]): Line[] {
 /** Of each engine that is timed: which of them became slower is not known before. */
 function onceAnEngine(steps: readonly PlannedStep[], kind: string, likelyMs: number): Line[] {
 	const timed = new Set(steps.flatMap((step) => (step.kind === "measure" && step.likelyMs > 0 ? [step.engineId] : [])));
-	return [...timed].map((engineId) => ({ kind, engineId, label: "", likelyMs, isKnown: false, spread: 0, groups: [kind], model: "" }));
+	return [...timed].map((engineId) => ({ kind, engineId, label: "", likelyMs, isKnown: false, spread: 0, groups: [kind] }));
 }

@@ -64,7 +64,7 @@ export type PlannedStep = Step & {
 	likelyMs: number;
 	/** From earlier runs. */
 	isKnown: boolean;
-	/** Of builds of which nothing is known: standard deviation of the logarithm of what they take ÷ the estimate; else 0. */
+	/** Of builds that were never timed: standard deviation of the logarithm of what they take ÷ the estimate; else 0. */
 	spread: number;
 };
 

@@ -85,6 +85,24 @@ it("the time left during a build narrows with what its log tells", () => {
 	expect(told.mostS - told.leastS).toBeLessThan(silent.mostS - silent.leastS);
 });
 
+it("the time left stays a few times what has passed where a build outlasts its estimate in silence", () => {
+	const depthwise = unlike["depthwise/fp32"]!;
+	for (const { atS, mostS, during } of play({ "net/fp32": { ...depthwise, base: 600 } })) {
+		if (during === "build net/fp32 base") expect(mostS).toBeLessThan(300 + 3 * atS);
+	}
+});
+
+it("a build that was over at once says nothing of the builds after it", () => {
+	const leftAfter = (tookMs: number): number => {
+		const forecast = createForecast(planOf(unlike), "tensorrt");
+		forecast.stage("build", 4, 0);
+		forecast.item("plain/fp32 (base)", 0);
+		forecast.item("depthwise/fp32 (base)", tookMs);
+		return forecast.left(tookMs).mostMs;
+	};
+	expect(leftAfter(1)).toBeGreaterThan(0.5 * leftAfter(11 * ms));
+});
+
 it("the time left is a number where an engine is built that was to be shared", () => {
 	const forecast = createForecast(planOf(three, earlier(three, 1, ["encoder"])), "tensorrt");
 	forecast.stage("build", 6, 0);

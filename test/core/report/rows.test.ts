@@ -44,7 +44,7 @@ test("base and head of a row lie as far apart as its change says, and name their
 	expect(changeBetween(texts?.base ?? "", texts?.head ?? "")).toBeCloseTo(percentOf(texts?.change ?? ""), 1);
 	expect(renderMarkdown(result)).toContain("| base, fastest | head, fastest | P99 change |");
 	expect(renderTerminal(result, { color: false, columns: 200 })).toMatch(
-		/Times: fastest of each run\.\nworkload +verdict +base +head +change/,
+		/Times are the fastest of each run\.\nworkload +verdict +base +head +change/,
 	);
 });
 

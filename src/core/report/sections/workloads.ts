@@ -91,7 +91,7 @@ function terminalLines({ result, rows }: Facts, options: TerminalOptions): strin
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
-	const about = [...speedCaveat(result), `Times: ${timeFigure(rows)} of each run.`].join(" ");
+	const about = [...speedCaveat(result), `Times are the ${timeFigure(rows)} of each run.`].join(" ");
 	const all = [...wrapText(about, options.columns), ...lines];
 	return hidden > 0 ? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : all;
 }

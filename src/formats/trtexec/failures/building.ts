@@ -114,7 +114,7 @@ export const buildingRules: readonly Rule[] = [
 		rank: "fallback",
 		lines: [error(/Engine could not be created from network/), error(/Building engine failed/)],
 		title: () => "TensorRT failed to build the engine for an unknown reason.",
-		fix: "Read the error lines below. Run the build again with --verbose to see the layer where it stopped.",
+		fix: "Read the error lines below. The saved log ends with the builder's last verbose lines, which name the layer where it stopped.",
 	},
 ];
 

@@ -187,7 +187,7 @@ export const parsingRules: readonly Rule[] = [
 		rank: "fallback",
 		lines: [error(/Failed to parse onnx file/i), error(/Parsing model failed/)],
 		title: () => "TensorRT could not parse the model for an unknown reason.",
-		fix: "Read the lines below. Run onnx.checker on the model, and trtexec with --verbose to find the node where it stopped.",
+		fix: "Read the lines below. Run onnx.checker on the model. The saved log ends with the parser's last verbose lines, which name the node where it stopped.",
 	},
 ];
 

@@ -38,7 +38,7 @@ export const savingRules: readonly Rule[] = [
 		rank: "symptom",
 		lines: [error(/Attempting to access an empty engine/)],
 		title: () => "The build failed and left an engine file of 0 bytes. The log gives no reason.",
-		fix: "Do not keep or cache this plan. Run the build again with --verbose, and check the libraries of this TensorRT installation.",
+		fix: "Do not keep or cache this plan. Check the libraries of this TensorRT installation, and the builder's last verbose lines at the end of the saved log.",
 	},
 ];
 
