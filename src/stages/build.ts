@@ -90,7 +90,7 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	const notes = [...(first.record.notes ?? [])];
 	for (let number = 2; number <= times; number += 1) {
 		ports.progress.detail(`build ${number} of ${times}`);
-		const { engine, record } = await buildOne(prepared, { ...each, number, suffix: `-build${number}` }, ports);
+		const { engine, record } = await buildOne(prepared, { ...each, number }, ports);
 		if (engine !== undefined) rebuilds.push(engine);
 		else notes.push(`Build ${number} of ${times} failed: ${record.failure?.title ?? record.state}.`);
 	}
@@ -99,8 +99,9 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 	return { record, engine: { ...first.engine, record, ...(rebuilds.length > 0 ? { rebuilds } : {}) } };
 }
 
-async function buildOne(prepared: Buildable, input: BuildInput & { number?: number; suffix?: string }, ports: BuildPorts): Promise<Built> {
-	const { rebuilds, number = 1, suffix = "" } = input;
+async function buildOne(prepared: Buildable, input: BuildInput & { number?: number }, ports: BuildPorts): Promise<Built> {
+	const { rebuilds, number = 1 } = input;
+	const suffix = number > 1 ? `-build${number}` : "";
 	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
 	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };

@@ -59,7 +59,7 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 			// The list of layers is only for people: the engine is usable without it.
 			writes: [places.engine],
 			readers: [reader],
-			verboseReader: job.onPhase && createBuildProgress(job.onPhase),
+			onVerbose: job.onPhase && createBuildProgress(job.onPhase),
 		},
 		context,
 	);

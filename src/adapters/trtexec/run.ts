@@ -30,8 +30,8 @@ interface RunJob {
 	plan?: { builtSha256: string; sha256: string };
 	/** Whatever else reads the log. */
 	readers?: readonly { feed(line: LogLine): void }[];
-	/** The run is verbose and this reads all of its lines; the log and the diagnosis get only those that are not verbose. */
-	verboseReader?: { feed(line: LogLine): void } | undefined;
+	/** The run is verbose and this gets all of its lines; the log and the diagnosis get only those that are not verbose. */
+	onVerbose?: ((text: string) => void) | undefined;
 }
 
 export interface TrtexecRun {
@@ -53,16 +53,16 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 		scanner.feed(line);
 		for (const reader of job.readers ?? []) reader.feed(line);
 	});
-	const { verboseReader } = job;
+	const { onVerbose } = job;
 	const lastVerbose = lastLines(keptLast);
 	const record = await context.processes.run({
-		argv: [context.trtexec.program, ...job.argv, ...(verboseReader === undefined ? [] : ["--verbose"])],
+		argv: [context.trtexec.program, ...job.argv, ...(onVerbose === undefined ? [] : ["--verbose"])],
 		cwd: job.cwd,
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
-		...(verboseReader === undefined ? {} : { isNoise: createVerboseTest() }),
+		...(onVerbose === undefined ? {} : { isNoise: createVerboseTest() }),
 		onLine(text, isVerbose) {
-			verboseReader?.feed(parseLogLine(text, 0));
+			onVerbose?.(text);
 			if (isVerbose) lastVerbose.add(text);
 			else lines.push(text);
 		},

@@ -123,8 +123,9 @@ function usualBuildMs(step: Extract<Step, { kind: "build" }>, expected: Expectat
 	const { measure, engines, known } = expected;
 	const engine = engines.get(step.engineId);
 	if (engine === undefined) return 0;
-	const work = known?.engines.get(step.engineId)?.work?.[step.arm] ?? usualWork;
-	return isSecondBuild(step, expected) ? secondBuildMs(work, engine) : measure.rebuilds * coldBuildMs(work, engine);
+	const { isShared = false, work = {} } = known?.engines.get(step.engineId) ?? {};
+	const own = work[step.arm] ?? usualWork;
+	return isSecondBuild(step, expected) ? secondBuildMs(own, engine) : (isShared ? 1 : measure.rebuilds) * coldBuildMs(own, engine);
 }
 
 function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {

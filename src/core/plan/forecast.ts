@@ -31,8 +31,6 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 		...(backend === "tensorrt" ? onceAnEngine(steps, "explain", explainMs) : []),
 	];
 	let [at, kind, isOpen, startedMs] = [-1, "", false, 0];
-	/** By the item's own pace. */
-	let paceMs: number | null = null;
 	let running: Running = { share: 0, part: 1, sinceMs: 0, firstMs: null };
 	const close = (nowMs: number): void => {
 		const line = lines[at];
@@ -55,11 +53,10 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 			const named = ahead((line) => label === line.label || label.startsWith(`${line.label} · `));
 			const next = named < 0 ? ahead(() => true) : named;
 			if (next < 0) return;
-			[at, isOpen, startedMs, paceMs] = [next, true, nowMs, null];
+			[at, isOpen, startedMs] = [next, true, nowMs];
 			running = { share: 0, part: 1, sinceMs: nowMs, firstMs: null };
 		},
 		share({ share, part = 1 - share }, nowMs) {
-			if (share >= tellingShare) paceMs = (nowMs - startedMs) / share;
 			running = { share, part, sinceMs: nowMs, firstMs: running.firstMs ?? nowMs };
 		},
 		done(nowMs) {
@@ -71,7 +68,7 @@ export function createForecast({ steps }: Pick<Plan, "steps">, backend: BackendK
 			const line = isOpen ? lines[at] : undefined;
 			if (line === undefined) return timeLeftOf(laterDuration(lines, at));
 			const usual = expectedBy(factorsOf(lines))(line);
-			const whole = underWay({ ...usual, isBuild: line.kind === "build", paceMs }, { running, startedMs, nowMs });
+			const whole = underWay({ ...usual, isBuild: line.kind === "build" }, { running, startedMs, nowMs });
 			// What is slower than expected raises what is expected of items like it.
 			const later = laterDuration(whole.isTelling ? lines.with(at, { ...line, tookMs: whole.meanMs }) : lines, at);
 			return timeLeftOf({
@@ -99,13 +96,7 @@ interface Moment {
 	nowMs: number;
 }
 
-interface Usual extends Rough {
-	isBuild: boolean;
-	/** By the item's own pace. */
-	paceMs: number | null;
-}
-
-function underWay(usual: Usual, moment: Moment): Duration & { isTelling: boolean } {
+function underWay(usual: Rough & { isBuild: boolean }, moment: Moment): Duration & { isTelling: boolean } {
 	const { medianMs, spread, isBuild } = usual;
 	const { running, startedMs, nowMs } = moment;
 	// An engine that was to be shared takes no time in the plan.
@@ -116,12 +107,13 @@ function underWay(usual: Usual, moment: Moment): Duration & { isTelling: boolean
 }
 
 /** Of items whose parts take about the same time each: a part that takes longer than expected raises what is expected of those after it. */
-function evenItem({ medianMs, paceMs }: Usual, { running, startedMs, nowMs }: Moment): Duration & { isTelling: boolean } {
+function evenItem({ medianMs }: Rough, { running, startedMs, nowMs }: Moment): Duration & { isTelling: boolean } {
 	const { share, part, sinceMs } = running;
-	const usualMs = paceMs ?? medianMs;
+	const isPaced = share >= tellingShare;
+	const usualMs = isPaced ? (sinceMs - startedMs) / share : medianMs;
 	const partMs = Math.max(usualMs * part, (1 + overdueShare) * (nowMs - sinceMs));
 	const meanMs = sinceMs - startedMs + (part > 0 ? (partMs * (1 - share)) / part : 0);
-	return { meanMs, varianceMs2: 0, isTelling: paceMs !== null || partMs > usualMs * part };
+	return { meanMs, varianceMs2: 0, isTelling: isPaced || partMs > usualMs * part };
 }
 
 /** Spread of what a build takes that was timed before. */

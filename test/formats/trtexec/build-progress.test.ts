@@ -1,7 +1,7 @@
 // The progress of a build, from a recorded verbose log.
 import { expect, it } from "vitest";
 import { createBuildProgress } from "../../../src/formats/trtexec/build-progress.ts";
-import { createVerboseTest, parseLogLine } from "../../../src/formats/trtexec/transcript.ts";
+import { createVerboseTest } from "../../../src/formats/trtexec/transcript.ts";
 import { recordedLines } from "./recorded.ts";
 
 const lines = recordedLines("10.6/build-classifier-verbose");
@@ -9,7 +9,7 @@ const lines = recordedLines("10.6/build-classifier-verbose");
 function progressOf(texts: readonly string[]): [phase: string, share: number][] {
 	const told: [string, number][] = [];
 	const reader = createBuildProgress((phase, share) => told.push([phase, share]));
-	for (const text of texts) reader.feed(parseLogLine(text, 0));
+	for (const text of texts) reader(text);
 	return told;
 }
 
