@@ -70,7 +70,7 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 	});
 	if (names.length === 0) return [];
 	return [
-		`Outputs are not checked, for want of a golden: ${listNames(names)}. To record one, run: trtgate golden record --model NAME --inputs FOLDER`,
+		`These have no golden, so their outputs are not checked: ${listNames(names)}. To record one, run: trtgate golden record --model NAME --inputs FOLDER`,
 	];
 }
 
