@@ -1,7 +1,7 @@
 // Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
-import { stricterAlarm } from "../core/config/requirements.ts";
+import { keepSelected } from "../core/config/select.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
@@ -17,7 +17,7 @@ import type { Facts, GateInput } from "./run-context.ts";
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
-	const gates = judgeFacts({ ...facts, builds }, input);
+	const gates = judgeFacts({ ...facts, builds }, { ...input, config: facts.config });
 	const { backend, baseBackend } = facts;
 	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
 	const noBase = input.noBase === undefined ? {} : { noBase: input.noBase };
@@ -41,6 +41,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		builds,
 		golden: facts.golden,
 		...(facts.interfaceChanges.length === 0 ? {} : { interfaceChanges: [...facts.interfaceChanges] }),
+		...(facts.recipeChanges.length === 0 ? {} : { recipeChanges: [...facts.recipeChanges] }),
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		...(facts.bisections.length === 0 ? {} : { bisections: facts.bisections }),
@@ -60,7 +61,7 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
 	if (replaced > 0) yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
 	yield* facts.notes;
-	yield* withoutGolden(input.config);
+	yield* withoutGolden(facts.config);
 }
 
 export function withoutGolden({ models }: Pick<Config, "models">): string[] {
@@ -78,7 +79,6 @@ export function withoutGolden({ models }: Pick<Config, "models">): string[] {
 function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const { config } = input;
 	const engines = engineSpecs(config);
-	const baseEngines = engineSpecs(input.baseConfig ?? { models: [] });
 	const builds = engines.flatMap((spec) => {
 		const of = (arm: string) =>
 			facts.builds.find((build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name);
@@ -86,7 +86,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		const findings = facts.findings.filter((finding) => finding.model === spec.model.name && finding.engine === spec.engine.name);
 		if (head === undefined) return [];
 		const both = { head, ...(base ? { base } : {}) };
-		return [...judgeBuild({ spec, ...both, findings }, config), ...judgeVanishedBuild(both, config, spec.engine.pointer)];
+		return [...judgeBuild({ spec, ...both, findings }, config), ...judgeVanishedBuild(both, config, spec.engine)];
 	});
 	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
 		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
@@ -105,12 +105,11 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload.pointer)];
+		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
-		const [head, base] = [engines, baseEngines].map((list) => list.find((spec) => spec.model.name === change.model)?.engine.gates);
-		// A head that disables the alarm does not disable it for its own change.
-		return head ? judgeGoldenChange(change, config, { ...head, goldenChange: stricterAlarm(head.goldenChange, base?.goldenChange) }) : [];
+		const spec = engines.find(({ model }) => model.name === change.model);
+		return spec ? judgeGoldenChange(change, config, spec.engine.gates) : [];
 	});
 	return [
 		...builds,
@@ -120,12 +119,21 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		...changes,
 		...probes,
 		...speeds,
-		...judgeCoverage(baseEngines, engines),
-		...judgeLimits(input),
+		...judgeCoverageOf(facts, input),
+		...judgeLimits(facts, input),
 	];
 }
 
-function judgeLimits({ baseConfig, baseConfigFault, config }: GateInput): GateResult[] {
-	if (baseConfigFault !== undefined) return [judgeUnreadBase(baseConfigFault, config)];
-	return baseConfig === undefined ? [] : judgeLimitChanges(baseConfig, config);
+/** What another job checks is not missing here. */
+function judgeCoverageOf({ counterparts, droppedCases }: Facts, { rules, baseConfig, headConfig, only }: GateInput): GateResult[] {
+	const base = rules ?? baseConfig;
+	if (base === undefined) return [];
+	const models = keepSelected(base.models, only);
+	return judgeCoverage({ base: engineSpecs({ models }), head: engineSpecs(headConfig), counterparts, droppedCases });
+}
+
+function judgeLimits({ counterparts }: Facts, { rules, baseConfig, baseConfigFault, headConfig }: GateInput): GateResult[] {
+	if (baseConfigFault !== undefined) return [judgeUnreadBase(baseConfigFault, headConfig)];
+	const base = rules ?? baseConfig;
+	return base === undefined ? [] : judgeLimitChanges({ base, head: headConfig, counterparts, holds: rules === undefined ? "head" : "base" });
 }

@@ -32,8 +32,16 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 		path: shown,
 		workspace: request.workspace ?? workspaceOf(path, request.cwd),
 	});
+	return readLoaded(loaded, { text, shown, home: dirname(path) });
+}
+
+/** The same for a text that is already at hand, such as one of another commit. */
+export function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }): ReadConfig {
+	return readLoaded(loadConfig(text, options), { text, shown: options.path, home });
+}
+
+function readLoaded(loaded: LoadResult, { text, shown, home }: { text: string; shown: string; home: string }): ReadConfig {
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
-	const home = dirname(path);
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 

@@ -1,36 +1,36 @@
 // Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import type { ConfigError } from "../core/errors.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
+import { isSameGraph } from "../core/onnx/same-graph.ts";
+import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
-import type { ErrorRecord } from "../core/schema/result.ts";
+import { recipeRows } from "../core/plan/recipe.ts";
+import type { BackendFacts, ErrorRecord, RecipeChange } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
-import { compareInterfaces, type PreparedModel } from "../stages/prepared.ts";
+import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
-/** Prepares the models and makes the plan: all that a dry run does. */
+/** Prepares the models of both sides, each by its own config, and makes the plan: all that a dry run does. */
 export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepared> {
-	const { config, arms } = input;
-	const specs = engineSpecs(config);
-	const models: PreparedModel[] = [];
-	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
+	const { arms } = input;
 	const { kind: backend } = await ports.backend.facts();
-	const preparing = {
-		specs,
-		arms: sharesFiles ? arms.filter(({ arm }) => arm === "head") : arms,
-		backend,
-		logFolder: `${input.outFolder}/logs`,
-		timeoutMs: config.measure.buildTimeoutMs,
-		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
-	};
-	for await (const model of prepare(preparing, ports)) models.push(model);
-	if (sharesFiles) models.unshift(...models.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])));
-	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
+	const found = await prepareSides(input, backend, ports);
+	const counterparts = findCounterparts(found.base.map(specOf), found.head.map(specOf), sameContent(found));
+	const config = input.rules === undefined ? input.config : underRulesOf(input.rules, input.headConfig, counterparts);
+	const specs = new Map(engineSpecs(config).map((spec) => [spec.id, spec]));
+	const heads = found.head.map((model) => ({ ...model, spec: specs.get(model.spec.id) ?? model.spec }));
+	const hasBase = arms.some(({ arm }) => arm === "base");
+	const bases = hasBase ? heads.map((head) => baseOf(head, found.base, counterparts)) : [];
+	const models = [...bases, ...heads];
+	const folderOf = (arm: string): string | undefined => arms.find((folder) => folder.arm === arm)?.path;
+	const [headFolder, baseFolder] = [folderOf("head") ?? "", folderOf("base")];
 	const interfaces = compareInterfaces(models);
-	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder }, ports);
-	const known = { models, goldens: sets, goldenFaults: faults, interfaces };
+	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder, baseFolder }, ports);
+	const known = { models, goldens: sets, goldenFaults: faults, interfaces, counterparts, config, recipes: changedRecipes(models) };
 	stopIfNothingIsLeft(known);
 	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
 	const plan = makePlan({
@@ -42,6 +42,68 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		backend,
 	});
 	return { ...known, plan };
+}
+
+interface PreparedSides {
+	base: readonly PreparedModel[];
+	head: readonly PreparedModel[];
+}
+
+const specOf = ({ spec }: PreparedModel): EngineSpec => spec;
+
+async function prepareSides(input: GateInput, backend: BackendFacts["kind"], ports: Ports): Promise<PreparedSides> {
+	const { config, arms, outFolder } = input;
+	const specs = engineSpecs(config);
+	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
+	const sides = arms
+		.filter(({ arm }) => arm === "head" || !sharesFiles)
+		.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : baseSpecs(specs, input) }));
+	const timeoutMs = config.measure.buildTimeoutMs;
+	const preparing = { sides, hasBaseConfig: input.baseConfig !== undefined, backend, logFolder: `${outFolder}/logs`, timeoutMs };
+	const models: PreparedModel[] = [];
+	for await (const model of prepare(preparing, ports)) models.push(model);
+	const head = models.filter(({ arm }) => arm === "head");
+	if (!sharesFiles) return { base: models.filter(({ arm }) => arm === "base"), head };
+	return { base: head.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])), head };
+}
+
+/** Namesakes of the head's engines; where one has none, also those that only the base has: it may have been renamed. */
+function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInput): readonly EngineSpec[] {
+	if (baseConfig === undefined) return head;
+	const [mine, base] = [new Set(head.map(({ id }) => id)), engineSpecs(baseConfig)];
+	const hasNew = head.some(({ id }) => !base.some((other) => other.id === id));
+	return base.filter(({ id }) => mine.has(id) || (hasNew && !headIds.has(id)));
+}
+
+function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: EngineSpec) => boolean {
+	const read = (models: readonly PreparedModel[]) =>
+		new Map(models.flatMap((model) => (model.state === "ready" ? [[model.spec.id, model.model] as const] : [])));
+	const [bases, heads] = [read(base), read(head)];
+	return (one, other) => {
+		const [was, is] = [bases.get(one.id), heads.get(other.id)];
+		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx.graph, is.onnx.graph));
+	};
+}
+
+/** The base's engine under the head's name. A base without a config has the head's engines, as far as it has their files. */
+function baseOf(head: PreparedModel, bases: readonly PreparedModel[], counterparts: Counterparts): PreparedModel {
+	const id = counterparts.get(head.spec.id);
+	const base = bases.find(({ spec }) => spec.id === id);
+	if (base !== undefined) return { ...base, spec: underNameOf(head.spec, base.spec) };
+	return { state: "missing", spec: head.spec, arm: "base", isNew: true, reason: "the base's config has no such engine" };
+}
+
+/** What base and head build differently: not a fault, but the first thing to look at where figures differ. */
+function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
+	const ready = models.filter((model) => model.state === "ready");
+	return ready.flatMap((head) => {
+		const base = ready.find(({ arm, spec }) => arm === "base" && spec.id === head.spec.id);
+		if (head.arm === "base" || base === undefined) return [];
+		const rows = recipeRows(recipeOf(base), recipeOf(head));
+		const { was } = base.spec;
+		if (rows.length === 0 && was === undefined) return [];
+		return [{ model: head.spec.model.name, engine: head.spec.engine.name, ...(was === undefined ? {} : { was }), rows }];
+	});
 }
 
 /** Faults of the head's models and goldens, each once: several engines may share one file. */
@@ -59,17 +121,11 @@ export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): 
 }
 
 /** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
-export function stopIfNothingIsLeft(known: Omit<Prepared, "plan">): void {
+export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaults" | "interfaces">): void {
 	const { models, goldenFaults, interfaces } = known;
 	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
 	// A changed interface is a verdict already.
 	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
-}
-
-/** Where the base's config cannot be read, no engine counts as new. */
-function isKnownToBase({ id, engine }: EngineSpec, { baseConfig, baseConfigFault }: GateInput): boolean {
-	if (baseConfigFault !== undefined) return true;
-	return engineSpecs(baseConfig ?? { models: [] }).some((base) => base.id === id || base.engine.onnx === engine.onnx);
 }
 
 /** Each error once, however many engines a model has. */

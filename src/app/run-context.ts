@@ -1,5 +1,6 @@
 // What one run is given, what is known before anything is built, and what the stages have found so far.
 import type { Config } from "../core/config/config.ts";
+import type { Counterparts } from "../core/config/rules.ts";
 import type { ConfigError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
 	GoldenVerdict,
 	InterfaceChange,
 	ProbeResult,
+	RecipeChange,
 	Result,
 	WorkloadResult,
 } from "../core/schema/result.ts";
@@ -27,6 +29,11 @@ export interface Prepared {
 	/** Of the head's engines whose golden cannot be used, by id. */
 	goldenFaults: ReadonlyMap<string, ConfigError>;
 	interfaces: Interfaces;
+	recipes: readonly RecipeChange[];
+	/** By the id of each engine of the head that the base has: its id there. */
+	counterparts: Counterparts;
+	/** The head's recipes under the base's rules, engines that were renamed included. */
+	config: Config;
 	plan: Plan;
 }
 
@@ -57,10 +64,18 @@ export interface GateInput {
 	noBase?: string | undefined;
 	/** Sentences about how the sides were opened. */
 	notes?: readonly string[];
-	/** The base's own config, to notice lowered limits and lost coverage; absent where it has none. */
-	baseConfig?: Config;
+	/** The head's own config, as written; `config` is the same under the base's rules. */
+	headConfig: Config;
+	/** Ids of all engines in the head's config, those that this run does not check too. */
+	headIds: ReadonlySet<string>;
+	/** The base's own config: what its engines are built from and how. Absent where it has none, or none that can be read. */
+	baseConfig?: Config | undefined;
+	/** The config whose rules hold: the base's, or of another base than the target branch's newest commit that branch's. Absent: the head's own. */
+	rules?: Config | undefined;
+	/** Patterns of the engines that this run checks; empty: all. */
+	only: readonly string[];
 	/** Why the base's config cannot be read, where it has one. */
-	baseConfigFault?: string;
+	baseConfigFault?: string | undefined;
 	/** Absolute. */
 	outFolder: string;
 	/** A schedule started the run, so nightly work is due. */
@@ -88,6 +103,9 @@ export interface Facts {
 	startedMs: number;
 	/** The current stage; null after the last. */
 	stage: string | null;
+	/** The head's recipes under the rules that hold. */
+	config: Config;
+	counterparts: Counterparts;
 	backend: BackendFacts;
 	/** Where the base runs on another TensorRT. */
 	baseBackend?: BackendFacts;
@@ -97,6 +115,9 @@ export interface Facts {
 	builds: BuildRecord[];
 	golden: GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
+	recipeChanges: readonly RecipeChange[];
+	/** Cases that the head's goldens lack, by the base's id of the engine. */
+	droppedCases: ReadonlyMap<string, readonly string[]>;
 	goldenChanges: GoldenChange[];
 	/** Goldens whose sensitivity was not tested to the end. */
 	untested: { model: string; message: string }[];
@@ -110,16 +131,19 @@ export interface Facts {
 	files: Result["files"];
 }
 
-export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "backend" | "baseBackend">): Facts {
+export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "config" | "backend" | "baseBackend">): Facts {
 	return {
 		...start,
 		stage: "start",
+		counterparts: new Map(),
 		environment: {},
 		findings: [],
 		shapes: new Map(),
 		builds: [],
 		golden: [],
 		interfaceChanges: [],
+		recipeChanges: [],
+		droppedCases: new Map(),
 		goldenChanges: [],
 		untested: [],
 		probes: [],

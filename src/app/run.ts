@@ -2,7 +2,8 @@
 import { recordError, ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { calibrationDue } from "../core/golden/calibrate/apply.ts";
-import { changedRecipesNote, engineSpecs } from "../core/plan/plan.ts";
+import { underNameOf } from "../core/plan/counterparts.ts";
+import { engineSpecs } from "../core/plan/plan.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -23,13 +24,13 @@ import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
 import { comparisonOf, measureAgain, soakEngines, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
-import { emptyFacts, type Facts, type GateInput, type RunContext, unchangedMode } from "./run-context.ts";
+import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, unchangedMode } from "./run-context.ts";
 import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
 	const baseBackend = input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
-	const facts = emptyFacts({ ...start, backend: await ports.backend.facts(), ...baseBackend });
+	const facts = emptyFacts({ ...start, config: input.config, backend: await ports.backend.facts(), ...baseBackend });
 	try {
 		await runStages(input, ports, facts);
 		facts.stage = null;
@@ -43,18 +44,23 @@ export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 }
 
 /** Each stage adds what it finds to the facts, so that a run that ends early still has a result. */
-async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<void> {
+async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<void> {
 	enterStage("prepare", facts, ports);
 	facts.environment = await ports.backend.fingerprint();
-	const found = await prepareGate(input, ports);
+	const found = await prepareGate(asked, ports);
+	const input = { ...asked, config: found.config };
+	facts.config = found.config;
+	facts.counterparts = found.counterparts;
 	facts.errors.push(...errorsOfBase(found.models));
-	facts.interfaceChanges = found.interfaces.changes;
+	facts.recipeChanges = found.recipes;
+	facts.droppedCases = droppedCases(found);
 	facts.untested = untestedGoldens(input, found);
 	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });
-	const { shapes, models } = shapeWorkloads(found.plan, found.models);
+	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models);
 	facts.shapes = shapes;
+	facts.interfaceChanges = [...found.interfaces.changes, ...lost];
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
@@ -100,6 +106,16 @@ async function runOnMachine(run: RunContext): Promise<void> {
 	if (facts.backend.kind === "tensorrt") await explainWorkloads(timing.workloads, run);
 }
 
+function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly string[]> {
+	return new Map(
+		[...goldens].flatMap(([id, { manifest, ofBase }]) => {
+			const kept = new Set(manifest.cases.map((golden) => golden.id));
+			const dropped = (ofBase?.cases ?? []).map((golden) => golden.id).filter((name) => !kept.has(name));
+			return dropped.length === 0 ? [] : [[counterparts.get(id) ?? id, dropped] as const];
+		}),
+	);
+}
+
 /** Marks where the run is. @throws ToolError interrupted. */
 function enterStage(stage: string, facts: Facts, ports: Ports): void {
 	stopIfInterrupted(ports);
@@ -116,8 +132,13 @@ function stopIfInterrupted({ interrupt }: Ports): void {
 async function reviewChanges({ prepared, input, facts, ports }: RunContext): Promise<void> {
 	const base = input.arms.find((folder) => folder.arm === "base");
 	if (base === undefined) return;
-	const baseEngines = engineSpecs(input.baseConfig ?? { models: [] });
-	const engines = { baseEngines, headEngines: engineSpecs(input.config) };
+	const heads = engineSpecs(input.config);
+	const bases = new Map(engineSpecs(input.baseConfig ?? { models: [] }).map((spec) => [spec.id, spec]));
+	const baseEngines = heads.flatMap((head) => {
+		const own = bases.get(prepared.counterparts.get(head.id) ?? "");
+		return own === undefined ? [] : [underNameOf(head, own)];
+	});
+	const engines = { baseEngines, headEngines: heads };
 	facts.goldenChanges = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
 }
 
@@ -151,7 +172,6 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		if (built.engine) engines.push(built.engine);
 		stopIfInterrupted(ports);
 	}
-	facts.notes.push(...changedRecipesNote(input.config, input.baseConfig));
 	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
 	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;

@@ -4,13 +4,13 @@ import { diffEngines } from "../core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import { criticalWarnings } from "../core/engine/warnings.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { EngineAssets } from "../core/plan/plan.ts";
+import { isSameRecipe } from "../core/plan/recipe.ts";
 import type { BuildRecord, Finding } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { isBlocked } from "./preflight.ts";
-import type { PreparedModel } from "./prepared.ts";
+import { type PreparedModel, recipeOf } from "./prepared.ts";
 
 interface BuildInput {
 	models: readonly PreparedModel[];
@@ -54,14 +54,9 @@ export async function* build(input: BuildInput, ports: BuildPorts): AsyncGenerat
 
 type Buildable = Exclude<PreparedModel, { state: "broken"; arm: "base" }>;
 
-/** Whether two sides build from the same bytes; the recipe is the head's for both. */
+/** Whether two sides build one engine: from the same bytes, with the same settings. */
 export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
-	if (base.state !== "ready" || head.state !== "ready") return false;
-	return base.model.sha256 === head.model.sha256 && assetHashes(base.assets) === assetHashes(head.assets);
-}
-
-function assetHashes(assets: EngineAssets | undefined): string {
-	return JSON.stringify([assets?.plugins.map(({ sha256, dynamic }) => [sha256, dynamic]) ?? [], assets?.calibration?.sha256 ?? null]);
+	return base.state === "ready" && head.state === "ready" && isSameRecipe(recipeOf(base), recipeOf(head));
 }
 
 async function addLayerWarnings({ record, engine }: Built, base: Built | undefined, { backend }: BuildPorts): Promise<void> {

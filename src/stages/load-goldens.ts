@@ -17,9 +17,14 @@ import { confine } from "./resolve-in-workspace.ts";
 
 /** A golden manifest with the folder that its tensors' paths are relative to. */
 export interface GoldenSet {
+	/** The head's cases under the limits that hold. */
 	manifest: GoldenManifest;
+	/** As the head has it; absent where its own limits hold. */
+	asWritten?: GoldenManifest;
 	/** Absolute. */
 	folder: string;
+	/** The base's own golden of this engine; absent where it has none that can be read. */
+	ofBase?: GoldenManifest;
 }
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
@@ -41,6 +46,8 @@ interface GoldenInput {
 	/** Engines whose interface is not the base's: the verdict names the missing outputs. */
 	changed: ReadonlySet<string>;
 	headFolder: string;
+	/** Absent where there is no base, or where base and head are the same files. */
+	baseFolder?: string | undefined;
 }
 
 export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promise<Goldens> {
@@ -56,13 +63,50 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 			byPath.set(path, loading);
 			const set = await loading;
 			validateAgainstModel(set.manifest, prepared.model.onnx, input.changed.has(id) ? "inputs" : "both");
-			sets.set(id, set);
+			const ofBase = await baseManifest(id, input, ports);
+			sets.set(id, ofBase === null ? set : { ...set, manifest: underLimitsOf(ofBase, set.manifest), asWritten: set.manifest, ofBase });
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			faults.set(id, error);
 		}
 	}
 	return { sets, faults };
+}
+
+/** null where the base has no golden of this engine; one that cannot be read is reported by the review of goldens. */
+async function baseManifest(id: string, { models, baseFolder }: GoldenInput, ports: GoldenPorts): Promise<GoldenManifest | null> {
+	const path = models.find(({ arm, spec }) => arm === "base" && spec.id === id)?.spec.engine.golden;
+	if (path === undefined || baseFolder === undefined) return null;
+	try {
+		const file = await confine(ports.files, baseFolder, path);
+		return file === null ? null : parseManifest(await ports.files.readText(file, inputKinds.golden), path);
+	} catch (error) {
+		if (error instanceof ConfigError) return null;
+		throw error;
+	}
+}
+
+/** The head's cases under the base's limits: looser ones hold once they are merged. What only the head has keeps its own. */
+export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
+	const outputs = Object.entries(head.outputs).map(([name, output]) => [name, Object.hasOwn(base.outputs, name) ? base.outputs[name] : output]);
+	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
+	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
+	return {
+		...rest,
+		...(noiseFloor === undefined ? {} : { noiseFloor }),
+		...(rounding === undefined ? {} : { rounding }),
+		outputs: Object.fromEntries(outputs),
+		...(base.detections === undefined ? (head.detections === undefined ? {} : { detections: head.detections }) : { detections: base.detections }),
+		...(base.policy === undefined ? {} : { policy: base.policy }),
+	};
+}
+
+/** Whether the base's golden asks the same of its engine: the same inputs, and the same bytes expected. */
+export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
+	const hashes = ({ inputs, outputs }: GoldenCase): string =>
+		JSON.stringify([inputs, outputs].map((files) => Object.entries(files).map(([name, { sha256 }]) => [name, sha256]).sort()));
+	const own = base?.cases.find(({ id }) => id === golden.id);
+	return own !== undefined && hashes(own) === hashes(golden);
 }
 
 /** The verdict on an engine whose golden cannot be used. */

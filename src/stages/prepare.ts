@@ -9,11 +9,16 @@ import type { Files, ModelOnDisk } from "../ports/world.ts";
 import type { ArmFolder, PreparedModel } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
-interface PrepareInput {
+/** A side's folder with the engines of its own config. */
+export interface Side {
+	folder: ArmFolder;
 	specs: readonly EngineSpec[];
-	arms: readonly ArmFolder[];
-	/** Whether the base's config has this engine, or one of the same file. */
-	isKnownToBase(spec: EngineSpec): boolean;
+}
+
+interface PrepareInput {
+	sides: readonly Side[];
+	/** The base's engines are those of its own config, so that it should have their files. */
+	hasBaseConfig: boolean;
 	backend: BackendFacts["kind"];
 	logFolder: string;
 	timeoutMs: number;
@@ -40,26 +45,31 @@ interface Wanted {
  * that it has but that cannot be used is `broken`.
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
-	ports.progress.stage("prepare", input.specs.length * input.arms.length);
+	const engines = Math.max(...input.sides.map(({ specs }) => specs.length));
+	ports.progress.stage("prepare", input.sides.reduce((sum, { specs }) => sum + specs.length, 0));
 	const prepared = new Map<string, Promise<CommandFailure | null>>();
-	for (const folder of input.arms) {
-		for (const spec of input.specs) {
+	for (const { folder, specs } of input.sides) {
+		for (const [index, spec] of specs.entries()) {
 			ports.progress.item(`${spec.id} (${folder.arm})`);
 			const key = `${folder.arm}\n${spec.model.name}`;
-			const command = prepared.get(key) ?? runPrepare(spec, folder, { input, ports });
+			const command = prepared.get(key) ?? runPrepare({ spec, index }, folder, { input, ports });
 			prepared.set(key, command);
 			const commandFailure = await command;
 			yield await readModel({ spec, folder, commandFailure }, { input, ports });
 		}
 	}
-	ports.progress.done(counted(input.specs.length, "engine"));
+	ports.progress.done(counted(engines, "engine"));
 }
 
 /** @returns null where the command succeeded. */
-async function runPrepare(spec: EngineSpec, folder: ArmFolder, { input, ports }: Context): Promise<CommandFailure | null> {
+async function runPrepare(
+	{ spec, index }: { spec: EngineSpec; index: number },
+	folder: ArmFolder,
+	{ input, ports }: Context,
+): Promise<CommandFailure | null> {
 	const { prepare } = spec.model;
 	if (prepare === undefined) return null;
-	const logPath = `${input.logFolder}/prepare-${folder.arm}-${input.specs.indexOf(spec)}.log`;
+	const logPath = `${input.logFolder}/prepare-${folder.arm}-${index}.log`;
 	const result = await ports.shell.run(prepare, { cwd: folder.path, logPath, timeoutMs: input.timeoutMs });
 	if (result.state === "done") return null;
 	const { failure } = result;
@@ -100,7 +110,7 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
 }
 
-const fixOfCommand = "Make the command work in the base too: it runs on the base's own files.";
+const fixOfCommand = "The base runs its own command, from its own trtgate.yml, on its own files: make that work.";
 /** The base is already on a branch, so this change cannot fix it. */
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
@@ -112,7 +122,7 @@ const notWhole: ReadonlySet<string | null> = new Set(["lfs-pointer", "missing", 
 async function readBase(path: string | null, wanted: Wanted, { input, ports }: Context): Promise<ModelOnDisk | PreparedModel> {
 	const { spec, commandFailure } = wanted;
 	const { onnx } = spec.engine;
-	if (commandFailure !== null && (path !== null || input.isKnownToBase(spec))) {
+	if (commandFailure !== null && (path !== null || input.hasBaseConfig)) {
 		const message = `The prepare command of ${spec.model.name} failed in the base: ${commandFailure.message}`;
 		return brokenBase(wanted, { ...commandFailure, code: "prepare-failed", message });
 	}
@@ -137,7 +147,7 @@ const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git 
 async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec } = wanted;
 	const { onnx } = spec.engine;
-	if (spec.model.prepare === undefined || !input.isKnownToBase(spec)) return absentFromBase(onnx, wanted, input);
+	if (spec.model.prepare === undefined || !input.hasBaseConfig) return absentFromBase(onnx, wanted, input);
 	const message = `The prepare command of ${spec.model.name} succeeded in the base but wrote no ${onnx}.`;
 	return brokenBase(wanted, { code: "model-missing", message, fix: `${fixOfCommand} ${otherBase}` });
 }
@@ -146,7 +156,7 @@ async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput)
 	const { spec, folder } = wanted;
 	const why = (await folder.whyAbsent?.(path)) ?? null;
 	if (why === null)
-		return { state: "missing", spec, arm: folder.arm, isNew: !input.isKnownToBase(spec), reason: `the base has no ${path}` };
+		return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason: `the base has no ${path}` };
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
 	return brokenBase(wanted, { code: "model-missing", message: `The base's ${path} is not in its checkout: ${why}.`, fix });
 }

@@ -2,7 +2,8 @@
 import type { ConfigError } from "../core/errors.ts";
 import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, ErrorRecord, InterfaceChange } from "../core/schema/result.ts";
+import { formatRange, type RecipeOf } from "../core/plan/recipe.ts";
+import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../core/schema/result.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
 /** Where a side's files lie. */
@@ -26,7 +27,12 @@ export type PreparedModel =
 	/** In the head, where the file may also be gone: the engine's build fails, and all others are checked. */
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
-// Compares the inputs and outputs of every model between base and head.
+/** What a side's engine is built from. */
+export function recipeOf({ spec, model, assets }: Extract<PreparedModel, { state: "ready" }>): RecipeOf {
+	return { spec, modelSha256: model.sha256, assets };
+}
+
+// Compares the inputs and outputs of every model between base and head, and the sizes that its engines hold.
 
 export interface Interfaces {
 	/** One for each file that differs. */
@@ -41,11 +47,26 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	for (const { spec, model } of ready.filter(({ arm }) => arm === "head")) {
 		const base = ready.find((prepared) => prepared.arm === "base" && prepared.spec.id === spec.id);
-		const [first, ...others] = base === undefined ? [] : interfaceRows(base.model.onnx, model.onnx);
-		if (first === undefined) continue;
-		engines.add(spec.id);
+		if (base === undefined) continue;
+		const [first, ...others] = interfaceRows(base.model.onnx, model.onnx);
 		const own = spec.engine.onnx === spec.model.onnx ? {} : { engine: spec.engine.name };
-		changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), { model: spec.model.name, ...own, rows: [first, ...others] });
+		if (first !== undefined) {
+			engines.add(spec.id);
+			changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), { model: spec.model.name, ...own, rows: [first, ...others] });
+		}
+		const [narrower, ...more] = narrowerRanges(base.spec, spec);
+		if (narrower !== undefined)
+			changes.set(JSON.stringify([spec.id]), { model: spec.model.name, engine: spec.engine.name, rows: [narrower, ...more] });
 	}
 	return { changes: [...changes.values()], engines };
+}
+
+/** Sizes that the base's engine takes and the head's does not: a caller that sends them breaks. */
+function narrowerRanges(base: EngineSpec, head: EngineSpec): InterfaceRow[] {
+	return Object.entries(base.dims).flatMap(([name, was]): InterfaceRow[] => {
+		const is = head.dims[name];
+		if (is === undefined || (is.min <= was.min && is.max >= was.max)) return [];
+		const value = (range: typeof was) => ({ name, dtype: "sizes", shape: formatRange(range) });
+		return [{ side: "size", base: value(was), head: value(is) }];
+	});
 }

@@ -25,6 +25,7 @@ type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
 /** A base golden that cannot be read counts as changed, because it may have. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
+	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({ ...set, manifest: asWritten ?? set.manifest });
 	const changes: GoldenChange[] = [];
 	const seen = new Set<string>();
 	for (const spec of input.baseEngines) {
@@ -34,7 +35,8 @@ export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPort
 		// The coverage gate reports removed engines.
 		if (path === undefined || head === undefined || seen.has(key)) continue;
 		seen.add(key);
-		const pair = { model: spec.model.name, path, head: input.goldens.get(spec.id), gates: head };
+		const set = input.goldens.get(spec.id);
+		const pair = { model: spec.model.name, path, head: set && written(set), gates: head };
 		const change = await reviewOne(pair, { root: input.baseFolder, ports }).catch((error: unknown) => {
 			const why = error instanceof Error ? error.message : String(error);
 			return reviewUnread(pair.model, path, { head: pair.head?.manifest ?? null, why });

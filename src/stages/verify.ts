@@ -15,7 +15,7 @@ import { formatCount } from "../core/text/units.ts";
 import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { CustomCommands } from "../ports/world.ts";
-import { type GoldenSet, judgeUnusable, readTensors } from "./load-goldens.ts";
+import { type GoldenSet, isSameCase, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
@@ -91,8 +91,19 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
 	const { gates, precision } = head.spec.engine;
 	const { relativeL2, errorGrowth } = gates;
-	const whole = watchSet({ ...setRefOf(head, set, input), precision, relativeL2, errorGrowth });
+	const isNewSet = base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
+	const whole = watchSet({ ...setRefOf(head, set, input), precision, basePrecision: otherPrecision(head, base), relativeL2, errorGrowth, isNewSet });
 	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
+}
+
+/** A base of another model fails what was recorded from the new one: that says nothing of the change. */
+function isNewCase(golden: GoldenCase, { set, head, base }: Pick<EngineVerification, "set" | "head" | "base">): boolean {
+	return base !== undefined && base.model.sha256 !== head.model.sha256 && !isSameCase(golden, set.ofBase);
+}
+
+function otherPrecision(head: BuiltEngine, base: BuiltEngine | undefined): BuiltEngine["spec"]["engine"]["precision"] | undefined {
+	const precision = base?.spec.engine.precision;
+	return precision === head.spec.engine.precision ? undefined : precision;
 }
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
@@ -230,6 +241,8 @@ async function judgeOne(
 	const base = answers.base.get(golden.id);
 	const sides = {
 		...ref,
+		basePrecision: otherPrecision(head, verification.base),
+		isNewCase: isNewCase(golden, verification),
 		relativeL2: head.spec.engine.gates.relativeL2,
 		errorGrowth: head.spec.engine.gates.errorGrowth,
 		expected,

@@ -5,8 +5,9 @@ import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
+import { formatDims } from "../core/onnx/quote.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
-import type { Arm } from "../core/schema/result.ts";
+import type { Arm, InterfaceChange } from "../core/schema/result.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepared.ts";
@@ -17,34 +18,49 @@ export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
 	/** Why the base cannot take the head's inputs, where it cannot. */
 	baseDiffers?: string;
+	/** Why the head cannot take the inputs of a workload of the base, where it cannot. */
+	headDiffers?: string;
 }
 
 export interface ShapedWorkloads {
 	/** By workload. */
 	shapes: ReadonlyMap<string, WorkloadShapes>;
+	/** Workloads of the base that the head's engines no longer run. */
+	lost: readonly InterfaceChange[];
 	/** The models as they were, those of the head `broken` whose dimensions the config does not give. */
 	models: readonly PreparedModel[];
 }
 
+/** The sizes of a workload are those of the side whose config lists it; the other side's engine may not take them. */
 export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): ShapedWorkloads {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
+	const lost: InterfaceChange[] = [];
 	const known = new Map<string, Known>();
 	for (const workload of plan.workloads) {
 		const [head, base] = (["head", "base"] as const).map((arm) =>
 			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
 		);
+		if (!head) continue;
+		const isOfBase = workload.config.ofBase === true && base !== undefined;
 		try {
-			const inputs = head ? timedInputs(workload, head, known) : [];
-			const difference = base ? differenceOf(base, inputs) : null;
-			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) });
+			const inputs = timedInputs(workload, isOfBase ? base : head, known);
+			const other = isOfBase ? head : base;
+			const difference = other === undefined ? null : differenceOf(other, inputs);
+			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { [isOfBase ? "headDiffers" : "baseDiffers"]: difference }) });
+			if (isOfBase && difference !== null) lost.push(lostWorkload(workload, head, difference));
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			faults.set(workload.engineId, error);
 		}
 	}
-	return { shapes, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+	return { shapes, lost, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+}
+
+function lostWorkload({ config }: Workload, { spec }: ReadyModel, why: string): InterfaceChange {
+	const base = { name: config.name, dtype: "workload", shape: why };
+	return { model: spec.model.name, engine: spec.engine.name, rows: [{ side: "workload", base, head: null }] };
 }
 
 function withFault(prepared: PreparedModel, fault: ConfigError | undefined): PreparedModel {
@@ -70,17 +86,39 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-function differenceOf(base: ReadyModel, inputs: readonly TimedInput[]): string | null {
-	const theirs = new Map(feeds(base.model.onnx.graph).map((feed) => [feed.name, feed]));
+/** Why this side's engine cannot take these inputs; null where it can. */
+function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
+	const { arm, model } = other;
+	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
 	for (const input of inputs) {
 		const feed = theirs.get(input.name);
-		if (feed === undefined) return `the base has no input ${input.name}`;
-		if (toDType(feed.dtype) !== input.dtype) return `input ${input.name} is ${feed.dtype} in the base`;
-		if (!accepts(feed, input.shape)) return `input ${input.name} has another shape in the base`;
+		if (feed === undefined) return `the ${arm} has no input ${input.name}`;
+		if (toDType(feed.dtype) !== input.dtype) return `input ${input.name} is ${feed.dtype} in the ${arm}`;
+		if (!accepts(feed, input.shape)) return `input ${input.name} has another shape in the ${arm}`;
 		theirs.delete(input.name);
 	}
 	const [extra] = theirs.keys();
-	return extra === undefined ? null : `the base has one more input, ${extra}`;
+	return extra === undefined ? outsideProfiles(other, inputs) : `the ${arm} has one more input, ${extra}`;
+}
+
+/** An engine takes what one of its profiles holds. Sizes that its config gives no dimension for are left to the builder. */
+function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly TimedInput[]): string | null {
+	const outside = spec.engine.profiles.map((profile) => {
+		const shapesAt = (which: "min" | "max") =>
+			resolveShapes(model.onnx, {
+				dims: Object.fromEntries(Object.entries(profile).map(([name, range]) => [name, range[which]])),
+				inputs: spec.model.inputs,
+			});
+		const [least, most] = [shapesAt("min"), shapesAt("max")];
+		const fits = ({ name, shape }: TimedInput): boolean =>
+			shape.every((size, axis) => size >= (least[name]?.[axis] ?? size) && size <= (most[name]?.[axis] ?? size));
+		const first = inputs.find((input) => !fits(input));
+		return first === undefined ? null : { first, least: least[first.name] ?? [], most: most[first.name] ?? [] };
+	});
+	const [nearest] = outside;
+	if (nearest === undefined || nearest === null || outside.includes(null)) return null;
+	const { first, least, most } = nearest;
+	return `input ${first.name} ${formatDims(first.shape)} is outside what the ${arm}'s engine holds, ${formatDims(least)} to ${formatDims(most)}`;
 }
 
 function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
@@ -105,7 +143,7 @@ export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shap
 			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
 		);
 		const shaped = shapes.get(workload.id);
-		if (!head || !shaped) return [];
+		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
 		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
 		if (step?.kind !== "measure") return [];
 		const comparable = base && shaped.baseDiffers === undefined ? { base } : {};

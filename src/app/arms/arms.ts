@@ -2,19 +2,20 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import { openHistory } from "../../adapters/git/history.ts";
+import { type History, openHistory } from "../../adapters/git/history.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
-import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
+import { type Git, type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
 import { describeFolder, openRef, whyAbsent } from "../../adapters/git/worktree.ts";
 import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
+import { defaultSettings } from "../../core/config/defaults.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { Arm, ArmSource } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { type BaseRecipe, chooseBase, nameHead, usesHeadsFiles } from "./choose-base.ts";
-import { findBase } from "./find-base.ts";
+import { type BaseRecipe, chooseBase, chooseByEvent, isReview, nameHead, usesHeadsFiles } from "./choose-base.ts";
+import { type FoundBase, findBase } from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
 export interface ArmsRequest {
@@ -22,7 +23,10 @@ export interface ArmsRequest {
 	/** Folder of the config, absolute: the head where none is named, and the repository of refs. */
 	home: string;
 	outFolder: string;
+	/** Of the head. */
 	config: Config;
+	/** Reads the base's own config. */
+	configs: ConfigReader;
 	/** Folders or git refs, as the user wrote them. */
 	base?: string | undefined;
 	head?: string | undefined;
@@ -32,9 +36,23 @@ export interface ArmsRequest {
 	access?: GitAccess | undefined;
 }
 
+/** A side's own config. `why` is a sentence. */
+export type SideConfig = { state: "read"; config: Config } | { state: "absent" } | { state: "broken"; why: string };
+
+export interface ConfigReader {
+	/** Of a folder that is checked out. */
+	inFolder(folder: string): Promise<SideConfig>;
+	/** Of a commit that this clone has. @param git runs in the folder of the config. */
+	atCommit(commit: string, git: Git): Promise<SideConfig>;
+}
+
 export interface OpenedArms {
 	/** Base first where there is one. */
 	folders: ArmFolder[];
+	/** The base's own config. */
+	baseConfig: SideConfig;
+	/** The config whose rules hold: the target branch's where a change is under review, else the base's. */
+	rules: SideConfig;
 	/** Why there is no base, a clause. */
 	noBase?: string;
 	/** Notes on how they were opened. */
@@ -45,7 +63,7 @@ export interface OpenedArms {
 
 /** @throws ConfigError git-ref where a name or an event refers to no available commit; ToolError where neither git nor the event names it. */
 export async function openArms(request: ArmsRequest, processes: Processes): Promise<OpenedArms> {
-	const opening: Opening = { request, processes, notes: [], closers: [] };
+	const opening: Opening = { request, processes, notes: [], closers: [], rules: null };
 	const close = async (): Promise<void> => {
 		for (const closer of opening.closers.splice(0)) await closer();
 	};
@@ -53,8 +71,11 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		const head = await openHead(opening);
 		const base = await openBase(head, opening);
 		const common = { notes: opening.notes, close };
-		if (typeof base !== "string") return { folders: [base, head.folder], ...common };
-		return { folders: [head.folder], noBase: base, ...common };
+		const absent = { state: "absent" } as const;
+		if (typeof base === "string") return { folders: [head.folder], noBase: base, baseConfig: absent, rules: absent, ...common };
+		const sharesFiles = base.path === head.folder.path;
+		const baseConfig = sharesFiles ? ({ state: "read", config: request.config } as const) : await request.configs.inFolder(base.path);
+		return { folders: [base, head.folder], baseConfig, rules: opening.rules ?? baseConfig, ...common };
 	} catch (error) {
 		await close();
 		throw error;
@@ -66,6 +87,8 @@ interface Opening {
 	processes: Processes;
 	notes: string[];
 	closers: (() => Promise<void>)[];
+	/** The target branch's config, where the base may be another commit. */
+	rules: SideConfig | null;
 }
 
 interface Head {
@@ -108,7 +131,7 @@ async function openBase(head: Head, opening: Opening): Promise<ArmFolder | strin
 	if (base !== undefined) return openNamedBase(base, opening);
 	if (usesHeadsFiles(event, config))
 		return { ...head.folder, arm: "base", source: { ...head.folder.source, found: "The same files as the head's." } };
-	const recipe = chooseBase(event, config.baseline);
+	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.
 	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
@@ -146,13 +169,62 @@ function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
 
 async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
 	const { head, commit, recipe } = of;
-	const { event, access } = opening.request;
-	const history = await openHistory(gitIn(head.repository, opening.processes, access), { mayFetch: event !== undefined });
-	const base = await findBase(recipe, commit, history);
-	if (base.state === "none") return base.why;
+	const { event, access, config, configs } = opening.request;
+	const git = gitIn(head.repository, opening.processes, access);
+	const history = await openHistory(git, { mayFetch: event !== undefined });
+	let base = await findBase(recipe, commit, history);
+	if (base.state === "none") return isReview(event) && isOfTarget(event) ? refuseNoBase(base.why) : base.why;
+	if (isReview(event)) {
+		// The change must not choose what it is compared with: the target branch's config does.
+		opening.rules = await configs.atCommit(base.commit, git);
+		const { baseline } = opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
+		base = await otherBase({ baseline, event, target: base, commit }, history, opening);
+	}
 	const { label, ref, found } = base;
 	const source = { label, ...(ref === undefined ? {} : { ref }), found };
 	return checkOut({ arm: "base", ref: base.commit, source, repository: head.repository }, opening);
+}
+
+type Found = Extract<FoundBase, { state: "found" }>;
+
+interface Choice {
+	baseline: Config["baseline"];
+	event: RunEvent;
+	/** Where the change left its target branch. */
+	target: Found;
+	/** Of the head. */
+	commit: string;
+}
+
+/** The base that a config names instead of the commit that the event names; it must be part of the target branch. */
+async function otherBase({ baseline, event, target, commit }: Choice, history: History, opening: Opening): Promise<Found> {
+	if (baseline.from === "base-ref") return target;
+	const other = await findBase(chooseBase(event, baseline), commit, history);
+	if (other.state === "none") {
+		opening.notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
+		return target;
+	}
+	const tips = [target.commit, "baseRef" in event ? await history.branchTip(event.baseRef) : null];
+	for (const tip of tips) if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
+	if (event.kind === "push") return other;
+	throw new ConfigError({
+		code: "git-ref",
+		message: `The base ${other.label} (${other.commit.slice(0, 7)}) is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`,
+		fix: "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.",
+	});
+}
+
+/** Pull requests and merge queues always have a target, so that a run without a base is a fault. */
+function isOfTarget(event: RunEvent): boolean {
+	return event.kind === "pull-request" || event.kind === "merge-group";
+}
+
+function refuseNoBase(why: string): never {
+	throw new ConfigError({
+		code: "git-ref",
+		message: `A change under review has nothing to be compared with: ${why}.`,
+		fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
+	});
 }
 
 interface Checkout {
@@ -172,7 +244,9 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	const { access, outFolder } = request;
 	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(outFolder, "worktrees", arm), processes, access });
 	opening.closers.push(() => tree.remove());
-	const lfs = { arm, root: tree.root, path: tree.path, config: request.config, isUntrusted: arm === "head" && isForeign(request.event) };
+	const own = arm === "head" ? null : await request.configs.inFolder(tree.path);
+	const config = own?.state === "read" ? own.config : request.config;
+	const lfs = { arm, root: tree.root, path: tree.path, config, isUntrusted: arm === "head" && isForeign(request.event) };
 	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes, request.access));
 	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
 	const folder = { arm, path: tree.path, source: { ...source, commit: tree.commit } };

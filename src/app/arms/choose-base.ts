@@ -25,10 +25,16 @@ export interface BranchPoint {
 	because: string;
 }
 
+export type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
+
+/** Whether a change is under review, so that the branch it goes to decides how it is compared. A person at a terminal decides for themselves. */
+export function isReview(event: RunEvent | undefined): event is ReviewEvent {
+	return event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch" && event.kind !== "tag";
+}
+
 /** Whether two TensorRTs run the same files: so it is unless a change is under review, or the config names a base. */
 export function usesHeadsFiles(event: RunEvent | undefined, { base, baseline }: Pick<Config, "base" | "baseline">): boolean {
-	const isReview = event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch";
-	return base !== undefined && baseline.from === "base-ref" && !isReview;
+	return base !== undefined && baseline.from === "base-ref" && !isReview(event) && event?.kind !== "tag";
 }
 
 /** @param event undefined on a developer's machine, where the target branch is unknown. */
@@ -46,7 +52,8 @@ export function chooseBase(event: RunEvent | undefined, baseline: Config["baseli
 	}
 }
 
-function chooseByEvent(event: RunEvent): BaseRecipe {
+/** What the event itself names. */
+export function chooseByEvent(event: RunEvent): BaseRecipe {
 	switch (event.kind) {
 		case "pull-request":
 			return { how: "merge-base", branch: event.baseRef, tip: event.baseSha, merged: event.headSha, number: event.number };

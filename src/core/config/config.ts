@@ -43,6 +43,8 @@ export interface Gates {
 	/** Multiples of the base's error, not shares. */
 	errorGrowth: Threshold;
 	inconclusive: "neutral" | "fail";
+	/** What a workload does that the base's engine has and that cannot be compared. */
+	notComparable: "neutral" | "fail";
 	cpuSpeed: "warn" | "fail";
 	/** What a failing probe does where the base passes it. */
 	probes: "warn" | "fail" | "off";
@@ -50,8 +52,12 @@ export interface Gates {
 	interface: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does. */
 	goldenChange: "warn" | "fail" | "off";
-	/** What a requirement that the head's config weakens does: the base's setting counts. */
+	/** What looser rules in the head's config do. They hold only after the merge. */
 	limitChange: "warn" | "fail" | "off";
+	/** What a model, engine, workload, golden or golden case does that the base checks and the head does not. */
+	coverage: "warn" | "fail" | "off";
+	/** What a figure does that the base reports and the head does not. */
+	vanished: "warn" | "fail" | "off";
 	maxLatencyMs?: number;
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
@@ -68,6 +74,8 @@ export interface WorkloadConfig {
 	dims: Readonly<Record<string, number>>;
 	streams: number;
 	gates: Gates;
+	/** The base's config lists it: its sizes are those of the base's engine. */
+	ofBase?: boolean;
 	pointer: string;
 }
 

@@ -59,6 +59,8 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	errorGrowth: { warn: 2, fail: 10 },
 	// Shown, but does not block a pull request; a release sets `fail`.
 	inconclusive: "neutral",
+	// The change decides whether it can be compared, so it must not pass by preventing that.
+	notComparable: "fail",
 	// How fast a CPU runs a model predicts little about the GPU.
 	cpuSpeed: "warn",
 	// A probe has no reference: some models read their neighbours on purpose, as those with per-tensor dynamic quantisation do.
@@ -69,6 +71,9 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	goldenChange: "warn",
 	// The same for the limits themselves.
 	limitChange: "warn",
+	// Whether a check may go is for a person to decide.
+	coverage: "warn",
+	vanished: "warn",
 };
 
 /** A dozen inferences for each engine: affordable at night, too slow for every push. */

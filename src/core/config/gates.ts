@@ -36,11 +36,14 @@ const thresholds = [
 const limits = ["warn", "fail"] as const;
 const settings = [
 	["inconclusive", "inconclusive"],
+	["not-comparable", "notComparable"],
 	["cpu-speed", "cpuSpeed"],
 	["probes", "probes"],
 	["interface", "interface"],
 	["golden-change", "goldenChange"],
 	["limit-change", "limitChange"],
+	["coverage", "coverage"],
+	["vanished", "vanished"],
 ] as const;
 const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
 

@@ -1,8 +1,10 @@
 // Gates of what the base checks or reports and the head does not: workloads, engines, figures.
-import type { Config } from "../config/config.ts";
+import type { Config, Gates } from "../config/config.ts";
+import type { Counterparts } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
 import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
+import { counted, listNames } from "../text/labels.ts";
 import { formatBytes, formatCount, formatMs } from "../text/units.ts";
 
 interface Metric<Facts> {
@@ -33,16 +35,16 @@ const timed: readonly Metric<ArmStats>[] = (Object.keys(names) as (keyof typeof 
 
 const built: readonly Metric<BuildRecord>[] = [{ name: "engine size", of: ({ engineBytes }) => engineBytes, format: formatBytes }];
 
-export function judgeVanishedFigures(row: WorkloadResult, config: Config, pointer: string): GateResult[] {
+export function judgeVanishedFigures(row: WorkloadResult, config: Config, { gates, pointer }: Level): GateResult[] {
 	const { model, engine, workload, base, head } = row;
-	return vanished(missingOf(timed, base, head), { place: { model, engine, workload }, config, pointer });
+	return vanished(missingOf(timed, base, head), { place: { model, engine, workload }, config, gates, pointer });
 }
 
 /** Only where both are built: the build gate reports a head that is not. */
-export function judgeVanishedBuild(builds: { base?: BuildRecord; head: BuildRecord }, config: Config, pointer: string): GateResult[] {
+export function judgeVanishedBuild(builds: { base?: BuildRecord; head: BuildRecord }, config: Config, { gates, pointer }: Level): GateResult[] {
 	const { base, head } = builds;
 	if (base?.state !== "built" || head.state !== "built") return [];
-	return vanished(missingOf(built, base, head), { place: { model: head.model, engine: head.engine }, config, pointer });
+	return vanished(missingOf(built, base, head), { place: { model: head.model, engine: head.engine }, config, gates, pointer });
 }
 
 function missingOf<Facts>(metrics: readonly Metric<Facts>[], base: Facts | null, head: Facts | null): string[] {
@@ -54,47 +56,52 @@ function missingOf<Facts>(metrics: readonly Metric<Facts>[], base: Facts | null,
 	});
 }
 
-interface Subject {
+type Level = { gates: Gates; pointer: string };
+
+interface Subject extends Level {
 	place: Pick<GateResult, "model" | "engine" | "workload">;
 	config: Config;
-	pointer: string;
 }
 
-function vanished(missing: readonly string[], { place, config, pointer }: Subject): GateResult[] {
-	if (missing.length === 0) return [];
+function vanished(missing: readonly string[], { place, config, gates, pointer }: Subject): GateResult[] {
+	if (missing.length === 0 || gates.vanished === "off") return [];
 	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
-	return [{ gate: "vanished", ...place, status: "warn", message, ...placeOf(config, pointer) }];
+	return [{ gate: "vanished", ...place, status: gates.vanished, message, ...placeOf(config, gates.pointers["vanished"] ?? pointer) }];
 }
 
-export function judgeCoverage(before: readonly EngineSpec[], now: readonly EngineSpec[]): GateResult[] {
-	const present = new Set(now.flatMap((spec) => [engineKey(spec), ...workloadKeys(spec)].map(({ key }) => key)));
-	return before
-		.flatMap((spec) => (spec.engine.workloads.length === 0 ? [engineKey(spec)] : workloadKeys(spec)))
-		.filter(({ key }) => !present.has(key))
-		.map(({ key: _, workload, ...place }) => ({
+export interface CoverageFacts {
+	/** Of the base's own config. */
+	base: readonly EngineSpec[];
+	/** Of the head's own config. */
+	head: readonly EngineSpec[];
+	counterparts: Counterparts;
+	/** Cases that the head's golden lacks, by the base's id of the engine. */
+	droppedCases?: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What the base checks and the head does not: engines, workloads, goldens, golden cases. The base's setting decides what that means. */
+export function judgeCoverage({ base, head, counterparts, droppedCases }: CoverageFacts): GateResult[] {
+	const heads = new Map(head.flatMap((spec) => (counterparts.has(spec.id) ? [[counterparts.get(spec.id), spec] as const] : [])));
+	return base.flatMap((spec) => {
+		const { coverage } = spec.engine.gates;
+		if (coverage === "off") return [];
+		const place = { model: spec.model.name, engine: spec.engine.name };
+		const lost = (what: string, more: { workload?: string } = {}): GateResult => ({
 			gate: "coverage",
 			...place,
-			...(workload === undefined ? {} : { workload }),
-			status: "warn",
-			message: `The base checks this ${workload === undefined ? "engine" : "workload"}; the head no longer does.`,
-		}));
-}
-
-interface Keyed {
-	model: string;
-	engine: string;
-	workload?: string;
-	key: string;
-}
-
-function engineKey({ model, engine }: EngineSpec): Keyed {
-	return keyed({ model: model.name, engine: engine.name });
-}
-
-function workloadKeys({ model, engine }: EngineSpec): Keyed[] {
-	return engine.workloads.map((workload) => keyed({ model: model.name, engine: engine.name, workload: workload.name }));
-}
-
-function keyed(place: Omit<Keyed, "key">): Keyed {
-	return { ...place, key: JSON.stringify(place) };
+			...more,
+			status: coverage,
+			message: `The base checks ${what}; the head no longer does.`,
+		});
+		const now = heads.get(spec.id);
+		if (now === undefined) return [lost("this engine")];
+		const kept = new Set(now.engine.workloads.map(({ name }) => name));
+		const workloads = spec.engine.workloads.filter(({ name }) => !kept.has(name));
+		const cases = droppedCases?.get(spec.id) ?? [];
+		return [
+			...workloads.map(({ name }) => lost("this workload", { workload: name })),
+			...(spec.engine.golden !== undefined && now.engine.golden === undefined ? [lost("its outputs against a golden")] : []),
+			...(cases.length > 0 ? [lost(`${counted(cases.length, "golden case")} more (${listNames(cases)})`)] : []),
+		];
+	});
 }

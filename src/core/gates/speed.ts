@@ -38,7 +38,7 @@ function latencyStatus(latency: Comparison, gates: Gates): GateStatus | null {
 		case "inconclusive":
 			return gates.inconclusive === "fail" ? "fail" : "inconclusive";
 		case "not-comparable":
-			return "inconclusive";
+			return gates.notComparable === "fail" ? "fail" : "inconclusive";
 		case "missing":
 			return null;
 	}

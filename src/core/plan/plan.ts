@@ -1,12 +1,13 @@
 // What a run does: the engine specs of a config, and the steps for each.
 import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
 import type { Arm, ProbeName } from "../schema/result.ts";
-import { listNames } from "../text/labels.ts";
 
-/** The recipe of an engine: the same for both sides. */
+/** The recipe of an engine on one side. */
 export interface EngineSpec {
-	/** `model/engine`, unique in the plan. */
+	/** `model/engine` as the head names it, unique in the plan. */
 	id: string;
+	/** The base's own name of it, where the change renamed it. */
+	was?: string;
 	model: ModelConfig;
 	engine: EngineConfig;
 	dims: Readonly<Record<string, DimRange>>;
@@ -78,19 +79,4 @@ export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {
 	return config.models.flatMap((model) =>
 		model.engines.map((engine) => ({ id: `${model.name}/${engine.name}`, model, engine, dims: engine.dims })),
 	);
-}
-
-/** @returns a sentence for the report; none where no recipe changed. */
-export function changedRecipesNote(head: Pick<Config, "models">, base: Pick<Config, "models"> | undefined): string[] {
-	const ofBase = new Map(engineSpecs(base ?? { models: [] }).map((spec) => [spec.id, recipeOf(spec)]));
-	const changed = engineSpecs(head).filter((spec) => (ofBase.get(spec.id) ?? recipeOf(spec)) !== recipeOf(spec));
-	if (changed.length === 0) return [];
-	const names = listNames(changed.map(({ id }) => id));
-	return [
-		`The head's config builds ${names} differently from the base's config. Both are built the head's way, so the effect of these settings is not measured.`,
-	];
-}
-
-function recipeOf({ engine: { precision, profiles, tensorrt } }: EngineSpec): string {
-	return JSON.stringify([precision, profiles, tensorrt], (key, value: unknown) => (key === "pointer" ? undefined : value));
 }

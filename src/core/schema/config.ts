@@ -62,6 +62,7 @@ export type ProbesFile =
 	  };
 export type ProbesWhen = "nightly" | "on" | "off";
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
+export type AcceptedFigure = "latency" | "p99" | "memory" | "engine-size" | "build-time";
 /** The job's runs-on: a label, a list of labels, or a group with labels. */
 export type RunsOnFile =
 	| string
@@ -91,6 +92,8 @@ export interface ConfigFile {
 		[k: string]: ModelFile;
 	};
 	gates?: GatesFile;
+	/** Slowdowns and growth that this change may cause once. `trtgate accept` writes them. */
+	accept?: AcceptFile[];
 	measure?: MeasureFile;
 	/** Which engines are measured on which kind of runner, where jobs share the work. Default: one job measures all. */
 	runners?: [RunnerFile, ...RunnerFile[]];
@@ -235,8 +238,14 @@ export interface GatesFile {
 	interface?: "warn" | "fail" | "off";
 	/** What a golden that differs between base and head does to the check. */
 	"golden-change"?: "warn" | "fail" | "off";
-	/** What a limit, switch or coverage that the head's config weakens does to the check. Read from the base's config. */
+	/** What a change of the rules does to the check where the new ones are looser. All rules are read from the base's config, so they hold only after the merge. */
 	"limit-change"?: "warn" | "fail" | "off";
+	/** What a model, engine, workload, golden or golden case that the base checks and the head does not does to the check. */
+	coverage?: "warn" | "fail" | "off";
+	/** What a figure that the base reports and the head does not does to the check. */
+	vanished?: "warn" | "fail" | "off";
+	/** What a workload does to the check that the base's engine runs and that cannot be compared. Default: fail. */
+	"not-comparable"?: "neutral" | "fail";
 	"max-latency"?: Duration;
 }
 export interface ThresholdFile {
@@ -251,6 +260,17 @@ export interface GrowthFile {
 /** Smallest share of the tested defects that a golden must notice to be recorded, by precision. */
 export interface NoticeFile {
 	[k: string]: number;
+}
+export interface AcceptFile {
+	/** model/engine */
+	engine: string;
+	figure: AcceptedFigure;
+	"at-most": Percentage;
+	/** Of the head's engine, as the report shows it. Any other engine is not covered. */
+	recipe: string;
+	reason: string;
+	/** Who accepts it. */
+	by?: string;
 }
 export interface MeasureFile {
 	/** After how many pairs of runs to look at the result. */

@@ -41,6 +41,7 @@ export type GateName =
 	| "vanished"
 	| "golden-change"
 	| "limit-change"
+	| "accept"
 	| "probe"
 	| "interface"
 	| "trend"
@@ -90,6 +91,8 @@ export interface Result {
 	golden: GoldenVerdict[];
 	/** Models whose inputs or outputs are not the same in base and head. */
 	interfaceChanges?: InterfaceChange[];
+	/** Engines that base and head build differently, each by its own config. */
+	recipeChanges?: RecipeChange[];
 	/** Goldens that are not the same in base and head: each needs a review. */
 	goldenChanges?: GoldenChange[];
 	/** Results of the probes, which need no reference. */
@@ -191,6 +194,8 @@ export interface BuildRecord {
 	recipe?: {
 		[k: string]: string;
 	};
+	/** Of the model file, the files beside it and all settings of the build: what `accept` in trtgate.yml names. */
+	recipeHash?: string;
 	warnings: {
 		class: string;
 		count: number;
@@ -251,6 +256,8 @@ export interface GoldenCheck {
 	severity: "fail" | "warn";
 	/** The same metric of the base engine against the same golden. */
 	base?: Numeric | null;
+	/** The base engine's own limit, where its precision is another one. */
+	baseAllowed?: number | null;
 	/** The base engine fails this check too. */
 	existing?: true;
 	elements: number;
@@ -319,7 +326,8 @@ export interface InterfaceChange {
 }
 /** One input or output that differs; null: this side has none. */
 export interface InterfaceRow {
-	side: "input" | "output";
+	/** size: what the optimization profiles hold of a dimension; workload: one of the base that the head's engine cannot run. */
+	side: "input" | "output" | "size" | "workload";
 	base: InterfaceValue | null;
 	head: InterfaceValue | null;
 }
@@ -328,6 +336,20 @@ export interface InterfaceValue {
 	dtype: string;
 	/** [batch, 3, 224, 224]; ? where the file says nothing. */
 	shape: string;
+}
+export interface RecipeChange {
+	part?: PartName;
+	model: string;
+	engine: string;
+	/** model/engine in the base, where the change renamed it. */
+	was?: string;
+	rows: RecipeRow[];
+}
+/** One setting that differs: `optimization-level`, 3, 0. */
+export interface RecipeRow {
+	what: string;
+	base: string;
+	head: string;
 }
 export interface GoldenChange {
 	part?: PartName;

@@ -81,6 +81,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	vanished: "vanished figures",
 	interface: "interface",
 	"golden-change": "changed golden",
+	accept: "accepted once",
 	"limit-change": "loosened limits",
 	probe: "probe, no reference",
 	trend: "trend",
@@ -138,6 +139,8 @@ export function armName(arm: ArmSource): string {
 
 /** `output y float32 [batch, 4] is gone`. */
 export function interfaceText({ side, base, head }: InterfaceRow): string {
+	if (side === "size" && base !== null && head !== null) return `${base.name} takes ${head.shape}; in the base ${base.shape}`;
+	if (side === "workload" && base !== null) return `workload ${base.name} of the base no longer runs: ${base.shape}`;
 	if (base === null) return head === null ? side : `${side} ${interfaceValueText(head)} is new`;
 	if (head === null) return `${side} ${interfaceValueText(base)} was removed`;
 	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;

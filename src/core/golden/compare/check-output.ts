@@ -32,6 +32,8 @@ export interface OutputSides {
 export interface OutputContext {
 	spec: GoldenOutput | undefined;
 	precision: Precision;
+	/** The base engine's, where it is another one. */
+	basePrecision?: Precision | undefined;
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	/** Human labels: one class for each row. */
 	labels?: readonly number[] | undefined;
@@ -66,9 +68,12 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 		const ofBase = baseParts && nonFiniteCheck(name, baseParts(first), placing);
 		return { checks: [markExisting(nonFinite, ofBase?.pass === false)], compared: 0 };
 	}
+	const { basePrecision } = context;
+	const ofBase = basePrecision === undefined ? null : resolveComparators(context.spec, { ...context, precision: basePrecision, expected });
 	const measured = comparators.map((comparator) => {
 		const check = measuredCheck(name, comparator, { parts: parts(comparator), batchAxis: cut.batchAxis });
-		return sides.base === undefined ? check : withBase(check, comparator, baseParts?.(comparator) ?? null);
+		const own = ofBase?.[all.indexOf(comparator)];
+		return sides.base === undefined ? check : withBase(check, { comparator, own }, baseParts?.(comparator) ?? null);
 	});
 	const { precision } = context;
 	const commandChecks = customSpecs(context.spec).flatMap((spec, index) =>
@@ -169,12 +174,19 @@ function detailOf({ measured, part }: Worst): string | undefined {
 }
 
 /** Adds the base engine's score against the same golden; null: its output cannot be compared. */
-function withBase(check: GoldenCheck, comparator: Comparator, parts: readonly OutputPart[] | null): GoldenCheck {
+/** @param comparators the head's, and the base's own where its precision is another one. */
+function withBase(
+	check: GoldenCheck,
+	{ comparator, own }: { comparator: Comparator; own: Comparator | undefined },
+	parts: readonly OutputPart[] | null,
+): GoldenCheck {
 	if (parts === null) return { ...check, base: null };
 	const metric = metrics[comparator.kind];
 	const misplaced = parts.some((part) => part.pair.difference().nonFinite.differing > 0);
 	const worst = misplaced ? null : findWorst(parts, metric.bound, (pair) => metric.measure(pair, comparator));
 	const value = misplaced ? Number.NaN : (worst?.measured.value ?? null);
 	if (value === null) return { ...check, base: null };
-	return markExisting({ ...check, base: toNumeric(value) }, !keepsLimit(value, metric.bound, comparator.allowed));
+	const { allowed } = own ?? comparator;
+	const shown = { ...check, base: toNumeric(value), ...(own === undefined ? {} : { baseAllowed: allowed }) };
+	return markExisting(shown, !keepsLimit(value, metric.bound, allowed));
 }

@@ -31,6 +31,10 @@ export interface CaseInput extends CaseRef {
 	got: TensorSet;
 	/** The base engine's, if any: the report shows its error, and limits apply to how far the head's error grows beyond it. */
 	base?: TensorSet;
+	/** The base engine's precision, where it is another one: its error is judged by its own limits, and may grow to the head's. */
+	basePrecision?: Precision | undefined;
+	/** The base's own golden has another case of this name or none, so that a failure of its engine excuses nothing. */
+	isNewCase?: boolean | undefined;
 	/** The config's limits, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 	/** The config's limits on how many times the base's error the head's may be; the defaults where they are left out. */
@@ -56,7 +60,8 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 			checks: [],
 		};
 	}
-	const { checks, compared } = checkOutputs(input, golden);
+	const { checks: all, compared } = checkOutputs(input, golden);
+	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const message =
 		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
@@ -123,9 +128,11 @@ function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
-function growthRule({ manifest, precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
+function growthRule({ manifest, precision, basePrecision = precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
 	const { noiseFloor, rounding, policy } = manifest;
-	return { precision, noiseFloor, rounding, limits: growthLimits(errorGrowth, policy?.mostErrorGrowth) };
+	const { fail, ...warning } = growthLimits(errorGrowth, policy?.mostErrorGrowth);
+	// A lower precision explains growth of any size; its own limits decide.
+	return { precision, noiseFloor, rounding, limits: basePrecision !== precision || fail === undefined ? warning : { ...warning, fail } };
 }
 
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
@@ -147,7 +154,7 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
 	const checked = checkOutput(
 		{ name, expected, got, base },
-		{ spec, precision: input.precision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
+		{ spec, precision: input.precision, basePrecision: input.basePrecision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
 	);
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
 	const growth = errorGrowthChecks(checked.checks, { name, expected, got, base }, growthRule(input));

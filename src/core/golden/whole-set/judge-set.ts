@@ -17,6 +17,10 @@ export interface SetRef {
 	model: string;
 	engine: string;
 	precision: Precision;
+	/** The base engine's, where it is another one. */
+	basePrecision?: Precision | undefined;
+	/** The base's own golden is another one, so that a failure of its engine excuses nothing. */
+	isNewSet?: boolean | undefined;
 	/** Hash of the golden's model in the head. */
 	modelSha256: string;
 	/** The config's limits, for outputs whose golden names none. */
@@ -43,7 +47,7 @@ export interface SetWatch {
 export function watchSet(ref: SetRef): SetWatch | null {
 	const sums = sumsOf(ref.manifest, ref);
 	if (sums.length === 0) return null;
-	const base = { sums: sumsOf(ref.manifest, ref), whole: true };
+	const base = { sums: sumsOf(ref.manifest, { ...ref, precision: ref.basePrecision ?? ref.precision }), whole: true };
 	const lost: string[] = [];
 	let seen = 0;
 	return {
@@ -58,10 +62,12 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			if (changed && (ref.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
 			const about = { ...aboutSet(ref, seen), modelChanged: changed };
 			if (lost.length > 0 || seen === 0) return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
-			const checks = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
+			const all = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
+			const checks = ref.isNewSet === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 			const state = mismatchState(checks) ?? "match";
 			const { precision, errorGrowth = defaultGates.errorGrowth } = ref;
-			const limits = growthLimits(errorGrowth, ref.manifest.policy?.mostErrorGrowth);
+			const { fail, ...warning } = growthLimits(errorGrowth, ref.manifest.policy?.mostErrorGrowth);
+			const limits = (ref.basePrecision ?? precision) !== precision || fail === undefined ? warning : { ...warning, fail };
 			const rule = { precision, noiseFloor: undefined, rounding: undefined, limits };
 			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, rule);
 			return { ...about, state: mismatchState(grown) ?? state, checks: [...checks, ...grown] };
@@ -113,5 +119,5 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 		elements,
 		...(shownDetail === undefined ? {} : { detail: shownDetail }),
 	};
-	return markExisting(check, ofBase !== undefined && !keepsLimit(ofBase, bound, allowed));
+	return markExisting(check, base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed()));
 }

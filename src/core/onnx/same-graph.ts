@@ -1,0 +1,25 @@
+// Whether two models are one network: the same nodes, wired the same way, with weights of the same types and sizes.
+import type { OnnxGraph, OnnxInitializer } from "./model.ts";
+
+/** Values of weights, names of nodes and metadata do not count: a network that was trained again is the same network. */
+export function isSameGraph(left: OnnxGraph, right: OnnxGraph): boolean {
+	return left.nodes.length === right.nodes.length && describe(left) === describe(right);
+}
+
+function describe(graph: OnnxGraph): string {
+	const weight = ({ name, dtype, dims }: OnnxInitializer) => [name, dtype, dims];
+	const byName = (one: OnnxInitializer, other: OnnxInitializer): number => (one.name < other.name ? -1 : 1);
+	return JSON.stringify([
+		graph.inputs,
+		graph.outputs,
+		[...graph.initializers].sort(byName).map(weight),
+		graph.nodes.map(({ domain, op, inputs, outputs, attributes }) => [
+			domain,
+			op,
+			inputs,
+			outputs,
+			attributes.map(({ name, value, tensor }) => [name, value, tensor === undefined ? null : weight(tensor)]),
+		]),
+		graph.subgraphs.map((inner) => describe(inner.graph)),
+	]);
+}

@@ -1,0 +1,104 @@
+// The recipe of an engine: what a side builds it from and how. Where base and head differ, the report says so.
+import type { DimRange } from "../config/config.ts";
+import type { RecipeRow } from "../schema/result.ts";
+import { formatBytes } from "../text/units.ts";
+import type { EngineAssets, EngineSpec } from "./plan.ts";
+
+/** An engine of one side with the files that it is built from. */
+export interface RecipeOf {
+	spec: EngineSpec;
+	modelSha256?: string;
+	assets?: EngineAssets | undefined;
+}
+
+/** trtexec's own. */
+const defaultLevel = 3;
+const hashShown = 12;
+
+type Settings = ReadonlyMap<string, string>;
+
+/** What the builder is given: two engines with equal settings and files are one. */
+function buildSettings({ spec: { engine }, assets }: RecipeOf): Settings {
+	const { tensorrt } = engine;
+	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
+	const list = (items: readonly string[]): string => items.join(" ") || "none";
+	const hashes = assets === undefined ? [] : assets.plugins.map(({ sha256 }) => sha256);
+	const plugins = tensorrt.plugins.map(
+		({ path, dynamic }, at) => `${path}${dynamic ? " (dynamic)" : ""}${hashes[at] === undefined ? "" : ` ${shortHash(hashes[at])}`}`,
+	);
+	const calibration = assets?.calibration === undefined ? "" : ` ${shortHash(assets.calibration.sha256)}`;
+	return new Map([
+		["precision", engine.precision],
+		["optimization-level", String(optimizationLevel)],
+		["workspace", workspaceBytes === undefined ? "TensorRT's default" : formatBytes(workspaceBytes)],
+		["flags", list([...tensorrt.flags].sort())],
+		["plugins", list(plugins)],
+		["calibration", tensorrt.calibration === undefined ? "none" : `${tensorrt.calibration.path}${calibration}`],
+		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
+		...rangesOf(engine.profiles),
+	]);
+}
+
+function rangesOf(profiles: EngineSpec["engine"]["profiles"]): [string, string][] {
+	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
+	return [...names].map((name) => [
+		`dims.${name}`,
+		profiles.map((profile) => (profile[name] === undefined ? "none" : formatRange(profile[name]))).join(" | "),
+	]);
+}
+
+export function formatRange({ min, opt, max }: DimRange): string {
+	return min === max ? String(min) : `${min} to ${max}, optimum ${opt}`;
+}
+
+function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Settings {
+	const inputs = Object.entries(model.inputs).flatMap(([name, { shape, fill }]): [string, string][] => [
+		...(shape === undefined ? [] : [[`inputs.${name}.shape`, shape.join("×")] as [string, string]]),
+		...(fill === undefined ? [] : [[`inputs.${name}.fill`, String(fill)] as [string, string]]),
+	]);
+	return new Map([
+		["onnx", engine.onnx],
+		["model file", modelSha256 === undefined ? "" : shortHash(modelSha256)],
+		["prepare", model.prepare === undefined ? "none" : model.prepare.command],
+		...inputs,
+	]);
+}
+
+const shortHash = (sha256: string): string => sha256.slice(0, hashShown);
+
+/** Whether both sides build the same engine: same bytes of every file, and same settings. */
+export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
+	return base.modelSha256 === head.modelSha256 && rowsOf(withoutNames(base), withoutNames(head), buildSettings).length === 0;
+}
+
+/** Files are known by their bytes, whatever they are called. */
+function withoutNames(recipe: RecipeOf): RecipeOf {
+	const { engine } = recipe.spec;
+	if (recipe.assets === undefined) return recipe;
+	const nameless = <File extends { path: string }>(file: File): File => ({ ...file, path: "" });
+	const { plugins, calibration } = engine.tensorrt;
+	const tensorrt = {
+		...engine.tensorrt,
+		plugins: plugins.map(nameless),
+		...(calibration === undefined ? {} : { calibration: nameless(calibration) }),
+	};
+	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
+}
+
+/** Every setting that differs, those of the build first; the hash of the model only where its name is the same. */
+export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
+	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(({ what }) => what !== "model file");
+}
+
+function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Settings): RecipeRow[] {
+	const [was, is] = [settings(base), settings(head)];
+	return [...new Set([...was.keys(), ...is.keys()])].flatMap((what) => {
+		const [before = "none", now = "none"] = [was.get(what), is.get(what)];
+		return before === now ? [] : [{ what, base: before, head: now }];
+	});
+}
+
+/** One line for a text: everything that makes this engine another one than those of other recipes. */
+export function recipeText(recipe: RecipeOf): string {
+	return JSON.stringify([recipe.modelSha256, ...buildSettings(withoutNames(recipe))]);
+}
