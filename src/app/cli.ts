@@ -29,6 +29,7 @@ const commands: readonly Entry[] = [
 	{ table: tables.explainTable, load: async () => (await import("./commands/explain.ts")).explain },
 	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },
 	{ table: tables.reportTable, load: async () => (await import("./commands/report.ts")).report },
+	{ table: tables.acceptChangeTable, load: async () => (await import("./commands/accept.ts")).acceptChange },
 	{ table: tables.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
 	{ table: tables.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
 	{ table: tables.acceptTable, load: async () => (await import("./history/commands.ts")).acceptAlarms },

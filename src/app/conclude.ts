@@ -2,6 +2,7 @@
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
+import { applyAccepted } from "../core/gates/accepted.ts";
 import { judgeBuild } from "../core/gates/builds.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../core/gates/coverage.ts";
 import { judgeGolden, judgeGoldenChange, judgeInterface, judgeProbe } from "../core/gates/goldens.ts";
@@ -17,7 +18,8 @@ import type { Facts, GateInput } from "./run-context.ts";
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
-	const gates = judgeFacts({ ...facts, builds }, { ...input, config: facts.config });
+	const judged = judgeFacts({ ...facts, builds }, { ...input, config: facts.config });
+	const gates = applyAccepted(judged, { config: input.headConfig, builds, rows: facts.rows, known: input.headIds });
 	const { backend, baseBackend } = facts;
 	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
 	const noBase = input.noBase === undefined ? {} : { noBase: input.noBase };
@@ -135,5 +137,7 @@ function judgeCoverageOf({ counterparts, droppedCases }: Facts, { rules, baseCon
 function judgeLimits({ counterparts }: Facts, { rules, baseConfig, baseConfigFault, headConfig }: GateInput): GateResult[] {
 	if (baseConfigFault !== undefined) return [judgeUnreadBase(baseConfigFault, headConfig)];
 	const base = rules ?? baseConfig;
-	return base === undefined ? [] : judgeLimitChanges({ base, head: headConfig, counterparts, holds: rules === undefined ? "head" : "base" });
+	return base === undefined
+		? []
+		: judgeLimitChanges({ base, head: headConfig, counterparts, holds: rules === undefined ? "head" : "base" });
 }

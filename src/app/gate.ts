@@ -268,7 +268,9 @@ function twoSides({ own, options }: Opening, { baseConfig, rules, folders }: Ope
 	const held = decides && broken === undefined && rules.state === "read" ? rules.config : undefined;
 	const name = basename(own.config.path);
 	const notes = [
-		...(hasBase && baseConfig.state === "absent" ? [`The base has no ${name}: the head's recipes and rules were used for both sides.`] : []),
+		...(hasBase && baseConfig.state === "absent"
+			? [`The base has no ${name}: the head's recipes and rules were used for both sides.`]
+			: []),
 		...(hasBase && options.config !== undefined && options.workspace === undefined ? [`${own.config.path} was used for both sides.`] : []),
 	];
 	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));

@@ -1,9 +1,11 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
+import { createHash } from "node:crypto";
 import { recordError, ToolError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { calibrationDue } from "../core/golden/calibrate/apply.ts";
 import { underNameOf } from "../core/plan/counterparts.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
+import { recipeText } from "../core/plan/recipe.ts";
 import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
@@ -15,7 +17,7 @@ import { explain } from "../stages/explain.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
-import type { PreparedModel } from "../stages/prepared.ts";
+import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
@@ -167,7 +169,10 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		outFolder: input.outFolder,
 		timeoutMs: input.config.measure.buildTimeoutMs,
 	};
+	const hashes = recipeHashes(prepared.models);
 	for await (const built of build(building, ports)) {
+		const recipeHash = hashes.get(`${built.record.arm} ${built.record.model}/${built.record.engine}`);
+		if (recipeHash !== undefined) built.record.recipeHash = recipeHash;
 		facts.builds.push(built.record);
 		if (built.engine) engines.push(built.engine);
 		stopIfInterrupted(ports);
@@ -175,6 +180,13 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
 	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;
+}
+
+/** What `accept` in trtgate.yml names an engine by. */
+function recipeHashes(models: readonly PreparedModel[]): Map<string, string> {
+	const ready = models.filter((model) => model.state === "ready");
+	const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+	return new Map(ready.map((model) => [`${model.arm} ${model.spec.id}`, hash(recipeText(recipeOf(model)))]));
 }
 
 const rebuildsUseless =

@@ -68,7 +68,15 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
 		const conditions = [
 			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
 			[id, digestsOf(head), base === undefined ? null : digestsOf(base), input.modelSha256.get(model.name) ?? head.model.sha256],
-			[engine.precision, engine.gates.relativeL2, engine.gates.errorGrowth, input.threads, set.manifest, set.ofBase ?? null, base?.spec.engine.precision ?? null],
+			[
+				engine.precision,
+				engine.gates.relativeL2,
+				engine.gates.errorGrowth,
+				input.threads,
+				set.manifest,
+				set.ofBase ?? null,
+				base?.spec.engine.precision ?? null,
+			],
 		];
 		return [{ head, key: JSON.stringify(conditions) }];
 	});

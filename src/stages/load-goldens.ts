@@ -88,7 +88,10 @@ async function baseManifest(id: string, { models, baseFolder }: GoldenInput, por
 
 /** The head's cases under the base's limits: looser ones hold once they are merged. What only the head has keeps its own. */
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
-	const outputs = Object.entries(head.outputs).map(([name, output]) => [name, Object.hasOwn(base.outputs, name) ? base.outputs[name] : output]);
+	const outputs = Object.entries(head.outputs).map(([name, output]) => [
+		name,
+		Object.hasOwn(base.outputs, name) ? base.outputs[name] : output,
+	]);
 	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
 	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
 	return {
@@ -96,7 +99,11 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 		...(noiseFloor === undefined ? {} : { noiseFloor }),
 		...(rounding === undefined ? {} : { rounding }),
 		outputs: Object.fromEntries(outputs),
-		...(base.detections === undefined ? (head.detections === undefined ? {} : { detections: head.detections }) : { detections: base.detections }),
+		...(base.detections === undefined
+			? head.detections === undefined
+				? {}
+				: { detections: head.detections }
+			: { detections: base.detections }),
 		...(base.policy === undefined ? {} : { policy: base.policy }),
 	};
 }
@@ -104,7 +111,13 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 /** Whether the base's golden asks the same of its engine: the same inputs, and the same bytes expected. */
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
 	const hashes = ({ inputs, outputs }: GoldenCase): string =>
-		JSON.stringify([inputs, outputs].map((files) => Object.entries(files).map(([name, { sha256 }]) => [name, sha256]).sort()));
+		JSON.stringify(
+			[inputs, outputs].map((files) =>
+				Object.entries(files)
+					.map(([name, { sha256 }]) => [name, sha256])
+					.sort(),
+			),
+		);
 	const own = base?.cases.find(({ id }) => id === golden.id);
 	return own !== undefined && hashes(own) === hashes(golden);
 }

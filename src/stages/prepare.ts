@@ -46,7 +46,10 @@ interface Wanted {
  */
 export async function* prepare(input: PrepareInput, ports: PreparePorts): AsyncGenerator<PreparedModel> {
 	const engines = Math.max(...input.sides.map(({ specs }) => specs.length));
-	ports.progress.stage("prepare", input.sides.reduce((sum, { specs }) => sum + specs.length, 0));
+	ports.progress.stage(
+		"prepare",
+		input.sides.reduce((sum, { specs }) => sum + specs.length, 0),
+	);
 	const prepared = new Map<string, Promise<CommandFailure | null>>();
 	for (const { folder, specs } of input.sides) {
 		for (const [index, spec] of specs.entries()) {
@@ -155,8 +158,7 @@ async function notWritten(wanted: Wanted, input: PrepareInput): Promise<Prepared
 async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	const why = (await folder.whyAbsent?.(path)) ?? null;
-	if (why === null)
-		return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason: `the base has no ${path}` };
+	if (why === null) return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason: `the base has no ${path}` };
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
 	return brokenBase(wanted, { code: "model-missing", message: `The base's ${path} is not in its checkout: ${why}.`, fix });
 }

@@ -92,7 +92,14 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	const { gates, precision } = head.spec.engine;
 	const { relativeL2, errorGrowth } = gates;
 	const isNewSet = base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
-	const whole = watchSet({ ...setRefOf(head, set, input), precision, basePrecision: otherPrecision(head, base), relativeL2, errorGrowth, isNewSet });
+	const whole = watchSet({
+		...setRefOf(head, set, input),
+		precision,
+		basePrecision: otherPrecision(head, base),
+		relativeL2,
+		errorGrowth,
+		isNewSet,
+	});
 	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
 

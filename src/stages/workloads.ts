@@ -43,19 +43,32 @@ export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Sh
 			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
 		);
 		if (!head) continue;
-		const isOfBase = workload.config.ofBase === true && base !== undefined;
 		try {
-			const inputs = timedInputs(workload, isOfBase ? base : head, known);
-			const other = isOfBase ? head : base;
-			const difference = other === undefined ? null : differenceOf(other, inputs);
-			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { [isOfBase ? "headDiffers" : "baseDiffers"]: difference }) });
-			if (isOfBase && difference !== null) lost.push(lostWorkload(workload, head, difference));
+			const shaped = shapeWorkload(workload, { head, base }, known);
+			shapes.set(workload.id, shaped);
+			if (shaped.headDiffers !== undefined) lost.push(lostWorkload(workload, head, shaped.headDiffers));
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			faults.set(workload.engineId, error);
 		}
 	}
 	return { shapes, lost, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+}
+
+/** @throws ConfigError config-dims where the side that lists the workload gives no sizes that its model takes. */
+function shapeWorkload(
+	workload: Workload,
+	{ head, base }: { head: ReadyModel; base: ReadyModel | undefined },
+	known: Map<string, Known>,
+): WorkloadShapes {
+	if (workload.config.ofBase === true && base !== undefined) {
+		const inputs = timedInputs(workload, base, known);
+		const headDiffers = differenceOf(head, inputs);
+		return headDiffers === null ? { inputs } : { inputs, headDiffers };
+	}
+	const inputs = timedInputs(workload, head, known);
+	const baseDiffers = base === undefined ? null : differenceOf(base, inputs);
+	return baseDiffers === null ? { inputs } : { inputs, baseDiffers };
 }
 
 function lostWorkload({ config }: Workload, { spec }: ReadyModel, why: string): InterfaceChange {

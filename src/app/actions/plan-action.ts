@@ -1,18 +1,26 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
-import { relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
 import { openHistory } from "../../adapters/git/history.ts";
-import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
+import { firstLine, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
+import type { Config } from "../../core/config/config.ts";
 import { loadConfig } from "../../core/config/parse.ts";
-import { parsePatterns } from "../../core/config/select.ts";
+import { type Counterparts, underRulesOf } from "../../core/config/rules.ts";
+import { keepSelected, parsePatterns } from "../../core/config/select.ts";
+import { judgeCoverage } from "../../core/gates/coverage.ts";
+import { judgeLimitChanges } from "../../core/gates/limit-changes.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { findCounterparts } from "../../core/plan/counterparts.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
+import { formatReview } from "../../core/plan/review.ts";
 import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
+import type { GateResult } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
@@ -28,9 +36,11 @@ export async function runPlanAction(): Promise<number> {
 	try {
 		const inputs = readPlanInputs();
 		const event = await readRunEvent(terminal.environment);
-		const jobs = await plan(terminal.environment.workspace ?? terminal.cwd, inputs, event);
+		const { jobs, review } = await plan(terminal.environment.workspace ?? terminal.cwd, inputs, event);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
+		setOutput("review", formatReview(review));
+		for (const { status, message, model, engine = "" } of review) if (status !== "pass") log(`${status}: ${model} ${engine}: ${message}`);
 		for (const { name, runner, only } of jobs) log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
 		const run = readWorkflowRun();
@@ -43,29 +53,72 @@ export async function runPlanAction(): Promise<number> {
 	}
 }
 
-async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined): Promise<MatrixJob[]> {
-	const { config } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
-	const labels = parseLabels(inputs.runners);
-	if (event !== undefined && config.runners.length > 0)
-		refuseNewRunners(config, { labels, base: (await runnersOfBase(event, { cwd, ...inputs })) ?? config.runners });
-	return planMatrix({
-		config,
-		labels,
-		only: parsePatterns(inputs.only),
-		name: inputs.name,
-		artifactOf: (job) => artifactName(inputs.artifact, { config: config.path, job }),
-	});
+interface Planned {
+	jobs: MatrixJob[];
+	/** What the whole change checks less of, and which rules it alters: no single job sees all of it. */
+	review: GateResult[];
 }
 
-/** null where the event is no pull request: its config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
-async function runnersOfBase(event: RunEvent, { cwd, config: path, token }: { cwd: string; config: string; token: string }) {
+async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined): Promise<Planned> {
+	const { config: own } = await readConfigFile({ cwd, path: inputs.config, workspace: cwd });
+	const labels = parseLabels(inputs.runners);
+	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
+	// Without a base there are no rules but the head's, and it must not choose other machines than the workflow names.
+	if (base !== null && base.rules === null && own.runners.length > 0) refuseNewRunners(own, { labels, base: [] });
+	const only = parsePatterns(inputs.only);
+	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
+	const jobs = planMatrix({
+		config: base?.rules && review !== null ? underRulesOf(base.rules, own, review.counterparts) : own,
+		labels,
+		only,
+		name: inputs.name,
+		artifactOf: (job) => artifactName(inputs.artifact, { config: own.path, job }),
+	});
+	return { jobs, review: review?.gates ?? [] };
+}
+
+interface Target {
+	/** null: the target branch has no config that can be read. */
+	rules: Config | null;
+	blobs: Blobs;
+}
+
+/** The object of a file in the target branch, or in the head; null where there is none. Equal objects are equal files. */
+type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
+
+/** null where nothing is under review: the head's config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
+async function readTarget(event: RunEvent, { cwd, config: path, token }: { cwd: string; config: string; token: string }): Promise<Target | null> {
 	if (event.kind === "other" && event.name.startsWith("pull_request")) throw unknownBase("the event does not name the base");
-	if (event.kind !== "pull-request") return null;
+	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
 	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
-	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config names the runners`);
-	const file = `${baseSha}:./${relative(cwd, resolve(cwd, path))}`;
-	const read = await git(["cat-file", "blob", file], { captureBytes: inputKinds.config.maxBytes });
-	const base = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
-	return base?.state === "ok" ? base.config.runners : [];
+	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
+	const home = dirname(relative(cwd, resolve(cwd, path)));
+	const read = await git(["cat-file", "blob", `${baseSha}:./${join(home, basename(path))}`], { captureBytes: inputKinds.config.maxBytes });
+	const loaded = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
+	const blobs: Blobs = async (side, file) => {
+		const found = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${side === "base" ? baseSha : "HEAD"}:./${join(home, file)}`]);
+		return succeeded(found) ? firstLine(found) : null;
+	};
+	return { rules: loaded?.state === "ok" ? loaded.config : null, blobs };
+}
+
+interface Reviewed {
+	own: Config;
+	rules: Config;
+	only: readonly string[];
+}
+
+async function reviewOf({ own, rules, only }: Reviewed, blobs: Blobs): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
+	const selected = (config: Config): EngineSpec[] => engineSpecs({ models: keepSelected(config.models, only) });
+	const [base, head] = [selected(rules), selected(own)];
+	const read = async (side: "base" | "head", specs: readonly EngineSpec[]): Promise<Map<string, string | null>> => {
+		const paths = [...new Set(specs.map(({ engine }) => engine.onnx))];
+		return new Map(await Promise.all(paths.map(async (path) => [path, await blobs(side, path)] as const)));
+	};
+	const [was, is] = [await read("base", base), await read("head", head)];
+	const isSame = (one: EngineSpec, other: EngineSpec): boolean => (was.get(one.engine.onnx) ?? 0) === (is.get(other.engine.onnx) ?? 1);
+	const counterparts = findCounterparts(base, head, isSame);
+	const changes = judgeLimitChanges({ base: rules, head: own, counterparts, holds: "base" });
+	return { counterparts, gates: [...judgeCoverage({ base, head, counterparts }), ...changes] };
 }

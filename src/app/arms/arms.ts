@@ -177,7 +177,8 @@ async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecip
 	if (isReview(event)) {
 		// The change must not choose what it is compared with: the target branch's config does.
 		opening.rules = await configs.atCommit(base.commit, git);
-		const { baseline } = opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
+		const { baseline } =
+			opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
 		base = await otherBase({ baseline, event, target: base, commit }, history, opening);
 	}
 	const { label, ref, found } = base;

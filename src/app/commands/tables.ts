@@ -146,6 +146,19 @@ export const reportTable = {
 	example: "trtgate report --merge parts/a parts/b --out merged",
 } as const satisfies CommandTable;
 
+export const acceptChangeTable = {
+	name: "accept",
+	positionals: ["RESULT"],
+	does: "writes into trtgate.yml that this change may be slower or larger, once and for these engines only",
+	options: {
+		reason: { value: "TEXT", does: "Why the change is worth it; shown in the report.", otherwise: "required unless --prune is given" },
+		by: { value: "NAME", does: "Who accepts it.", otherwise: "git's user.name" },
+		config: { value: "FILE", does: "Config file to write.", default: "trtgate.yml" },
+		prune: { does: "Only remove entries that are stale." },
+	},
+	example: 'trtgate accept trtgate-out --reason "twice the accuracy, see #41"',
+} as const satisfies CommandTable;
+
 const historyPlace = {
 	branch: {
 		value: "NAME",

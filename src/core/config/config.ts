@@ -1,5 +1,5 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
+import type { AcceptedFigure, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
 
 /** What a run is for, where some defaults are stricter than those for a change under review. */
 export type Occasion = "release" | "nightly";
@@ -201,6 +201,20 @@ export interface CommandConfig {
 	timeoutMs: number;
 }
 
+/** A change for the worse that is accepted once. */
+export interface AcceptedChange {
+	/** `model/engine` of the head. */
+	engine: string;
+	figure: AcceptedFigure;
+	/** Share of the base: 0.1 is 10 %. */
+	atMost: number;
+	/** `recipeHash` of the head's build. */
+	recipe: string;
+	reason: string;
+	by?: string;
+	pointer: string;
+}
+
 export type ProfileWhen = "never" | "on-regression" | "always";
 
 export interface Config {
@@ -215,6 +229,8 @@ export interface Config {
 	models: readonly ModelConfig[];
 	/** The file's gates for all models; each engine and workload has its own, resolved. */
 	gates: Gates;
+	/** Absent: nothing. */
+	accept?: readonly AcceptedChange[];
 	measure: MeasureConfig;
 	/** Empty where one job measures all. */
 	runners: readonly RunnerConfig[];

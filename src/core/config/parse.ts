@@ -2,7 +2,7 @@
 import type { ConfigError } from "../errors.ts";
 import type { BaseFile, ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
-import type { CommandConfig, Config, Occasion, Source } from "./config.ts";
+import type { AcceptedChange, CommandConfig, Config, Occasion, Source } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayers, readLayer, resolveGates } from "./gates.ts";
 import { applyInputs } from "./inputs.ts";
@@ -12,7 +12,7 @@ import { childPointer } from "./pointer.ts";
 import { readProbes } from "./probes.ts";
 import { collect, type Origin, type Problem, type Resolution, resolveEach, sourcesOf, toErrors } from "./problem.ts";
 import { toProblems } from "./schema-errors.ts";
-import { checkRef, parseDuration } from "./values.ts";
+import { checkRef, parseDuration, parseShare } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
 
 export interface LoadOptions {
@@ -69,6 +69,7 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 		profile: { ...defaultSettings.profile, ...file.profile },
 		explain: yield* resolveExplain(file.explain ?? {}),
 		cache: { ...defaultSettings.cache, ...file.cache },
+		...(file.accept === undefined ? {} : { accept: yield* resolveAccept(file.accept) }),
 		...(file.comparators === undefined ? {} : { commands: yield* resolveCommands(file.comparators) }),
 	};
 }
@@ -107,6 +108,22 @@ function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution
 		};
 	}
 	return { from, ref };
+}
+
+function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<AcceptedChange[]> {
+	return yield* resolveEach([...file.entries()], function* ([index, { "at-most": most, ...entry }]) {
+		const pointer = childPointer("/accept", index);
+		const share = yield* parseShare(childPointer(pointer, "at-most"), most);
+		// Without a limit, anything would be accepted.
+		if (share === "off")
+			yield {
+				pointer: childPointer(pointer, "at-most"),
+				says: "is off",
+				expected: "a share such as 12%",
+				fix: "Write the largest change that is accepted.",
+			};
+		return { ...entry, atMost: share === "off" ? 0 : share, pointer };
+	});
 }
 
 function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolution<CommandConfig[]> {

@@ -127,7 +127,16 @@ const strictestFirst: readonly string[] = ["fail", "warn", "neutral", "off"];
 
 type Level = { gates: Gates; pointer: string };
 
-const workloadGates: readonly (keyof Gates)[] = ["latency", "p99", "memory", "soakDrift", "maxLatencyMs", "inconclusive", "notComparable", "cpuSpeed"];
+const workloadGates: readonly (keyof Gates)[] = [
+	"latency",
+	"p99",
+	"memory",
+	"soakDrift",
+	"maxLatencyMs",
+	"inconclusive",
+	"notComparable",
+	"cpuSpeed",
+];
 const engineGates: readonly (keyof Gates)[] = [
 	"engineSize",
 	"buildTime",

@@ -41,7 +41,11 @@ export function judgeVanishedFigures(row: WorkloadResult, config: Config, { gate
 }
 
 /** Only where both are built: the build gate reports a head that is not. */
-export function judgeVanishedBuild(builds: { base?: BuildRecord; head: BuildRecord }, config: Config, { gates, pointer }: Level): GateResult[] {
+export function judgeVanishedBuild(
+	builds: { base?: BuildRecord; head: BuildRecord },
+	config: Config,
+	{ gates, pointer }: Level,
+): GateResult[] {
 	const { base, head } = builds;
 	if (base?.state !== "built" || head.state !== "built") return [];
 	return vanished(missingOf(built, base, head), { place: { model: head.model, engine: head.engine }, config, gates, pointer });

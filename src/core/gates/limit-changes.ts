@@ -18,7 +18,9 @@ export interface RuleSides {
 /** Looser rules warn or fail, as the base's config says; all others are listed. */
 export function judgeLimitChanges({ base, head, counterparts, holds }: RuleSides): GateResult[] {
 	const changes = ruleChanges(base, head, counterparts);
-	const groups = groupBy(changes, ({ limitChange, isLooser, key, base: was, head: is }) => JSON.stringify([limitChange, isLooser, key, was, is]));
+	const groups = groupBy(changes, ({ limitChange, isLooser, key, base: was, head: is }) =>
+		JSON.stringify([limitChange, isLooser, key, was, is]),
+	);
 	return [...groups.values()].flatMap((group) => resultOf(group, { head, holds }));
 }
 

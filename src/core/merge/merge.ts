@@ -35,6 +35,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		findings: records.findings,
 		builds: records.builds,
 		golden: records.golden,
+		...(records.recipeChanges === undefined ? {} : { recipeChanges: records.recipeChanges }),
 		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
 		...(records.probes === undefined ? {} : { probes: records.probes }),
@@ -112,11 +113,22 @@ interface NamedResult {
 
 type Records = Pick<
 	Result,
-	"findings" | "builds" | "golden" | "interfaceChanges" | "goldenChanges" | "probes" | "bisections" | "workloads" | "gates" | "errors"
+	| "findings"
+	| "builds"
+	| "golden"
+	| "recipeChanges"
+	| "interfaceChanges"
+	| "goldenChanges"
+	| "probes"
+	| "bisections"
+	| "workloads"
+	| "gates"
+	| "errors"
 >;
 
 /** Paths lead into folders that stayed with the parts, so they are left out. */
 function namedRecords(parts: readonly NamedResult[]): Records {
+	const recipes = collect(parts, ({ recipeChanges }) => recipeChanges ?? []);
 	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
 	const probes = collect(parts, ({ probes }) => probes ?? []);
@@ -125,6 +137,7 @@ function namedRecords(parts: readonly NamedResult[]): Records {
 		findings: collect(parts, ({ findings }) => findings),
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
 		golden: collect(parts, ({ golden }) => golden),
+		...(recipes.length === 0 ? {} : { recipeChanges: recipes }),
 		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
 		...(probes.length === 0 ? {} : { probes }),

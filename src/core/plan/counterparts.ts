@@ -13,7 +13,9 @@ export function findCounterparts(
 	const left = new Set(base.filter(({ id }) => !found.has(id)));
 	const pairs = head
 		.filter(({ id }) => !found.has(id))
-		.flatMap((spec) => [...left].filter((other) => isSameContent(other, spec)).map((other) => ({ spec, other, score: likeness(other, spec) })));
+		.flatMap((spec) =>
+			[...left].filter((other) => isSameContent(other, spec)).map((other) => ({ spec, other, score: likeness(other, spec) })),
+		);
 	for (const { spec, other } of pairs.sort((one, two) => two.score - one.score)) {
 		if (found.has(spec.id) || !left.has(other)) continue;
 		found.set(spec.id, other.id);

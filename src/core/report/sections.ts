@@ -14,6 +14,7 @@ import { interfaceSection } from "./sections/interfaces.ts";
 import { noteSection, noticeSection } from "./sections/notices.ts";
 import { partSection } from "./sections/parts.ts";
 import { probeSection } from "./sections/probes.ts";
+import { recipeSection } from "./sections/recipes.ts";
 import { coverageSection, limitChangeSection } from "./sections/requirements.ts";
 import { soakSection } from "./sections/soak.ts";
 import { trendSection } from "./sections/trend.ts";
@@ -31,6 +32,7 @@ export const reportSections: readonly ReportSection[] = [
 	changedWorkloadSection,
 	soakSection,
 	trendSection,
+	recipeSection,
 	interfaceSection,
 	limitChangeSection,
 	coverageSection,

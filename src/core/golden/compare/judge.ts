@@ -154,7 +154,14 @@ function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputCh
 	const labels = Object.hasOwn(sides.golden.labels ?? {}, name) ? sides.golden.labels?.[name] : undefined;
 	const checked = checkOutput(
 		{ name, expected, got, base },
-		{ spec, precision: input.precision, basePrecision: input.basePrecision, relativeL2: input.relativeL2, labels, answers: input.answers && (input.answers.get(name) ?? []) },
+		{
+			spec,
+			precision: input.precision,
+			basePrecision: input.basePrecision,
+			relativeL2: input.relativeL2,
+			labels,
+			answers: input.answers && (input.answers.get(name) ?? []),
+		},
 	);
 	if (base === undefined || checked.compared === 0 || hasNewFailure(checked.checks)) return checked;
 	const growth = errorGrowthChecks(checked.checks, { name, expected, got, base }, growthRule(input));

@@ -4,7 +4,7 @@ import { defaultGates } from "../../config/defaults.ts";
 import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
-import { existingGrowthChecks, growthLimits } from "../compare/base-error.ts";
+import { existingGrowthChecks, type GrowthRule, growthLimits } from "../compare/base-error.ts";
 import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { keepsLimit } from "../compare/registry.ts";
 import { within } from "../metrics/measured.ts";
@@ -65,14 +65,17 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			const all = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
 			const checks = ref.isNewSet === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 			const state = mismatchState(checks) ?? "match";
-			const { precision, errorGrowth = defaultGates.errorGrowth } = ref;
-			const { fail, ...warning } = growthLimits(errorGrowth, ref.manifest.policy?.mostErrorGrowth);
-			const limits = (ref.basePrecision ?? precision) !== precision || fail === undefined ? warning : { ...warning, fail };
-			const rule = { precision, noiseFloor: undefined, rounding: undefined, limits };
+			const rule = growthRule(ref);
 			const grown = state === "mismatch" ? [] : existingGrowthChecks(checks, rule);
 			return { ...about, state: mismatchState(grown) ?? state, checks: [...checks, ...grown] };
 		},
 	};
+}
+
+function growthRule({ precision, basePrecision = precision, errorGrowth = defaultGates.errorGrowth, manifest }: SetRef): GrowthRule {
+	const { fail, ...warning } = growthLimits(errorGrowth, manifest.policy?.mostErrorGrowth);
+	const limits = basePrecision !== precision || fail === undefined ? warning : { ...warning, fail };
+	return { precision, noiseFloor: undefined, rounding: undefined, limits };
 }
 
 /** The verdict on cases that are all loaded; null as of watchSet. */

@@ -34,9 +34,10 @@ function checkLine(failing: Failing, totalCases: number): Phrase {
 	return [{ code: cleanName(check.output) }, `: ${measure}`, ...placeOf(failing, totalCases), `${baseText(check)}.`];
 }
 
-function baseText({ base, existing }: GoldenCheck): string {
+function baseText({ base, baseAllowed, existing }: GoldenCheck): string {
 	const fails = existing === true ? "the base fails this check too" : "";
-	const own = base === undefined || base === null ? "" : `base ${formatValue(base)}`;
+	const limit = baseAllowed === undefined || baseAllowed === null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
+	const own = base === undefined || base === null ? "" : `base ${formatValue(base)}${limit}`;
 	const text = [own, fails].filter((part) => part !== "").join(", ");
 	return text === "" ? "" : `; ${text}`;
 }

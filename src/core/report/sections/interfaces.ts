@@ -41,12 +41,12 @@ function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
 	return {
 		severity: status === "fail" ? "fail" : "warn",
 		topic: ["changed interface", "changed interfaces"],
-		title: `${subjectName(change)}: the interface changed (${counted(rows.length, "input or output", "inputs and outputs")})`,
+		title: `${subjectName(change)}: the interface changed (${counted(rows.length, "difference")})`,
 		sentences: [
 			...rows.slice(0, maxNamed).map((row) => [`${sentenceOf(row)}.`]),
 			...(rows.length > maxNamed ? [[`${rows.length - maxNamed} more differ.`]] : []),
 		],
-		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and set `gates: { interface: warn }` for this model in the same change.",
+		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and let the target branch set `gates: { interface: warn }` for this model first: its rules judge the change.",
 	};
 }
 

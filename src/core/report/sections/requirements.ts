@@ -23,9 +23,9 @@ interface GateText {
 
 const gateTexts: Readonly<Partial<Record<GateName, GateText>>> = {
 	"limit-change": {
-		topic: ["limit to review", "limits to review"],
-		title: "its limits need a review",
-		fix: "Restore the limit, or let a reviewer approve that it is looser from now on.",
+		topic: ["looser rule to review", "looser rules to review"],
+		title: "its rules need a review",
+		fix: "Restore the rule, or let a reviewer approve that it is looser after the merge.",
 	},
 	coverage: {
 		topic: ["subject no longer checked", "subjects no longer checked"],
@@ -101,11 +101,7 @@ function gateSection(id: string, gates: readonly GateName[], titleOf: (count: nu
 	});
 }
 
-export const limitChangeSection = gateSection(
-	"limit-changes",
-	["limit-change"],
-	(count) => `Limits: ${counted(count, "change")} to review`,
-);
+export const limitChangeSection = gateSection("limit-changes", ["limit-change"], (count) => `Rules: ${counted(count, "change")} to review`);
 
 export const coverageSection = gateSection(
 	"coverage",

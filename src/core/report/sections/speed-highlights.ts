@@ -8,6 +8,7 @@ import { accountSentences, causeSentences, nextStep } from "../engine-format.ts"
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
+import { recipeSentence } from "./recipes.ts";
 
 function levels(workload: WorkloadResult): string {
 	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
@@ -38,6 +39,7 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
 		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode), fix: nextStep }),
 		sentences: [
+			...sentences([recipeSentence(result, workload)]),
 			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([
 				limitsText(workload),

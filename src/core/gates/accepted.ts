@@ -1,0 +1,74 @@
+// Slowdowns and growth that a change accepts once, for exactly the engine that it makes.
+import type { AcceptedChange, Config } from "../config/config.ts";
+import { placeOf } from "../config/source.ts";
+import type { BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
+import { formatPercent } from "../text/units.ts";
+
+export interface AcceptFacts {
+	/** Of the head: it is the change that is accepted. */
+	config: Pick<Config, "accept" | "sources">;
+	builds: readonly BuildRecord[];
+	rows: readonly WorkloadResult[];
+	/** Ids of all engines of the head, those that another job checks too. */
+	known: ReadonlySet<string>;
+}
+
+/** The gates with what is accepted: a failure within it warns. Nothing is accepted without a base, since nothing fails there. */
+export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts): GateResult[] {
+	const entries = facts.config.accept ?? [];
+	if (entries.length === 0) return [...gates];
+	const stale = entries.flatMap((entry) => staleness(entry, facts));
+	const current = entries.filter((entry) => staleness(entry, facts).length === 0);
+	return [...gates.map((gate) => acceptOne(gate, current, facts)), ...stale];
+}
+
+/** An entry that covers nothing any more must go, so that none waits for another change. */
+function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts): GateResult[] {
+	const { engine, recipe, pointer } = entry;
+	const of = (arm: string) => builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine);
+	const [base, head] = [of("base"), of("head")];
+	const slash = engine.indexOf("/");
+	const place = { model: head?.model ?? engine.slice(0, slash), engine: head?.engine ?? engine.slice(slash + 1) };
+	const stale = (why: string): GateResult[] => [
+		{
+			gate: "accept",
+			...place,
+			status: "fail",
+			message: `The accepted ${entry.figure} is stale: ${why}. Remove the entry; \`trtgate accept RESULT --prune\` does it.`,
+			...placeOf(config, pointer),
+		},
+	];
+	if (!known.has(engine)) return stale("no such engine exists");
+	if (base?.recipeHash === recipe) return stale("the base already has this engine");
+	if (head?.recipeHash !== undefined && head.recipeHash !== recipe)
+		return stale(`it is for the engine ${recipe}, and this one is ${head.recipeHash}`);
+	return [];
+}
+
+function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: AcceptFacts): GateResult {
+	const id = `${gate.model}/${gate.engine}`;
+	const entry = entries.find(({ engine, figure }) => engine === id && figure === gate.gate);
+	if (entry === undefined || gate.status !== "fail") return gate;
+	const change = changeOf(gate, facts);
+	const most = formatPercent(entry.atMost, { sign: true });
+	if (change === null || !(change <= entry.atMost)) return { ...gate, message: `${gate.message} At most ${most} was accepted.` };
+	const who = entry.by === undefined ? "" : ` by ${entry.by}`;
+	return { ...gate, status: "warn", message: `${gate.message} Accepted once, up to ${most}${who}: ${entry.reason}` };
+}
+
+/** How much larger the head's figure is, as a share of the base's; null where it is unknown. */
+export function changeOf(
+	{ gate, model, engine, workload }: GateResult,
+	{ builds, rows }: Pick<AcceptFacts, "builds" | "rows">,
+): number | null {
+	if (gate === "engine-size" || gate === "build-time") {
+		const figure = (arm: string): number | undefined => {
+			const build = builds.find((one) => one.arm === arm && one.model === model && one.engine === engine);
+			return gate === "engine-size" ? build?.engineBytes : build?.durationMs;
+		};
+		const [base, head] = [figure("base"), figure("head")];
+		return base === undefined || head === undefined || base === 0 ? null : head / base - 1;
+	}
+	const row = rows.find((one) => one.model === model && one.engine === engine && one.workload === workload);
+	return gate === "latency" || gate === "p99" || gate === "memory" ? (row?.[gate].estimate ?? null) : null;
+}

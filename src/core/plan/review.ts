@@ -1,0 +1,48 @@
+// What a plan finds about the whole change, handed to the report as text: no single job of a matrix sees all of it.
+import { usageError } from "../errors.ts";
+import type { GateName, GateResult, GateStatus } from "../schema/result.ts";
+
+/** GitHub passes on an output of 1 MB at most, and all outputs of a job share it. */
+const maxReviewed = 500;
+const maxTextChars = 2000;
+
+const gates: readonly GateName[] = ["coverage", "limit-change"];
+const statuses: readonly GateStatus[] = ["pass", "warn", "fail"];
+
+export function formatReview(review: readonly GateResult[]): string {
+	const shown = [...review].sort((one, other) => statuses.indexOf(other.status) - statuses.indexOf(one.status)).slice(0, maxReviewed);
+	return JSON.stringify(shown.map((gate) => ({ ...gate, message: gate.message.slice(0, maxTextChars) })));
+}
+
+/** @throws ConfigError usage where the text is no review. */
+export function parseReview(text: string): GateResult[] {
+	if (text.trim() === "") return [];
+	const list = parseJson(text);
+	if (!Array.isArray(list) || list.length > maxReviewed) throw notAReview();
+	return list.map((entry: unknown) => {
+		if (typeof entry !== "object" || entry === null) throw notAReview();
+		const values = new Map(Object.entries(entry));
+		const textOf = (key: string): string | undefined => {
+			const value: unknown = values.get(key);
+			if (value === undefined) return undefined;
+			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();
+			return value;
+		};
+		const [gate, status] = [gates.find((name) => name === values.get("gate")), statuses.find((one) => one === values.get("status"))];
+		const [model, message, engine, workload] = [textOf("model"), textOf("message"), textOf("engine"), textOf("workload")];
+		if (gate === undefined || status === undefined || model === undefined || message === undefined) throw notAReview();
+		return { gate, status, model, message, ...(engine === undefined ? {} : { engine }), ...(workload === undefined ? {} : { workload }) };
+	});
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
+}
+
+function notAReview() {
+	return usageError("The input review is not what a plan wrote.", "Pass on the output `review` of the plan as it is.");
+}
