@@ -10,7 +10,7 @@ import { withCpuLimits } from "../core/config/gates.ts";
 import { keepSelected, type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { BackendFacts, Result } from "../core/schema/result.ts";
+import type { BackendFacts, Result, WorkflowJob } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -39,6 +39,8 @@ export interface GateOptions {
 	head?: string | undefined;
 	/** What the workflow runs for: names the base where the user names none. */
 	event?: RunEvent | undefined;
+	/** The job that runs the gate. */
+	job?: WorkflowJob | undefined;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess | undefined;
 	/** Keeps the history where there is no clone to push from. */
@@ -191,6 +193,7 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		isSoakDue: options.event?.kind === "schedule" || options.event?.kind === "dispatch",
 		seed,
 		version,
+		job: options.job,
 		beforeBuild: options.beforeBuild,
 	};
 }

@@ -13,6 +13,7 @@ import type {
 	InterfaceChange,
 	ProbeResult,
 	Result,
+	WorkflowJob,
 	WorkloadResult,
 } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -72,6 +73,8 @@ export interface GateInput {
 	/** Decides the order of the timed runs. */
 	seed: string;
 	version: string;
+	/** The job of a workflow that runs the gate. */
+	job?: WorkflowJob | undefined;
 	/** Awaited before the machine is taken for this run alone. */
 	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
 }
