@@ -53,6 +53,7 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 	"/actions/runs": ["get"],
 	"/actions/runs/{run_id}": ["get"],
 	"/actions/runs/{run_id}/artifacts": ["get"],
+	"/actions/runs/{run_id}/jobs": ["get"],
 	"/actions/artifacts": ["get"],
 	"/actions/artifacts/{artifact_id}": ["get", "delete"],
 	"/actions/artifacts/{artifact_id}/{archive_format}": ["get"],

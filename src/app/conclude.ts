@@ -31,6 +31,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		tool: { name: "trtgate", version: input.version },
 		...outcomeOf({ gates, errors }),
 		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
+		...(input.job === undefined ? {} : { run: input.job }),
 		startedAt: facts.startedAt,
 		durationMs: end.nowMs - facts.startedMs,
 		childMs: end.childMs,

@@ -15,7 +15,7 @@ import { type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelec
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
-import type { BackendFacts, Result } from "../core/schema/result.ts";
+import type { BackendFacts, Result, WorkflowJob } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -45,6 +45,8 @@ export interface GateOptions {
 	head?: string | undefined;
 	/** What the workflow runs for: names the base where the user names none. */
 	event?: RunEvent | undefined;
+	/** The job that runs the gate. */
+	job?: WorkflowJob | undefined;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess | undefined;
 	/** Keeps the history where there is no clone to push from. */
@@ -299,6 +301,7 @@ function gateInput({ options, own, outFolder }: Opening, { folders, noBase, note
 		isSoakDue: options.event?.kind === "schedule" || options.event?.kind === "dispatch",
 		seed: options.seed ?? `${head?.source.commit ?? ""}:${own.config.path}`,
 		version,
+		job: options.job,
 		beforeBuild: options.beforeBuild,
 	};
 }

@@ -15,6 +15,7 @@ import type {
 	ProbeResult,
 	RecipeChange,
 	Result,
+	WorkflowJob,
 	WorkloadResult,
 } from "../core/schema/result.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -87,6 +88,8 @@ export interface GateInput {
 	/** Decides the order of the timed runs. */
 	seed: string;
 	version: string;
+	/** The job of a workflow that runs the gate. */
+	job?: WorkflowJob | undefined;
 	/** Awaited before the machine is taken for this run alone. */
 	beforeBuild?: ((known: PreparedRun) => Promise<void>) | undefined;
 }

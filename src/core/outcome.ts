@@ -1,7 +1,7 @@
 // Folds gates into the one outcome of a run, and makes the result of a run that could not start.
 import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./precedence.ts";
-import type { ArmSource, ErrorRecord, GateResult, Outcome, Result } from "./schema/result.ts";
+import type { ArmSource, ErrorRecord, GateResult, Outcome, Result, WorkflowJob } from "./schema/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
@@ -29,16 +29,22 @@ interface KnownBefore {
 	startedAt: string;
 	configPath: string;
 	head: ArmSource;
+	/** The job that should have measured. */
+	run?: WorkflowJob;
 	files: Result["files"];
 }
 
 /** Of a run that could not start: its errors, at least one, and nothing else. */
-export function resultWithoutRun(errors: readonly ErrorRecord[], { version, startedAt, configPath, head, files }: KnownBefore): Result {
+export function resultWithoutRun(
+	errors: readonly ErrorRecord[],
+	{ version, startedAt, configPath, head, run, files }: KnownBefore,
+): Result {
 	const none = { findings: [], builds: [], golden: [], workloads: [], gates: [], notes: [] };
 	return {
 		schemaVersion: 2,
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
+		...(run === undefined ? {} : { run }),
 		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },
 		arms: { base: null, head },
 		config: { path: configPath },

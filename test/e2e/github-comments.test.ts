@@ -17,10 +17,17 @@ const shownComments = ({ github }: ReportPlay): string[] =>
 	github.state.comments.filter(({ minimized }) => minimized === null).map(({ body }) => body);
 
 it("comments of one pull request are one for each config and each name, and a second try of the jobs doubles none of them, nor a check run", async () => {
-	const play = await open();
-	const reports: Record<string, string>[] = [{ config: "detectors/trtgate.yml" }, { config: "trtgate.yml" }, { name: "orin" }];
-	for (const runAttempt of [1, 2])
-		for (const inputs of reports) expect((await play.report({ inputs, runAttempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
+	const play = await openReportPlay();
+	const reports: [string, Record<string, string>][] = [
+		["trtgate-detectors-trtgate-gate", { config: "detectors/trtgate.yml" }],
+		["trtgate-gate", { config: "trtgate.yml" }],
+		["trtgate-orin", { name: "orin" }],
+	];
+	for (const attempt of [1, 2])
+		for (const [name, inputs] of reports) {
+			play.measured({ ...failing, config: { path: inputs["config"] ?? "trtgate.yml" } }, { name, attempt });
+			expect((await play.report({ inputs, runAttempt: attempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
+		}
 	expect(
 		shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1)),
 	).toEqual([
@@ -48,7 +55,10 @@ it("comments of one pull request are one where two jobs have both seen none", as
 
 it("comments of one pull request are new ones where that is requested, and the older ones are folded away", async () => {
 	const play = await open();
-	for (const runAttempt of [1, 2, 3]) await play.report({ inputs: { comment: "fresh" }, runAttempt });
+	for (const attempt of [1, 2, 3]) {
+		if (attempt > 1) play.measured(failing, { attempt });
+		expect((await play.report({ inputs: { comment: "fresh" }, runAttempt: attempt })).run.exitCode).toBe(1);
+	}
 	expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
 	expect(play.github.state.violations).toEqual([]);
 });

@@ -231,7 +231,7 @@ it("report/ in the run that measured merges what came, names what is missing, co
 
 it("report/ in the run that measured updates its comment in the next run, and finds the parts again beside its own report", async () => {
 	const place = await openPlace();
-	addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+	addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
 	expect((await reportSameRun(place, {})).exitCode).toBe(0);
 	const again = await reportSameRun(place, { name: "" });
 	expect(again).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
@@ -242,7 +242,117 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 	const place = await openPlace();
 	const run = await reportSameRun(place, {});
 	expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
-	expect(run.annotations[0]?.message).toContain("no artifact trtgate");
+	expect(run.annotations[0]?.message).toContain("it has no artifact trtgate-gate with a result.json in it");
+});
+
+/** What the job of a part leaves in an attempt of run 500. */
+function addPart(place: Place, gpu: string, { attempt = 1, overrides = {} }: { attempt?: number; overrides?: Partial<Result> } = {}): void {
+	const run = { id: 500, attempt, job: "measure", part: gpu, runner: `runner-${gpu}-${attempt}` };
+	const name = attempt === 1 ? `trtgate-${gpu}` : `trtgate-${gpu}-attempt${attempt}`;
+	addArtifact(place, 500, { name, archive: archiveOf(resultOf(gpu, { run, ...overrides })) });
+	addJob(place, gpu, { attempt, from: -60 });
+}
+
+/** A job that began so many seconds from now, and has no end yet. */
+function addJob({ github }: Place, gpu: string, { attempt, from }: { attempt: number; from: number }): void {
+	const startedAt = `${new Date(Date.now() + 1000 * from).toISOString().slice(0, 19)}Z`;
+	const runner = `runner-${gpu}-${attempt}`;
+	github.state.jobs.push({
+		id: 7000 + github.state.jobs.length,
+		runId: 500,
+		attempt,
+		name: `measure (${gpu})`,
+		runner,
+		startedAt,
+		completedAt: null,
+	});
+}
+
+describe("report/ in a second attempt", () => {
+	it("report/ in a second attempt shows no result of the first for jobs that were run again and lost", async () => {
+		const place = await openPlace();
+		for (const gpu of ["l4", "h200"]) addPart(place, gpu);
+		const expected = jobs(["l4", "h200"]);
+		expect(await reportSameRun(place, { expected })).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
+		const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		const result = await merged(place);
+		expect(result.run).toMatchObject({ id: 500, attempt: 2 });
+		expect(result.parts).toMatchObject([
+			{ state: "missing", reason: expect.stringContaining("run again in attempt 2") },
+			{ state: "missing" },
+		]);
+		const { comments, checkRuns, violations } = place.github.state;
+		expect(comments.map(({ body }) => body)).toEqual([expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/)]);
+		expect(checkRuns.at(-1)).toMatchObject({ externalId: expect.stringMatching(/\/500\/2$/), conclusion: "failure" });
+		expect(violations).toEqual([]);
+	});
+
+	it("report/ in a second attempt takes the result of a job that was not run again, and names its attempt", async () => {
+		const place = await openPlace();
+		addPart(place, "h200");
+		addJob(place, "l4", { attempt: 1, from: -60 });
+		addPart(place, "l4", { attempt: 2 });
+		const run = await reportSameRun(place, { expected: jobs(["l4", "h200"]) }, { runAttempt: 2 });
+		expect(run, run.stdout).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{ name: "h200", state: "merged", attempt: 1 },
+			{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
+		]);
+		for (const text of [place.github.state.comments[0]?.body, run.summary])
+			expect(text).toContain("from attempt 1: its job was not run again");
+		expect(place.github.state.violations).toEqual([]);
+	});
+
+	it("report/ in a second attempt takes no result of the first without the right to read the list of jobs, and names that right", async () => {
+		const place = await openPlace();
+		addPart(place, "l4");
+		const job = { runAttempt: 2, permissions: { "pull-requests": "write", checks: "write" } };
+		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
+		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{ state: "missing", reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/) },
+		]);
+	});
+});
+
+describe("report/ without a plan", () => {
+	const rights = { permissions: { "pull-requests": "write", checks: "write" } };
+
+	it("report/ without a plan takes no result of an earlier attempt for one that was lost", async () => {
+		const place = await openPlace();
+		const run = { id: 500, attempt: 1, job: "gate", runner: "gpu-1" };
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { run })) });
+		const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
+		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
+		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/),
+		]);
+		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
+	});
+
+	it("report/ without a plan takes only the artifact of its own config, name and job", async () => {
+		const place = await openPlace();
+		const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
+		addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
+		const lost = await reportSameRun(place, { config: "a/trtgate.yml", job: "gate-a" }, { ...rights, job: "lost" });
+		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
+		expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
+		expect(place.github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/)]);
+		const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
+		expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+	});
+
+	it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
+		const place = await openPlace();
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })) });
+		const run = await reportSameRun(place, {}, rights);
+		expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
+		expect((await merged(place)).parts).toMatchObject([
+			{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
+		]);
+	});
 });
 
 describe("report/ at night", () => {
@@ -269,7 +379,7 @@ describe("report/ at night", () => {
 	it("report/ at night opens none if the input disables it", async () => {
 		const place = await openPlace();
 		const failing = resultOf("L4", { outcome: "fail", gates: [buildGate({ status: "fail" })] });
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(failing) });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(failing) });
 		expect((await reportSameRun(place, { issue: "false" }, night)).exitCode).toBe(1);
 		expect(place.github.state.issues).toEqual([]);
 	});
@@ -291,10 +401,47 @@ describe("report/ after the run of a fork's pull request", () => {
 		expect((await reportAfter(place, { expected: jobs(["l4"]), fail: "true" })).exitCode).toBe(1);
 	});
 
+	it("report/ after the run of a fork's pull request says first that nobody verified its figures, and is nowhere green", async () => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		const run = await reportAfter(place, {});
+		expect(run).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		const [comment] = place.github.state.comments;
+		expect(comment?.body).toMatch(/^<!-- [^\n]* -->\n\*\*Reported by the fork's own job; not verified\*\*\n/);
+		expect(run.summary).toMatch(/^\*\*Reported by the fork's own job; not verified\*\*\n/);
+		const [checkRun] = place.github.state.checkRuns;
+		expect(checkRun).toMatchObject({
+			conclusion: "neutral",
+			title: expect.stringMatching(/^Reported by the fork's own job; not verified: passed/),
+		});
+		expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
+		for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
+		expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain("Reported by the fork&#39;s own job");
+	});
+
+	it("report/ after the run of a fork's pull request sets no green status where it may not create a check run", async () => {
+		const place = await openPlace();
+		forkPull(place);
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		place.github.inject({ method: "POST", path: /check-runs$/, status: 403, body: { message: "Resource not accessible by integration" } });
+		expect((await reportAfter(place, {})).exitCode).toBe(0);
+		expect(place.github.state.statuses).toEqual([]);
+	});
+
+	it("report/ after the run of a fork's pull request does not label the run of a branch of the own repository", async () => {
+		const place = await openPlace();
+		place.github.addPull({ number: 7, headSha: head, headRef: "change", baseRef: "main", baseSha: base });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+		await reportAfter(place, {}, { headRepository: "acme/engines" });
+		expect(place.github.state.comments[0]?.body).toMatch(/-->\n## ✅/);
+		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+	});
+
 	it("report/ after the run of a fork's pull request does not comment on a pull request that has moved on", async () => {
 		const place = await openPlace();
 		forkPull(place, "e".repeat(40));
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
 		const run = await reportAfter(place, {});
 		expect(place.github.state.comments).toEqual([]);
 		expect(run.annotations.map(({ message }) => message).join()).toContain(
@@ -308,7 +455,7 @@ describe("report/ after the run of a fork's pull request", () => {
 	] as const)("report/ after the run of a fork's pull request does not comment for %s", async (_, cause, why) => {
 		const place = await openPlace();
 		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-l4", archive: archiveOf(resultOf("l4")) });
+		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
 		const run = await reportAfter(place, {}, cause);
 		expect(place.github.state.comments).toEqual([]);
 		expect(run.annotations.map(({ message }) => message).join()).toContain(why);

@@ -32,7 +32,7 @@ export interface ReportJob {
 export interface ReportPlay {
 	github: LocalGitHub;
 	/** The result of a job of this run. */
-	measured(result: Result, part: { runId?: number; name?: string }): void;
+	measured(result: Result, part: { runId?: number; name?: string; attempt?: number }): void;
 	/** One report, in a workspace of its own. */
 	report(job?: ReportJob): Promise<Reported>;
 }
@@ -46,8 +46,10 @@ export async function openReportPlay(atEnd: AtEnd = onTestFinished): Promise<Rep
 	let reports = 0;
 	return {
 		github,
-		measured(result, { runId = usualRun, name = "trtgate-gate" }) {
-			github.addArtifact({ runId, name, archive: zipOf([{ name: "result.json", content: JSON.stringify(result) }]) });
+		measured(result, { runId = usualRun, name = "trtgate-gate", attempt = 1 }) {
+			const content = JSON.stringify({ ...result, run: { id: runId, attempt, job: "gate" } });
+			const again = attempt === 1 ? "" : `-attempt${attempt}`;
+			github.addArtifact({ runId, attempt, name: `${name}${again}`, archive: zipOf([{ name: "result.json", content }]) });
 		},
 		async report({ inputs = {}, env = {}, runId = usualRun, ...job } = {}) {
 			reports += 1;

@@ -20,6 +20,7 @@ export interface Job {
 	"timeout-minutes"?: number | string;
 	"runs-on"?: unknown;
 	if?: string;
+	needs?: string | string[];
 	strategy?: { matrix?: string | { include: { name: string }[] } };
 }
 
@@ -27,6 +28,7 @@ export interface Workflow {
 	path: string;
 	text: string;
 	on: Record<string, unknown>;
+	concurrency?: { group: string };
 	permissions?: Record<string, string>;
 	jobs: Record<string, Job>;
 }
@@ -37,13 +39,31 @@ export function readWorkflows(folder: string): Workflow[] {
 }
 
 export function readWorkflow(path: string, text: string): Workflow {
-	const { on, permissions, jobs } = parse(text);
+	const { on, permissions, concurrency, jobs } = parse(text);
 	const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
-	return { path, text, on: events, permissions, jobs };
+	return { path, text, on: events, permissions, concurrency, jobs };
 }
 
 export const jobsOf = ({ jobs }: Workflow): [string, Job][] => Object.entries(jobs);
 export const stepsOf = (workflow: Workflow): Step[] => jobsOf(workflow).flatMap(([, job]) => job.steps ?? []);
+
+/** A value as workflows write it: text, with expressions in `${{ }}`, or an expression alone. */
+export function evaluate(text: string, contexts: { github: object; needs?: object }): unknown {
+	const whole = /^\$\{\{(.*)\}\}$/.exec(text)?.[1];
+	if (whole !== undefined && !whole.includes("${{")) return evaluateExpression(whole, contexts);
+	return text.replace(/\$\{\{(.*?)\}\}/g, (_, expression: string) => String(evaluateExpression(expression, contexts)));
+}
+
+/** The operators of GitHub's expressions are JavaScript's; a property of nothing is nothing. */
+export function evaluateExpression(expression: string, { github, needs = {} }: { github: object; needs?: object }): unknown {
+	const script = expression.replace(/\.(?=[a-z])/g, "?.");
+	return new Function("github", "needs", "cancelled", "failure", `return (${script});`)(
+		github,
+		needs,
+		() => false,
+		() => JSON.stringify(needs).includes('"failure"'),
+	);
+}
 
 const surfaces = readSurfaces();
 export type Surface = (typeof surfaces)[number];

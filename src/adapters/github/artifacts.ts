@@ -88,6 +88,8 @@ export interface RunArtifact {
 	name: string;
 	/** Of the archive. */
 	bytes: number;
+	/** GitHub's clock, in milliseconds. */
+	uploadedMs?: number | undefined;
 	/** `sha256:…` */
 	digest?: string | undefined;
 }
@@ -117,7 +119,10 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 			return attempt("list of the run's artifacts", async () => {
 				const client = await openClient();
 				const { artifacts } = await withTimeout(listMs, client.listArtifacts(from));
-				const known = artifacts.map(({ id, name, size: bytes, digest }) => ({ id, name, bytes, digest }));
+				const known = artifacts.map(({ id, name, size: bytes, createdAt, digest }) => ({
+					...{ id, name, bytes, digest },
+					uploadedMs: createdAt?.getTime(),
+				}));
 				return { artifacts: known.sort((a, b) => a.id - b.id) };
 			});
 		},

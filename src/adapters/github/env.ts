@@ -75,6 +75,8 @@ export interface WorkflowRun {
 	runAttempt: number;
 	/** Id of the job in its workflow. */
 	job: string;
+	/** As GitHub's list of jobs names it; "" where it has no name. */
+	runner: string;
 	/** Login of who started the run. */
 	actor: string;
 	/** Whether the runner lends us its artifact service, its cache, and how far. */
@@ -101,6 +103,7 @@ export function readWorkflowRun(env: Readonly<Record<string, string | undefined>
 		runId: number("GITHUB_RUN_ID", 0),
 		runAttempt: number("GITHUB_RUN_ATTEMPT", 1),
 		job: text("GITHUB_JOB"),
+		runner: text("RUNNER_NAME"),
 		actor: text("GITHUB_ACTOR"),
 		services: {
 			artifacts: lent,

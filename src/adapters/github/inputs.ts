@@ -114,6 +114,8 @@ export interface ReportInputs extends PublishInputs {
 	config: string;
 	/** The plan's matrix; empty where there is none. */
 	expected: string;
+	/** Id of the one job that measures, where there is no plan. */
+	job: string;
 	out: string;
 	fail: "auto" | "true" | "false";
 }
@@ -128,6 +130,7 @@ export function readReportInputs(): ReportInputs {
 		cache: "false",
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
+		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),
 	};

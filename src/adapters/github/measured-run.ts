@@ -1,9 +1,11 @@
 // Facts about a workflow run, its pull request and a commit, from GitHub itself and never from an artifact.
 import { fieldsOf } from "../../core/found.ts";
+import type { JobExecution } from "../../core/merge/attempts.ts";
 import { isCommit, isRefName, isRepositoryName } from "../../formats/github/names.ts";
 import type { ApiResult } from "../../ports/code-host.ts";
 import { type CodeHostOptions, openCalls } from "./code-host.ts";
-import { ask, usualPace } from "./request.ts";
+import { hasNextPage, parseList } from "./replies.ts";
+import { ask, type Calls, usualPace } from "./request.ts";
 
 export interface MeasuredRun {
 	id: number;
@@ -26,6 +28,8 @@ export interface RunFacts {
 	run(id: number): Promise<ApiResult<{ run: MeasuredRun }>>;
 	/** Open pull requests into this repository from that branch. */
 	openPulls(head: Pick<MeasuredRun, "headRepository" | "headBranch">): Promise<ApiResult<{ pulls: readonly OpenPull[] }>>;
+	/** Every execution of every job of a run, of all its attempts. */
+	jobs(runId: number): Promise<ApiResult<{ jobs: readonly JobExecution[] }>>;
 	/** Of a commit of this repository. */
 	parents(sha: string): Promise<ApiResult<{ parents: readonly string[] }>>;
 }
@@ -43,11 +47,43 @@ export function githubRunFacts(options: CodeHostOptions): RunFacts {
 			const parse = (data: unknown) => parsePulls(data, headRepository);
 			return ask(calls, "pulls", { route: "GET /repos/{owner}/{repo}/pulls", given, permission: "pull-requests: read", parse });
 		},
+		jobs: (runId) => readJobs(calls, runId),
 		parents: (sha) => {
 			const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
 			return ask(calls, "parents", { route, given: { commit_sha: sha }, permission: "contents: read", parse: parseParents });
 		},
 	};
+}
+
+const pageSize = 100;
+/** 256 jobs of a matrix, 50 times. */
+const maxPages = 130;
+
+async function readJobs({ send, place }: Calls, runId: number): Promise<ApiResult<{ jobs: readonly JobExecution[] }>> {
+	const jobs: JobExecution[] = [];
+	for (let page = 1; page <= maxPages; page += 1) {
+		const answer = await send({
+			route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs",
+			parameters: { ...place, run_id: runId, filter: "all", per_page: pageSize, page },
+			permission: "actions: read",
+			parse: (data, headers) => {
+				const items = parseList(fieldsOf(data)["jobs"], parseJob);
+				return items === null ? null : { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
+			},
+		});
+		if (answer.state === "failed") return answer;
+		jobs.push(...answer.value.items);
+		if (!answer.value.more) break;
+	}
+	return { state: "done", jobs };
+}
+
+function parseJob(data: unknown): JobExecution | null {
+	const { name, runner_name: runner, started_at: started, completed_at: completed } = fieldsOf(data);
+	const [startedMs, completedMs] = [started, completed].map((time) => (typeof time === "string" ? Date.parse(time) : Number.NaN));
+	if (typeof name !== "string" || startedMs === undefined || !Number.isFinite(startedMs)) return null;
+	const isCompleted = completedMs !== undefined && Number.isFinite(completedMs);
+	return { name, runner: typeof runner === "string" ? runner : "", startedMs, completedMs: isCompleted ? completedMs : null };
 }
 
 function isId(value: unknown): value is number {

@@ -26,7 +26,7 @@ import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.t
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { stopOnSignals } from "../signals.ts";
 import { openTerminal, progressFor, type Terminal } from "../terminal.ts";
-import { accessOf, readRun } from "./workflow-run.ts";
+import { accessOf, readRun, workflowJob } from "./workflow-run.ts";
 
 /** The environment and the inputs of this action. */
 interface Job {
@@ -123,6 +123,7 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		inputs: overrides,
 		environment: environmentOf(job),
 		event: context?.event,
+		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
 		...accessOf(job.inputs),
 		repository: context === null || token === "" ? undefined : githubRepository({ ...context.run, token }),
 		isFresh: cache === "false",

@@ -1,16 +1,17 @@
 // The action in report/: fetches the parts' results, merges and shows them. It needs no GPU, no checkout and runs nothing of the change.
 
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { runArtifacts } from "../../adapters/github/artifacts.ts";
 import { readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
-import { githubRunFacts } from "../../adapters/github/measured-run.ts";
+import { githubRunFacts, type RunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
+import { dropSuperseded, hasEarlier } from "../../core/merge/attempts.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
@@ -18,7 +19,7 @@ import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
-import { slug } from "../../formats/github/names.ts";
+import { artifactName } from "../../formats/github/names.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
@@ -29,7 +30,7 @@ import { githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
-import { requireRun } from "./workflow-run.ts";
+import { requireRun, workflowJob } from "./workflow-run.ts";
 
 interface Reporting {
 	inputs: ReportInputs;
@@ -49,28 +50,55 @@ export async function runReportAction(): Promise<number> {
 async function report(): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	const { environment } = terminal;
-	const inputs = readReportInputs();
+	const cwd = environment.workspace ?? terminal.cwd;
+	const given = readReportInputs();
+	// As the gate writes it into its result.
+	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
 	const { run, event } = await requireRun(environment, "`trtgate report --merge DIR…` merges results");
-	const expected = inputs.expected === "" ? undefined : parseMatrix(inputs.expected);
-	const subject = await findSubject(run, event, githubRunFacts({ ...run, token: inputs.token }));
-	const parts = await collectParts({
+	const expected = inputs.expected === "" ? [onlyPart(inputs)] : parseMatrix(inputs.expected);
+	const facts = githubRunFacts({ ...run, token: inputs.token });
+	const subject = await findSubject(run, event, facts);
+	const collected = await collectParts({
 		artifacts: runArtifacts({ run, ...(subject.isForeign ? { other: { runId: subject.run.id, token: inputs.token } } : {}) }),
-		prefix: slug(inputs.artifact),
 		expected,
 		temp: environment.temp ?? tmpdir(),
 		log,
 	});
-	const outFolder = join(environment.workspace ?? terminal.cwd, inputs.out);
+	const parts = await partsThatCount(collected, subject, facts);
+	const outFolder = join(cwd, inputs.out);
 	const reporting = { inputs, run, subject, outFolder };
-	if (parts.length === 0 && expected === undefined) return reportNoParts(reporting);
+	const hasAny = parts.some(({ content }) => content.state !== "missing");
+	if (!hasAny && inputs.expected === "") return reportNoParts(reporting, parts[0]);
 	const headCommits = await commitsOfChange(parts, subject);
-	const result = mergeResults(parts, { expected, headCommits: headCommits ?? undefined, version, files: [...reportList] });
+	const result = mergeResults(parts, {
+		...{ expected, config: inputs.config, unverified: subject.isFork, headCommits: headCommits ?? undefined },
+		run: { ...workflowJob(run, inputs.name), id: subject.run.id, attempt: subject.run.attempt },
+		...{ version, files: [...reportList] },
+	});
 	const files = fileStore();
 	await files.makeFolder(outFolder);
 	await writeReport(result, outFolder, files);
 	log(renderTerminal(result, { color: false, columns: 120 }));
 	await show(result, reporting);
 	return conclude(result, inputs, subject);
+}
+
+/** Without a plan: what the one gate of this config leaves. */
+function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string; artifact: string } {
+	const part = name || job;
+	return { name: part, artifact: artifactName(artifact, { config, job: part }) };
+}
+
+/** Artifacts of earlier attempts stay with the run. */
+async function partsThatCount(parts: readonly PartInput[], { run }: Subject, facts: RunFacts): Promise<readonly PartInput[]> {
+	if (!hasEarlier(parts, run.attempt)) return parts;
+	const listed = await facts.jobs(run.id);
+	const history = listed.state === "done" ? { ...listed, state: "listed" as const } : unlisted(listed.fault);
+	return dropSuperseded(parts, run.attempt, history);
+}
+
+function unlisted({ message, fix }: { message: string; fix: string }) {
+	return { state: "unknown", why: `${message} ${fix}` } as const;
 }
 
 /** The commits that results may belong to; null where any may. */
@@ -110,8 +138,9 @@ function contextOf({ inputs, run, subject, outFolder }: Reporting): Unmeasured {
 }
 
 /** A runner that died leaves its check run in progress, and its comment outdated. */
-async function reportNoParts(reporting: Reporting): Promise<number> {
-	const fault = noParts(reporting.inputs.artifact);
+async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
+	const reason = part?.content.state === "missing" ? part.content.reason : null;
+	const fault = noParts(reason ?? `it has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result} in it.`);
 	await publishNoResult([recordError(fault)], contextOf(reporting));
 	return reportNoResult(fault);
 }
@@ -132,10 +161,10 @@ function conclude(result: Result, inputs: ReportInputs, subject: Subject): numbe
 	return exit;
 }
 
-function noParts(prefix: string): ToolError {
+function noParts(reason: string): ToolError {
 	return new ToolError({
 		code: "part-missing",
-		message: `The run left no result: it has no artifact ${prefix} or ${prefix}-… with a ${reportFiles.result} in it.`,
-		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the same `artifact` to the gate and to the report.",
+		message: `The run left no result: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`,
+		fix: "Its runner was lost, or a step before trtgate failed: read the logs of its jobs, and run them again. Give the gate and the report the same `config`, `name` and `artifact`, and the report the id of the gate's `job`.",
 	});
 }

@@ -7,6 +7,7 @@ import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import type { WorkflowJob } from "../../core/schema/result.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
@@ -26,6 +27,11 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 export async function readRun(environment: Environment): Promise<{ run: WorkflowRun; event: RunEvent } | null> {
 	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
 	return run === null || event === undefined ? null : { run, event };
+}
+
+/** How a result names the job that made it. */
+export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
+	return { id: runId, attempt: runAttempt, job, ...(part === "" ? {} : { part }), ...(runner === "" ? {} : { runner }) };
 }
 
 /** @throws ConfigError usage outside of a workflow. */

@@ -6,7 +6,7 @@ import type { RunArtifact, RunArtifacts } from "../../adapters/github/artifacts.
 import { takeFile } from "../../adapters/github/part-archive.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
-import { type PartContent, type PartInput, type PickedPart, type PickOptions, pickArtifacts } from "../../core/merge/parts.ts";
+import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../../core/merge/parts.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { maxParts, maxResultBytes, parsePart } from "./read-parts.ts";
@@ -18,8 +18,10 @@ const maxBytes = 2 * 1024 * 1024 * 1024;
 const maxTextBytes = 1024 * 1024 * 1024;
 const atOnce = 6;
 
-export interface Collecting extends PickOptions {
+export interface Collecting {
 	artifacts: RunArtifacts;
+	/** Parts, by the artifacts that their jobs leave. */
+	expected: readonly { name: string; artifact: string }[];
 	/** Absolute; a folder in it is made and removed. */
 	temp: string;
 	log(line: string): void;
@@ -31,7 +33,7 @@ export async function collectParts(collecting: Collecting): Promise<PartInput[]>
 	if (listed.state === "failed") {
 		throw new ToolError({ code: "part-missing", message: `The parts cannot be found: ${listed.fault.message}`, fix: listed.fault.fix });
 	}
-	const picked = pickArtifacts(listed.artifacts, collecting);
+	const picked = pickArtifacts(listed.artifacts, collecting.expected);
 	if (picked.length > maxParts) throw tooMany(picked.length);
 	return inNewFolder("trtgate-parts-", (folder) => fetchAll(picked, collecting, folder), collecting.temp);
 }
@@ -40,14 +42,12 @@ async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: 
 	const parts: PartInput[] = [];
 	const budget = { packedBytes: maxBytes, textBytes: maxTextBytes };
 	for (let from = 0; from < picked.length; from += atOnce) {
-		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput[]> => {
+		const some = picked.slice(from, from + atOnce).map(async ({ name, artifact }): Promise<PartInput> => {
 			const content = await fetchOne(artifact, { collecting, folder, budget });
-			collecting.log(`${cleanName(name)}: ${content === null ? "contains no result" : content.state === "read" ? "read" : content.reason}`);
-			// Without a plan, not every artifact of our prefix is a part: profiles lie in one of their own.
-			if (content === null && collecting.expected === undefined) return [];
-			return [{ name, artifact: artifact.name, content: content ?? withoutResult(artifact.name) }];
+			collecting.log(`${cleanName(artifact.name)}: ${content.state === "read" ? "read" : content.reason}`);
+			return { name, artifact: artifact.name, uploadedMs: artifact.uploadedMs, content };
 		});
-		parts.push(...(await Promise.all(some)).flat());
+		parts.push(...(await Promise.all(some)));
 	}
 	return parts;
 }
@@ -67,8 +67,7 @@ interface Fetching {
 	budget: { packedBytes: number; textBytes: number };
 }
 
-/** null where the artifact holds no result. */
-async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: Fetching): Promise<PartContent | null> {
+async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: Fetching): Promise<PartContent> {
 	const { bytes } = artifact;
 	if (bytes > maxPartBytes) return refused(`Its artifact has ${bytes} bytes; at most ${maxPartBytes} are fetched.`);
 	budget.packedBytes -= bytes;
@@ -77,7 +76,7 @@ async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: F
 	if (fetched.state === "failed") return refused(fetched.fault.message);
 	try {
 		const taken = await takeFile(fetched.path, reportFiles.result, { packedBytes: maxPartBytes, bytes: maxResultBytes });
-		if (taken.state === "absent") return null;
+		if (taken.state === "absent") return withoutResult(artifact.name);
 		if (taken.state === "refused") return refused(taken.reason);
 		budget.textBytes -= taken.text.length;
 		if (budget.textBytes < 0) return refused(`All results together are larger than ${maxTextBytes} bytes; this one was not read.`);

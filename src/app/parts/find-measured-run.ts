@@ -16,12 +16,14 @@ export interface Subject {
 	event: RunEvent | null;
 	/** A run other than ours: its artifacts are untrusted. */
 	isForeign: boolean;
+	/** Code of a fork ran in it, or GitHub does not say whose. */
+	isFork: boolean;
 	/** Whether results of this commit are of the change. */
 	isOfChange(commit: string): Promise<boolean>;
 }
 
 export async function findSubject(run: WorkflowRun, event: RunEvent, facts: RunFacts): Promise<Subject> {
-	return event.kind === "workflow-run" ? foreignSubject(event, facts) : ownSubject(run, event);
+	return event.kind === "workflow-run" ? foreignSubject(event, facts, run.repository) : ownSubject(run, event);
 }
 
 function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
@@ -33,13 +35,14 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 		why: isPull ? null : "this run is for no pull request",
 		event,
 		isForeign: false,
+		isFork: isPull && event.isFork,
 		// The jobs of our own run are trusted; the parts need only agree with each other.
 		isOfChange: async () => true,
 	};
 }
 
 /** @throws ToolError part-missing where GitHub does not identify the run. */
-async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise<Subject> {
+async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts, repository: string): Promise<Subject> {
 	const response = await facts.run(event.runId);
 	if (response.state === "failed") {
 		throw new ToolError({
@@ -50,7 +53,9 @@ async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts): Promise
 	}
 	const { run } = response;
 	const pull = await pullOf(run, facts);
-	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isOfChange: (commit) => isOfRun(commit, run, facts) };
+	const isFork = run.headRepository.toLowerCase() !== repository.toLowerCase();
+	const isOfChange = (commit: string) => isOfRun(commit, run, facts);
+	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isFork, isOfChange };
 }
 
 async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest: number | null; why: string | null }> {

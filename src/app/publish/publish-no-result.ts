@@ -9,7 +9,7 @@ import { resultWithoutRun } from "../../core/outcome.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
-import { reportError } from "../actions/workflow-run.ts";
+import { reportError, workflowJob } from "../actions/workflow-run.ts";
 import { explainError } from "../exit.ts";
 import { removeEarlierResult } from "../out-folder.ts";
 import { version } from "../version.ts";
@@ -56,9 +56,10 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	}
 }
 
-function resultOf(records: readonly ErrorRecord[], { run, configPath }: Unmeasured): Result {
+function resultOf(records: readonly ErrorRecord[], { run, inputs, configPath }: Unmeasured): Result {
 	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
-	return resultWithoutRun(records, { version, startedAt: new Date().toISOString(), configPath, head, files: [...reportList] });
+	const known = { version, startedAt: new Date().toISOString(), configPath, head, run: workflowJob(run, inputs.name) };
+	return resultWithoutRun(records, { ...known, files: [...reportList] });
 }
 
 /** As `reportError`, for actions with outputs: these then explain why there is no result. */

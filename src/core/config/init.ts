@@ -131,18 +131,23 @@ export function starterWorkflow({ version = "0.1.0", commit }: WorkflowOptions):
 	const todo = commit === undefined ? `      # Pin to the commit that this prints, here and below: ${pinCommand(version)}\n` : "";
 	const pin = commit === undefined ? `v${version}` : `${commit} # v${version}`;
 	const rights = "      pull-requests: write # the comment\n      checks: write # the check run";
+	const titleEdited = "github.event.action == 'edited' && !github.event.changes.base";
 	return `# Compares the engines of a pull request with those of its target branch. More examples: workflows-examples.
 name: trtgate
 on:
   pull_request:
+    types: [opened, synchronize, reopened, edited] # edited: also if the target branch changes
+  merge_group:
 permissions: {}
 concurrency:
-  # A new push cancels the previous run.
-  group: trtgate-\${{ github.ref }}
+  # A new push or target branch cancels the previous run; an edited title does not.
+  group: \${{ github.workflow_ref }}-\${{ ${titleEdited} }}
   cancel-in-progress: true
 jobs:
   gate:
-    name: engine gate
+    # Skipped under another name if only the title is edited: a skipped job would count as passed.
+    name: \${{ ${titleEdited} && 'title edited' || 'engine gate' }}
+    if: github.event.action != 'edited' || github.event.changes.base
     # For TensorRT: the labels of a runner with a GPU, e.g. [self-hosted, gpu]; read docs/security.md first.
     runs-on: ubuntu-latest
     timeout-minutes: 60
@@ -154,11 +159,12 @@ ${rights}
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
         with:
-          # The base commit must be in the clone.
-          fetch-depth: 0
+          fetch-depth: 0 # the base is an earlier commit
           persist-credentials: false
 ${todo}      - id: gate
         uses: trtgate/trtgate@${pin}
+        with:
+          config: trtgate.yml
   # Runs only if the gate ended without an outcome: its runner was lost, or a step before trtgate failed.
   lost:
     name: after a lost runner
@@ -170,5 +176,7 @@ ${todo}      - id: gate
 ${rights}
     steps:
       - uses: trtgate/trtgate/report@${pin}
+        with:
+          config: trtgate.yml # config, name and artifact as above
 `;
 }

@@ -24,7 +24,9 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		tool: { name: "trtgate", version: options.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),
-		parts: judged.map(describePart),
+		...(options.run === undefined ? {} : { run: options.run }),
+		...(options.unverified ? { unverified: true } : {}),
+		parts: judged.map((part) => describePart(part, newestAttempt(results, options))),
 		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
 		durationMs: longest.durationMs,
 		childMs: longest.childMs,
@@ -77,13 +79,19 @@ function partFault({ name, content }: JudgedPart): ErrorRecord[] {
 	];
 }
 
-function describePart({ name, artifact, content }: JudgedPart): Part {
+/** The attempt that the whole is shown as: that of the report, or the last of its parts. */
+function newestAttempt(results: readonly Result[], { run }: MergeOptions): number {
+	return run?.attempt ?? Math.max(1, ...results.map((result) => result.run?.attempt ?? 1));
+}
+
+function describePart({ name, artifact, content }: JudgedPart, newest: number): Part {
 	const place = { name, ...(artifact === undefined ? {} : { artifact }) };
 	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
 	const { result } = content;
 	return {
 		...place,
 		state: "merged",
+		...(result.run !== undefined && result.run.attempt < newest ? { attempt: result.run.attempt } : {}),
 		outcome: strictestOutcome(result),
 		...(result.partial === undefined ? {} : { partial: result.partial }),
 		workloads: result.workloads.length,

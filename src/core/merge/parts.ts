@@ -1,23 +1,32 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
 import { groupBy } from "../group.ts";
-import type { ArmSource, Result } from "../schema/result.ts";
+import type { ArmSource, Result, WorkflowJob } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 
 /** What came of one part. */
 export type PartContent =
 	| { state: "read"; result: Result }
+	| { state: "missing"; reason: string }
 	/** `kind` runner: a retry may fix it. */
 	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
 
 export interface PartInput {
 	name: string;
 	artifact?: string;
+	/** When its job uploaded it; GitHub's clock, in milliseconds. */
+	uploadedMs?: number | undefined;
 	content: PartContent;
 }
 
 export interface MergeOptions {
 	/** Parts that the plan names; without it, whatever came is all there is. */
 	expected?: readonly { name: string; artifact?: string }[] | undefined;
+	/** The config that the report is on; without it, each part may be of another. */
+	config?: string | undefined;
+	/** The job that reports: parts must be of its run. Without it, they may be of any. */
+	run?: WorkflowJob | undefined;
+	/** A fork's own job made the parts. */
+	unverified?: boolean | undefined;
 	/** Commits that the head may be, where they are known from elsewhere. */
 	headCommits?: readonly string[] | undefined;
 	/** Of the program that merges. */
@@ -30,12 +39,12 @@ export interface MergeOptions {
 export interface JudgedPart {
 	name: string;
 	artifact?: string;
-	content: PartContent | { state: "missing"; reason: string };
+	content: PartContent;
 }
 
 /** Every part that was expected or came, by name: the same whatever the order they came in. */
 export function judgeParts(parts: readonly PartInput[], options: MergeOptions): JudgedPart[] {
-	const came = onePerName(parts).map((part) => checkPlanned(part, options.expected));
+	const came = onePerName(parts).map((part) => checkOrigin(checkPlanned(part, options.expected), options));
 	const names = new Set(came.map(({ name }) => name));
 	const missing = (options.expected ?? [])
 		.filter(({ name }) => !names.has(name))
@@ -66,6 +75,18 @@ function checkPlanned(part: JudgedPart, expected: MergeOptions["expected"]): Jud
 function checkOwn(part: JudgedPart): JudgedPart {
 	if (part.content.state !== "read" || part.content.result.parts === undefined) return part;
 	return refuse(part, "It is a merged result itself; merge what it was made from.");
+}
+
+/** A result of another config or another run would be shown as one of this. */
+function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPart {
+	if (part.content.state !== "read") return part;
+	const { result } = part.content;
+	if (config !== undefined && result.config.path !== config) {
+		const [its, ours] = [result.config.path, config].map((path) => cleanName(path, 100));
+		return refuse(part, `It is of the config ${its}; expected ${ours}. Give the gate and the report the same \`config\`.`);
+	}
+	if (run === undefined || result.run === undefined || result.run.id === run.id) return part;
+	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
 }
 
 /** Where the commit is known from elsewhere, a result that names none could be of anything. */
@@ -144,15 +165,9 @@ interface NamedArtifact {
 }
 
 export interface PickedPart<Artifact extends NamedArtifact> {
-	/** The part's name in the plan; without a plan, the artifact's own. */
+	/** In the plan. */
 	name: string;
 	artifact: Artifact;
-}
-
-export interface PickOptions {
-	/** What the names of parts begin with. */
-	prefix: string;
-	expected?: readonly { name: string; artifact: string }[] | undefined;
 }
 
 /** How the gate names an artifact whose usual name is taken: the try of the run, and a number where that is taken too. */
@@ -168,27 +183,23 @@ interface Candidate<Artifact> {
 /** In the order of their ids, which grow with time. */
 export function pickArtifacts<Artifact extends NamedArtifact>(
 	artifacts: readonly Artifact[],
-	options: PickOptions,
+	expected: readonly { name: string; artifact: string }[],
 ): PickedPart<Artifact>[] {
 	// One try cannot take a name twice, so the same name again is a later try's.
 	const newest = new Map([...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]));
-	const candidates = [...newest.values()].flatMap((artifact) => candidateOf(artifact, options) ?? []);
+	const candidates = [...newest.values()].flatMap((artifact) => candidateOf(artifact, expected) ?? []);
 	return [...groupBy(candidates, ({ name }) => name).values()].flatMap(latest);
 }
 
-function candidateOf<Artifact extends NamedArtifact>(artifact: Artifact, { prefix, expected }: PickOptions): Candidate<Artifact> | null {
-	const match = again.exec(artifact.name);
-	const stem = match?.[1] ?? artifact.name;
-	const attempt = Number(match?.[2] ?? 0);
-	if (expected === undefined) {
-		// A page kept as it is holds no result.
-		const fits = artifact.name === prefix || artifact.name.startsWith(`${prefix}-`);
-		return fits && !/\.html?$/i.test(artifact.name) ? { name: stem, attempt, artifact } : null;
-	}
+function candidateOf<Artifact extends NamedArtifact>(
+	artifact: Artifact,
+	expected: readonly { name: string; artifact: string }[],
+): Candidate<Artifact> | null {
 	const exact = expected.find((part) => part.artifact === artifact.name);
 	if (exact !== undefined) return { name: exact.name, attempt: 0, artifact };
-	const planned = expected.find((part) => part.artifact === stem);
-	return planned === undefined ? null : { name: planned.name, attempt, artifact };
+	const match = again.exec(artifact.name);
+	const planned = expected.find((part) => part.artifact === match?.[1]);
+	return planned === undefined ? null : { name: planned.name, attempt: Number(match?.[2]), artifact };
 }
 
 /** The first try of a run takes the usual name, so the usual name and `-attempt1` are of the same try. */

@@ -1,7 +1,7 @@
 // The check run and the commit status: the outcome in GitHub's terms, annotations on the lines of the config.
 import type { Outcome, Result } from "../schema/result.ts";
 import { shorten } from "../text/escape.ts";
-import { outcomeLabels } from "../text/labels.ts";
+import { outcomeLabels, unverifiedText } from "../text/labels.ts";
 import { type Annotation, annotations } from "./annotations.ts";
 import { headline } from "./highlights.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
@@ -48,7 +48,8 @@ const blame: Readonly<Record<NonNullable<Result["failureKind"]>, string>> = {
 function title(result: Result, maxChars: number): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
-	return shorten(`${label.charAt(0).toUpperCase()}${label.slice(1)}${why}: ${headline(result)}`, maxChars);
+	const from = result.unverified === true ? `${unverifiedText}: ` : "";
+	return shorten(`${from}${from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label}${why}: ${headline(result)}`, maxChars);
 }
 
 export interface CheckRunText {
@@ -61,7 +62,7 @@ export interface CheckRunText {
 /** An annotation without a location goes on the first line of the config. */
 export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	return {
-		conclusion: conclusions[result.outcome],
+		conclusion: result.unverified === true && conclusions[result.outcome] === "success" ? "neutral" : conclusions[result.outcome],
 		title: title(result, titleChars),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
 		annotations: annotations(result, maxAnnotations).map(({ path, line, level, title: heading, message }) => ({

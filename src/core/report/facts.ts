@@ -24,14 +24,17 @@ export function backendOfRow(result: Result, record: { part?: string | undefined
 export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
 	const [merged, missing, refused] = [count("merged"), count("missing"), count("refused")];
+	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
 	const rest = [...(missing === 0 ? [] : [`${missing} missing`]), ...(refused === 0 ? [] : [`${refused} refused`])];
-	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest].join(", ");
+	const old = earlier === 0 ? [] : [`${earlier} from an earlier attempt`];
+	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest, ...old].join(", ");
 }
 
-/** The parts that a report shows: a single complete part is the result itself. */
+/** The parts that a report shows: a single complete part of this attempt is the result itself. */
 export function partsToReport({ parts = [] }: Result): readonly Part[] {
 	const [only] = parts;
-	return parts.length === 1 && only?.state === "merged" && only.partial === undefined ? [] : parts;
+	const isWhole = only?.state === "merged" && only.partial === undefined && only.attempt === undefined;
+	return parts.length === 1 && isWhole ? [] : parts;
 }
 
 export interface Fact {

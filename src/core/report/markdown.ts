@@ -1,7 +1,7 @@
 // The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
 import type { Result } from "../schema/result.ts";
 import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
-import { gateTitle, outcomeSymbols } from "../text/labels.ts";
+import { gateTitle, outcomeSymbols, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
 import { flagsAsCode } from "./highlight.ts";
@@ -73,8 +73,11 @@ function renderAt({ context, sections, shown }: Rendering, detail: Detail, leftO
 		.map((part) => cleanName(part));
 	const isLate = ({ appendix }: ReportSection) => appendix.includes("markdown");
 	const ordered = [...sections.filter((section) => !isLate(section)), ...sections.filter(isLate)];
+	const isForgeable = result.unverified === true;
+	const symbol = isForgeable && result.outcome === "pass" ? "" : `${outcomeSymbols[result.outcome]} `;
 	const blocks = [
-		`## ${outcomeSymbols[result.outcome]} ${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`,
+		...(isForgeable ? [`**${unverifiedText}**`] : []),
+		`## ${symbol}${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`,
 		...foldTogether(ordered.flatMap((section) => section.markdown(context, detail))),
 		footer(result, leftOut, shown),
 	];

@@ -1,6 +1,6 @@
 // The report for a terminal: headline and sections.
 import type { Result } from "../schema/result.ts";
-import { gateTitle, outcomeLabels } from "../text/labels.ts";
+import { gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
 import { armsText, jobFacts } from "./facts.ts";
 import { headline, reportContext } from "./highlights.ts";
 import type { ReportContext, ReportSection } from "./section.ts";
@@ -23,6 +23,7 @@ function headLines({ result, highlights }: ReportContext, { color, columns }: Te
 		columns - outcomeLabels[result.outcome].length - 2,
 	);
 	return [
+		...(result.unverified === true ? [paint(unverifiedText, "bold", color)] : []),
 		`${outcome}  ${paint(first, "bold", color)}`,
 		...others.map((line) => paint(line, "bold", color)),
 		...wrapText([armsText(result), ...facts].join(" · "), columns).map((line) => paint(line, "dim", color)),

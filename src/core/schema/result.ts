@@ -63,6 +63,9 @@ export interface Result {
 		stage: string;
 		reason: string;
 	};
+	run?: WorkflowJob;
+	/** A fork's own job made the figures, and its code could forge them. */
+	unverified?: true;
 	/** Set where several jobs' results were merged: every part that was expected or came. Records then name their part. */
 	parts?: Part[];
 	/** ISO 8601, UTC. */
@@ -109,6 +112,18 @@ export interface Result {
 		what: string;
 	}[];
 }
+export interface WorkflowJob {
+	/** Of the workflow run. */
+	id: number;
+	/** Of the run: each re-run is another. */
+	attempt: number;
+	/** Id of the job in its workflow. */
+	job: string;
+	/** The input `name`: which job of a matrix. */
+	part?: string;
+	/** Name of the runner, as GitHub's list of jobs has it. */
+	runner?: string;
+}
 /** One job's share of a merged result. Numbers of different parts are never compared with each other. */
 export interface Part {
 	name: string;
@@ -116,6 +131,8 @@ export interface Part {
 	/** Why it is missing or refused. */
 	reason?: string;
 	artifact?: string;
+	/** Set where the result is from an earlier attempt of the run, as its job was not run again. */
+	attempt?: number;
 	outcome?: Outcome;
 	partial?: {
 		stage: string;

@@ -27,6 +27,9 @@ export const outcomeLabels: Readonly<Record<Outcome, string>> = {
 
 export const outcomeSymbols: Readonly<Record<Outcome, string>> = { pass: "✅", warn: "⚠️", fail: "❌", inconclusive: "❔", error: "🛑" };
 
+/** Of figures that a fork's code could forge. */
+export const unverifiedText = "Reported by the fork's own job; not verified";
+
 export const statusTones: Readonly<Record<GateStatus, Tone>> = {
 	pass: "ok",
 	warn: "warn",

@@ -10,7 +10,8 @@ export async function publishCheckRun(result: Result, plan: PublishPlan, codeHos
 	const run = await showCheckRun({ ...subjectOf(plan), ...describeCheckRun(result, plan.shown) }, codeHost);
 	if (run.state === "done") return [{ what: "check run", state: "done", url: run.thing.url }];
 	const failed: Published = { what: "check run", ...run };
-	if (run.fault.code === "github-timeout") return [failed];
+	// A status has no neutral state, and a green one would vouch for what nobody verified.
+	if (run.fault.code === "github-timeout" || result.unverified === true) return [failed];
 	return [failed, await publishStatus(result, plan, codeHost)];
 }
 

@@ -98,6 +98,40 @@ it("mergeResults distinguishes the same workload of two parts in every verdict",
 	expect(text).not.toContain("(h200) is slower");
 });
 
+const job = { id: 500, attempt: 2, job: "measure" };
+
+it("mergeResults refuses a part of another config, and one of another workflow run", () => {
+	const options = { ...how, config: "a/trtgate.yml", run: { ...job, job: "report" } };
+	const own = part("own", { run: job, config: { path: "a/trtgate.yml" } });
+	const other = part("other", { run: job, config: { path: "b/trtgate.yml" } });
+	const older = part("older", { run: { ...job, id: 499 }, config: { path: "a/trtgate.yml" } });
+	const merged = mergeResults([own, other, older], options);
+	expect(merged).toMatchObject({ outcome: "error", failureKind: "configuration", run: { id: 500, attempt: 2, job: "report" } });
+	expect(merged.parts).toMatchObject([
+		{ name: "older", state: "refused", reason: "It is of the workflow run 499; expected 500." },
+		{ name: "other", state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml; expected a/trtgate.yml") },
+		{ name: "own", state: "merged" },
+	]);
+});
+
+it("mergeResults names the attempt of a part that is from an earlier one, in every report", () => {
+	const earlier = part("l4", { run: { ...job, attempt: 1 } });
+	for (const options of [{ ...how, run: { ...job, job: "report" } }, how]) {
+		const merged = mergeResults([earlier, part("h200", { run: job })], options);
+		expect(merged.outcome).toBe("pass");
+		expect(merged.parts?.map(({ name, attempt }) => [name, attempt])).toEqual([
+			["h200", undefined],
+			["l4", 1],
+		]);
+		for (const text of [renderMarkdown(merged), renderHtml(merged)]) {
+			expect(text).toContain("Parts: all 2 merged, 1 from an earlier attempt");
+			expect(text).toContain("from attempt 1: its job was not run again");
+		}
+	}
+	const alone = mergeResults([earlier], { ...how, run: job });
+	expect(renderMarkdown(alone)).toContain("from attempt 1");
+});
+
 it.each([
 	["pass", "warn", "warn"],
 	["pass", "fail", "fail"],

@@ -2,7 +2,7 @@
 import { signedUrl } from "./blobs.ts";
 import { type Call, notFound, ok, paginate, type Reply, type Route, refuse } from "./http.ts";
 import { type Json, pageUrl, renderRepository, renderUser, repositoryUrl } from "./render.ts";
-import type { Artifact, Run } from "./state.ts";
+import type { Artifact, JobExecution, Run } from "./state.ts";
 import { nodeIdOf, type World } from "./world.ts";
 
 function renderRun(world: World, run: Run): Json {
@@ -59,6 +59,31 @@ function findRun(call: Call): Run | undefined {
 	return call.world.state.runs.find((run) => run.id === Number(call.params["run_id"]));
 }
 
+function renderJob(world: World, job: JobExecution): Json {
+	const url = `${repositoryUrl(world)}/actions/jobs/${job.id}`;
+	const isDone = job.completedAt !== null;
+	return {
+		...{ id: job.id, node_id: nodeIdOf("CR", job.id), run_id: job.runId, run_attempt: job.attempt, name: job.name, url },
+		...{ run_url: `${repositoryUrl(world)}/actions/runs/${job.runId}`, check_run_url: `${repositoryUrl(world)}/check-runs/${job.id}` },
+		html_url: pageUrl(world, `/actions/runs/${job.runId}/job/${job.id}`),
+		head_sha: world.state.runs.find(({ id }) => id === job.runId)?.headSha ?? "",
+		...{ status: isDone ? "completed" : "in_progress", conclusion: isDone ? "success" : null, workflow_name: "gate", head_branch: null },
+		...{ created_at: job.startedAt, started_at: job.startedAt, completed_at: job.completedAt, labels: [] },
+		...{ runner_id: 1, runner_name: job.runner, runner_group_id: null, runner_group_name: null },
+	};
+}
+
+/** By default those of the last attempt. */
+function listJobs(call: Call, run: Run): Reply {
+	const ofRun = call.world.state.jobs.filter(({ runId }) => runId === run.id);
+	const jobs = call.query.get("filter") === "all" ? ofRun : ofRun.filter(({ attempt }) => attempt === run.attempt);
+	return paginate(
+		call,
+		jobs.map((job) => renderJob(call.world, job)),
+		(page, total) => ({ total_count: total, jobs: page }),
+	);
+}
+
 function findArtifact(call: Call): Artifact | undefined {
 	return call.world.state.artifacts.find((artifact) => artifact.isFinal && artifact.id === Number(call.params["artifact_id"]));
 }
@@ -113,6 +138,15 @@ export const runRoutes: readonly Route[] = [
 				call,
 				call.world.state.artifacts.filter((artifact) => artifact.runId === run.id),
 			);
+		},
+	},
+	{
+		method: "GET",
+		template: "/repos/{owner}/{repo}/actions/runs/{run_id}/jobs",
+		needs: read,
+		handle(call) {
+			const run = findRun(call);
+			return run ? listJobs(call, run) : notFound();
 		},
 	},
 	{

@@ -141,6 +141,18 @@ export interface Run {
 	createdAt: string;
 }
 
+/** One execution of a job. */
+export interface JobExecution {
+	id: number;
+	runId: number;
+	attempt: number;
+	name: string;
+	runner: string;
+	startedAt: string;
+	/** null: it runs. */
+	completedAt: string | null;
+}
+
 export interface Artifact {
 	id: number;
 	name: string;
@@ -191,6 +203,7 @@ export interface LocalGitHubState {
 	pulls: Pull[];
 	releases: Release[];
 	runs: Run[];
+	jobs: JobExecution[];
 	artifacts: Artifact[];
 	caches: Cache[];
 	blobs: Map<string, Blob>;
@@ -205,7 +218,8 @@ export interface LocalGitHubState {
 export function createState(): LocalGitHubState {
 	return {
 		defaultBranch: "main",
-		...{ comments: [], checkRuns: [], statuses: [], labels: [], issues: [], pulls: [], releases: [], runs: [], artifacts: [], caches: [] },
+		...{ comments: [], checkRuns: [], statuses: [], labels: [], issues: [], pulls: [], releases: [], runs: [] },
+		...{ jobs: [], artifacts: [], caches: [] },
 		blobs: new Map(),
 		requests: [],
 		violations: [],

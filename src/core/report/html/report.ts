@@ -1,7 +1,7 @@
 // The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
 import type { Outcome, Result } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { armName, gateTitle, outcomeLabels, type Tone } from "../../text/labels.ts";
+import { armName, gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
 import { countsText, jobFacts, versionsOf } from "../facts.ts";
 import { headline, reportContext } from "../highlights.ts";
 import type { ReportContext, ReportSection } from "../section.ts";
@@ -40,8 +40,10 @@ function armsLine(result: Result): Piece {
 function pageHeader({ result, highlights }: ReportContext): Markup {
 	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
 	const counts = countsText(result);
+	const tone = result.unverified === true && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
+	const origin = result.unverified === true ? html`<p><b>${unverifiedText}</b></p>` : "";
 	return html`<header>
-<h1>${pill(outcomeLabels[result.outcome], outcomeTones[result.outcome])} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
+${origin}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
 <p class="sub">${counts === "" ? "" : `${counts} · `}${armsLine(result)}</p>
 <ul class="facts" aria-label="facts">${facts}</ul>
 </header>

@@ -18,9 +18,11 @@ function deviceText({ backend }: Part): string {
 	return `${cleanName(backend.device, 80)}${backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`}`;
 }
 
-function whyText({ reason, partial }: Part): string {
+function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
-	return partial === undefined ? "" : `partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`;
+	const from = attempt === undefined ? [] : [`from attempt ${attempt}: its job was not run again`];
+	const cut = partial === undefined ? [] : [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`];
+	return [...from, ...cut].join("; ");
 }
 
 const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };

@@ -1,0 +1,68 @@
+// Decides which results of an earlier attempt still count: only those whose job was not run again.
+import type { PartInput } from "./parts.ts";
+
+/** One execution of a job, as GitHub lists it. */
+export interface JobExecution {
+	name: string;
+	/** "" where no runner took the job. */
+	runner: string;
+	startedMs: number;
+	/** null: not completed. */
+	completedMs: number | null;
+}
+
+/** Every execution of the run, of all attempts, or why GitHub does not list them. */
+export type JobHistory = { state: "listed"; jobs: readonly JobExecution[] } | { state: "unknown"; why: string };
+
+/** 0: the result does not say. null: there is no result. */
+function attemptOf({ content }: PartInput): number | null {
+	return content.state === "read" ? (content.result.run?.attempt ?? 0) : null;
+}
+
+/** Whether GitHub's list of jobs is needed. */
+export function hasEarlier(parts: readonly PartInput[], attempt: number): boolean {
+	return attempt > 1 && parts.some((part) => (attemptOf(part) ?? attempt) < attempt);
+}
+
+/** Parts of earlier attempts become missing unless GitHub's list shows that their jobs were not run again. */
+export function dropSuperseded(parts: readonly PartInput[], attempt: number, history: JobHistory): PartInput[] {
+	return parts.map((part) => {
+		const its = attemptOf(part);
+		if (its === null || !hasEarlier([part], attempt)) return part;
+		const reason = supersededReason(part, { its, attempt, history });
+		return reason === null ? part : { ...part, content: { state: "missing", reason } };
+	});
+}
+
+interface Attempts {
+	/** 0: the result does not say. */
+	its: number;
+	attempt: number;
+	history: JobHistory;
+}
+
+/** null where the result still counts. */
+function supersededReason(part: PartInput, { its, attempt, history }: Attempts): string | null {
+	if (its === 0) return `Its result does not say which attempt it is from; expected attempt ${attempt}.`;
+	const unknown = (why: string): string =>
+		`Its last result is from attempt ${its}, and it is unknown whether its job was run again: ${why}`;
+	if (history.state === "unknown") return unknown(history.why);
+	const made = executionsOf(part, history.jobs);
+	const [first] = made;
+	if (first === undefined) return unknown("GitHub lists no job on its runner at the time of its upload.");
+	const isAgain = history.jobs.some((job) => job.name === first.name && made.every(({ startedMs }) => startedMs < job.startedMs));
+	return isAgain ? `Its job was run again in attempt ${attempt} and left no result; that of attempt ${its} does not count.` : null;
+}
+
+/** GitHub's times are whole seconds. */
+const secondMs = 1000;
+
+/** A runner has one job at a time. GitHub may list an execution once for each attempt that it counts for; all have one name. */
+function executionsOf({ content, uploadedMs }: PartInput, jobs: readonly JobExecution[]): JobExecution[] {
+	const runner = content.state === "read" ? content.result.run?.runner : undefined;
+	if (runner === undefined || uploadedMs === undefined) return [];
+	const made = jobs.filter(
+		(job) => job.runner === runner && job.startedMs <= uploadedMs && (job.completedMs ?? Number.POSITIVE_INFINITY) + secondMs >= uploadedMs,
+	);
+	return new Set(made.map(({ name }) => name)).size === 1 ? made : [];
+}
