@@ -114,6 +114,8 @@ export interface ReportInputs extends PublishInputs {
 	config: string;
 	/** The plan's matrix; empty where there is none. */
 	expected: string;
+	/** What the plan found about the whole change; empty where there is none. */
+	review: string;
 	/** Id of the one job that measures, where there is no plan. */
 	job: string;
 	out: string;
@@ -130,6 +132,7 @@ export function readReportInputs(): ReportInputs {
 		cache: "false",
 		config: getInput("config") || "trtgate.yml",
 		expected: getInput("expected"),
+		review: getInput("review"),
 		job: getInput("job") || "gate",
 		out: getInput("out") || "trtgate-merged",
 		fail: oneOf("fail", ["auto", "true", "false"]),

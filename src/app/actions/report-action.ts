@@ -15,6 +15,7 @@ import { dropSuperseded, hasEarlier } from "../../core/merge/attempts.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import type { PartInput } from "../../core/merge/parts.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
+import { parseReview } from "../../core/plan/review.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -56,6 +57,7 @@ async function report(): Promise<number> {
 	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
 	const { run, event } = await requireRun(environment, "`trtgate report --merge DIR…` merges results");
 	const expected = inputs.expected === "" ? [onlyPart(inputs)] : parseMatrix(inputs.expected);
+	const review = parseReview(inputs.review);
 	const facts = githubRunFacts({ ...run, token: inputs.token });
 	const subject = await findSubject(run, event, facts);
 	const collected = await collectParts({
@@ -71,7 +73,7 @@ async function report(): Promise<number> {
 	if (!hasAny && inputs.expected === "") return reportNoParts(reporting, parts[0]);
 	const headCommits = await commitsOfChange(parts, subject);
 	const result = mergeResults(parts, {
-		...{ expected, config: inputs.config, unverified: subject.isFork, headCommits: headCommits ?? undefined },
+		...{ expected, review, config: inputs.config, unverified: subject.isFork, headCommits: headCommits ?? undefined },
 		run: { ...workflowJob(run, inputs.name), id: subject.run.id, attempt: subject.run.attempt },
 		...{ version, files: [...reportList] },
 	});

@@ -1,7 +1,7 @@
 // Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
-import type { ErrorRecord, Outcome, Part, Result, WorkloadResult } from "../schema/result.ts";
+import type { ErrorRecord, GateResult, Outcome, Part, Result, WorkloadResult } from "../schema/result.ts";
 import { formatCount } from "../text/units.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
@@ -13,9 +13,12 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const results = merged.map(({ result }) => result);
 	// A part that could not begin knows nothing of its machine.
 	const known = results.filter(({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0);
-	const records = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
+	const ofParts = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
+	const review = options.review ?? [];
+	const records = { ...ofParts, gates: withReview(ofParts.gates, review) };
 	const errors = [...judged.flatMap(partFault), ...records.errors];
-	const outcome = worstOutcome([...(errors.length > 0 ? [foldOutcome([], errors)] : []), ...results.map(strictestOutcome)]);
+	const whole = errors.length + review.length > 0 ? [foldOutcome([...review], errors)] : [];
+	const outcome = worstOutcome([...whole, ...results.map(strictestOutcome)]);
 	const failureKind = failureKindOf(outcome, errors);
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
@@ -109,6 +112,18 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
 	const head = (compared ?? results[0])?.arms.head ?? { label: "head" };
 	return { base: compared?.arms.base ?? null, head, ...(compared === undefined && noBase !== undefined ? { noBase } : {}) };
+}
+
+/** What concerns the whole change is judged by every part that sees it, and by the plan: it is reported once. */
+function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
+	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string => JSON.stringify([gate, model, engine, workload, message]);
+	const isShared = ({ gate }: GateResult): boolean => gate === "coverage" || gate === "limit-change";
+	const shared = new Map<string, GateResult>();
+	for (const { part: _, ...gate } of [...gates.filter(isShared), ...review]) {
+		const known = shared.get(keyOf(gate));
+		shared.set(keyOf(gate), { ...known, ...gate });
+	}
+	return [...gates.filter((gate) => !isShared(gate)), ...shared.values()];
 }
 
 // The records of all parts in one list each, every one with the name of its part.

@@ -1,6 +1,6 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
 import { groupBy } from "../group.ts";
-import type { ArmSource, Result, WorkflowJob } from "../schema/result.ts";
+import type { ArmSource, GateResult, Result, WorkflowJob } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 
 /** What came of one part. */
@@ -27,6 +27,8 @@ export interface MergeOptions {
 	run?: WorkflowJob | undefined;
 	/** A fork's own job made the parts. */
 	unverified?: boolean | undefined;
+	/** What the plan found about the whole change: each once, whatever the parts report of it. */
+	review?: readonly GateResult[] | undefined;
 	/** Commits that the head may be, where they are known from elsewhere. */
 	headCommits?: readonly string[] | undefined;
 	/** Of the program that merges. */
