@@ -87,7 +87,10 @@ interface Target {
 type Blobs = (side: "base" | "head", path: string) => Promise<string | null>;
 
 /** null where nothing is under review: the head's config is one that a maintainer accepted. @throws ConfigError git-ref; ToolError. */
-async function readTarget(event: RunEvent, { cwd, config: path, token }: { cwd: string; config: string; token: string }): Promise<Target | null> {
+async function readTarget(
+	event: RunEvent,
+	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
+): Promise<Target | null> {
 	if (event.kind === "other" && event.name.startsWith("pull_request")) throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
 	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
@@ -97,7 +100,13 @@ async function readTarget(event: RunEvent, { cwd, config: path, token }: { cwd: 
 	const read = await git(["cat-file", "blob", `${baseSha}:./${join(home, basename(path))}`], { captureBytes: inputKinds.config.maxBytes });
 	const loaded = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
 	const blobs: Blobs = async (side, file) => {
-		const found = await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${side === "base" ? baseSha : "HEAD"}:./${join(home, file)}`]);
+		const found = await git([
+			"rev-parse",
+			"--verify",
+			"--quiet",
+			"--end-of-options",
+			`${side === "base" ? baseSha : "HEAD"}:./${join(home, file)}`,
+		]);
 		return succeeded(found) ? firstLine(found) : null;
 	};
 	return { rules: loaded?.state === "ok" ? loaded.config : null, blobs };

@@ -116,7 +116,8 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 
 /** What concerns the whole change is judged by every part that sees it, and by the plan: it is reported once. */
 function withReview(gates: readonly GateResult[], review: readonly GateResult[]): GateResult[] {
-	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string => JSON.stringify([gate, model, engine, workload, message]);
+	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
+		JSON.stringify([gate, model, engine, workload, message]);
 	const isShared = ({ gate }: GateResult): boolean => gate === "coverage" || gate === "limit-change";
 	const shared = new Map<string, GateResult>();
 	for (const { part: _, ...gate } of [...gates.filter(isShared), ...review]) {
