@@ -1,5 +1,5 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-import { formatLimit, formatTimes } from "../text/units.ts";
+import { formatDuration, formatLimit, formatTimes } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 
@@ -203,23 +203,28 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 
 /** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
 function rulesShown(config: Config): Rule[] {
-	const { gates: _, ...rules } = rulesOfFile(config);
-	return Object.entries(rules).flatMap(([key, value]) => [...leaves(key === "commands" ? "comparators" : key, value)]);
+	const { gates: _, measure, commands, ...rules } = rulesOfFile(config);
+	const { looks, adaptsLength: __, ...timing } = measure;
+	return [
+		...leaves("measure", { pairs: looks, ...timing }),
+		...leaves("comparators", commands),
+		...Object.entries(rules).flatMap(([key, value]) => [...leaves(key, value)]),
+	];
 }
 
 function* leaves(key: string, value: unknown): Generator<Rule> {
 	if (value === undefined) return;
-	if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
-		return;
-	}
 	const pointer = `/${key.replaceAll(".", "/")}`;
 	if (Array.isArray(value) && value.some((part) => typeof part === "object")) {
 		for (const [index, part] of value.entries()) yield* leaves(`${key}.${(part as { name?: string }).name ?? index}`, part);
-		return;
-	}
-	const shown = Array.isArray(value) ? value.join(", ") : String(value);
-	yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown, pointer };
+	} else if (Array.isArray(value)) {
+		const last: unknown = value.at(-1);
+		yield { key, ...(typeof last === "number" ? { laxness: -last } : {}), shown: value.join(", "), pointer };
+	} else if (typeof value === "object" && value !== null) {
+		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
+	} else if (typeof value === "number" && key.endsWith("-ms")) {
+		yield { key: key.slice(0, -"-ms".length), laxness: -value, shown: formatDuration(value), pointer: pointer.slice(0, -"-ms".length) };
+	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
 }
 
 function kebab(name: string): string {
