@@ -212,19 +212,21 @@ function rulesShown(config: Config): Rule[] {
 	];
 }
 
-function* leaves(key: string, value: unknown): Generator<Rule> {
-	if (value === undefined) return;
-	const pointer = `/${key.replaceAll(".", "/")}`;
-	if (Array.isArray(value) && value.some((part) => typeof part === "object")) {
-		for (const [index, part] of value.entries()) yield* leaves(`${key}.${(part as { name?: string }).name ?? index}`, part);
-	} else if (Array.isArray(value)) {
-		const last: unknown = value.at(-1);
-		yield { key, ...(typeof last === "number" ? { laxness: -last } : {}), shown: value.join(", "), pointer };
-	} else if (typeof value === "object" && value !== null) {
-		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
-	} else if (typeof value === "number" && key.endsWith("-ms")) {
-		yield { key: key.slice(0, -"-ms".length), laxness: -value, shown: formatDuration(value), pointer: pointer.slice(0, -"-ms".length) };
-	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
+function leaves(key: string, value: unknown): Rule[] {
+	if (value === undefined) return [];
+	if (typeof value !== "object" || value === null) return [leaf(key, value)];
+	const isList = Array.isArray(value) && !value.some((part) => typeof part === "object");
+	if (isList) return [{ ...leaf(key, value.at(-1)), shown: value.join(", ") }];
+	return Object.entries(value).flatMap(([name, part]) => {
+		const own = Array.isArray(value) ? ((part as { name?: string }).name ?? name) : kebab(name);
+		return own === "pointer" ? [] : leaves(`${key}.${own}`, part);
+	});
+}
+
+function leaf(key: string, value: unknown): Rule {
+	const name = key.replace(/-ms$/, "");
+	const shown = typeof value === "number" && name !== key ? formatDuration(value) : String(value);
+	return { key: name, ...(typeof value === "number" ? { laxness: -value } : {}), shown, pointer: `/${name.replaceAll(".", "/")}` };
 }
 
 function kebab(name: string): string {
