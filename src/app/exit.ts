@@ -26,8 +26,9 @@ export function explainError(error: unknown): { text: string; exit: number; reco
 
 export function describeRecord(record: ErrorRecord): string {
 	const { location, excerpt = [], fix, log } = record;
-	const place = location?.line === undefined ? "" : `${location.path}:${location.line}:${location.column ?? 1}: `;
-	const head = `${record.kind}: ${record.message.startsWith(place) ? "" : place}${record.message} [${record.code}]`;
+	const place = location?.line === undefined ? "" : `${location.path}:${location.line}:${location.column ?? 1}`;
+	const prefix = place === "" || record.message.startsWith(place) ? "" : `${place}: `;
+	const head = `${record.kind}: ${prefix}${record.message} [${record.code}]`;
 	const lines = [
 		head,
 		...excerpt.map((line) => `  | ${line}`),

@@ -113,7 +113,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		const input = fitLimits(await gateInput(opening, opened), kind);
 		if (how.mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
-			refuseFaults(prepared);
+			refuseFaults(prepared, input.config);
 			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: input.config };
 		}
 		const watching = await watchHistory(opening, composition);

@@ -1,4 +1,5 @@
 // Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+import type { Config } from "../core/config/config.ts";
 import type { ConfigError } from "../core/errors.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
@@ -8,6 +9,7 @@ import type { Ports } from "../ports/ports.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
 import { compareInterfaces, type PreparedModel } from "../stages/prepared.ts";
+import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
 /** Prepares the models and makes the plan: all that a dry run does. */
@@ -52,7 +54,11 @@ function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFau
 }
 
 /** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
-export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
+export function refuseFaults(prepared: Prepared, config: Config): void {
+	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
+}
+
+function throwFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
 	const [first, ...others] = faultsOf(known);
 	if (first === undefined) return;
 	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
@@ -63,7 +69,7 @@ export function stopIfNothingIsLeft(known: Omit<Prepared, "plan">): void {
 	const { models, goldenFaults, interfaces } = known;
 	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
 	// A changed interface is a verdict already.
-	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
+	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);
 }
 
 /** Where the base's config cannot be read, no engine counts as new. */

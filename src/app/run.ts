@@ -53,7 +53,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });
-	const { shapes, models } = shapeWorkloads(found.plan, found.models);
+	const { shapes, models } = shapeWorkloads(found.plan, found.models, input.config);
 	facts.shapes = shapes;
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);

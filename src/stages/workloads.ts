@@ -1,11 +1,12 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
 import type { Config } from "../core/config/config.ts";
-import { ConfigError } from "../core/errors.ts";
+import { placeOfInherited } from "../core/config/source.ts";
+import { ConfigError, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
-import type { Plan, Workload } from "../core/plan/plan.ts";
+import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import type { Arm } from "../core/schema/result.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
@@ -26,7 +27,7 @@ export interface ShapedWorkloads {
 	models: readonly PreparedModel[];
 }
 
-export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): ShapedWorkloads {
+export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[], config: Pick<Config, "sources">): ShapedWorkloads {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
@@ -41,10 +42,21 @@ export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Sh
 			shapes.set(workload.id, { inputs, ...(difference === null ? {} : { baseDiffers: difference }) });
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
-			faults.set(workload.engineId, error);
+			faults.set(workload.engineId, located(error, { workload, spec: head?.spec }, config));
 		}
 	}
 	return { shapes, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+}
+
+function located(
+	fault: ConfigError,
+	at: { workload: Workload; spec: EngineSpec | undefined },
+	config: Pick<Config, "sources">,
+): ConfigError {
+	const { pointer } = at.workload.config;
+	const holders = [at.spec?.engine.pointer ?? pointer, at.spec?.model.pointer ?? pointer, pointer];
+	const place = placeOfInherited(config, { holders, key: (fault.pointer ?? pointer).slice(pointer.length) });
+	return new ConfigError({ ...faultOf(fault), ...place });
 }
 
 function withFault(prepared: PreparedModel, fault: ConfigError | undefined): PreparedModel {
