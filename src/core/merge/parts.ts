@@ -6,8 +6,8 @@ import { cleanName } from "../text/escape.ts";
 /** What came of one part. */
 export type PartContent =
 	| { state: "read"; result: Result }
-	/** `kind` runner: a retry may fix it. */
-	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
+	/** `kind` runner: a retry may fix it. `fix`: what else does. */
+	| { state: "refused"; reason: string; kind: "runner" | "configuration"; fix?: string };
 
 export interface PartInput {
 	name: string;
