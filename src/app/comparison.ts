@@ -37,8 +37,7 @@ function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepare
 	const difference = facts.shapes.get(workload.id)?.baseDiffers;
 	if (difference !== undefined) return { verdict: "not-comparable", reason: `The inputs differ: ${difference}.` };
 	const base = prepared.models.find((model) => model.arm === "base" && model.spec.id === spec.id);
-	if (base?.state === "broken" && base.arm === "base")
-		return { verdict: "not-comparable", reason: base.error.message };
+	if (base?.state === "broken" && base.arm === "base") return { verdict: "not-comparable", reason: base.error.message };
 	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "The base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
 	return { verdict: "not-comparable", reason: `The base's config has this engine, but ${base.reason}.` };

@@ -1,6 +1,7 @@
 // Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
 import type { Config } from "../core/config/config.ts";
-import type { ConfigError } from "../core/errors.ts";
+import { placeOfInherited } from "../core/config/source.ts";
+import { ConfigError, faultOf } from "../core/errors.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
@@ -27,7 +28,7 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		timeoutMs: config.measure.buildTimeoutMs,
 		isKnownToBase: (spec: EngineSpec) => isKnownToBase(spec, input),
 	};
-	for await (const model of prepare(preparing, ports)) models.push(model);
+	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
 	if (sharesFiles) models.unshift(...models.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])));
 	const headFolder = arms.find((folder) => folder.arm === "head")?.path ?? "";
 	const interfaces = compareInterfaces(models);
@@ -44,6 +45,14 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		backend,
 	});
 	return { ...known, plan };
+}
+
+/** A model's file that is missing or unreadable, with the key that names it. */
+function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
+	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code)) return prepared;
+	const { spec, fault } = prepared;
+	const place = placeOfInherited(config, { holders: [spec.engine.pointer, spec.model.pointer], key: "/onnx" });
+	return { ...prepared, fault: new ConfigError({ ...faultOf(fault), ...(fault.location?.line === undefined ? place : {}) }) };
 }
 
 /** Faults of the head's models and goldens, each once: several engines may share one file. */
