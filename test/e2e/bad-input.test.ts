@@ -99,7 +99,7 @@ const rows: Row[] = [
 		files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") },
 		exit: 2,
 		code: "model-missing",
-		says: /trtgate\.yml:6:11: .*nowhere\.onnx/,
+		says: /trtgate\.yml:6:5: .*nowhere\.onnx/,
 	},
 	{
 		what: "a truncated model",
