@@ -35,13 +35,12 @@ export function comparisonOf({ workload }: Measured, { workloads, family, figure
 function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepared }: RunContext): NonNullable<CompareInput["noBase"]> {
 	if (input.noBase !== undefined) return { verdict: "missing", reason: input.noBase };
 	const difference = facts.shapes.get(workload.id)?.baseDiffers;
-	if (difference !== undefined) return { verdict: "not-comparable", reason: `Not comparable: ${difference}.` };
+	if (difference !== undefined) return { verdict: "not-comparable", reason: `The inputs differ: ${difference}.` };
 	const base = prepared.models.find((model) => model.arm === "base" && model.spec.id === spec.id);
-	if (base?.state === "broken" && base.arm === "base")
-		return { verdict: "not-comparable", reason: `Not comparable: ${base.error.message}` };
-	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "Not comparable: the base's engine could not be built." };
+	if (base?.state === "broken" && base.arm === "base") return { verdict: "not-comparable", reason: base.error.message };
+	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "The base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
-	return { verdict: "not-comparable", reason: `Not comparable: the base's config has this engine, but ${base.reason}.` };
+	return { verdict: "not-comparable", reason: `The base's config has this engine, but ${base.reason}.` };
 }
 
 /** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */

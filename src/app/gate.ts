@@ -141,7 +141,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		const input = fitLimits(gateInput(opening, opened, sides), kind);
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
-			refuseFaults(prepared);
+			refuseFaults(prepared, prepared.config);
 			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: prepared.config };
 		}
 		const watched = { ...opening, config: sides.config, composition };

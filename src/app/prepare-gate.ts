@@ -1,6 +1,8 @@
 // Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
-import type { ConfigError } from "../core/errors.ts";
+import { placeOfInherited } from "../core/config/source.ts";
+import { ConfigError, faultOf } from "../core/errors.ts";
 import { unfinishedNote } from "../core/golden/record/defects/describe.ts";
 import { isSameGraph } from "../core/onnx/same-graph.ts";
 import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
@@ -12,6 +14,7 @@ import type { Ports } from "../ports/ports.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
 import { compareInterfaces, type PreparedModel, recipeOf } from "../stages/prepared.ts";
+import { shapeWorkloads } from "../stages/workloads.ts";
 import type { Facts, GateInput, Prepared } from "./run-context.ts";
 
 /** Prepares the models of both sides, each by its own config, and makes the plan: all that a dry run does. */
@@ -61,7 +64,7 @@ async function prepareSides(input: GateInput, backend: BackendFacts["kind"], por
 	const timeoutMs = config.measure.buildTimeoutMs;
 	const preparing = { sides, hasBaseConfig: input.baseConfig !== undefined, backend, logFolder: `${outFolder}/logs`, timeoutMs };
 	const models: PreparedModel[] = [];
-	for await (const model of prepare(preparing, ports)) models.push(model);
+	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
 	const head = models.filter(({ arm }) => arm === "head");
 	if (!sharesFiles) return { base: models.filter(({ arm }) => arm === "base"), head };
 	return { base: head.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])), head };
@@ -106,6 +109,14 @@ function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 	});
 }
 
+/** A model's file that is missing or unreadable, with the key that names it. */
+function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
+	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code)) return prepared;
+	const { spec, fault } = prepared;
+	const place = placeOfInherited(config, { holders: [spec.engine.pointer, spec.model.pointer], key: "/onnx" });
+	return { ...prepared, fault: new ConfigError({ ...faultOf(fault), ...(fault.location?.line === undefined ? place : {}) }) };
+}
+
 /** Faults of the head's models and goldens, each once: several engines may share one file. */
 function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): ConfigError[] {
 	const ofModels = models.flatMap((model) => (model.state === "broken" && model.arm === "head" ? [model.fault] : []));
@@ -114,7 +125,11 @@ function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFau
 }
 
 /** A dry run has no gates that a fault could fail. @throws ConfigError, or an AggregateError of several. */
-export function refuseFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
+export function refuseFaults(prepared: Prepared, config: Config): void {
+	throwFaults({ ...prepared, models: shapeWorkloads(prepared.plan, prepared.models, config).models });
+}
+
+function throwFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
 	const [first, ...others] = faultsOf(known);
 	if (first === undefined) return;
 	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
@@ -125,7 +140,7 @@ export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaul
 	const { models, goldenFaults, interfaces } = known;
 	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
 	// A changed interface is a verdict already.
-	if (interfaces.changes.length === 0 && !models.some(isUsable)) refuseFaults(known);
+	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);
 }
 
 /** Each error once, however many engines a model has. */

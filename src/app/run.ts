@@ -60,7 +60,7 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 	await reviewChanges({ prepared: found, input, facts, ports });
 	enterStage("preflight", facts, ports);
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });
-	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models);
+	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
 	facts.shapes = shapes;
 	facts.interfaceChanges = [...found.interfaces.changes, ...lost];
 	const prepared = { ...found, models };

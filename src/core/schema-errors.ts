@@ -54,7 +54,7 @@ function unknownKey(pointer: string, key: string, known: readonly string[]): Sch
 	return { pointer: childPointer(pointer, key), expected, got: `the key ${formatName(key)}`, fix };
 }
 
-function expectedOf({ keyword, params, message }: ErrorObject): string {
+function expectedOf({ keyword, params }: ErrorObject): string {
 	switch (keyword) {
 		case "enum":
 			return `one of ${stringsOf(params["allowedValues"]).join(", ")}`;
@@ -69,8 +69,25 @@ function expectedOf({ keyword, params, message }: ErrorObject): string {
 			return `at least ${counted(Number(params["limit"]), "entry", "entries")}`;
 		case "oneOf":
 			return "one of the forms that it may have";
+		case "maxItems":
+		case "maxProperties":
+			return `at most ${counted(Number(params["limit"]), "entry", "entries")}`;
+		case "minLength":
+			return params["limit"] === 1 ? "a text that is not empty" : `a text of at least ${counted(Number(params["limit"]), "character")}`;
+		case "maxLength":
+			return `a text of at most ${counted(Number(params["limit"]), "character")}`;
+		case "minimum":
+			return `a number of at least ${params["limit"]}`;
+		case "maximum":
+			return `a number of at most ${params["limit"]}`;
+		case "exclusiveMinimum":
+			return `a number above ${params["limit"]}`;
+		case "exclusiveMaximum":
+			return `a number below ${params["limit"]}`;
+		case "uniqueItems":
+			return "entries that differ";
 		default:
-			return (message ?? "another value").replace(/^must /, "");
+			return "another value";
 	}
 }
 

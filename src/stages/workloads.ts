@@ -1,12 +1,13 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
 import type { Config } from "../core/config/config.ts";
-import { ConfigError } from "../core/errors.ts";
+import { placeOfInherited } from "../core/config/source.ts";
+import { ConfigError, faultOf } from "../core/errors.ts";
 import { toDType } from "../core/onnx/element-type.ts";
 import { type ShapeCheck, shapeCheck } from "../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { formatDims } from "../core/onnx/quote.ts";
-import type { Plan, Workload } from "../core/plan/plan.ts";
+import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
 import type { Arm, InterfaceChange } from "../core/schema/result.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
@@ -32,7 +33,7 @@ export interface ShapedWorkloads {
 }
 
 /** The sizes of a workload are those of the side whose config lists it; the other side's engine may not take them. */
-export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): ShapedWorkloads {
+export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[], config: Pick<Config, "sources">): ShapedWorkloads {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
@@ -49,7 +50,7 @@ export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[]): Sh
 			if (shaped.headDiffers !== undefined) lost.push(lostWorkload(workload, head, shaped.headDiffers));
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
-			faults.set(workload.engineId, error);
+			faults.set(workload.engineId, located(error, { workload, spec: head?.spec }, config));
 		}
 	}
 	return { shapes, lost, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
@@ -74,6 +75,17 @@ function shapeWorkload(
 function lostWorkload({ config }: Workload, { spec }: ReadyModel, why: string): InterfaceChange {
 	const base = { name: config.name, dtype: "workload", shape: why };
 	return { model: spec.model.name, engine: spec.engine.name, rows: [{ side: "workload", base, head: null }] };
+}
+
+function located(
+	fault: ConfigError,
+	at: { workload: Workload; spec: EngineSpec | undefined },
+	config: Pick<Config, "sources">,
+): ConfigError {
+	const { pointer } = at.workload.config;
+	const holders = [at.spec?.engine.pointer ?? pointer, at.spec?.model.pointer ?? pointer, pointer];
+	const place = placeOfInherited(config, { holders, key: (fault.pointer ?? pointer).slice(pointer.length) });
+	return new ConfigError({ ...faultOf(fault), ...place });
 }
 
 function withFault(prepared: PreparedModel, fault: ConfigError | undefined): PreparedModel {

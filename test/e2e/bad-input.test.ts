@@ -50,7 +50,7 @@ const rows: Row[] = [
 		files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" },
 		exit: 2,
 		code: "config-syntax",
-		says: /trtgate\.yml:3:\d+/,
+		says: /^configuration: trtgate\.yml:3:1 is not valid YAML/m,
 	},
 	{
 		what: "an unknown key",
@@ -78,14 +78,28 @@ const rows: Row[] = [
 		files: { "trtgate.yml": quickConfig.replaceAll("batch:", "bach:") },
 		exit: 2,
 		code: "config-dims",
-		says: /bach.*batch/s,
+		says: /trtgate\.yml:7:13: .*bach.*batch/s,
+	},
+	{
+		what: "an axis without a size",
+		files: { "trtgate.yml": quickConfig.replace(/ {4}(dims|workloads): .*\n/g, "") },
+		exit: 2,
+		code: "config-dims",
+		says: /trtgate\.yml:5:3: Sizes are missing: "batch".*dims: \{ batch: 1 \}/s,
+	},
+	{
+		what: "a shape of an input that the model does not have",
+		files: { "trtgate.yml": quickConfig.replace("    workloads:", "    inputs: { z: { shape: [1] } }\n    workloads:") },
+		exit: 2,
+		code: "config-dims",
+		says: /trtgate\.yml:8:15: .*no input "z"/s,
 	},
 	{
 		what: "a missing model",
 		files: { "trtgate.yml": quickConfig.replace("model.onnx", "nowhere.onnx") },
 		exit: 2,
 		code: "model-missing",
-		says: /nowhere\.onnx/,
+		says: /trtgate\.yml:6:5: .*nowhere\.onnx/,
 	},
 	{
 		what: "a truncated model",
@@ -214,6 +228,11 @@ it.each(rows)("bad input is refused with one clear error: $what", async ({ files
 	expect(said, "the fix").toMatch(/→ \S/);
 	expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
 	expect(run.exit).toBe(exit);
+	if (argv === undefined) {
+		const dry = await runCli(["run", "--dry-run", "--out", "out"], { cwd: folder });
+		expect(dry, "with --dry-run").toMatchObject({ exit, stderr: expect.stringContaining(`[${code}]`) });
+		expect(dry.stderr).toMatch(says);
+	}
 	const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
 	expect(
 		left.filter((name) => /\.tmp|~$|\.part/.test(name)),

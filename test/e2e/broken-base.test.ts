@@ -147,7 +147,10 @@ it("a base whose config has an engine of which its tree has no model is compared
 	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": lenient }));
 	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
-	expect(readResult(join(cwd, "out"))).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	const result = readResult(join(cwd, "out"));
+	expect(result).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	const messages = result.gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message));
+	expect(messages).toEqual([expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /)]);
 });
 
 it("a base that does not build is compared with nothing, and never green", async () => {

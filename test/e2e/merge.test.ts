@@ -1,6 +1,6 @@
 // `trtgate report --merge` on folders, as a user who downloaded artifacts has them.
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -44,4 +44,23 @@ it("trtgate report --merge reports where there is nothing to merge", async () =>
 	const root = await folders([]);
 	const run = trtgate(root, "report", "parts", "--merge");
 	expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining("no result.json in parts") });
+});
+
+it("trtgate report --merge reads no more than fits into memory, and names every part that it leaves out", async () => {
+	const root = await folders(["p0"]);
+	const large = JSON.stringify(buildResult({ notes: ["x".repeat(60 * 1024 * 1024)] }));
+	await writeFile(join(root, "parts/p0/result.json"), large);
+	for (let number = 1; number < 10; number += 1) {
+		await mkdir(join(root, `parts/p${number}`));
+		await link(join(root, "parts/p0/result.json"), join(root, `parts/p${number}/result.json`));
+	}
+	const run = trtgate(root, "report", "parts", "--merge", "--json");
+	expect(run.status, run.stderr).toBe(2);
+	const { errors } = JSON.parse(run.stdout);
+	expect(errors.at(-1)).toMatchObject({
+		part: "p9",
+		code: "part-refused",
+		message: "All results together are larger than 512 MiB; this one was not read.",
+		fix: expect.stringContaining("Merge fewer parts at a time"),
+	});
 });

@@ -9,13 +9,11 @@ import { ToolError } from "../../core/errors.ts";
 import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../../core/merge/parts.ts";
 import { cleanName } from "../../core/text/escape.ts";
 import { reportFiles } from "../../stages/report.ts";
-import { maxParts, maxResultBytes, parsePart } from "./read-parts.ts";
+import { beyondAll, maxParts, maxResultBytes, maxTextBytes, parsePart } from "./read-parts.ts";
 
 /** Raw samples and logs of some hundred workloads. */
 const maxPartBytes = 200 * 1024 * 1024;
 const maxBytes = 2 * 1024 * 1024 * 1024;
-/** Of all results together, unpacked: what is in memory at once. */
-const maxTextBytes = 1024 * 1024 * 1024;
 const atOnce = 6;
 
 export interface Collecting {
@@ -79,7 +77,7 @@ async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: F
 		if (taken.state === "absent") return withoutResult(artifact.name);
 		if (taken.state === "refused") return refused(taken.reason);
 		budget.textBytes -= taken.text.length;
-		if (budget.textBytes < 0) return refused(`All results together are larger than ${maxTextBytes} bytes; this one was not read.`);
+		if (budget.textBytes < 0) return beyondAll();
 		return parsePart(taken.text, reportFiles.result);
 	} finally {
 		await rm(dirname(fetched.path), { recursive: true, force: true });

@@ -4,12 +4,16 @@ import { basename, join, resolve } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { tooLargeFix } from "../../core/merge/fit.ts";
 import type { PartContent, PartInput } from "../../core/merge/parts.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import { formatBytes } from "../../core/text/units.ts";
 import { reportFiles } from "../../stages/report.ts";
 
 /** Of a part's result.json. */
-export const maxResultBytes = 64 * 1024 * 1024;
+export const maxResultBytes = inputKinds.result.maxBytes;
+/** Of all results together: what is in memory at once. */
+export const maxTextBytes = 512 * 1024 * 1024;
 /** Parts of one merge. */
 export const maxParts = 300;
 
@@ -19,8 +23,9 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 	if (found.length === 0) throw noResult(folders);
 	if (found.length > maxParts) throw tooMany(found.length);
 	const parts: PartInput[] = [];
+	const budget = { textBytes: maxTextBytes };
 	// One after the other: each may be some ten megabytes of text.
-	for (const folder of found) parts.push({ name: basename(folder), content: await readContent(join(folder, reportFiles.result)) });
+	for (const folder of found) parts.push({ name: basename(folder), content: await readContent(join(folder, reportFiles.result), budget) });
 	return parts;
 }
 
@@ -36,11 +41,18 @@ async function hasResult(folder: string): Promise<boolean> {
 	return (await stat(join(folder, reportFiles.result)).catch(() => null))?.isFile() === true;
 }
 
-async function readContent(path: string): Promise<PartContent> {
+async function readContent(path: string, budget: { textBytes: number }): Promise<PartContent> {
 	const { size } = await stat(path);
 	const reason = `Its ${reportFiles.result} has ${size} bytes; at most ${maxResultBytes} are read.`;
 	if (size > maxResultBytes) return { state: "refused", reason, kind: "runner" };
+	budget.textBytes -= size;
+	if (budget.textBytes < 0) return beyondAll();
 	return parsePart(await readInputText(path, inputKinds.result), path);
+}
+
+export function beyondAll(): PartContent {
+	const reason = `All results together are larger than ${formatBytes(maxTextBytes)}; this one was not read.`;
+	return { state: "refused", reason, kind: "configuration", fix: tooLargeFix };
 }
 
 /** A file that is not a result is a part that cannot be merged; the others still are. */

@@ -32,7 +32,41 @@ const notations: Readonly<Record<string, string>> = {
 	PluginFile: "a path, or { path: libplugin.so, dynamic: true }",
 	RunsOnFile: "a label, a list of labels, or { group: NAME, labels: [LABEL] }",
 	ProbesFile: "nightly, on, off, a list of probes, or { when: nightly, only: [neighbours] }",
+	CommandFile: "a mapping such as { command: [python3, lpips.py] }",
+	ModelFile: "a mapping such as { onnx: models/net.onnx }",
+	EngineFile: "a mapping such as { precision: fp16 }",
+	InputFile: "a mapping such as { shape: [batch, 3, 224, 224] }",
+	WorkloadFile: "sizes by dimension, such as { batch: 8, streams: 2 }",
+	ThresholdFile: "a mapping such as { warn: 2%, fail: 5% }",
 	DimFile: "a size such as 8, or a range { min: 1, opt: 8, max: 32 }",
+};
+
+/** What keys with a mapping or a list hold, by key; shown where something else was found. */
+const examples: Readonly<Record<string, string>> = {
+	models: "models by name, such as { net: { onnx: models/net.onnx } }",
+	engines: "engines by name, such as { fp16: { precision: fp16 } }",
+	dims: "sizes by name, such as { batch: { min: 1, opt: 8, max: 32 } }",
+	inputs: "inputs by name, such as { image: { shape: [batch, 3, 224, 224] } }",
+	shape: "a list of sizes, or of names from dims, such as [batch, 3, 224, 224]",
+	workloads: "a list of workloads, such as [{ batch: 1 }, { batch: 8, streams: 2 }]",
+	profiles: "a list of profiles, such as [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]",
+	plugins: "a list of libraries, such as [plugins/libmine.so]",
+	flags: 'a list of flags, such as ["--sparsity=enable"]',
+	dla: "a mapping such as { core: 0 }",
+	gates: "limits by name, such as { latency: { warn: 2%, fail: 5% } }",
+	golden: "a mapping such as { relative-l2: 0.005 }",
+	measure: "a mapping such as { duration: 3s }",
+	pairs: "a list of numbers of pairs, such as [5, 8, 12, 16]",
+	preflight: "a mapping such as { tensorrt: 10.15 }",
+	baseline: "a mapping such as { from: tag }",
+	base: "a mapping such as { trtexec: /opt/tensorrt-10/bin/trtexec }",
+	history: "a mapping such as { branch: trtgate-history }",
+	profile: "a mapping such as { nsys: on-regression }",
+	explain: "a mapping such as { bisect: nightly }",
+	cache: "a mapping such as { engines: false }",
+	runners: "a list of runners, such as [{ name: l4, labels: [self-hosted, l4] }]",
+	comparators: "commands by name, such as { lpips: { command: [python3, lpips.py] } }",
+	command: "a list of program and arguments, such as [python3, lpips.py]",
 };
 
 /** The schema of the value at `pointer`, references followed; an empty one where the schema knows no such place. */
@@ -87,16 +121,17 @@ export function findHome(key: string): { name: string; home: string } | undefine
 	return undefined;
 }
 
-/** What the schema wants, as the end of a sentence that has "expected". */
-export function describeExpected(schema: SchemaNode): string {
+/** What the schema wants of `key`, as the end of a sentence that has "expected". */
+export function describeExpected(schema: SchemaNode, key = ""): string {
 	const target = followed(schema);
 	const notation = notations[target.title ?? ""];
 	if (notation !== undefined) return notation;
 	if (target.const !== undefined) return JSON.stringify(target.const);
 	if (target.enum !== undefined) return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
-	if (target.oneOf !== undefined) return target.oneOf.map(describeExpected).join(", or ");
+	if (target.oneOf !== undefined) return target.oneOf.map((branch) => describeExpected(branch)).join(", or ");
 	if (target.type === "number" || target.type === "integer") return describeNumber(target);
-	return typeLabels[target.type ?? ""] ?? "something else";
+	const isHolder = target.type === "object" || target.type === "array";
+	return (isHolder && Object.hasOwn(examples, key) ? examples[key] : undefined) ?? typeLabels[target.type ?? ""] ?? "something else";
 }
 
 const typeLabels: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@
 import { yamlText } from "../onnx/input-shapes/render.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
+import { withoutInvisible } from "../text/invisible.ts";
 import { cpuLatencyWarn } from "./defaults.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
@@ -24,7 +25,7 @@ export interface StarterOptions {
 /** A config that loads unchanged. */
 export function starterConfig(model: OnnxModel, options: StarterOptions): string {
 	const found = findDims(model, options.known);
-	const name = isName(options.name) ? options.name : cleanName(options.name);
+	const name = isName(options.name) ? options.name : cleanName(withoutInvisible(options.name));
 	const lines = [
 		"# What trtgate checks on every change. All keys: https://github.com/trtgate/trtgate/blob/main/docs/configuration.md",
 		"version: 1",

@@ -1,10 +1,12 @@
 // Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
 import type { EngineFile, InputFile, ModelFile, PrepareFile, WorkloadFile } from "../schema/config.ts";
 import { isRunnerVariable } from "../variables.ts";
+import { prebuiltFix } from "./advice.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig, ProbesConfig } from "./config.ts";
 import { defaultEngine } from "./defaults.ts";
 import { suggest } from "./did-you-mean.ts";
 import { type Dims, hullOf, maxDims, resolveDims, resolveProfiles } from "./dims.ts";
+import { describeGot } from "./expected.ts";
 import { type Layer, readLayer, resolveGates } from "./gates.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { mergeProbes, type ProbesLayer, readProbes } from "./probes.ts";
@@ -126,10 +128,15 @@ function* resolveEngine(file: EngineFile, context: EngineContext & { name: strin
 	});
 	const workloads = file.workloads ?? model.workloads;
 	const holder = file.workloads === undefined ? modelPointer : pointer;
+	const onnx = (yield* pathOf({ engine: file.onnx, model: model.onnx }, { pointer, modelPointer, key: "onnx" })) ?? model.onnx;
+	if (/\.(?:engine|plan|trt)$/i.test(onnx)) {
+		const at = childPointer(file.onnx === undefined ? modelPointer : pointer, "onnx");
+		yield { pointer: at, says: `is ${describeGot(onnx)}, an engine by its name`, expected: "an ONNX file", fix: prebuiltFix };
+	}
 	const golden = yield* pathOf({ engine: file.golden, model: model.golden }, { pointer, modelPointer, key: "golden" });
 	return {
 		name,
-		onnx: (yield* pathOf({ engine: file.onnx, model: model.onnx }, { pointer, modelPointer, key: "onnx" })) ?? model.onnx,
+		onnx,
 		precision: file.precision,
 		dims: hullOf(profiles),
 		profiles,

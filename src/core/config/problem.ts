@@ -34,7 +34,7 @@ export interface Problem {
 	/** What to do next, one sentence. */
 	fix: string;
 	/** The closest known name. */
-	meant?: string;
+	meant?: string | undefined;
 	/** Which of the two to point at; values by default. */
 	at?: "key" | "value";
 }

@@ -1,8 +1,9 @@
 // Turns the errors of the schema validator into one problem per pointer.
 import type { ErrorObject } from "ajv";
+import { adviseUnknownKey, adviseValue } from "./advice.ts";
 import { suggest } from "./did-you-mean.ts";
 import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
-import { childPointer, parentPointer, valueAt } from "./pointer.ts";
+import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
 /** Bounds the work for a file full of mistakes. */
@@ -61,18 +62,27 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 	const schema = holderOf(schemaFor(error.instancePath));
 	switch (error.keyword) {
 		case "additionalProperties":
-			return unknownKey(error.instancePath, error.params["additionalProperty"], Object.keys(schema.properties ?? {}));
+			return unknownKey(error.instancePath, error.params["additionalProperty"], { schema, root });
 		case "required":
 			return missingKey(error.instancePath, error.params["missingProperty"], schema.properties ?? {});
 		case "propertyNames":
 			return null;
 		default:
-			if (error.propertyName !== undefined) return unknownKey(error.instancePath, error.propertyName, namesOf(schema));
+			if (error.propertyName !== undefined) return unknownName(error.instancePath, error.propertyName, namesOf(schema));
 			return wrongValue(error, valueAt(root, error.instancePath));
 	}
 }
 
-function unknownKey(pointer: string, key: string, known: readonly string[]): Problem {
+function unknownKey(holder: string, key: string, { schema, root }: { schema: SchemaNode; root: unknown }): Problem {
+	const pointer = childPointer(holder, key);
+	const advice = adviseUnknownKey({ key, value: valueAt(root, pointer) }, schema.title);
+	return {
+		...unknownName(holder, key, Object.keys(schema.properties ?? {})),
+		...(advice === undefined ? {} : { meant: undefined, ...advice }),
+	};
+}
+
+function unknownName(pointer: string, key: string, known: readonly string[]): Problem {
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
@@ -89,7 +99,7 @@ function adviseKey(key: string): string {
 }
 
 function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Problem {
-	const expected = describeExpected(properties[key] ?? {});
+	const expected = describeExpected(properties[key] ?? {}, key);
 	return {
 		code: "config-schema",
 		pointer: childPointer(pointer, key),
@@ -102,7 +112,7 @@ function missingKey(pointer: string, key: string, properties: Readonly<Record<st
 
 function wrongValue(error: ErrorObject, value: unknown): Problem {
 	const schema = schemaFor(error.instancePath);
-	const expected = countLabels(error) ?? describeExpected(schema);
+	const expected = countLabels(error) ?? describeExpected(schema, parsePointer(error.instancePath).at(-1));
 	// A file that is one text may be any file: it is not quoted.
 	const got = error.instancePath === "" && typeof value === "string" ? "a text" : describeGot(value);
 	return {
@@ -110,7 +120,11 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 		pointer: error.instancePath,
 		says: `is ${got}`,
 		expected,
-		...suggest(typeof value === "string" ? value : "", schema.enum ?? [], `Write ${expected}.`),
+		...suggest(
+			typeof value === "string" ? value : "",
+			schema.enum ?? [],
+			adviseValue(error.instancePath, value, schema) ?? `Write ${expected}.`,
+		),
 	};
 }
 

@@ -42,3 +42,12 @@ export function placeOf(config: Pick<Config, "sources">, pointer: string): { loc
 	const location = locate(config, pointer);
 	return location === undefined ? {} : { location };
 }
+
+/** The place of a key of the first of `holders` that has it, else of the last holder itself. */
+export function placeOfInherited(
+	config: Pick<Config, "sources">,
+	{ holders, key }: { holders: readonly string[]; key: string },
+): { location?: Location } {
+	const places = holders.map((holder) => `${holder}${key}`);
+	return placeOf(config, places.find((place) => Object.hasOwn(config.sources, place)) ?? holders.at(-1) ?? "");
+}

@@ -1,4 +1,6 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
+
+import { describeInvisible } from "../text/invisible.ts";
 import { describeGot } from "./expected.ts";
 import type { Resolution } from "./problem.ts";
 
@@ -65,8 +67,6 @@ export function* parseSize(pointer: string, text: string): Resolution<number> {
 }
 
 const maxNameChars = 300;
-/** Control characters, line and paragraph separators, halves of a character. */
-const unprintable = /[\p{Cc}\u2028\u2029\p{Surrogate}]/u;
 
 /** Whether a text can be a name of the config. */
 export function isName(text: string): boolean {
@@ -75,7 +75,8 @@ export function isName(text: string): boolean {
 
 function nameFault(name: string): string | null {
 	if (name.trim() === "") return "is empty";
-	if (unprintable.test(name)) return "contains a control character or a line break";
+	const invisible = describeInvisible(name);
+	if (invisible !== null) return `contains ${invisible}`;
 	return name.length > maxNameChars ? `has ${name.length} characters` : null;
 }
 
@@ -88,31 +89,41 @@ export function* checkName(pointer: string, options: { name: string; what: strin
 	yield {
 		pointer,
 		says: `is not a valid name for ${what}: it ${fault}`,
-		expected: `one line of 1 to ${maxNameChars} characters`,
-		fix: "Rename it.",
+		expected: `one line of 1 to ${maxNameChars} visible characters`,
+		fix: describeInvisible(name) === null ? "Rename it." : "Type the name again: pasted text may contain characters that nobody sees.",
 		at,
 	};
 }
 
 /** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
 export function* checkPath(pointer: string, path: string): Resolution<string> {
-	const refuse = function* (code: "config-value" | "path-outside-workspace", why: string): Resolution<string> {
+	const refuse = function* (
+		code: "config-value" | "path-outside-workspace",
+		why: string,
+		fix = "Put the file into the repository and write its path from there.",
+	): Resolution<string> {
 		yield {
 			code,
 			pointer,
 			says: `is ${describeGot(path)}, ${why}`,
 			expected: "a relative path inside the workspace, such as models/net.onnx",
-			fix: "Put the file into the repository and write its path from there.",
+			fix,
 		};
 		return path;
 	};
-	if (unprintable.test(path)) return yield* refuse("config-value", "which contains a control character or a line break");
+	const invisible = describeInvisible(path);
+	if (invisible !== null) return yield* refuse("config-value", `which contains ${invisible}`, plainPath);
+	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path))
+		return yield* refuse("config-value", "with a variable, which is not replaced", noVariable);
 	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return yield* refuse("config-value", "an address and not a file");
 	if (/^([/\\]|[a-z]:)/i.test(path)) return yield* refuse("path-outside-workspace", "an absolute path");
 	const inside = insidePath(path);
 	if (inside === null) return yield* refuse("path-outside-workspace", "which leads out of the workspace");
 	return inside === "" ? yield* refuse("config-value", "which names no file") : inside;
 }
+
+const plainPath = "Type the path again, with / and without quotes: in YAML's double quotes, a backslash begins an escape such as \\n.";
+const noVariable = "Write the path from the folder of this file. To fetch a file from elsewhere, let the model's `prepare` write it.";
 
 /** null where the path leaves its start at any step. */
 function insidePath(path: string): string | null {

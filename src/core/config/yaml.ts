@@ -111,6 +111,7 @@ const advice: Readonly<Record<string, string>> = {
 	TAG_RESOLVE_FAILED: "Remove the tag: a config needs none.",
 	BAD_DIRECTIVE: "Remove the line that starts with %.",
 	BLOCK_AS_IMPLICIT_KEY: "Put the nested key on its own line, or the text in quotes.",
+	BAD_DQ_ESCAPE: "In double quotes a backslash begins an escape: write / in paths, or use single quotes.",
 	MISSING_CHAR: "Close the quote or bracket.",
 };
 

@@ -3,12 +3,22 @@ import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
 import type { ErrorRecord, GateResult, Outcome, Part, Result, WorkloadResult } from "../schema/result.ts";
 import { formatCount } from "../text/units.ts";
+import { fits, refuseLargest } from "./fit.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
 import { type JudgedPart, judgeParts, type MergeOptions, type PartInput } from "./parts.ts";
 
-/** The order of `parts` does not matter. */
+/** Shares of the limit for all parts together: their names and notes take room too, and the last always fits. */
+const shares = [1, 0.5, 0];
+
+/** The order of `parts` does not matter. Parts that would make the result too large to be read again are refused. */
 export function mergeResults(parts: readonly PartInput[], options: MergeOptions): Result {
 	const judged = judgeParts(parts, options);
+	let merged = join(judged, options);
+	for (const share of shares) if (!fits(merged)) merged = join(refuseLargest(judged, share), options);
+	return merged;
+}
+
+function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	const merged = judged.flatMap(({ name, content }) => (content.state === "read" ? [{ name, result: content.result }] : []));
 	const results = merged.map(({ result }) => result);
 	// A part that could not begin knows nothing of its machine.
@@ -59,14 +69,18 @@ function strictestOutcome(result: Result): Outcome {
 	return worstOutcome([own, result.outcome, ...(result.partial === undefined ? [] : (["error"] as const))]);
 }
 
+const refusalFixes = {
+	runner: "Run its job again.",
+	configuration: "Correct the plan, so that every part measures its own share of one commit.",
+} as const;
+
 function partFault({ name, content }: JudgedPart): ErrorRecord[] {
 	if (content.state === "missing") {
 		const fix = "Read the log of its job, fix the cause, and run the failed jobs again.";
 		return [{ part: name, kind: "runner", code: "part-missing", message: content.reason, fix }];
 	}
 	if (content.state === "refused") {
-		const fix =
-			content.kind === "runner" ? "Run its job again." : "Correct the plan, so that every part measures its own share of one commit.";
+		const fix = content.fix ?? refusalFixes[content.kind];
 		return [{ part: name, kind: content.kind, code: "part-refused", message: content.reason, fix }];
 	}
 	const { partial, errors } = content.result;

@@ -7,8 +7,8 @@ import { cleanName } from "../text/escape.ts";
 export type PartContent =
 	| { state: "read"; result: Result }
 	| { state: "missing"; reason: string }
-	/** `kind` runner: a retry may fix it. */
-	| { state: "refused"; reason: string; kind: "runner" | "configuration" };
+	/** `kind` runner: a retry may fix it. `fix`: what else does. */
+	| { state: "refused"; reason: string; kind: "runner" | "configuration"; fix?: string };
 
 export interface PartInput {
 	name: string;

@@ -167,3 +167,22 @@ it.each([
 it.each([".", "./", "a/..", "https://x/y.onnx", "a\nb.onnx", "a\u0001.onnx"])("the path parser refuses %j as no file's path", (path) => {
 	expect(refused(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`)[0]?.code).toBe("config-value");
 });
+
+it.each([
+	["a model", 'version: 1\nmodels:\n  "e\\u200b": { onnx: net.onnx }\n', 3, 3],
+	["an engine", withModel('engines: { "fp\\u202e16": { precision: fp16 } }'), 3, 37],
+	["a workload", withModel('dims: { b: 1 }, workloads: [{ name: "\\u2066b", b: 1 }]'), 3, 62],
+	["a dimension", withModel('dims: { "b\\u00ad": 1 }'), 3, 34],
+	["an input", withModel('inputs: { "x\\u3164": { fill: ones } }'), 3, 36],
+	["a runner", withModel("", 'runners: [{ name: "l4\\U000E0041", labels: gpu }]'), 4, 19],
+])("a name of %s with a character that nobody sees is refused with its code point and place", (what, text, line, column) => {
+	const [error] = refused(text);
+	expect(error?.message).toMatch(
+		new RegExp(`is not a valid name for ${what}: it contains an invisible character \\(U\\+[0-9A-F]{4,6}\\) at position`),
+	);
+	expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
+});
+
+it("a name of a comparator with a character that nobody sees is refused", () => {
+	expect(refused(withModel("", 'comparators: { "lp\\u200bips": { command: [a] } }'))[0]?.pointer).toBe("/comparators/lp\u200bips");
+});

@@ -12,6 +12,7 @@ import type {
 	TensorFile,
 } from "../../schema/golden.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
+import { describeInvisible } from "../../text/invisible.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import { slicedShape } from "../tensor/slice.ts";
 import { elementCount, isFloating, tensorBytes } from "../tensor/tensor.ts";
@@ -22,6 +23,7 @@ type Rule = (manifest: GoldenManifest) => SchemaProblem | null;
 
 export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null {
 	const rules: readonly Rule[] = [
+		findInvisible,
 		findDuplicateCase,
 		findBadFile,
 		findEmptyCase,
@@ -42,6 +44,18 @@ function firstOf<Item>(items: Iterable<Item>, find: (item: Item, index: number) 
 		index += 1;
 	}
 	return null;
+}
+
+function findInvisible({ goldenId, cases, detections }: GoldenManifest): SchemaProblem | null {
+	const names: [pointer: string, name: string][] = [
+		["/goldenId", goldenId],
+		...cases.map(({ id }, index): [string, string] => [`/cases/${index}/id`, id]),
+		...(detections ?? []).map(({ name }, index): [string, string] => [`/detections/${index}/name`, name]),
+	];
+	return firstOf(names, ([pointer, name]) => {
+		const got = describeInvisible(name);
+		return got === null ? null : { pointer, expected: "visible characters only", got, fix: "Type the name again." };
+	});
 }
 
 function findDuplicateCase({ cases }: GoldenManifest): SchemaProblem | null {

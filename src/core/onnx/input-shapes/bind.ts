@@ -1,5 +1,6 @@
 // Binds the axes of a model's inputs to the sizes that a configuration, options or real inputs give.
 import { didYouMean } from "../../config/did-you-mean.ts";
+import { childPointer } from "../../config/pointer.ts";
 import { ConfigError } from "../../errors.ts";
 import { listNames } from "../../text/labels.ts";
 import { feeds, type OnnxModel, type OnnxNode, type OnnxValue } from "../model.ts";
@@ -16,7 +17,10 @@ export interface ShapeSource {
 	dims: Readonly<Record<string, number>>;
 	/** Whole shapes by input. */
 	inputs: GivenShapes;
-	/** JSON pointer of the dims in the configuration; absent where options of a command give the sizes. */
+	/**
+	 * JSON pointer of what has these sizes in the configuration, as if it held all that it inherits; absent where options of a
+	 * command give the sizes.
+	 */
 	pointer?: string;
 	/** What shows the shapes, where real inputs do: `case "a"`. */
 	shownBy?: string;
@@ -109,7 +113,8 @@ function checkInputNames(inputs: readonly OnnxValue[], source: ShapeSource): voi
 	const unknown = Object.keys(source.inputs).find((name) => !known.includes(name));
 	if (unknown === undefined) return;
 	const message = `The model has no input ${quoteName(unknown)}; its inputs are ${listed(known)}.`;
-	throw fault(source, { message, fix: renameFix(unknown, known, source.pointer === undefined ? "--shape" : "inputs") });
+	const fix = renameFix(unknown, known, source.pointer === undefined ? "--shape" : "inputs");
+	throw fault(source, { message, fix, at: childPointer("/inputs", unknown) });
 }
 
 /** A key of dims must stand in the model's inputs, or in a shape that is given. */
@@ -128,7 +133,8 @@ function checkDimNames(model: OnnxModel, inputs: readonly OnnxValue[], source: S
 	];
 	const because = has.length === 0 ? "the model's inputs have fixed shapes" : has.join("; ");
 	const message = `${dimsLabel(stray, source)} binds nothing: ${because}.`;
-	throw fault(source, { message, fix: strayFix(stray, { model, inputs, nameless, symbols }, source) });
+	const fix = strayFix(stray, { model, inputs, nameless, symbols }, source);
+	throw fault(source, { message, fix, at: childPointer("/dims", stray) });
 }
 
 interface StrayContext {
@@ -159,6 +165,7 @@ function checkRank(input: OnnxValue, source: ShapeSource): void {
 	throw fault(source, {
 		message: `${shapeLabel(input, source)} has ${given.length} dimensions, the model's input has ${input.dims.length}: ${formatDims(input.dims)}.`,
 		fix: "Give one size for each dimension.",
+		at: childPointer("/inputs", input.name),
 	});
 }
 
@@ -174,6 +181,7 @@ function checkShape(input: OnnxValue, axes: readonly AxisLabel[] | null, source:
 		throw fault(source, {
 			message: `Dimension ${quoteName(dim)} gets two sizes: ${bound} from ${dimsLabel(dim, source)} and ${size} from ${shapeLabel(input, source)}.`,
 			fix: `Give one of the two, or the same size: ${dimsLabel(dim, source)} binds every axis of that name.`,
+			at: childPointer("/inputs", input.name),
 		});
 	}
 }
@@ -186,6 +194,7 @@ function fixedFault(
 	return fault(source, {
 		message: `${shapeLabel(input, source)} contradicts the model at axis ${axis}: it has ${size}, and the model's input is ${formatDims(input.dims ?? [])}.`,
 		fix: `Give ${fixed} there, or export the model with a symbolic dimension.`,
+		at: childPointer("/inputs", input.name),
 	});
 }
 
@@ -203,8 +212,12 @@ function listed(names: readonly string[]): string {
 	return listNames(quoted, 10) || "none";
 }
 
-export function fault({ pointer }: Pick<ShapeSource, "pointer">, { message, fix }: { message: string; fix: string }): ConfigError {
-	return new ConfigError({ code: "config-dims", message, fix, ...(pointer === undefined ? {} : { pointer }) });
+/** @param at the key at fault, below what has the sizes. */
+export function fault(
+	{ pointer }: Pick<ShapeSource, "pointer">,
+	{ message, fix, at = "" }: { message: string; fix: string; at?: string },
+): ConfigError {
+	return new ConfigError({ code: "config-dims", message, fix, ...(pointer === undefined ? {} : { pointer: `${pointer}${at}` }) });
 }
 
 // Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.

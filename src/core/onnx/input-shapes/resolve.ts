@@ -38,6 +38,7 @@ export function missingSizes(model: OnnxModel, bound: BoundShapes, source: Shape
 	return fault(source, {
 		message: `${parts.join(" ")}${tried}`,
 		fix: fixFor(model, { bound, unshaped: unshaped.map(({ name }) => name), style }),
+		at: bound.open.length === 0 ? "/inputs" : "/dims",
 	});
 }
 
@@ -65,5 +66,5 @@ export function refuseImpossible(
 	const sizes = open.open.length === 0 ? undefined : searchSizes(model, open).next(1)[0];
 	const line = sizes === undefined ? "" : ` For example: ${lineToCopy(open, sizes, source.pointer === undefined ? "options" : "config")}`;
 	const message = `The model cannot run with ${given}, ${describeShapes(shapes)}: ${why}.`;
-	throw fault(source, { message, fix: `Give sizes that fit each other and the model.${line}` });
+	throw fault(source, { message, fix: `Give sizes that fit each other and the model.${line}`, at: "/dims" });
 }

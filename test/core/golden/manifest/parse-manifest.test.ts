@@ -19,7 +19,7 @@ const complaints: Record<string, readonly string[]> = {
 	"other-version": ["/schemaVersion", "expected 1, got 2"],
 	"bad-id": ["/goldenId", "name@revision"],
 	"bad-hash": ["/model/sha256", "64 lower-case hexadecimal digits"],
-	"negative-size": ["/cases/0/inputs/x/shape/0", ">= 0"],
+	"negative-size": ["/cases/0/inputs/x/shape/0: expected a number of at least 0, got -"],
 	"fractional-size": ["/cases/0/inputs/x/shape/0", "integer"],
 	"path-upwards": ["/cases/0/outputs/y/path", "inside the manifest's folder", "a/../../y.npy"],
 	"path-absolute": ["/cases/0/outputs/y/path", "/etc/passwd"],
@@ -98,4 +98,18 @@ it("parseManifest takes names of the language for names of outputs, and refuses 
 it("parseManifest shows no control characters of a hostile file", () => {
 	const hostile = example("valid/minimal.json").replace("first/y.npy", "/\\u001b[31mred\\u0007");
 	expect(refusalOf(hostile).message).not.toMatch(/\p{Cc}/u);
+});
+
+it.each([
+	["zero width space", "a\u200bb", "U+200B"],
+	["right-to-left override", "a\u202eb", "U+202E"],
+	["soft hyphen", "\u00adab", "U+00AD"],
+	["line break", "a\nb", "U+000A"],
+	["variation selector", "a\u{e0100}b", "U+E0100"],
+])("parseManifest refuses a case whose name contains a %s", (_, id, point) => {
+	const manifest = JSON.parse(example("valid/minimal.json"));
+	manifest.cases[0].id = id;
+	const { message, pointer } = refusalOf(JSON.stringify(manifest));
+	expect(pointer).toBe("/cases/0/id");
+	expect(message).toContain(point);
 });

@@ -1,0 +1,17 @@
+// Finds characters that nobody sees: two names that differ only in them look the same.
+
+/** Control and format characters, bidirectional ones among them, line separators, halves of a character, and what fonts draw as nothing. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}\p{Default_Ignorable_Code_Point}]/u;
+
+/** `an invisible character (U+200B) at position 3`; null where there is none. */
+export function describeInvisible(text: string): string | null {
+	const found = invisible.exec(text);
+	if (found === null) return null;
+	const point = found[0].codePointAt(0) ?? 0;
+	const what = /[\n\r\u2028\u2029]/.test(found[0]) ? "a line break" : "an invisible character";
+	return `${what} (U+${point.toString(16).toUpperCase().padStart(4, "0")}) at position ${found.index + 1}`;
+}
+
+export function withoutInvisible(text: string): string {
+	return text.replace(new RegExp(invisible, "gu"), "");
+}
