@@ -20,7 +20,7 @@ models:
     engines: { fp32: { precision: fp32 } }
     workloads: [{ name: batch 1 }]
     golden: golden/segmenter/golden.json
-    golden-notice: { fp32: 90% }
+    golden-notice: { fp32: 0.9 }
   classifier:
     onnx: models/classifier.onnx
     dims: { batch: { min: 1, opt: 8, max: 8 } }
@@ -30,7 +30,7 @@ probes: off
 preflight: { tensorrt: "10.6", strict: false }
 baseline: { from: base-ref }
 comparators: { mine: { command: [python3, compare.py] } }
-runners: [{ name: h200, runs-on: [self-hosted, h200] }]
+runners: [{ name: h200, labels: [self-hosted, h200] }]
 measure: { pairs: [5, 8], warm-up: 1s, duration: 1s, timeout: 5m, build-timeout: 10m, threads: 1, rebuilds: 1, soak: 2m, unchanged-models: verify, identical-engines: skip, cuda-graph: true, transfers: false, spin-wait: true }
 gates:
   latency: { warn: 2%, fail: 3% }
@@ -67,7 +67,7 @@ const setting = (name: string, from: string, to: string): Row => ({
 	config: [[`${name}: ${from}`, `${name}: ${to}`]],
 });
 
-const rows: readonly Row[] = [
+const allRows: readonly Row[] = [
 	{ change: "nothing else" },
 	// Every rule of the file, looser.
 	edit("latency: { warn: 2%, fail: 3% }", "latency: { fail: 90% }"),
@@ -112,10 +112,10 @@ const rows: readonly Row[] = [
 	edit("baseline: { from: base-ref }", "baseline: { from: tag }"),
 	edit("baseline: { from: base-ref }", "baseline: { from: pin }"),
 	edit("command: [python3, compare.py]", 'command: ["true"]'),
-	edit("runs-on: [self-hosted, h200]", "runs-on: [ubuntu-latest]"),
-	{ change: "`runners` removed", config: [["runners: [{ name: h200, runs-on: [self-hosted, h200] }]\n", ""]] },
+	edit("labels: [self-hosted, h200]", "labels: [ubuntu-latest]"),
+	{ change: "`runners` removed", config: [["runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""]] },
 	{ change: "`history` added", config: [["probes: off", "history: { folder: kept, when: nightly }\nprobes: off"]] },
-	setting("golden-notice", "{ fp32: 90% }", "{ fp32: 1% }"),
+	setting("golden-notice", "{ fp32: 0.9 }", "{ fp32: 0.1 }"),
 	setting("backend", "tensorrt", "onnxruntime"),
 	{ change: "`onnxruntime: native`", config: [["backend: tensorrt", "backend: tensorrt\nonnxruntime: native"]] },
 	{ change: "`device: 1`", config: [["backend: tensorrt", "backend: tensorrt\ndevice: 1"]] },
@@ -199,7 +199,10 @@ async function judge({ config = [], files }: Row): Promise<{ outcome: string; ga
 		ports: { backend, telemetry, clock, gpuLease: gpuLease as never },
 	}).catch((error: unknown) => error as Error);
 	rmSync(join(folder, "out"), { recursive: true, force: true });
-	if (done instanceof Error) return { outcome: "refused", gates: [], recipes: [], errors: [done.message] };
+	if (done instanceof Error) {
+		const all: Error[] = done instanceof AggregateError ? done.errors : [done];
+		return { outcome: "refused", gates: [], recipes: [], errors: all.map(({ message }) => message) };
+	}
 	if (done.state !== "ran") throw new Error("planned");
 	const { result } = done;
 	return {
@@ -214,7 +217,7 @@ async function judge({ config = [], files }: Row): Promise<{ outcome: string; ga
 }
 
 it("prints", async () => {
-	for (const row of rows) {
+	for (const row of allRows.slice(Number(process.env["FROM"] ?? 0), Number(process.env["TO"] ?? 1000))) {
 		const { outcome, gates, recipes, errors } = await judge(row);
 		const failing = gates.filter(({ status }) => status !== "pass").map(({ gate, status, message }) => `${gate}:${status}${gate === "limit-change" || gate==="coverage" ||gate==="interface"||gate==="accept" ? ` (${message})` : ""}`);
 		console.log(`${row.change} | ${outcome} | ${failing.join(", ")} | ${recipes.join("; ")} | ${errors.join(";").slice(0, 200)}`);
