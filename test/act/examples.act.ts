@@ -40,6 +40,22 @@ describe("pull-request.yml", () => {
 		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
 	});
 
+	test("measures a merge group, and nothing where only the title is edited", async () => {
+		const repository = makeRepository([good, changed], change);
+		const [base = "", head = ""] = repository.commits;
+		const group = { head_sha: head, head_ref: "refs/heads/gh-readonly-queue/main/pr-7", base_sha: base, base_ref: "refs/heads/main" };
+		const payload = { action: "checks_requested", merge_group: group };
+		const queued = await runExample("pull-request.yml", { event: "merge_group", payload, repository });
+		expect(resultsOf(queued.run), queued.run.log).toEqual({ gate: ["success"] });
+		expect(queued.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "success" }]);
+		const title = { ...pullPayload(repository), action: "edited", changes: { title: { from: "Old" } } };
+		const edited = await runExample("pull-request.yml", { event: "pull_request", payload: title, repository });
+		expect(edited.github.state.requests, edited.run.log).toEqual([]);
+		const target = { ...title, changes: { base: { ref: { from: "slow" }, sha: { from: base } } } };
+		const retargeted = await runExample("pull-request.yml", { event: "pull_request", payload: target, repository });
+		expect(resultsOf(retargeted.run), retargeted.run.log).toEqual({ gate: ["success"] });
+	});
+
 	test("gives a fork's code no machine", async () => {
 		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
@@ -135,7 +151,9 @@ describe("the pair for forks", () => {
 			repository: makeRepository([() => undefined]),
 		});
 		expect(resultsOf(report.run), report.run.log).toEqual({ report: ["success"] });
-		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
+		expect(github.state.comments).toMatchObject([
+			{ issue: 7, body: expect.stringContaining("Reported by the fork's own job; not verified") },
+		]);
 		expect(github.state.violations).toEqual([]);
 	});
 });
@@ -380,7 +398,8 @@ describe("the composite action", () => {
 			"        env:",
 			"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
 		];
-		const edit = (text: string): string => text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)$/m, steps.join("\n"));
+		const edit = (text: string): string =>
+			text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m, steps.join("\n"));
 		const { run, github } = await runExample("pull-request.yml", {
 			event: "pull_request",
 			payload: pullPayload(repository),
@@ -405,7 +424,7 @@ describe("the cache", () => {
 		const { run, github } = await runExample("pull-request.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository },
 			path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
-			edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*$/m, "$&\n        with:\n          cache: true"),
+			edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual(["engines", "timing"]);

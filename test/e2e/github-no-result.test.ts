@@ -39,7 +39,10 @@ it("the action replaces the green comment by what is at fault and where, in the 
 		{ ...play.github, state: { ...state, artifacts: state.artifacts.filter(({ runId }) => runId === 501) } },
 		"trtgate-gate",
 	).get("result.json");
-	expect(parseResult(String(result), "result.json")).toMatchObject({ outcome: "error", failureKind: "configuration", workloads: [] });
+	expect(parseResult(String(result), "result.json")).toMatchObject({
+		...{ outcome: "error", failureKind: "configuration", workloads: [] },
+		run: { id: 501, attempt: 1, job: "gate" },
+	});
 	expect(run.post).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("the result is at") });
 	expectTidy(play, refused);
 });

@@ -34,6 +34,7 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	const wrong = pushWrong(play);
 	const first = await runPull(play, wrong, { replay: { comparison: "wrong-head" }, runId: 500 });
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
+	expect(first.result().run).toEqual({ id: 500, attempt: 1, job: "gate", runner: "local" });
 	expect(first.result().arms).toMatchObject({
 		base: { label: "main", commit: wrong.base },
 		head: { label: "#7", ref: path, commit: wrong.merge },

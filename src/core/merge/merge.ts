@@ -39,7 +39,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		...(failureKind === undefined ? {} : { failureKind }),
 		...(options.run === undefined ? {} : { run: options.run }),
 		...(options.unverified ? { unverified: true } : {}),
-		parts: judged.map((part) => describePart(part, newestAttempt(results, options))),
+		parts: judged.map((part) => describePart(part, [...results, options])),
 		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
 		durationMs: longest.durationMs,
 		childMs: longest.childMs,
@@ -96,19 +96,24 @@ function partFault({ name, content }: JudgedPart): ErrorRecord[] {
 	];
 }
 
-/** The attempt that the whole is shown as: that of the report, or the last of its parts. */
-function newestAttempt(results: readonly Result[], { run }: MergeOptions): number {
-	return run?.attempt ?? Math.max(1, ...results.map((result) => result.run?.attempt ?? 1));
+type Reported = Pick<MergeOptions, "run">;
+
+/** The attempt, where the report or another part is of a later one of the same run. */
+function earlierAttempt({ run }: Result, others: readonly Reported[]): number | null {
+	if (run === undefined) return null;
+	const isEarlier = others.some((other) => other.run?.id === run.id && other.run.attempt > run.attempt);
+	return isEarlier ? run.attempt : null;
 }
 
-function describePart({ name, artifact, content }: JudgedPart, newest: number): Part {
+function describePart({ name, artifact, content }: JudgedPart, others: readonly Reported[]): Part {
 	const place = { name, ...(artifact === undefined ? {} : { artifact }) };
 	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
 	const { result } = content;
+	const attempt = earlierAttempt(result, others);
 	return {
 		...place,
 		state: "merged",
-		...(result.run !== undefined && result.run.attempt < newest ? { attempt: result.run.attempt } : {}),
+		...(attempt === null ? {} : { attempt }),
 		outcome: strictestOutcome(result),
 		...(result.partial === undefined ? {} : { partial: result.partial }),
 		workloads: result.workloads.length,

@@ -131,7 +131,7 @@ export interface Part {
 	/** Why it is missing or refused. */
 	reason?: string;
 	artifact?: string;
-	/** Set where the result is from an earlier attempt of the run, as its job was not run again. */
+	/** Set where the result is from an earlier attempt of the run than the report. */
 	attempt?: number;
 	outcome?: Outcome;
 	partial?: {

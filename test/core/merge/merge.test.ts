@@ -125,9 +125,11 @@ it("mergeResults names the attempt of a part that is from an earlier one, in eve
 		]);
 		for (const text of [renderMarkdown(merged), renderHtml(merged)]) {
 			expect(text).toContain("Parts: all 2 merged, 1 from an earlier attempt");
-			expect(text).toContain("from attempt 1: its job was not run again");
+			expect(text).toContain("from attempt 1");
 		}
 	}
+	const ofTwoRuns = mergeResults([earlier, part("h200", { run: { ...job, id: 501 } })], how);
+	expect(ofTwoRuns.parts?.map(({ attempt }) => attempt)).toEqual([undefined, undefined]);
 	const alone = mergeResults([earlier], { ...how, run: job });
 	expect(renderMarkdown(alone)).toContain("from attempt 1");
 });

@@ -20,7 +20,7 @@ function deviceText({ backend }: Part): string {
 
 function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
-	const from = attempt === undefined ? [] : [`from attempt ${attempt}: its job was not run again`];
+	const from = attempt === undefined ? [] : [`from attempt ${attempt}`];
 	const cut = partial === undefined ? [] : [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`];
 	return [...from, ...cut].join("; ");
 }
