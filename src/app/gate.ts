@@ -22,7 +22,7 @@ import { baseBeside, chooseConfig, loadConfigAt, type ReadConfig, readConfigFile
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
 import { concludeNight, type Night } from "./history/night.ts";
 import { openRunStore } from "./history/open-store.ts";
-import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
+import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
@@ -80,13 +80,15 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 	options.onStart?.(composition.stop);
 	const { files } = composition.ports;
+	const roots = options.workspace === undefined ? undefined : outRoots(options.environment, options.workspace);
+	await checkOutFolder(outFolder, { cwd: options.cwd, roots }, composition.processes);
 	await makeOutFolder(outFolder, files);
 	const lock = await lockFolder(outFolder);
 	// A second signal ends this process at once; no child may stay on the GPU.
 	const endAll = (): void => composition.processes.killNow();
 	process.once("exit", endAll);
 	try {
-		await removeEarlierResult(outFolder);
+		await removeEarlierResult(outFolder, { isOwn: roots !== undefined });
 		return await withArms({ options, config, text, home, outFolder }, { composition, mode });
 	} finally {
 		await composition.processes.killAll();
