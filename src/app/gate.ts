@@ -53,6 +53,8 @@ export interface GateOptions {
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string | undefined;
+	/** Folder with a native ONNX Runtime; none is looked for elsewhere. */
+	onnxruntimeFolder?: string | undefined;
 	/** Values that override the config file, by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;

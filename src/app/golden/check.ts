@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
-import { childEnvironment } from "../../adapters/github/env.ts";
+import { childEnvironment, userSearchPaths } from "../../adapters/github/env.ts";
 import { customCommands } from "../../adapters/process/custom-command.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
@@ -44,7 +44,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const precision = args.text("precision") as Precision;
 	const cases: GoldenVerdict[] = [];
 	const home = dirname(resolve(terminal.cwd, path));
-	const processes = createProcesses({ env: childEnvironment() });
+	const processes = createProcesses({ env: { ...childEnvironment(), ...userSearchPaths() } });
 	stopOnSignals(() => void processes.killAll());
 	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(processes));
 	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });

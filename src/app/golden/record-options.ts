@@ -53,6 +53,7 @@ export interface RecordOptions {
 	reason: string | undefined;
 	author: string | undefined;
 	onnxruntime: OnnxRuntimeChoice | undefined;
+	onnxruntimeFolder: string | undefined;
 	propose: boolean;
 	/** Of the whole recording. */
 	timeLimitMs: number;
@@ -99,6 +100,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		reason: args.text("reason"),
 		author: args.text("author"),
 		onnxruntime: args.text("onnxruntime"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
 		timeLimitMs: duration(args, "time-limit"),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
