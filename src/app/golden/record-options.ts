@@ -133,6 +133,7 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
+	await confine(fileStore(), home, dirname(golden));
 	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
 	const ranges = Object.entries(model.engines[0]?.dims ?? {});
 	return {
