@@ -54,7 +54,6 @@ export function compose(
 			...(visibleDevices === undefined ? {} : { CUDA_VISIBLE_DEVICES: visibleDevices }),
 		},
 	});
-	const users: Processes = { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
@@ -82,8 +81,8 @@ export function compose(
 		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
 		...keptByRuns(config, world.environment),
 		clock,
-		shell: userShell(users, lentVariables),
-		custom: customCommands(users),
+		shell: userShell(forUsers(processes), lentVariables),
+		custom: customCommands(forUsers(processes)),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
 		gpuLease: gpuLease({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,
@@ -107,6 +106,11 @@ function onnxRuntimeOptions(config: Pick<Config, "onnxruntime" | "measure">, wor
 			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
 		registry: world.environment.registry,
 	};
+}
+
+/** Of commands that a config names: they are found on the whole PATH. */
+export function forUsers(processes: Processes): Processes {
+	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
 }
 
 /** Where the user says that a native ONNX Runtime is. In a workflow, a pull request brings the files of the workspace. */

@@ -1,7 +1,8 @@
 // What a run executes of a checkout that brings programs of every kind: only what docs/security.md lists, through the built bundle.
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { outNames } from "../../src/app/out-folder.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
@@ -101,12 +102,13 @@ it("the action runs of a checkout on TensorRT what its config names, and nothing
 	planted.into(work);
 	const head = play.commit({}, { ref: "refs/heads/change" });
 	const merge = play.merge({ number: 7, base, head });
-	const { run } = await play.run({
+	const { run, out } = await play.run({
 		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
 		replay: { comparison: "same-model" },
 		env: planted.searchPaths(workspace, `${replayed}:${process.env["PATH"] ?? ""}`),
 	});
 	expect(planted.ran(), run.stdout + run.stderr).toEqual(["base-trtexec", "comparator", "prepare"]);
+	expect(readdirSync(out).filter((name) => !name.startsWith(".") && !outNames.includes(name))).toEqual([]);
 	const asked = readFileSync(join(replayed, "state/asked.jsonl"), "utf8");
 	expect(asked).toContain("plugins/named.so");
 	expect(asked).not.toContain("unnamed.so");

@@ -102,3 +102,16 @@ it.each([
 	expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/trtgate-out is refused: it is a link.*\[output-refused\]/)]);
 	expect(filesIn(elsewhere)).toEqual(before);
 });
+
+it("trtgate golden record refuses a golden's folder that is a link out of the config's folder, and writes nothing", async () => {
+	const root = temporaryFolder();
+	const elsewhere = writeProject(join(root, "home"), { kept: "" });
+	const folder = writeProject(join(root, "project"), { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx" });
+	symlinkSync(elsewhere, join(folder, "golden"));
+	const run = await runCli(["golden", "record", "--model", "net", "--cases", "1"], { cwd: folder });
+	expect([run.exit, run.stderr]).toEqual([
+		2,
+		expect.stringMatching(/golden leads to .*home, outside the workspace.*\[path-outside-workspace\]/),
+	]);
+	expect(filesIn(elsewhere)).toEqual(["kept"]);
+});
