@@ -66,7 +66,7 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
 	try {
-		await removeEarlierResult(outFolder, { isOwn: true });
+		await removeEarlierResult(outFolder, { isOwn: false });
 		await writeReport(result, outFolder, fileStore());
 	} finally {
 		await lock.release();
