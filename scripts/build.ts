@@ -10,6 +10,13 @@ const outDir = process.argv[2] ?? "dist";
 const entries = ["main", "post", "cli", "plan", "report", "golden"];
 const runtime = "node_modules/onnxruntime-web";
 
+/** dist/ may lie in a workspace, where Node would find a package of the checkout: what is not bundled is not there. */
+const unbundled = {
+	name: "unbundled",
+	resolveId: (id: string) => (id === "kerberos" ? "src/unbundled-kerberos" : null),
+	load: (id: string) => (id === "src/unbundled-kerberos" ? 'throw new Error("kerberos does not come with trtgate");' : null),
+};
+
 rmSync(outDir, { recursive: true, force: true });
 const { plugin, nameOf } = chunkNames();
 const { output } = await build({
@@ -18,7 +25,7 @@ const { output } = await build({
 	logLevel: "warn",
 	// An entry point runs when it is imported: no chunk may import one.
 	preserveEntrySignatures: "strict",
-	plugins: [plugin],
+	plugins: [plugin, unbundled],
 	output: {
 		dir: outDir,
 		format: "esm",

@@ -1,6 +1,6 @@
 // Creates the real adapters for the ports.
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryStore } from "../adapters/cache/entries.ts";
 import { timesStore, verdictStore } from "../adapters/cache/kept.ts";
@@ -8,7 +8,7 @@ import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import { childEnvironment, type Environment, lentVariables } from "../adapters/github/env.ts";
+import { childEnvironment, type Environment, lentVariables, userSearchPaths } from "../adapters/github/env.ts";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
@@ -32,9 +32,17 @@ export interface Composition {
 	stop(reason: string): void;
 }
 
+interface World {
+	environment: Environment;
+	progress: Progress;
+	cwd: string;
+	trtexec?: string | undefined;
+	onnxruntimeFolder?: string | undefined;
+}
+
 export function compose(
 	config: Pick<Config, "backend" | "device" | "onnxruntime" | "measure" | "cache" | "base">,
-	world: { environment: Environment; progress: Progress; cwd: string; trtexec?: string | undefined },
+	world: World,
 ): Composition {
 	const visibleDevices = narrowDevices(world.environment.visibleDevices, config.device);
 	const environment = { ...world.environment, visibleDevices };
@@ -49,18 +57,7 @@ export function compose(
 	const interrupted = new AbortController();
 	const clock = systemClock();
 	let reason: string | null = null;
-	const onnxRuntime: OnnxRuntimeOptions = {
-		flavour: config.onnxruntime,
-		workerPath: join(distFolder(), "ort", "worker.js"),
-		nodePath: process.execPath,
-		wasmFolder: join(distFolder(), "ort"),
-		cacheFolder: cacheFolder(world.environment),
-		processes,
-		threads: config.measure.threads,
-		onBytes: (received, total) =>
-			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
-		registry: world.environment.registry,
-	};
+	const onnxRuntime = onnxRuntimeOptions(config, world, processes);
 	const { backend, gpu } = chosenMachine({
 		config,
 		cwd: world.cwd,
@@ -84,8 +81,8 @@ export function compose(
 		reference: onnxRuntimeReference({ ...onnxRuntime, flavour: "wasm" }),
 		...keptByRuns(config, world.environment),
 		clock,
-		shell: userShell(processes, lentVariables),
-		custom: customCommands(processes),
+		shell: userShell(forUsers(processes), lentVariables),
+		custom: customCommands(forUsers(processes)),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
 		gpuLease: gpuLease({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
 		progress: world.progress,
@@ -93,6 +90,35 @@ export function compose(
 		childMs: processes.childMs,
 	};
 	return { ports, processes, gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)), stop };
+}
+
+function onnxRuntimeOptions(config: Pick<Config, "onnxruntime" | "measure">, world: World, processes: Processes): OnnxRuntimeOptions {
+	return {
+		flavour: config.onnxruntime,
+		...nativePlace(world),
+		workerPath: join(distFolder(), "ort", "worker.js"),
+		nodePath: process.execPath,
+		wasmFolder: join(distFolder(), "ort"),
+		cacheFolder: cacheFolder(world.environment),
+		processes,
+		threads: config.measure.threads,
+		onBytes: (received, total) =>
+			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
+		registry: world.environment.registry,
+	};
+}
+
+/** Of commands that a config names: they are found on the whole PATH. */
+export function forUsers(processes: Processes): Processes {
+	return { ...processes, run: (job) => processes.run({ ...job, env: { ...userSearchPaths(), ...job.env } }) };
+}
+
+/** Where the user says that a native ONNX Runtime is. In a workflow, a pull request brings the files of the workspace. */
+export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World, "progress" | "trtexec">) {
+	return {
+		nativeFolder: onnxruntimeFolder === undefined ? undefined : resolve(cwd, onnxruntimeFolder),
+		untrustedFolder: environment.isActions ? environment.workspace : undefined,
+	};
 }
 
 /** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */

@@ -77,7 +77,7 @@ export async function loadConfigAt(
 }
 
 /** The repository of the current folder where the path lies in it; else the repository of the path's own folder. */
-function workspaceOf(path: string, cwd: string): string {
+export function workspaceOf(path: string, cwd: string): string {
 	const own = repositoryOf(cwd);
 	return path.startsWith(`${own}/`) ? own : repositoryOf(dirname(path));
 }

@@ -28,7 +28,7 @@ import { baseBeside, chooseConfig, loadConfigAt, parseConfigText, type ReadConfi
 import { type HistoryWatch, historyWatch, isKept } from "./history/history-watch.ts";
 import { concludeNight, type Night } from "./history/night.ts";
 import { openRunStore } from "./history/open-store.ts";
-import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
+import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
@@ -61,6 +61,8 @@ export interface GateOptions {
 	isFresh?: boolean;
 	/** Path of trtexec, where it is not to be looked for. */
 	trtexec?: string | undefined;
+	/** Folder with a native ONNX Runtime; none is looked for elsewhere. */
+	onnxruntimeFolder?: string | undefined;
 	/** Values that override the config file, by the names in `configInputs`. */
 	inputs: Readonly<Record<string, string>>;
 	environment: Environment;
@@ -91,6 +93,8 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 		running.composition?.stop(reason);
 	});
 	const own = await readHeadConfig(options, git);
+	const roots = options.workspace === undefined ? undefined : outRoots(options.environment, options.workspace);
+	await checkOutFolder(outFolder, { cwd: options.cwd, roots }, git);
 	await makeOutFolder(outFolder, fileStore());
 	const lock = await lockFolder(outFolder);
 	// A second signal ends this process at once; no child may stay on the GPU.
@@ -100,7 +104,7 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 	};
 	process.once("exit", endAll);
 	try {
-		await removeEarlierResult(outFolder);
+		await removeEarlierResult(outFolder, { isOwn: roots !== undefined });
 		return await withArms({ options, own, outFolder, git, running }, mode);
 	} finally {
 		await git.killAll();

@@ -1,9 +1,117 @@
-// The output folder of a run: made with its own .gitignore, and cleared of an earlier run's files.
+// The output folder of a run: checked before it is touched, made with its own .gitignore, and cleared of an earlier run's files.
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative, sep } from "node:path";
+import { refuseForeignOwner } from "../adapters/git/refs.ts";
+import { type Git, gitIn, succeeded } from "../adapters/git/run-git.ts";
+import type { Environment } from "../adapters/github/env.ts";
+import type { Processes } from "../adapters/process/processes.ts";
+import { ConfigError, ToolError } from "../core/errors.ts";
 import type { Files } from "../ports/world.ts";
 import { reportFiles } from "../stages/report.ts";
+import { workspaceOf } from "./config-file.ts";
+
+/** All that a run writes into its output folder; nothing else is removed or uploaded. */
+export const outNames: readonly string[] = [
+	...new Set(Object.values(reportFiles).map((path) => path.split("/", 1)[0] ?? path)),
+	"publish.json",
+	"raw",
+	"logs",
+	"engines",
+	"cache",
+	"history",
+	"link",
+	"fresh",
+	"control",
+	"layers",
+	"nsys",
+	"ncu",
+	"scratch",
+	"worktrees",
+];
+
+/** A hundred thousand files. */
+const listBytes = 16 * 1024 * 1024;
+
+/** Where an output folder may lie. */
+export interface OutPlace {
+	cwd: string;
+	/** Of an action: the folder lies below one of them, and git tracks nothing in it. Absent: a person names the folder. */
+	roots?: OutRoots | undefined;
+}
+
+export interface OutRoots {
+	workspace: string;
+	/** The runner's. */
+	temp: string;
+}
+
+export function outRoots({ workspace, temp }: Pick<Environment, "workspace" | "temp">, cwd: string): OutRoots {
+	return { workspace: workspace ?? cwd, temp: temp ?? tmpdir() };
+}
+
+/**
+ * Links and tracked files may come from the change that is checked: results would be written or deleted elsewhere, or other files published
+ * as results.
+ * @param path absolute.
+ * @throws ConfigError output-refused, git-ref.
+ */
+export async function checkOutFolder(path: string, place: OutPlace, processes: Processes): Promise<void> {
+	await refuseLinks(path, place);
+	if (!existsSync(path)) return;
+	const tracked = await listTracked(path, gitIn(dirname(path), processes));
+	// A person's results may be in git, but no link there may lead elsewhere.
+	const first = tracked.find((entry) => place.roots !== undefined || entry.startsWith("120000 "));
+	if (first !== undefined) throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
+}
+
+/** @throws ConfigError output-refused. */
+export async function refuseLinks(path: string, place: OutPlace): Promise<void> {
+	const root = rootOf(path, place);
+	const steps = root === null ? [] : relative(root, path).split(sep);
+	const parts = steps.map((_, at) => join(root ?? "", ...steps.slice(0, at + 1)));
+	for (const part of [...parts, ...outNames.map((name) => join(path, name))]) {
+		const found = await lstat(part).catch(() => null);
+		if (found?.isSymbolicLink()) throw refused(path, part === path ? "it is a link" : `${part} is a link`);
+	}
+}
+
+/** The folder below which no part of the path may be a link; itself, and links above it, are the machine's own. null: a person chose the path. */
+function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
+	if (roots === undefined) {
+		const repository = workspaceOf(path, cwd);
+		return existsSync(join(repository, ".git")) && isBelow(path, repository) ? repository : null;
+	}
+	const root = [roots.workspace, roots.temp].find((folder) => isBelow(path, folder));
+	if (root !== undefined) return root;
+	throw refused(path, `it is below neither the workspace ${roots.workspace} nor the runner's temporary folder`);
+}
+
+/** @returns `mode object stage\tpath` of each; none outside of a repository, or without git. Some disks ignore case, so the match does too. */
+async function listTracked(path: string, git: Git): Promise<string[]> {
+	const args = ["ls-files", "--stage", "-z", "--", `:(literal,icase)${basename(path)}`];
+	const listed = await git(args, { captureBytes: listBytes }).catch((error: unknown) => {
+		if (error instanceof ToolError && error.code === "tool-missing") return null;
+		throw error;
+	});
+	if (listed === null) return [];
+	if (!succeeded(listed)) refuseForeignOwner(listed.tail);
+	return listed.stdout.split("\0").filter((entry) => entry !== "");
+}
+
+function isBelow(path: string, folder: string): boolean {
+	const steps = relative(folder, path);
+	return steps !== "" && steps.split(sep)[0] !== "..";
+}
+
+function refused(path: string, why: string): ConfigError {
+	return new ConfigError({
+		code: "output-refused",
+		message: `The output folder ${path} is refused: ${why}; expected a real folder that only trtgate writes.`,
+		fix: "Remove it from the repository, or name another folder with the input `out` or with --out.",
+	});
+}
 
 /** Results are not committed by accident; a folder of the user's is left as it is. */
 export async function makeOutFolder(outFolder: string, files: Pick<Files, "makeFolder" | "writeText">): Promise<void> {
@@ -12,24 +120,11 @@ export async function makeOutFolder(outFolder: string, files: Pick<Files, "makeF
 	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");
 }
 
-/** An old result must not be taken for this run's; only files that trtgate wrote are removed. */
-export async function removeEarlierResult(outFolder: string): Promise<void> {
-	if (!existsSync(join(outFolder, reportFiles.result))) return;
-	const ours = [
-		...Object.values(reportFiles),
-		"raw",
-		"logs",
-		"engines",
-		"cache",
-		"history",
-		"link",
-		"fresh",
-		"control",
-		"layers",
-		"nsys",
-		"ncu",
-		"scratch",
-		"worktrees",
-	];
-	for (const name of ours) await rm(join(outFolder, name), { recursive: true, force: true });
+/**
+ * An old result must not be taken for this run's; only files that trtgate writes are removed.
+ * @param isOwn the folder is an action's: its files go even where they look like no earlier run's, as they would be uploaded.
+ */
+export async function removeEarlierResult(outFolder: string, { isOwn }: { isOwn: boolean }): Promise<void> {
+	if (!isOwn && !existsSync(join(outFolder, reportFiles.result))) return;
+	for (const name of outNames) await rm(join(outFolder, name), { recursive: true, force: true });
 }

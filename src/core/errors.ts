@@ -27,6 +27,7 @@ export const configCodes = [
 	"engine-missing",
 	"engine-unreadable",
 	"part-refused",
+	"output-refused",
 	"output-unwritable",
 	"output-busy",
 	"nothing-to-check",

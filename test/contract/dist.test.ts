@@ -1,5 +1,6 @@
 // What users run: entry points on top, chunks with names that tell what they hold, and the licences of what is bundled.
 import { readdirSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
@@ -26,6 +27,15 @@ it("dist/ imports no entry point from a chunk, for it would run", () => {
 	expect(texts.filter(({ text }) => new RegExp(`["'\`]\\.\\./(${entries.join("|")})["'\`]`).test(text)).map(({ path }) => path)).toEqual(
 		[],
 	);
+});
+
+it("dist/ imports nothing but itself and Node's own modules: Node would find a package of the checkout that dist/ may lie in", () => {
+	const imported = /\b(?:from|import|(?:import|require)\()(["'`])([a-z@][\w@./:-]*)\1/g;
+	const names = texts.flatMap(({ text }) => [...text.matchAll(imported)].map(([, , name = ""]) => name));
+	// Code that ajv would generate, in a text.
+	const isOwn = (name: string): boolean => isBuiltin(name) || name.startsWith("ajv/dist/runtime/");
+	expect(names.filter((name) => name.startsWith("node:")).length).toBeGreaterThan(10);
+	expect([...new Set(names)].filter((name) => !isOwn(name))).toEqual([]);
 });
 
 it("dist/ has no source maps: they would weigh four times the code", () => {

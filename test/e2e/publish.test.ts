@@ -175,7 +175,7 @@ describe("the repository's cache", () => {
 		const cached = comparisonConfig(comparison).replace(/^cache:.*$/m, "");
 		for (const arm of ["base", "head"] as const)
 			writeProject(join(workspace, arm), { ...comparisonFiles(comparison, arm), "trtgate.yml": cached });
-		const path = installReplay(workspace, { comparison });
+		const path = installReplay(temporaryFolder(), { comparison });
 		const temp = temporaryFolder();
 		return {
 			...opened,

@@ -45,6 +45,8 @@ const settings = [
 	// A checkout must not run the repository's hooks or watchers.
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
+	// A folder of the commit may look like a bare repository, and its config would name programs.
+	"safe.bareRepository=explicit",
 	"submodule.recurse=false",
 	"fetch.recurseSubmodules=false",
 	// Maintenance is up to the user; in a workflow's clone it costs more than it saves.

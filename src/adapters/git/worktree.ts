@@ -52,10 +52,12 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 	return { path: join(folder, prefix), root: folder, commit, remove };
 }
 
-async function removeWorktree(folder: string, git: Git): Promise<void> {
-	await git(["worktree", "remove", "--force", "--force", folder], { tidying: true }).catch(() => {});
+/** @param gitDir names the repository where git does not look for it: in the folder of its own data. */
+async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
+	const call = { tidying: true, ...(gitDir === undefined ? {} : { env: { GIT_DIR: gitDir } }) };
+	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
 	await rm(folder, { recursive: true, force: true });
-	await git(["worktree", "prune"], { tidying: true }).catch(() => {});
+	await git(["worktree", "prune"], call).catch(() => {});
 }
 
 /** Removes worktrees that a killed run left in a folder, and their entries in the repository that they belong to. */
@@ -66,7 +68,7 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 		const pointer = await readFile(join(path, ".git"), "utf8").catch(() => "");
 		const gitFolder = /^gitdir: (.+)\/worktrees\/[^/\n]+\s*$/.exec(pointer)?.[1];
 		if (gitFolder === undefined) await rm(path, { recursive: true, force: true });
-		else await removeWorktree(path, gitIn(gitFolder, processes)).catch(() => {});
+		else await removeWorktree(path, gitIn(gitFolder, processes), gitFolder).catch(() => {});
 	}
 	await rm(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,6 @@
 // The one file that reads the environment.
+import { realpathSync } from "node:fs";
+import { delimiter, isAbsolute, normalize } from "node:path";
 import { isRunnerVariable, isWithheld } from "../../core/variables.ts";
 
 export interface Environment {
@@ -46,7 +48,7 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 		eventPath: named("GITHUB_EVENT_PATH"),
 		registry: named("npm_config_registry"),
 		visibleDevices: env["CUDA_VISIBLE_DEVICES"],
-		libraryPath: named("LD_LIBRARY_PATH"),
+		libraryPath: childEnvironment(env)["LD_LIBRARY_PATH"] || undefined,
 		lockFolder: named("TRTGATE_LOCKS"),
 	};
 }
@@ -127,9 +129,40 @@ export function gitAccess(token: string, env: Variables = process.env): { server
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
-/** What child processes see: our environment without what carries rights. */
+/** What child processes see: our environment without what carries rights, and in a workflow without the folders of the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
-	return Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name)));
+	return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))), ...searchedOutside(env) };
+}
+
+/** Lists of folders in which programs, libraries and Python modules are found by name. */
+const searchPaths = ["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"] as const;
+
+/** As they are: for the commands that a config names. */
+export function userSearchPaths(env: Variables = process.env): Record<string, string | undefined> {
+	return Object.fromEntries(searchPaths.map((name) => [name, env[name]]));
+}
+
+/** A pull request brings the files of the workspace, and a folder that is empty or relative is looked up in it. */
+function searchedOutside(env: Variables): Record<string, string | undefined> {
+	const workspace = env["GITHUB_WORKSPACE"];
+	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
+	const inside = [workspace, realFolder(workspace)];
+	const isInside = (folder: string): boolean => inside.some((root) => folder === root || folder.startsWith(`${root}/`));
+	const isOutside = (folder: string): boolean => isAbsolute(folder) && !isInside(normalize(`${folder}/.`)) && !isInside(realFolder(folder));
+	return Object.fromEntries(
+		Object.entries(userSearchPaths(env)).map(([name, list]) => [
+			name,
+			list?.split(delimiter).filter(isOutside).join(delimiter) || undefined,
+		]),
+	);
+}
+
+function realFolder(folder: string): string {
+	try {
+		return realpathSync(folder);
+	} catch {
+		return folder;
+	}
 }
 
 /** The values of variables that a config names for a command of its own; those that are not set are left out. */

@@ -8,6 +8,7 @@ export interface ActionInputs {
 	base?: string;
 	head?: string;
 	trtexec?: string;
+	onnxruntimeFolder?: string;
 	only?: string;
 	out: string;
 	/** Values that override the config file. */
@@ -27,6 +28,7 @@ export function readInputs(): ActionInputs {
 		...named("head"),
 		...named("trtexec"),
 		...named("only"),
+		...(getInput("onnxruntime-folder") === "" ? {} : { onnxruntimeFolder: getInput("onnxruntime-folder") }),
 		out: getInput("out") || "trtgate-out",
 		overrides: Object.assign({}, ...overridden.map(named)),
 	};
@@ -166,7 +168,19 @@ export function readGoldenInputs(): GoldenInputs {
 			.split(/\r?\n/)
 			.map((line) => line.trim())
 			.filter((line) => line !== "");
-	const options = ["cases", "inputs", "generator", "dims", "shape", "seed", "onnxruntime", "notice", "time-limit", "timeout"] as const;
+	const options = [
+		"cases",
+		"inputs",
+		"generator",
+		"dims",
+		"shape",
+		"seed",
+		"onnxruntime",
+		"onnxruntime-folder",
+		"notice",
+		"time-limit",
+		"timeout",
+	] as const;
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",

@@ -19,22 +19,24 @@ export interface OnnxRuntimeOptions {
 	cacheFolder: string;
 	processes: Processes;
 	threads: number;
-	/** First place to look for an installed onnxruntime-node. */
-	nativeFolder?: string;
-	/** The workspace, the next place to look; absent: the current folder. */
-	cwd?: string;
+	/** As in RuntimeChoice. */
+	nativeFolder?: string | undefined;
+	untrustedFolder?: string | undefined;
 	/** Base address of the npm registry for `native`. */
 	registry?: string | undefined;
 	/** Progress of a download. */
 	onBytes?(received: number, total: number | null): void;
+	/** As in RuntimeChoice. */
+	onNative?(note: string): void;
 	/** Absent: the system's count. */
 	cpuName?: string;
 }
 
 export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
+	const notes: string[] = [];
 	let chosen: Promise<Runtime> | null = null;
 	const runtime = (): Promise<Runtime> => {
-		chosen ??= chooseRuntime({ ...options, nativeFolders: nativeFolders(options) });
+		chosen ??= chooseRuntime({ ...options, onNative: (note) => notes.push(note) });
 		return chosen;
 	};
 	const context = async (): Promise<OnnxRuntimeContext> => ({ runtime: await runtime(), place: options, threads: options.threads });
@@ -45,11 +47,8 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		infer: async (job) => inferCases(job, await context()),
 		measure: async (job) => measureRun(job, await context()),
 		measurePair: async (job) => measurePair(job, await context()),
+		notes: () => notes,
 	};
-}
-
-function nativeFolders(options: OnnxRuntimeOptions): string[] {
-	return [...(options.nativeFolder === undefined ? [] : [options.nativeFolder]), options.cwd ?? process.cwd()];
 }
 
 function describeBackend(runtime: Runtime, options: OnnxRuntimeOptions): BackendFacts {

@@ -119,6 +119,7 @@ function explain(error: unknown, url: string): ToolError {
 }
 
 function failed(url: string, { what, cause }: { what: string; cause?: unknown }): ToolError {
-	const fix = "Set `onnxruntime: wasm`, install onnxruntime-node in an earlier step, or name a registry that this machine can reach.";
+	const fix =
+		"Set `onnxruntime: wasm`, name a folder with onnxruntime-node by onnxruntime-folder, or name a registry that this machine can reach.";
 	return new ToolError({ code: "runtime-fetch", message: `Cannot fetch the native ONNX Runtime from ${url}: ${what}.`, cause, fix });
 }

@@ -20,10 +20,9 @@ import { drawsRandomly } from "./worker-hosts.ts";
 import { badOutput, runWorker } from "./worker-process.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
-	const nativeFolders = [...(options.nativeFolder === undefined ? [] : [options.nativeFolder]), options.cwd ?? process.cwd()];
 	const known = new Map<string, Promise<Runtime>>();
 	const runtimeOf = (flavour: "auto" | "wasm" | "native"): Promise<Runtime> => {
-		const runtime = known.get(flavour) ?? chooseRuntime({ ...options, flavour, nativeFolders });
+		const runtime = known.get(flavour) ?? chooseRuntime({ ...options, flavour });
 		known.set(flavour, runtime);
 		return runtime;
 	};
@@ -39,7 +38,7 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 	};
 }
 
-/** WebAssembly first: it gives the same bits on every machine. Native where it is installed or requested. */
+/** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
 async function findBuilds(wanted: OnnxRuntimeOptions["flavour"], runtimeOf: (flavour: "auto" | "wasm" | "native") => Promise<Runtime>) {
 	const runtimes: Runtime[] = [];
 	if (wanted === "native") runtimes.push(await runtimeOf("native"));

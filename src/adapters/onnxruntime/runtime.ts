@@ -1,8 +1,8 @@
 // Decides which ONNX Runtime runs the models, and where its files are.
 import { constants } from "node:fs";
-import { access, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { access, readFile, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { usageError } from "../../core/errors.ts";
 import { fetchNative } from "./native-fetch.ts";
 import { ortVersion } from "./pinned.ts";
 import type { Flavour } from "./protocol.ts";
@@ -16,41 +16,57 @@ export interface Runtime {
 }
 
 export interface RuntimeChoice {
-	/** auto: native where it is installed, else WebAssembly. native: fetched where it is not installed. */
+	/** auto: native where a folder is named, else WebAssembly. native: fetched where no folder is named. */
 	flavour: "auto" | Flavour;
 	wasmFolder: string;
 	cacheFolder: string;
-	/** Folders in which to look for an installed onnxruntime-node. */
-	nativeFolders: readonly string[];
+	/** A folder with node_modules/onnxruntime-node, which the user names. Nothing is looked for elsewhere: a pull request could bring it. */
+	nativeFolder?: string | undefined;
+	/** No native runtime is taken from here: the checkout of an action. */
+	untrustedFolder?: string | undefined;
 	registry?: string | undefined;
 	onBytes?(received: number, total: number | null): void;
+	/** Called where the runtime is not the one that ships with trtgate: which it is, and where it lies. */
+	onNative?(note: string): void;
 }
 
-/** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError output-unwritable. */
+/** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError usage, output-unwritable. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
-	if (choice.flavour !== "wasm") {
-		const installed = await findInstalled(choice.nativeFolders);
-		if (installed !== null) return installed;
-	}
-	if (choice.flavour === "native") return { flavour: "native", version: ortVersion, folder: await fetchNative(choice) };
-	return { flavour: "wasm", version: ortVersion, folder: await wasmFolder(choice) };
+	const { flavour, nativeFolder } = choice;
+	if (flavour === "wasm" || (flavour === "auto" && nativeFolder === undefined))
+		return { flavour: "wasm", version: ortVersion, folder: await wasmFolder(choice) };
+	const folder = nativeFolder ?? (await fetchNative(choice));
+	const version = nativeFolder === undefined ? ortVersion : await checkInstalled(homeIn(nativeFolder), choice);
+	choice.onNative?.(`Models run on the native ONNX Runtime ${version} at ${homeIn(folder)}.`);
+	return { flavour: "native", version, folder };
 }
 
-async function findInstalled(folders: readonly string[]): Promise<Runtime | null> {
-	for (const folder of folders) {
-		const version = await installedVersion(folder);
-		if (version !== null) return { flavour: "native", version, folder };
-	}
-	return null;
+/** Exactly there: Node would go on looking in the folders above. */
+function homeIn(folder: string): string {
+	return join(folder, "node_modules", "onnxruntime-node");
+}
+
+async function checkInstalled(home: string, { untrustedFolder }: RuntimeChoice): Promise<string> {
+	const real = await realpath(home).catch(() => home);
+	const untrusted = untrustedFolder === undefined ? null : await realpath(untrustedFolder);
+	if (untrusted !== null && real.startsWith(`${untrusted}/`))
+		throw usageError(
+			`The ONNX Runtime at ${home} is in the workspace, where a pull request can change it.`,
+			"Install it outside, as below RUNNER_TEMP, or leave onnxruntime-folder out.",
+		);
+	const version = await installedVersion(home);
+	if (version !== null) return version;
+	throw usageError(
+		`There is no ONNX Runtime for ${process.platform} on ${process.arch} at ${home}.`,
+		"Name the folder in which `npm install onnxruntime-node` was run with onnxruntime-folder, or leave it out.",
+	);
 }
 
 /** null: not installed, or not for this machine. */
-async function installedVersion(folder: string): Promise<string | null> {
+async function installedVersion(home: string): Promise<string | null> {
 	try {
-		const manifest = createRequire(join(folder, "resolve.js")).resolve("onnxruntime-node/package.json");
-		const addon = join(dirname(manifest), "bin/napi-v6", process.platform, process.arch, "onnxruntime_binding.node");
-		await access(addon, constants.R_OK);
-		const { version }: { version?: unknown } = JSON.parse(await readFile(manifest, "utf8"));
+		await access(join(home, "bin/napi-v6", process.platform, process.arch, "onnxruntime_binding.node"), constants.R_OK);
+		const { version }: { version?: unknown } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
 		return typeof version === "string" ? version : null;
 	} catch {
 		return null;

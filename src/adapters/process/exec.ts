@@ -1,7 +1,7 @@
 // Runs a short, trusted command through @actions/exec: silently, its output captured. It cannot be killed, and its input stays
 // open, so a command that may hang, that holds a GPU or that reads its input belongs to spawn.ts.
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { exec } from "@actions/exec";
 import { cutLines, lastLines } from "./lines.ts";
 import { captureOutput, type ProcessRecord, type ProcessState } from "./spawn.ts";
@@ -59,9 +59,10 @@ async function run(
 	}
 }
 
-/** @actions/exec would search our own PATH, which may differ from the command's. */
+/** @actions/exec would search our own PATH, which may differ from the command's. A folder without a root would be one of the checkout. */
 function findProgram(name: string, path = ""): string | null {
-	const places = path.split(delimiter).map((folder) => join(folder, name));
+	const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
+	const places = folders.map((folder) => join(folder, name));
 	return places.find(isProgram) ?? null;
 }
 

@@ -15,6 +15,7 @@ import { recordError, ToolError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { reportFiles } from "../../stages/report.ts";
+import { checkOutFolder, type OutRoots, outRoots } from "../out-folder.ts";
 import { publishNoResult, publishResult, type Unmeasured } from "../publish/publish-no-result.ts";
 import { githubPublisher, planPublish } from "../publish/publish-run.ts";
 import { takeBack } from "../publish/under-way.ts";
@@ -26,21 +27,36 @@ export async function cleanUp(): Promise<void> {
 	const out = getState("out");
 	if (out === "") return;
 	const isPublished = getState("published") === "true";
-	await attempt("The worktrees could not be removed", () => removeTraces(out));
-	const hasFolder = existsSync(out);
+	const isOurs = await attempt("The output folder is left as it is", () => checkFolder(out));
+	if (isOurs) await attempt("The worktrees could not be removed", () => removeTraces(out));
+	const hasFolder = isOurs && existsSync(out);
 	if (hasFolder) await attempt("The lock of the output folder could not be removed", () => releaseLock(out));
-	const hasResult = existsSync(join(out, reportFiles.result));
+	const hasResult = hasFolder && existsSync(join(out, reportFiles.result));
 	if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 	else if (!isPublished)
 		warning(`trtgate ended before it could write a result. ${hasFolder ? `Its logs are in ${join(out, "logs")}.` : ""}`);
 	if (!isPublished) await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult));
 }
-async function attempt(what: string, work: () => Promise<void>): Promise<void> {
+
+/** @returns whether it was done. */
+async function attempt(what: string, work: () => Promise<void>): Promise<boolean> {
 	try {
 		await work();
+		return true;
 	} catch (error) {
 		log(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+		return false;
 	}
+}
+
+function rootsOf(): OutRoots {
+	return outRoots(readEnvironment(), process.cwd());
+}
+
+/** What the change put there since the main step looked, or while it ran. @throws ConfigError output-refused, git-ref. */
+async function checkFolder(out: string): Promise<void> {
+	const roots = rootsOf();
+	await checkOutFolder(out, { cwd: roots.workspace, roots }, createProcesses({ env: childEnvironment() }));
 }
 
 async function removeTraces(out: string): Promise<void> {
@@ -64,7 +80,7 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	const known = await readRun(environment);
 	if (known === null) return;
 	const configPath = getState("config") || "trtgate.yml";
-	const context = { ...known, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder };
+	const context = { ...known, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder, roots: rootsOf() };
 	const wasStopped = getState("stopped") === "true";
 	const isExplained = wasStopped ? planPublish(configPath, context).plan.alarm === null : hasResult;
 	if (!isExplained) {

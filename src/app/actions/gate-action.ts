@@ -19,6 +19,7 @@ import { cacheFolder } from "../compose.ts";
 import { chooseConfig } from "../config-file.ts";
 import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
+import { outRoots } from "../out-folder.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
 import { githubPublisher, type PublishContext, publishRun } from "../publish/publish-run.ts";
 import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
@@ -62,8 +63,8 @@ export async function runAction(): Promise<number> {
 async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }: Job, fault: unknown): Promise<void> {
 	if (context === null || stop.requested) return;
 	const { temp } = terminal.environment;
-	const outFolder = resolve(cwd, readInputs().out);
-	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, outFolder })) saveState("published", "true");
+	const place = { outFolder: resolve(cwd, readInputs().out), roots: outRoots(terminal.environment, cwd) };
+	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, ...place })) saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {
@@ -151,14 +152,15 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 
 /** A failure here is reported and does not change the outcome. */
 async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise<void> {
-	const { context, caches, terminal } = job;
+	const { context, caches, terminal, cwd } = job;
 	if (context === null || job.stop.requested) {
 		writeAnnotations(result);
 		return;
 	}
 	try {
 		const publisher = githubPublisher(context.run, context.inputs, terminal.environment.temp);
-		const shown = await publishRun(result, { ...context, outFolder }, publisher);
+		const roots = outRoots(terminal.environment, cwd);
+		const shown = await publishRun(result, { ...context, outFolder, roots }, publisher);
 		saveState("published", "true");
 		const pinned = new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])));
 		for (const one of caches) await one.save(pinned);

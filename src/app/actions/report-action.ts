@@ -5,11 +5,12 @@ import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import { fileStore } from "../../adapters/files/store.ts";
 import { runArtifacts } from "../../adapters/github/artifacts.ts";
-import { readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
+import { childEnvironment, readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts, type RunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
 import { dropSuperseded, hasEarlier } from "../../core/merge/attempts.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
@@ -24,6 +25,7 @@ import { artifactName } from "../../formats/github/names.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
+import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "../out-folder.ts";
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
 import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
@@ -38,6 +40,7 @@ interface Reporting {
 	run: WorkflowRun;
 	subject: Subject;
 	outFolder: string;
+	roots: OutRoots;
 }
 
 export async function runReportAction(): Promise<number> {
@@ -67,8 +70,9 @@ async function report(): Promise<number> {
 		log,
 	});
 	const parts = await partsThatCount(collected, subject, facts);
-	const outFolder = join(cwd, inputs.out);
-	const reporting = { inputs, run, subject, outFolder };
+	const roots = outRoots(environment, terminal.cwd);
+	const outFolder = resolve(roots.workspace, inputs.out);
+	const reporting = { inputs, run, subject, outFolder, roots };
 	const hasAny = parts.some(({ content }) => content.state !== "missing");
 	if (!hasAny && inputs.expected === "") return reportNoParts(reporting, parts[0]);
 	const headCommits = await commitsOfChange(parts, subject);
@@ -78,7 +82,9 @@ async function report(): Promise<number> {
 		...{ version, files: [...reportList] },
 	});
 	const files = fileStore();
+	await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, createProcesses({ env: childEnvironment() }));
 	await files.makeFolder(outFolder);
+	await removeEarlierResult(outFolder, { isOwn: true });
 	await writeReport(result, outFolder, files);
 	log(renderTerminal(result, { color: false, columns: 120 }));
 	await show(result, reporting);
@@ -126,7 +132,7 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
 }
 
-function contextOf({ inputs, run, subject, outFolder }: Reporting): Unmeasured {
+function contextOf({ inputs, run, subject, outFolder, roots }: Reporting): Unmeasured {
 	return {
 		// Of two reports the one of the later measurement is the newer.
 		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
@@ -134,6 +140,7 @@ function contextOf({ inputs, run, subject, outFolder }: Reporting): Unmeasured {
 		// A name that the next report does not mistake for a part.
 		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
 		outFolder,
+		roots,
 		temp: readEnvironment().temp,
 		configPath: inputs.config,
 	};

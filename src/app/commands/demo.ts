@@ -3,6 +3,8 @@ import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
 import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
@@ -13,7 +15,7 @@ import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";
 import { exitCodes } from "../exit.ts";
 import { type GateOptions, gate } from "../gate.ts";
-import { makeOutFolder } from "../out-folder.ts";
+import { checkOutFolder, makeOutFolder } from "../out-folder.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor, type Terminal } from "../terminal.ts";
 import { parseArguments } from "./arguments.ts";
@@ -27,6 +29,7 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	const out = resolve(terminal.cwd, args.text("out"));
 	const json = args.flag("json");
 	const progress = progressFor(terminal, { quiet: args.flag("quiet"), json });
+	await checkOutFolder(out, { cwd: terminal.cwd }, createProcesses({ env: childEnvironment() }));
 	await makeOutFolder(out, fileStore());
 	const first = args.flag("recorded") ? out : join(out, "recorded");
 	// A replay takes a second: its progress would only be in the way.

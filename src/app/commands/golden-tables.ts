@@ -1,7 +1,7 @@
 // All options of the commands for goldens.
 import { defaultGates } from "../../core/config/defaults.ts";
 import type { CommandTable } from "./arguments.ts";
-import { json, onnxruntime, shape } from "./tables.ts";
+import { json, onnxruntime, onnxruntimeFolder, shape } from "./tables.ts";
 
 /** Kernel choices of right engines change an error by less than two; another GPU or version deserves as much again. */
 export const defaultMultiple = 4;
@@ -39,7 +39,8 @@ export const recordTable = {
 			otherwise: "git's user.name and user.email",
 		},
 		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
-		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, if installed, for the noise floor" },
+		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, for the noise floor, if --onnxruntime-folder is given" },
+		"onnxruntime-folder": onnxruntimeFolder,
 		notice: {
 			value: "PRECISION=SHARE",
 			does: "Smallest share of the tested defects that the golden must notice, separated by commas.",
@@ -120,6 +121,7 @@ export const calibrateTable = {
 		author: { value: "NAME", does: "Who changes the goldens.", otherwise: "git's user.name and user.email" },
 		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
+		"onnxruntime-folder": onnxruntimeFolder,
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
 		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
 		out: { value: "DIR", does: "Folder for engines, logs and the result.", default: "trtgate-calibration" },

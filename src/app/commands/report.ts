@@ -2,6 +2,8 @@
 
 import { join, resolve } from "node:path";
 import { fileStore } from "../../adapters/files/store.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -11,6 +13,7 @@ import { parseResult } from "../../core/report/parse-result.ts";
 import type { Result } from "../../core/schema/result.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
+import { checkOutFolder } from "../out-folder.ts";
 import { readParts } from "../parts/read-parts.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -36,6 +39,7 @@ async function again(args: ReportArguments, terminal: Terminal): Promise<{ resul
 	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, inputKinds.result);
 	const result = parseResult(text, path);
 	const outFolder = resolve(terminal.cwd, folder);
+	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
 	await renderReport(result, outFolder, fileStore());
 	return { result, outFolder };
 }
@@ -47,6 +51,7 @@ async function merged(args: ReportArguments, terminal: Terminal): Promise<{ resu
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
 	const result = mergeResults(named, { ...expected, version, files: [...reportList] });
 	const outFolder = resolve(terminal.cwd, args.text("out"));
+	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
 	await makeFolders(outFolder);
 	await writeReport(result, outFolder, fileStore());
 	return { result, outFolder };

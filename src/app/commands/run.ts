@@ -46,6 +46,7 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 		out: args.text("out"),
 		isFresh: args.flag("fresh"),
 		...args.given("config", "base", "head", "seed", "trtexec"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		only: args.texts("only").join("\n"),
 		shapes: parseShapes(args.texts("shape")),
 		inputs: args.given("backend", "device", "onnxruntime", "base-trtexec", "base-python"),

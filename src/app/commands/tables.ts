@@ -3,6 +3,11 @@ import type { CommandTable } from "./arguments.ts";
 
 export const json = { does: "Print JSON." } as const;
 export const onnxruntime = { value: "auto|wasm|native", does: "ONNX Runtime build that runs the models." } as const;
+export const onnxruntimeFolder = {
+	value: "DIR",
+	does: "Folder whose node_modules has onnxruntime-node, as the native ONNX Runtime.",
+	otherwise: "none; with `native` a pinned version is downloaded",
+} as const;
 
 export const shape = {
 	value: "INPUT=SIZE,…",
@@ -42,6 +47,7 @@ export const runTable = {
 		shape: { ...shape, otherwise: "the config's dims and workloads" },
 		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
+		"onnxruntime-folder": onnxruntimeFolder,
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
 		trtexec: { value: "PATH", does: "Path of trtexec.", otherwise: "found on PATH or in the usual folders" },
 		"base-trtexec": {

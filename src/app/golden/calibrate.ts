@@ -38,6 +38,7 @@ function gateOptions(args: Arguments, terminal: Terminal) {
 		cwd: terminal.cwd,
 		out: args.text("out"),
 		...args.given("config", "trtexec"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		only: args.texts("only").join("\n"),
 		inputs: args.given("backend", "device", "onnxruntime"),
 		environment: terminal.environment,

@@ -24,6 +24,7 @@ import { readTensors } from "../../stages/load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "../../stages/run-comparator-commands.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
 import { checkTable } from "../commands/golden-tables.ts";
+import { forUsers } from "../compose.ts";
 import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { stopOnSignals } from "../signals.ts";
@@ -46,7 +47,7 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	const home = dirname(resolve(terminal.cwd, path));
 	const processes = createProcesses({ env: childEnvironment() });
 	stopOnSignals(() => void processes.killAll());
-	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(processes));
+	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(forUsers(processes)));
 	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });
 	for (const golden of manifest.cases) cases.push(await checkCase(golden, { manifest, precision, folder, home, ports, whole, commands }));
 	const ofSet = whole?.verdict() ?? null;

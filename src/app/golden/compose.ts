@@ -14,7 +14,7 @@ import type { TensorPacker } from "../../core/golden/manifest/draft.ts";
 import { encodeNpy } from "../../formats/tensor/npy.ts";
 import type { Reference } from "../../ports/reference.ts";
 import type { Clock, Files, ModelReader, Progress, TensorReader } from "../../ports/world.ts";
-import { cacheFolder, distFolder } from "../compose.ts";
+import { cacheFolder, distFolder, nativePlace } from "../compose.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -33,21 +33,22 @@ export type OnnxRuntimeChoice = "auto" | "wasm" | "native";
 
 /** Runs `work` with a scratch folder that is gone afterwards; nothing outlives it. */
 export async function withGoldenPorts<Result>(
-	how: { terminal: Terminal; progress: Progress; onnxruntime: OnnxRuntimeChoice | undefined },
+	how: { terminal: Terminal; progress: Progress; onnxruntime: OnnxRuntimeChoice | undefined; onnxruntimeFolder?: string | undefined },
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
-	const { environment, cwd } = how.terminal;
+	const { environment } = how.terminal;
 	const processes = createProcesses({ env: childEnvironment() });
 	const letGo = stopOnSignals(() => void processes.killAll());
 	const reference = onnxRuntimeReference({
 		flavour: how.onnxruntime ?? "auto",
+		...nativePlace({ ...how.terminal, onnxruntimeFolder: how.onnxruntimeFolder }),
+		onNative: (note) => how.terminal.err(`note: ${note}\n`),
 		workerPath: join(distFolder(), "ort", "worker.js"),
 		nodePath: process.execPath,
 		wasmFolder: join(distFolder(), "ort"),
 		cacheFolder: cacheFolder(environment),
 		processes,
 		threads: 1,
-		cwd,
 		registry: environment.registry,
 	});
 	try {

@@ -5,6 +5,7 @@ import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { Files } from "../../ports/world.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
 import { readManifestText } from "./read-old.ts";
 
 /** Beside golden.json while a golden is recorded again: the manifest of before, whose tensors stay until the new one is finished. */
@@ -35,7 +36,7 @@ export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper
 	const stale = goesOn ? null : old;
 	const before = (await readPrevious(folder)) ?? stale;
 	const removeStale = async (of: readonly (GoldenManifest | null)[], wanted: GoldenManifest | null): Promise<void> => {
-		for (const manifest of of) if (manifest !== null) await removeTensors(folder, manifest, wanted);
+		for (const manifest of of) if (manifest !== null) await removeTensors({ folder, files }, manifest, wanted);
 		await rm(path(previousName), { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
@@ -84,10 +85,17 @@ async function writeTensors(folder: string, tensors: readonly TensorToWrite[], f
 }
 
 /** Removes what the manifest names and the kept one does not, and folders left empty; other files are the user's. */
-async function removeTensors(folder: string, manifest: GoldenManifest, kept: GoldenManifest | null): Promise<void> {
+async function removeTensors(
+	{ folder, files }: { folder: string; files: Files },
+	manifest: GoldenManifest,
+	kept: GoldenManifest | null,
+): Promise<void> {
 	const wanted = new Set(kept === null ? [] : tensorPaths(kept));
 	const paths = tensorPaths(manifest).filter((path) => !wanted.has(path));
-	for (const path of paths) await rm(join(folder, path), { force: true });
+	for (const path of paths) {
+		await confine(files, folder, dirname(path));
+		await rm(join(folder, path), { force: true });
+	}
 	for (const path of paths) await removeEmpty(folder, dirname(path));
 	if (kept === null) await rmdir(folder).catch(() => {});
 }

@@ -13,6 +13,7 @@ import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
 import type { GoldenManifest } from "../../core/schema/golden.ts";
 import type { GoldenChange } from "../../core/schema/result.ts";
+import { confine } from "../../stages/resolve-in-workspace.ts";
 import { reviewGoldens } from "../../stages/review.ts";
 import type { Terminal } from "../terminal.ts";
 import { tensorPaths } from "./keep.ts";
@@ -93,6 +94,7 @@ function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): s
 
 /** Recording removes the old revision's tensors, which the review is to compare with. */
 export async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
+	await confine(fileStore(), home, dirname(path));
 	const text = await readManifestText(join(home, path), path);
 	if (text === null) return null;
 	const manifest = parseManifest(text, path);

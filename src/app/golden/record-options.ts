@@ -53,6 +53,7 @@ export interface RecordOptions {
 	reason: string | undefined;
 	author: string | undefined;
 	onnxruntime: OnnxRuntimeChoice | undefined;
+	onnxruntimeFolder: string | undefined;
 	propose: boolean;
 	/** Of the whole recording. */
 	timeLimitMs: number;
@@ -99,6 +100,7 @@ export async function parseRecordOptions(argv: readonly string[], terminal: Term
 		reason: args.text("reason"),
 		author: args.text("author"),
 		onnxruntime: args.text("onnxruntime"),
+		onnxruntimeFolder: args.text("onnxruntime-folder"),
 		propose: args.flag("propose"),
 		timeLimitMs: duration(args, "time-limit"),
 		leastShares: { ...configured.notice, ...parseShares(args.texts("notice")) },
@@ -131,6 +133,7 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 	const onnx = (await confine(fileStore(), home, model.onnx)) ?? join(home, model.onnx);
 	const named = goldenOf(model);
 	const golden = named ?? starterGolden(name);
+	await confine(fileStore(), home, dirname(golden));
 	const unnamed = named === undefined ? { unnamed: { config: join(home, basename(path)), golden } } : {};
 	const ranges = Object.entries(model.engines[0]?.dims ?? {});
 	return {

@@ -35,7 +35,8 @@ export type RecordedSet = { state: "written" | "same"; manifest: GoldenManifest 
 /** @throws ConfigError golden-uninformative, and the errors of the options' files. */
 export async function recordWith(options: RecordOptions, terminal: Terminal): Promise<RecordedSet> {
 	const progress = progressFor(terminal, { quiet: options.quiet });
-	const how = { terminal, progress, onnxruntime: options.onnxruntime };
+	const { onnxruntime, onnxruntimeFolder } = options;
+	const how = { terminal, progress, onnxruntime, onnxruntimeFolder };
 	return withGoldenPorts(how, async (ports, scratchFolder) => {
 		const old = await readOld(options);
 		const model = await ports.models.read(options.model);

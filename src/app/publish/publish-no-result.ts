@@ -1,9 +1,12 @@
 // Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
 
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
+import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
 import type { ErrorRecord, Result } from "../../core/schema/result.ts";
@@ -11,7 +14,7 @@ import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";
 import { explainError } from "../exit.ts";
-import { removeEarlierResult } from "../out-folder.ts";
+import { checkOutFolder, type OutRoots, removeEarlierResult } from "../out-folder.ts";
 import { version } from "../version.ts";
 import { githubPublisher, type PublishContext, publishRun } from "./publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
@@ -20,14 +23,16 @@ export interface Unmeasured extends PublishContext {
 	temp: string | undefined;
 	configPath: string;
 	outFolder: string;
+	roots: OutRoots;
 }
 
 /** Never throws. @returns false where nothing could be shown. */
 export async function publishNoResult(records: readonly ErrorRecord[], context: Unmeasured): Promise<boolean> {
 	try {
 		const result = resultOf(records, context);
-		await writeResult(result, context.outFolder);
-		await publishResult(result, context);
+		const outFolder = await usableFolder(context);
+		await writeResult(result, outFolder);
+		await publishResult(result, { ...context, outFolder });
 		return true;
 	} catch (error) {
 		log(`The error could not be published: ${String(error)}`);
@@ -44,12 +49,24 @@ export async function publishResult(result: Result, context: Unmeasured): Promis
 	await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
 }
 
+/** A folder of its own where the output folder is refused. */
+async function usableFolder({ outFolder, roots }: Unmeasured): Promise<string> {
+	const processes = createProcesses({ env: childEnvironment() });
+	try {
+		await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, processes);
+		return outFolder;
+	} catch (error) {
+		log(`The reports go to another folder: ${error instanceof Error ? error.message : String(error)}`);
+		return mkdtemp(join(roots.temp, "trtgate-out-"));
+	}
+}
+
 /** Removes an earlier run's files, which could be mistaken for this one's, but not those of a run in progress. */
 async function writeResult(result: Result, outFolder: string): Promise<void> {
 	await makeFolders(outFolder);
 	const lock = await lockFolder(outFolder);
 	try {
-		await removeEarlierResult(outFolder);
+		await removeEarlierResult(outFolder, { isOwn: false });
 		await writeReport(result, outFolder, fileStore());
 	} finally {
 		await lock.release();

@@ -13,7 +13,7 @@ import { publishAlarm } from "../../stages/publish/alarm.ts";
 import { publishCheckRun } from "../../stages/publish/check-run.ts";
 import { publishComment } from "../../stages/publish/comment.ts";
 import type { CommentMode, Published, PublishPlan } from "../../stages/publish/plan.ts";
-import { type Uploaded, uploadFolder } from "./upload.ts";
+import { type Upload, type Uploaded, uploadFolder } from "./upload.ts";
 
 interface Publisher {
 	codeHost: CodeHost | null;
@@ -43,11 +43,11 @@ export function githubPublisher(run: WorkflowRun, inputs: PublishInputs, temp: s
 
 export async function publishRun(
 	result: Result,
-	context: PublishContext & { outFolder: string },
+	context: PublishContext & Pick<Upload, "outFolder" | "roots">,
 	publisher: Publisher,
 ): Promise<PublishedRun> {
-	const { run, inputs, outFolder } = context;
-	const uploaded: Uploaded = await uploadFolder({ outFolder, configPath: result.config.path, inputs, run }, publisher.artifacts);
+	const { run, inputs, outFolder, roots } = context;
+	const uploaded: Uploaded = await uploadFolder({ outFolder, roots, configPath: result.config.path, inputs, run }, publisher.artifacts);
 	const { plan, skipped } = planPublish(result.config.path, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
 	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);

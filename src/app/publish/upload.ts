@@ -3,14 +3,17 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
+import { ConfigError } from "../../core/errors.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import type { ArtifactDraft, ArtifactStore } from "../../ports/code-host.ts";
 import type { Published, PublishedThing } from "../../stages/publish/plan.ts";
 import { reportFiles } from "../../stages/report.ts";
+import { type OutRoots, outNames, refuseLinks } from "../out-folder.ts";
 
 export interface Upload {
 	outFolder: string;
+	roots: OutRoots;
 	/** As in the result. */
 	configPath: string;
 	inputs: Pick<PublishInputs, "artifact" | "artifactEngines" | "name">;
@@ -29,6 +32,13 @@ const maxFiles = 20_000;
 
 export async function uploadFolder(upload: Upload, store: ArtifactStore): Promise<Uploaded> {
 	const uploaded: Uploaded = { published: [], links: {} };
+	if (upload.inputs.artifact === "none") return uploaded;
+	try {
+		await refuseLinks(upload.outFolder, { cwd: upload.roots.workspace, roots: upload.roots });
+	} catch (error) {
+		if (!(error instanceof ConfigError)) throw error;
+		return { ...uploaded, published: [{ what: "artifact", state: "skipped", why: error.message }] };
+	}
 	for (const { what, link, draft, leftOut } of await draftsOf(upload)) {
 		const sent = await store.upload(draft);
 		if (sent.state === "failed") {
@@ -54,10 +64,9 @@ interface Drafted {
 }
 
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
-	if (inputs.artifact === "none") return [];
 	const named = (prefix: string): string => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
-	const names = await readdir(outFolder).catch(() => []);
-	const files = (await Promise.all(names.filter((name) => !separate.has(name)).map((name) => filesBelow(join(outFolder, name))))).flat();
+	const names = outNames.filter((name) => !separate.has(name));
+	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();
 	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
 	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));

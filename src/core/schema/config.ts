@@ -83,7 +83,7 @@ export interface ConfigFile {
 	/** Version of this file's format. */
 	version: 1;
 	backend?: Backend;
-	/** Which ONNX Runtime runs the onnxruntime backend. auto: native where it is installed, else the WebAssembly build that ships with trtgate. */
+	/** Which ONNX Runtime runs the onnxruntime backend. auto: the WebAssembly build that ships with trtgate, unless the command line or the action names a folder with a native one. */
 	onnxruntime?: "auto" | "wasm" | "native";
 	device?: DeviceFile;
 	base?: BaseFile;

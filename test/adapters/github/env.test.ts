@@ -1,6 +1,16 @@
 // What is read of the environment, and what children get of it.
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { childEnvironment, lentVariables, readEnvironment, readWorkflowRun, withheldVariables } from "../../../src/adapters/github/env.ts";
+import {
+	childEnvironment,
+	lentVariables,
+	readEnvironment,
+	readWorkflowRun,
+	userSearchPaths,
+	withheldVariables,
+} from "../../../src/adapters/github/env.ts";
+import { temporaryFolder } from "../../support/project.ts";
 
 const rights = [
 	...[
@@ -75,4 +85,29 @@ it("the environment knows a workflow run by its repository, and takes hostile fi
 	});
 	expect(run).toMatchObject({ runId: 0, runAttempt: 1, apiUrl: "https://api.github.com", graphQlUrl: "https://api.github.com/graphql" });
 	expect(run?.services).toEqual({ artifacts: false, cache: false, cacheMode: undefined });
+});
+
+it("in a workflow, programs, libraries and modules are found by name in no folder of the workspace, and by the user's own commands in all", () => {
+	const root = temporaryFolder();
+	const [workspace, link, outside] = [join(root, "workspace"), join(root, "link"), join(root, "outside")];
+	for (const folder of [workspace, outside]) mkdirSync(folder);
+	symlinkSync(workspace, link);
+	const list = [
+		"",
+		".",
+		"node_modules/.bin",
+		workspace,
+		`${workspace}/bin`,
+		`${outside}/../workspace/bin`,
+		link,
+		outside,
+		`${workspace}-2`,
+	];
+	const lists = { PATH: list.join(":"), LD_LIBRARY_PATH: `${outside}:`, PYTHONPATH: workspace };
+	const env = { ...lists, GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: workspace };
+	expect(childEnvironment(env)).toMatchObject({ PATH: `${outside}:${workspace}-2`, LD_LIBRARY_PATH: outside, PYTHONPATH: undefined });
+	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({ PATH: `${outside}:${workspace}-2` });
+	expect(readEnvironment(env).libraryPath).toBe(outside);
+	expect(userSearchPaths(env)).toEqual(lists);
+	expect(childEnvironment({ ...env, GITHUB_ACTIONS: undefined })).toMatchObject(lists);
 });

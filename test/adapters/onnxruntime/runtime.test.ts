@@ -1,5 +1,5 @@
 // Which ONNX Runtime runs the models, and what differs where it is the native one.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { OnnxRuntimeOptions } from "../../../src/adapters/onnxruntime/backend.ts";
@@ -13,27 +13,53 @@ mkdirSync(empty);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
-	const facts = await testBackend({ cwd: empty, ...changes }).facts();
+	const facts = await testBackend(changes).facts();
 	return `${facts.name} ${facts.version}`;
 }
 
 it.each([
 	["auto takes the native one from the folder that is named", { flavour: "auto", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
-	["auto takes the native one of the workspace", { flavour: "auto", cwd: nativeFolder }, "ONNX Runtime (native) 9.9.9"],
-	["auto takes WebAssembly where there is no native one", { flavour: "auto" }, "ONNX Runtime (WebAssembly) 1.30.0"],
-	["wasm takes WebAssembly whatever is installed", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
-	["native takes what is installed before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
+	["auto takes WebAssembly where no folder is named", { flavour: "auto" }, "ONNX Runtime (WebAssembly) 1.30.0"],
+	["wasm takes WebAssembly whatever is named", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
+	["native takes what is named before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
 ] as const)("the choice of runtime %s", async (_what, changes, name) => {
 	expect(await nameOf(changes)).toBe(name);
 });
 
-it("the choice of runtime passes over an installation without the addon of this machine", async () => {
+it("the choice of runtime says which native one it took, and where it lies", async () => {
+	const backend = testBackend({ flavour: "native", nativeFolder });
+	await backend.facts();
+	const home = join(nativeFolder, "node_modules/onnxruntime-node");
+	expect(backend.notes?.()).toEqual([`Models run on the native ONNX Runtime 9.9.9 at ${home}.`]);
+	const shipped = testBackend({ flavour: "auto" });
+	await shipped.facts();
+	expect(shipped.notes?.()).toEqual([]);
+});
+
+it("the choice of runtime refuses a named folder without the addon of this machine, and looks in no folder above it", async () => {
 	const half = installFakeNative(join(folder, "half"), { addon: false });
-	expect(await nameOf({ flavour: "auto", nativeFolder: half })).toBe("ONNX Runtime (WebAssembly) 1.30.0");
+	const below = join(nativeFolder, "below");
+	mkdirSync(below, { recursive: true });
+	for (const named of [half, below])
+		await expect(nameOf({ flavour: "auto", nativeFolder: named })).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringContaining(`at ${join(named, "node_modules/onnxruntime-node")}.`),
+		});
+});
+
+it("the choice of runtime refuses a named folder in the checkout of an action, by a link too", async () => {
+	const link = join(folder, "link");
+	symlinkSync(nativeFolder, link);
+	for (const named of [nativeFolder, link])
+		await expect(nameOf({ flavour: "native", nativeFolder: named, untrustedFolder: folder })).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringContaining("is in the workspace, where a pull request can change it"),
+		});
+	expect(await nameOf({ flavour: "native", nativeFolder: link, untrustedFolder: empty })).toBe("ONNX Runtime (native) 9.9.9");
 });
 
 it("the choice of runtime raises a fetch that fails, at every question", async () => {
-	const backend = testBackend({ flavour: "native", cwd: empty, registry: "http://127.0.0.1:1", cacheFolder: join(folder, "cache") });
+	const backend = testBackend({ flavour: "native", registry: "http://127.0.0.1:1", cacheFolder: join(folder, "cache") });
 	await expect(backend.facts()).rejects.toMatchObject({ code: "runtime-fetch" });
 	await expect(backend.fingerprint()).rejects.toMatchObject({ code: "runtime-fetch" });
 });

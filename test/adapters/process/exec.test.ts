@@ -29,6 +29,11 @@ const rows: Row[] = [
 		record: { state: "not-started", problem: "git is not installed" },
 	},
 	{
+		what: "looks in no folder of PATH that depends on the current one",
+		run: { argv: ["biome", "--version"], env: { PATH: ":.:node_modules/.bin" } },
+		record: { state: "not-started", problem: "biome is not installed" },
+	},
+	{
 		what: "leaves a command that takes too long to itself",
 		run: { argv: sh("sleep 5"), timeoutMs: 1 },
 		record: { state: "timed-out", problem: "it was abandoned" },

@@ -1,5 +1,5 @@
 // A recording that is cut off at any write leaves a whole golden, goes on later, and can be taken back.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
@@ -95,4 +95,15 @@ it("keepGolden drops an unfinished golden for another recording", async () => {
 	await (await keeperOf(folder, 2, { old: revision(1) })).save(revision(2));
 	await (await keeperOf(folder, 3, { old: revision(2) })).finish(revision(3));
 	expect([idOf(folder), readdirSync(folder).sort()]).toEqual(["net@3", ["golden.json", "r3"]]);
+});
+
+it("a recording removes no tensor of the golden before outside of its folder, where a link leads", async () => {
+	const root = temporaryFolder();
+	const folder = join(root, "golden");
+	await recorded(folder);
+	renameSync(join(folder, "r1"), join(root, "r1"));
+	symlinkSync(join(root, "r1"), join(folder, "r1"));
+	const keeper = await keeperOf(folder, 2, { old: revision(1) });
+	await expect(keeper.finish(revision(2))).rejects.toMatchObject({ code: "path-outside-workspace" });
+	expect(existsSync(join(root, "r1/only/y.npy"))).toBe(true);
 });

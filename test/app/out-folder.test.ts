@@ -1,0 +1,125 @@
+// Which output folders are used, and which are refused before anything in them is touched.
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { checkOutFolder, outNames, refuseLinks, removeEarlierResult } from "../../src/app/out-folder.ts";
+import { git, gitProcesses } from "../support/git-history.ts";
+import { temporaryFolder, writeProject } from "../support/project.ts";
+
+/** A checkout with what a change committed, and an empty folder beside it. */
+function checkout(plant: (workspace: string, elsewhere: string) => void) {
+	const root = temporaryFolder();
+	const [workspace, elsewhere, temp] = [join(root, "workspace"), join(root, "elsewhere"), join(root, "temp")];
+	for (const folder of [workspace, elsewhere, temp]) mkdirSync(folder);
+	writeProject(workspace, { "model.onnx": "" });
+	plant(workspace, elsewhere);
+	git(workspace, "init", "-q");
+	git(workspace, "add", "-A");
+	git(workspace, "commit", "-q", "-m", "Change");
+	const check = (out: string, by: "action" | "person") => {
+		const roots = by === "action" ? { workspace, temp } : undefined;
+		return checkOutFolder(join(workspace, out), { cwd: workspace, roots }, gitProcesses());
+	};
+	return { workspace, elsewhere, temp, check };
+}
+
+interface Row {
+	what: string;
+	plant(workspace: string, elsewhere: string): void;
+	out?: string;
+	/** Part of the message; absent where it is used. */
+	action?: string;
+	person?: string;
+}
+
+const rows: Row[] = [
+	{ what: "that does not exist", plant: () => {} },
+	{
+		what: "that is a link out of the workspace",
+		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "trtgate-out")),
+		action: "trtgate-out is refused: it is a link;",
+		person: "trtgate-out is refused: it is a link;",
+	},
+	{
+		what: "that is a link to nothing",
+		plant: (workspace) => symlinkSync("/nowhere/at/all", join(workspace, "trtgate-out")),
+		action: "it is a link",
+		person: "it is a link",
+	},
+	{
+		what: "below a link",
+		plant: (workspace, elsewhere) => symlinkSync(elsewhere, join(workspace, "build")),
+		out: "build/results",
+		action: "workspace/build is a link;",
+		person: "workspace/build is a link;",
+	},
+	...outNames.map((name) => ({
+		what: `whose ${name} is a link`,
+		plant: (workspace: string, elsewhere: string) => {
+			mkdirSync(join(workspace, "trtgate-out"));
+			symlinkSync(elsewhere, join(workspace, "trtgate-out", name));
+		},
+		action: `trtgate-out/${name} is a link;`,
+		person: `trtgate-out/${name} is a link;`,
+	})),
+	{
+		what: "with a link deep in it",
+		plant: (workspace, elsewhere) => {
+			mkdirSync(join(workspace, "trtgate-out/logs"), { recursive: true });
+			symlinkSync(join(elsewhere, "profile"), join(workspace, "trtgate-out/logs/build-net.log"));
+		},
+		action: 'git tracks "trtgate-out/logs/build-net.log";',
+		person: 'git tracks "trtgate-out/logs/build-net.log";',
+	},
+	{
+		what: "with a file that git tracks",
+		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
+		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
+	},
+	{ what: "that leads out by its path", plant: () => {}, out: "../elsewhere", action: "it is below neither the workspace " },
+	{ what: "that is the workspace", plant: () => {}, out: ".", action: "it is below neither the workspace " },
+	{ what: "in the runner's temporary folder", plant: () => {}, out: "../temp/out" },
+];
+
+it.each(rows)("an output folder $what: used, or refused with one message", async ({ plant, out = "trtgate-out", action, person }) => {
+	const { check, elsewhere } = checkout(plant);
+	for (const [by, expected] of [
+		["action", action],
+		["person", person],
+	] as const) {
+		const checked = check(out, by);
+		if (expected === undefined) await checked;
+		else await expect(checked, by).rejects.toMatchObject({ code: "output-refused", message: expect.stringContaining(expected) });
+	}
+	expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+it("an output folder that a person names outside of a repository may be a link, and its subfolders may not", async () => {
+	const root = temporaryFolder();
+	mkdirSync(join(root, "disk"));
+	symlinkSync(join(root, "disk"), join(root, "results"));
+	const place = { cwd: root };
+	await refuseLinks(join(root, "results"), place);
+	symlinkSync("/tmp", join(root, "disk/raw"));
+	await expect(refuseLinks(join(root, "results"), place)).rejects.toMatchObject({ code: "output-refused" });
+});
+
+it("an earlier run's files are removed from a person's folder if its result is there, and from an action's always, and no others", async () => {
+	const folder = writeProject(temporaryFolder(), { "raw/net/0.f64": "", "logs/build.log": "", "notes.txt": "" });
+	await removeEarlierResult(folder, { isOwn: false });
+	expect(readdirSync(folder).sort()).toEqual(["logs", "notes.txt", "raw"]);
+	await removeEarlierResult(folder, { isOwn: true });
+	expect(readdirSync(folder)).toEqual(["notes.txt"]);
+	writeProject(folder, { "result.json": "{}", "raw/net/0.f64": "" });
+	await removeEarlierResult(folder, { isOwn: false });
+	expect(readdirSync(folder)).toEqual(["notes.txt"]);
+});
+
+it("an earlier run's file that became a link is removed, and what it leads to stays", async () => {
+	const root = temporaryFolder();
+	const folder = writeProject(join(root, "out"), { "logs/build.log": "" });
+	writeFileSync(join(root, "kept"), "");
+	symlinkSync(root, join(folder, "raw"));
+	await removeEarlierResult(folder, { isOwn: true });
+	expect([existsSync(join(folder, "raw")), existsSync(join(root, "kept"))]).toEqual([false, true]);
+});

@@ -1,0 +1,115 @@
+// What a run executes of a checkout that brings programs of every kind: only what docs/security.md lists, through the built bundle.
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { outNames } from "../../src/app/out-folder.ts";
+import { runActionFolder } from "../support/action-runner.ts";
+import { pullRequest } from "../support/event-payloads.ts";
+import { git } from "../support/git-history.ts";
+import { armFiles, openPlay } from "../support/github-play.ts";
+import { type Planted, plantedPrograms } from "../support/planted-programs.ts";
+import { quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+
+/** A golden whose output a command judges. */
+function judgedBy(golden: string, comparator: string): string {
+	const manifest = JSON.parse(golden);
+	for (const output of Object.values<{ comparators: object[] }>(manifest.outputs))
+		output.comparators = [{ kind: "custom", name: comparator }];
+	return JSON.stringify(manifest);
+}
+
+const answer = 'echo "{\\"value\\": 0, \\"pass\\": true}"';
+
+/** A checkout on the CPU backend with all that is planted, and a prepare command and a comparator that its config names. */
+function checkout(planted: Planted, config: string): string {
+	const workspace = temporaryFolder();
+	planted.into(workspace);
+	quickProject(workspace, {
+		"golden/golden.json": judgedBy(readFileSync("test/fixtures/project/golden/golden.json", "utf8"), "judge"),
+		"export.sh": `${planted.mark("prepare")}\ncp model.onnx made.onnx\n`,
+		"judge.sh": `${planted.mark("comparator")}\n${answer}\n`,
+		"trtgate.yml": `${config.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: sh export.sh")}comparators: { judge: { command: [sh, judge.sh] }, other: { command: [./unnamed-comparator.sh] } }\nbaseline: { from: tag }\n`,
+	});
+	git(workspace, "init", "-q");
+	git(workspace, "add", "-A", "--force");
+	git(workspace, "commit", "-q", "-m", "Change");
+	return workspace;
+}
+
+const automatic = untimed().replace("onnxruntime: wasm\n", "");
+
+it("the action runs of a checkout on the CPU what its config names, and nothing else that it brings", async () => {
+	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
+	const cwd = checkout(planted, automatic);
+	const env = { ...planted.searchPaths(cwd, process.env["PATH"] ?? ""), RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() };
+	const run = await runActionFolder(".", { cwd, env, post: true });
+	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
+	expect(planted.ran()).toEqual(["comparator", "prepare"]);
+	expect(readResult(join(cwd, "trtgate-out")).backend.name).toBe("ONNX Runtime (WebAssembly)");
+});
+
+it("the command line runs of a checkout what its config names, even where it wants the native ONNX Runtime", async () => {
+	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
+	const cwd = checkout(planted, automatic);
+	const home = { HOME: temporaryFolder() };
+	const done = await runCli(["run", "--out", "out"], { cwd, env: home });
+	expect(done.exit, done.stdout + done.stderr).toBe(0);
+	expect(planted.ran()).toEqual(["comparator", "prepare"]);
+	const env = { ...home, XDG_CACHE_HOME: temporaryFolder(), npm_config_registry: "http://127.0.0.1:1" };
+	const native = await runCli(["run", "--out", "out", "--onnxruntime", "native"], { cwd, env });
+	expect([native.exit, native.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
+	const recorded = await runCli(["golden", "record", "model.onnx", "--out", "new", "--onnxruntime", "native"], { cwd, env });
+	expect([recorded.exit, recorded.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
+	expect(planted.ran()).toEqual(["comparator", "prepare"]);
+});
+
+it("a native ONNX Runtime is used from the folder that is named, which the log and the result name too", async () => {
+	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
+	const [cwd, installed] = [checkout(planted, automatic), temporaryFolder()];
+	writeProject(installed, { "node_modules/onnxruntime-node/package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}' });
+	const addon = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`;
+	writeProject(installed, { [addon]: "", "node_modules/onnxruntime-node/index.js": "throw new Error('the named one');\n" });
+	const run = await runCli(["run", "--out", "out", "--onnxruntime-folder", installed], { cwd, env: { HOME: temporaryFolder() } });
+	expect(run.stdout.replace(/\s+/g, " ")).toContain(`native ONNX Runtime 9.9.9 at ${installed}/node_modules/onnxruntime-node.`);
+	const inputs = { "onnxruntime-folder": "." };
+	const inside = await runActionFolder(".", { cwd, env: { RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() }, inputs });
+	expect([inside.exitCode, inside.stdout]).toEqual([2, expect.stringContaining("is in the workspace, where a pull request can change it")]);
+	expect(planted.ran()).not.toContain("onnxruntime-node");
+});
+
+it("the action runs of a checkout on TensorRT what its config names, and nothing else that it brings", async () => {
+	const play = await openPlay();
+	const planted = plantedPrograms(join(play.root, "marks"));
+	const [workspace, replayed] = [join(play.root, "runner/engines"), join(play.root, "runner/replay-bin")];
+	const files = armFiles("same-model", "head", [
+		["    onnx: model.onnx", "    onnx: made.onnx\n    prepare: by-name\n    plugins: [plugins/named.so]"],
+		[
+			/$/,
+			"profile: { nsys: always, ncu: always }\nbase: { trtexec: tools/trtexec }\ncomparators: { judge: { command: [sh, judge.sh] } }\n",
+		],
+	]);
+	const work = writeProject(join(play.root, "work"), {
+		...files,
+		"golden/golden.json": judgedBy(String(files["golden/golden.json"]), "judge"),
+		// The user's commands are found on the whole PATH, which the workflow sets.
+		"bin/by-name": `#!/bin/sh\n${planted.mark("prepare")}\ncp model.onnx made.onnx\n`,
+		"judge.sh": `${planted.mark("comparator")}\n${answer}\n`,
+		"tools/trtexec": `#!/bin/sh\n${planted.mark("base-trtexec")}\nexec "${replayed}/trtexec" "$@"\n`,
+		"plugins/named.so": "a library",
+	});
+	for (const name of ["bin/by-name", "tools/trtexec"]) chmodSync(join(work, name), 0o755);
+	const base = play.commit({}, { ref: "refs/heads/main" });
+	planted.into(work);
+	const head = play.commit({}, { ref: "refs/heads/change" });
+	const merge = play.merge({ number: 7, base, head });
+	const { run, out } = await play.run({
+		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
+		replay: { comparison: "same-model" },
+		env: planted.searchPaths(workspace, `${replayed}:${process.env["PATH"] ?? ""}`),
+	});
+	expect(planted.ran(), run.stdout + run.stderr).toEqual(["base-trtexec", "comparator", "prepare"]);
+	expect(readdirSync(out).filter((name) => !name.startsWith(".") && !outNames.includes(name))).toEqual([]);
+	const asked = readFileSync(join(replayed, "state/asked.jsonl"), "utf8");
+	expect(asked).toContain("plugins/named.so");
+	expect(asked).not.toContain("unnamed.so");
+});
