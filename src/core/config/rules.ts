@@ -1,5 +1,7 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-import { formatDuration, formatLimit, formatTimes } from "../text/units.ts";
+
+import type { Precision } from "../schema/config.ts";
+import { formatDuration, formatLimit, formatMs, formatTimes } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 
@@ -125,7 +127,7 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Differenc
 /** All settings of a gate, of any kind, from the strictest to the loosest. */
 const strictestFirst: readonly string[] = ["fail", "warn", "neutral", "off"];
 
-type Level = { gates: Gates; pointer: string };
+type Level = { gates: Gates; pointer: string; precision?: Precision };
 
 const workloadGates: readonly (keyof Gates)[] = [
 	"latency",
@@ -159,7 +161,7 @@ const fileNames: Partial<Record<keyof Gates, string>> = {
 	maxLatencyMs: "max-latency",
 };
 
-function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[]): Rule[] {
+function gatesShown({ gates, pointer, precision = "fp32" }: Level, keys: readonly (keyof Gates)[]): Rule[] {
 	return keys.flatMap((key) => {
 		const name = fileNames[key] ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 		const value = gates[key];
@@ -169,9 +171,9 @@ function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[]): 
 			shown: typeof is === "number" ? format(is) : (is ?? "off"),
 			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
-		if (typeof value !== "object") return [rule(name, value, (ms) => `${ms} ms`)];
+		if (typeof value !== "object") return [rule(name, value, formatMs)];
 		const format = key === "errorGrowth" ? formatTimes : key === "relativeL2" ? String : formatLimit;
-		const limits = key === "relativeL2" ? Object.keys(value) : ["warn", "fail"];
+		const limits = key === "relativeL2" ? [precision] : ["warn", "fail"];
 		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit], format));
 	});
 }
@@ -215,18 +217,20 @@ function rulesShown(config: Config): Rule[] {
 function leaves(key: string, value: unknown): Rule[] {
 	if (value === undefined) return [];
 	if (typeof value !== "object" || value === null) return [leaf(key, value)];
-	const isList = Array.isArray(value) && !value.some((part) => typeof part === "object");
-	if (isList) return [{ ...leaf(key, value.at(-1)), shown: value.join(", ") }];
-	return Object.entries(value).flatMap(([name, part]) => {
-		const own = Array.isArray(value) ? ((part as { name?: string }).name ?? name) : kebab(name);
-		return own === "pointer" ? [] : leaves(`${key}.${own}`, part);
+	if (!Array.isArray(value))
+		return Object.entries(value).flatMap(([name, part]) => (name === "pointer" ? [] : leaves(`${key}.${kebab(name)}`, part)));
+	if (!value.some((part) => typeof part === "object")) return [{ ...leaf(key, value.at(-1)), shown: value.join(", ") }];
+	return value.map((part: { name?: string }, index) => {
+		const { name = String(index), pointer: _, ...facts } = part as { name?: string; pointer?: string };
+		return { ...leaf(`${key}.${name}`, null), shown: JSON.stringify(facts).replaceAll(/["{}]/g, "") };
 	});
 }
 
 function leaf(key: string, value: unknown): Rule {
 	const name = key.replace(/-ms$/, "");
 	const shown = typeof value === "number" && name !== key ? formatDuration(value) : String(value);
-	return { key: name, ...(typeof value === "number" ? { laxness: -value } : {}), shown, pointer: `/${name.replaceAll(".", "/")}` };
+	const laxness = typeof value === "number" || typeof value === "boolean" ? { laxness: -Number(value) } : {};
+	return { key: name, ...laxness, shown, pointer: `/${name.replaceAll(".", "/")}` };
 }
 
 function kebab(name: string): string {
