@@ -1,5 +1,5 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-import { formatLimit, formatTimes } from "../text/units.ts";
+import { formatDuration, formatLimit, formatTimes } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
 
@@ -118,7 +118,7 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Differenc
 		if (old?.shown === now?.shown) return [];
 		const isOrdered = old?.laxness !== undefined && now?.laxness !== undefined;
 		const isLooser = old !== undefined && (!isOrdered || (now?.laxness ?? 0) > (old.laxness ?? 0));
-		return [{ key, base: old?.shown ?? "none", head: now?.shown ?? "none", isLooser, pointer: now?.pointer ?? old?.pointer ?? "" }];
+		return [{ key, base: old?.shown ?? "not set", head: now?.shown ?? "not set", isLooser, pointer: now?.pointer ?? old?.pointer ?? "" }];
 	});
 }
 
@@ -203,8 +203,12 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 
 /** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
 function rulesShown(config: Config): Rule[] {
-	const { gates: _, ...rules } = rulesOfFile(config);
-	return Object.entries(rules).flatMap(([key, value]) => [...leaves(key === "commands" ? "comparators" : key, value)]);
+	const { gates: _, measure, commands, ...rules } = rulesOfFile(config);
+	const { looks, adaptsLength, ...settings } = measure;
+	const shown = Object.entries({ ...rules, measure: { pairs: looks, ...settings }, comparators: commands });
+	return shown
+		.flatMap(([key, value]) => [...leaves(key, value)])
+		.map((rule) => (adaptsLength && rule.key === "measure.duration" ? { ...rule, shown: `at most ${rule.shown}` } : rule));
 }
 
 function* leaves(key: string, value: unknown): Generator<Rule> {
@@ -215,11 +219,16 @@ function* leaves(key: string, value: unknown): Generator<Rule> {
 	}
 	const pointer = `/${key.replaceAll(".", "/")}`;
 	if (Array.isArray(value) && value.some((part) => typeof part === "object")) {
-		for (const [index, part] of value.entries()) yield* leaves(`${key}.${(part as { name?: string }).name ?? index}`, part);
+		for (const { name, ...part } of value as readonly { name: string }[]) yield* leaves(`${key}.${name}`, part);
 		return;
 	}
-	const shown = Array.isArray(value) ? value.join(", ") : String(value);
-	yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown, pointer };
+	if (Array.isArray(value)) {
+		const most: unknown = value.at(-1);
+		yield { key, ...(typeof most === "number" ? { laxness: -most } : {}), shown: value.join(", ") || "all", pointer };
+	} else if (key.endsWith("-ms") && typeof value === "number") {
+		const [name, at] = [key, pointer].map((text) => text.replace(/-ms$/, ""));
+		yield { key: name ?? key, laxness: -value, shown: formatDuration(value), pointer: at ?? pointer };
+	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
 }
 
 function kebab(name: string): string {

@@ -1,10 +1,8 @@
 // The gates, by tables of facts.
 import { describe, expect, it } from "vitest";
 import { judgeBuild } from "../../../src/core/gates/builds.ts";
-import { judgeCoverage } from "../../../src/core/gates/coverage.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
-import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import type {
 	BackendFacts,
 	BuildRecord,
@@ -226,17 +224,4 @@ describe("the golden gate", () => {
 		const config = buildConfig();
 		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(status);
 	});
-});
-
-it("the coverage gate names workloads that vanished, and nothing else", () => {
-	const now = engineSpecs(buildConfig());
-	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [{ name: one }, { name: two }] }"));
-	expect(judgeCoverage(before, now)).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" }]);
-	expect(judgeCoverage(now, before)).toEqual([]);
-});
-
-it("the coverage gate names an engine that times nothing, and is gone all the same", () => {
-	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [] }"));
-	expect(judgeCoverage(before, [])).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain" }]);
-	expect(judgeCoverage(before, engineSpecs(buildConfig()))).toEqual([]);
 });
