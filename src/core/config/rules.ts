@@ -98,7 +98,8 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 			changes.push(...found.map((change) => ({ ...change, ...of, limitChange: gates.limitChange })));
 		if (!seen.has(subject.model)) add(differences(modelShown(other.model), modelShown(own.model)), { model: subject.model }, base.gates);
 		seen.add(subject.model);
-		add(differences(gatesShown(other.engine, engineGates), gatesShown(own.engine, engineGates)), subject, other.engine.gates);
+		const [was, is] = [other, own].map(({ engine }) => gatesShown(engine, engineGates, own.engine.precision));
+		add(differences(was ?? [], is ?? []), subject, other.engine.gates);
 		for (const workload of other.engine.workloads) {
 			const is = own.engine.workloads.find(({ name }) => name === workload.name);
 			if (is === undefined) continue;
@@ -153,13 +154,14 @@ const engineGates: readonly (keyof Gates)[] = [
 
 /** Names in the file, where they are not the name in kebab-case. */
 const fileNames: Partial<Record<keyof Gates, string>> = {
-	relativeL2: "golden",
+	relativeL2: "golden.relative-l2",
 	existing: "golden.existing",
 	errorGrowth: "golden.error-growth",
 	maxLatencyMs: "max-latency",
 };
 
-function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[]): Rule[] {
+/** @param precision of the head's engine, whose golden limit counts. */
+function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[], precision?: EngineConfig["precision"]): Rule[] {
 	return keys.flatMap((key) => {
 		const name = fileNames[key] ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 		const value = gates[key];
@@ -167,11 +169,11 @@ function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[]): 
 			key: `gates.${at}`,
 			laxness: typeof is === "string" ? strictestFirst.indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
 			shown: typeof is === "number" ? format(is) : (is ?? "off"),
-			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
+			pointer: gates.pointers[at] ?? gates.pointers[name] ?? gates.pointers[name.split(".")[0] ?? ""] ?? pointer,
 		});
 		if (typeof value !== "object") return [rule(name, value, (ms) => `${ms} ms`)];
 		const format = key === "errorGrowth" ? formatTimes : key === "relativeL2" ? String : formatLimit;
-		const limits = key === "relativeL2" ? Object.keys(value) : ["warn", "fail"];
+		const limits = key === "relativeL2" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit], format));
 	});
 }
@@ -203,9 +205,14 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 
 /** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
 function rulesShown(config: Config): Rule[] {
-	const { gates: _, measure, commands, ...rules } = rulesOfFile(config);
+	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
 	const { looks, adaptsLength, ...settings } = measure;
-	const shown = Object.entries({ ...rules, measure: { pairs: looks, ...settings }, comparators: commands });
+	const shown = Object.entries({
+		...rules,
+		measure: { pairs: looks, ...settings },
+		...(runners.length === 0 ? {} : { runners }),
+		comparators: commands,
+	});
 	return shown
 		.flatMap(([key, value]) => [...leaves(key, value)])
 		.map((rule) => (adaptsLength && rule.key === "measure.duration" ? { ...rule, shown: `at most ${rule.shown}` } : rule));

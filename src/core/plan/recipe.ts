@@ -104,5 +104,5 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 
 /** One line for a text: everything that makes this engine another one than those of other recipes. */
 export function recipeText(recipe: RecipeOf): string {
-	return JSON.stringify([recipe.modelSha256, ...buildSettings(withoutNames(recipe))]);
+	return JSON.stringify([recipe.modelSha256, ...[...buildSettings(withoutNames(recipe))].sort()]);
 }

@@ -92,7 +92,7 @@ it("the coverage gate names a golden that is no longer checked, and cases that t
 	const droppedCases = new Map([["net/plain", ["cat", "dog"]]]);
 	const [gate, ...others] = judgeCoverage({ ...facts, droppedCases });
 	expect(others).toEqual([]);
-	expect(gate?.message).toMatch(/^The base checks 2 golden cases more \(cat (and|,) ?dog\); the head no longer does\.$/);
+	expect(gate?.message).toBe("The base checks 2 golden cases more (cat, dog); the head no longer does.");
 	expect(judgeCoverage({ ...facts, droppedCases: new Map([["net/plain", []]]) })).toEqual([]);
 });
 

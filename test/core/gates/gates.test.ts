@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import type {
 	BackendFacts,
 	BuildRecord,
@@ -93,7 +94,7 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 	["regressed", 0.124, "fail"],
 	["regressed", null, "fail"],
 	["inconclusive", 0.05, "inconclusive"],
-	["not-comparable", null, "inconclusive"],
+	["not-comparable", null, "fail"],
 	["missing", null, undefined],
 ])("the latency gate on %s by %s is %s", (verdict, estimate, status) => {
 	expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
@@ -101,6 +102,11 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 
 it("the latency gate fails on doubt if the config requires it", () => {
 	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+});
+
+it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
+	const gates = { yaml: "gates: { not-comparable: neutral }" };
+	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
 });
 
 it("the latency gate only warns of CPU speed, unless the config wants more", () => {
