@@ -77,6 +77,7 @@ async function minimise({ send, graphQlUrl }: Calls, nodeId: string): Promise<Ap
 		route: `POST ${graphQlUrl}`,
 		parameters: { query, variables: { id: nodeId } },
 		permission: commentPermission,
+		repeatable: true,
 		parse: parseGraphQl,
 	});
 }
