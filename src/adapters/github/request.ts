@@ -117,20 +117,26 @@ async function openOctokit({ token, apiUrl }: Access, { secondMs, mayWait }: Wai
 			notifications: unspaced,
 		},
 	});
-	// Each try has its own time limit, and fails where the reply is not what GitHub promises.
-	const Octokit = GitHub.plugin(
-		({ hook }) =>
+	return new (GitHub.plugin(
+		({ hook }) => {
+			// Each try has its own time limit, and fails where the reply is not what GitHub promises.
 			hook.wrap("request", async (send, request) => {
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);
 				const data = request.request["parse"](response.data, response.headers);
 				if (data === null) throw Object.assign(new Error("an invalid reply"), { status: 502, request, response });
 				return { ...response, data };
-			}),
+			});
+			// The plugin knows a secondary limit by GitHub's message alone; a refusal that names a time is one without it, too.
+			hook.error("request", (error) => {
+				const { status, headers = {} } = "response" in error ? { ...error.response } : {};
+				if ((status === 403 || status === 429) && headers["retry-after"] !== undefined) error.message += " (secondary rate limit)";
+				throw error;
+			});
+		},
 		throttling,
 		retry,
-	);
-	return new Octokit(options);
+	))(options);
 }
 
 /** Fills the route's places, as the reader knows them. */

@@ -365,6 +365,7 @@ const cases: readonly Case[] = [
 		name: "429 once",
 		fault: { path: comments, status: 429, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "60" } },
 	},
+	{ name: "429 without a message, once", fault: { path: comments, status: 429, headers: { "retry-after": "60" } } },
 	{
 		name: "429 that wants a day",
 		fault: {
