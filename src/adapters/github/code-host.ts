@@ -32,13 +32,8 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 
 async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 	const query = "query { viewer { login } }";
-	const answer = await send({
-		route: `POST ${graphQlUrl}`,
-		parameters: { query },
-		permission: "metadata: read",
-		repeatable: true,
-		parse: parseLogin,
-	});
+	const call = { parameters: { query }, permission: "metadata: read", repeatable: true, parse: parseLogin } as const;
+	const answer = await send({ route: `POST ${graphQlUrl}`, ...call });
 	return answer.state === "done" ? answer.value : null;
 }
 

@@ -37,15 +37,9 @@ export interface ApiRequest<Value> {
 
 export type Send = <Value>(call: ApiRequest<Value>) => Promise<ApiResult<{ value: Value }>>;
 
-export interface Sender {
-	send: Send;
-	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
-	pause(tries: number): Promise<boolean>;
-}
-
 const maxRetries = 3;
 
-export function createSender(access: Access, pace: Pace): Sender {
+export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "pause"> {
 	let leftMs = pace.patienceMs;
 	/** After all tries of one request failed, each further request is tried once, until GitHub answers again. */
 	let isAway = false;
@@ -54,7 +48,7 @@ export function createSender(access: Access, pace: Pace): Sender {
 		async send(call) {
 			const info = describe(call);
 			if (leftMs <= 0) return { state: "failed", fault: notTried(info, pace) };
-			octokit ??= openOctokit(access, { secondMs: pace.secondMs, mayWait: (ms) => ms < leftMs });
+			octokit ??= openOctokit(access, pace.secondMs, (ms) => ms < leftMs);
 			let tries = 0;
 			const limit = AbortSignal.timeout(Math.ceil(leftMs));
 			const startTry = (): AbortSignal => {
@@ -85,15 +79,10 @@ export function createSender(access: Access, pace: Pace): Sender {
 	};
 }
 
-interface Waiting {
-	secondMs: number;
-	mayWait(ms: number): boolean;
-}
-
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** octokit is large: it is loaded when there is something to send. */
-async function openOctokit({ token, apiUrl }: Access, { secondMs, mayWait }: Waiting) {
+async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait: (ms: number) => boolean) {
 	const [{ GitHub, getOctokitOptions }, { retry }, { throttling }, { default: Bottleneck }] = await Promise.all([
 		import("@actions/github/lib/utils"),
 		import("@octokit/plugin-retry"),
@@ -154,7 +143,10 @@ function notTried({ endpoint }: RequestInfo, { patienceMs }: Pace): ApiFault {
 }
 
 /** What every group of calls needs. */
-export interface Calls extends Sender {
+export interface Calls {
+	send: Send;
+	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
+	pause(tries: number): Promise<boolean>;
 	/** `owner` and `repo`, for routes. */
 	place: { owner: string; repo: string };
 	graphQlUrl: string;
