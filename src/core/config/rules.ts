@@ -203,7 +203,7 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 	return [when, { key: "probes.only", shown: probes.only.join(", ") || "all", pointer: probes.pointer }, ...shares];
 }
 
-/** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
+/** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter, such as more pairs and longer runs; a switch is stricter when it is on. */
 function rulesShown(config: Config): Rule[] {
 	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
 	const { looks, adaptsLength, ...settings } = measure;
@@ -235,7 +235,10 @@ function* leaves(key: string, value: unknown): Generator<Rule> {
 	} else if (key.endsWith("-ms") && typeof value === "number") {
 		const [name, at] = [key, pointer].map((text) => text.replace(/-ms$/, ""));
 		yield { key: name ?? key, laxness: -value, shown: formatDuration(value), pointer: at ?? pointer };
-	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
+	} else {
+		const laxness = typeof value === "number" || typeof value === "boolean" ? { laxness: -Number(value) } : {};
+		yield { key, ...laxness, shown: String(value), pointer };
+	}
 }
 
 function kebab(name: string): string {
