@@ -73,6 +73,8 @@ export interface StatusDraft {
 
 /** Comments, checks and issues. Every call resolves, in bounded time; nothing throws. */
 export interface CodeHost {
+	/** Waits before the search for what a lost request may have created, longer each time; false where it gives up. */
+	pause(tries: number): Promise<boolean>;
 	/** Login of the token's owner; null where the code host does not report it. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */

@@ -1,8 +1,10 @@
 // What users run: entry points on top, chunks with names that tell what they hold, and the licences of what is bundled.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { readPackages } from "../../scripts/licenses.ts";
+import { temporaryFolder } from "../support/project.ts";
 
 const entries = ["cli.js", "golden.js", "main.js", "plan.js", "post.js", "report.js"];
 const chunks = readdirSync("dist/chunks");
@@ -14,7 +16,7 @@ const texts = ["dist", "dist/chunks", "dist/ort"].flatMap((folder) =>
 
 it("dist/ has the entry points on top, and folders", () => {
 	const top = readdirSync("dist", { withFileTypes: true });
-	expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(["LICENSES.txt", ...entries].sort());
+	expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(["LICENSES.txt", "sbom.cdx.json", ...entries].sort());
 	expect(top.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual(["chunks", "ort", "worker"]);
 });
 
@@ -50,4 +52,29 @@ it("dist/ brings the licence of every package that it is made of", () => {
 	for (const section of licences.split(/^={80}$/m).slice(1))
 		expect(section.split("\n\n").slice(1).join("").length, section).toBeGreaterThan(80);
 	expect(licences).not.toMatch(/\/home\/|\/tmp\/|node_modules\//);
+});
+
+it("dist/ names a licence for every package that it is made of, and its SBOM names the same packages with their hashes", () => {
+	const licences = readFileSync("dist/LICENSES.txt", "utf8");
+	const headings = licences
+		.split(/^={80}$/m)
+		.slice(1)
+		.flatMap((section) => section.trim().split("\n\n")[0]?.split("\n") ?? []);
+	for (const heading of headings) expect(heading).toMatch(/^\S+ \d+\.\d+\.\d+ \(.+\)$/);
+	const { components } = JSON.parse(readFileSync("dist/sbom.cdx.json", "utf8"));
+	const listed = components.map(
+		({ name, version, licenses }: { name: string; version: string; licenses: { expression: string }[] }) =>
+			`${name} ${version} (${licenses[0]?.expression})`,
+	);
+	expect(listed.sort()).toEqual(headings.sort());
+	for (const { hashes, purl } of components) {
+		expect(hashes).toEqual([{ alg: "SHA-512", content: expect.stringMatching(/^[0-9a-f]{128}$/) }]);
+		expect(purl).toMatch(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@\d/);
+	}
+});
+
+it("dist/ is not built from a package that names no licence", () => {
+	const folder = temporaryFolder();
+	writeFileSync(`${folder}/package.json`, JSON.stringify({ name: "buffers", version: "0.1.1" }));
+	expect(() => readPackages([folder])).toThrow("buffers 0.1.1 is bundled, and its package.json names no licence: replace the package.");
 });

@@ -39,6 +39,8 @@ function rightsOfCommand(run: string): Rights {
 
 function rightsOfStep(step: Step, on: Workflow["on"]): Rights {
 	if (step.uses?.startsWith("actions/attest@")) return { "id-token": "write", attestations: "write" };
+	if (/^github\/codeql-action\/(analyze|upload-sarif)@/.test(step.uses ?? "")) return { "security-events": "write" };
+	if (step.uses?.startsWith("ossf/scorecard-action@")) return { "id-token": "write" };
 	if (step.uses?.startsWith("actions/checkout@")) return { contents: "read" };
 	return { ...rightsOfAction(step, on), ...rightsOfCommand(step.run ?? "") };
 }

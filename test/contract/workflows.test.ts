@@ -1,11 +1,14 @@
 // The workflows to copy, and our own: pinned, with the least rights, and with inputs that exist.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
+import { temporaryFolder } from "../support/project.ts";
 import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
 
 const examples = readWorkflows("workflows-examples");
@@ -78,13 +81,17 @@ const othersInputs: Readonly<Record<string, readonly string[]>> = {
 		"persist-credentials",
 	],
 	"actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1": ["name", "pattern", "path", "merge-multiple"],
-	"actions/attest@1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2": ["subject-path", "predicate-type", "predicate-path"],
+	"actions/attest@1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2": ["subject-path", "predicate-type", "predicate-path", "sbom-path"],
+	"github/codeql-action/init@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": ["languages", "build-mode", "config"],
+	"github/codeql-action/analyze@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": [],
+	"github/codeql-action/upload-sarif@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": ["sarif_file"],
+	"ossf/scorecard-action@2d1146689b8cda280b9bc96326124645441f03bc # v2.4.4": ["results_file", "results_format", "publish_results"],
 };
 
 it("workflows use others' actions at commits that were read, and give them inputs that these have", () => {
 	for (const { path, text, jobs } of workflows) {
 		for (const step of Object.values(jobs).flatMap((job) => job.steps ?? [])) {
-			if (!/^actions\//.test(step.uses ?? "")) continue;
+			if (!/^(actions|github|ossf)\//.test(step.uses ?? "")) continue;
 			const [pin = ""] = text.match(new RegExp(`${step.uses}.*`)) ?? [];
 			expect(othersInputs[pin], `${path}: ${pin}`).toEqual(expect.arrayContaining(Object.keys(step.with ?? {})));
 		}
@@ -168,6 +175,37 @@ it("the examples for ARC put the GPU on the job's own container, whole or as a s
 	expect(runner.env[0].value).toBe(`${runner.volumeMounts[0].mountPath}/${Object.keys(data)[0]}`);
 	expect(values.template.spec.volumes[0].configMap.name).toBe(metadata.name);
 	expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(`scale-set: ${values.runnerScaleSetName} `);
+});
+
+it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
+	["signs engines whose hashes the manifest names", "plan of the engine", 0],
+	["signs no engines of another measurement", "another plan", 1],
+])("the release of engines %s (needs jq)", (_, built, status) => {
+	const folder = temporaryFolder();
+	const write = (path: string, text: string): void => {
+		mkdirSync(dirname(join(folder, path)), { recursive: true });
+		writeFileSync(join(folder, path), text);
+	};
+	const engineSha256 = createHash("sha256").update("plan of the engine").digest("hex");
+	const engines = [{ file: "resnet50-fp16.engine", engineSha256 }];
+	write("measured/trtgate-gate/exports/manifest.json", JSON.stringify({ engines }));
+	write("measured/trtgate-gate/result.json", "{}");
+	write("measured/engines-gate/resnet50-fp16.engine", built);
+	const steps = readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]?.steps ?? [];
+	const script = steps.find(({ run }) => run?.includes("engines.tar.gz"))?.run ?? "";
+	// As GitHub starts a shell where the step names none.
+	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8" });
+	expect(run.status, run.stderr).toBe(status);
+	expect(existsSync(join(folder, "files/engines.tar.gz"))).toBe(status === 0);
+});
+
+it("the package is signed with its origin and its SBOM before it is released, and both are in the release", () => {
+	const steps = readWorkflow("package.yml", readFileSync(".github/workflows/package.yml", "utf8")).jobs["package"]?.steps ?? [];
+	expect(steps.slice(-3)).toMatchObject([
+		{ uses: expect.stringMatching(/^actions\/attest@/), with: { "subject-path": "trtgate-*.tgz" } },
+		{ uses: expect.stringMatching(/^actions\/attest@/), with: { "subject-path": "trtgate-*.tgz", "sbom-path": "dist/sbom.cdx.json" } },
+		{ run: expect.stringMatching(/^gh release create .* trtgate-\*\.tgz dist\/sbom\.cdx\.json$/) },
+	]);
 });
 
 it("the examples that the documentation links to are there", () => {

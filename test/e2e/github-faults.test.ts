@@ -89,8 +89,13 @@ const rows: Readonly<Record<string, Row>> = {
 		faults: [{ path: rest, times: always, status: 403, headers: later, body: { message: "API rate limit exceeded" } }],
 		lost: commentAndCheck("github-rate-limited"),
 	},
-	"the secondary limit, with no time named": {
-		faults: [{ method: "POST", path: comments, times: 1, status: 403, body: { message: "You have exceeded a secondary rate limit" } }],
+	"the secondary limit": {
+		faults: [
+			{
+				...{ method: "POST", path: comments, times: 1, status: 403, headers: { "retry-after": "2" } },
+				body: { message: "You have exceeded a secondary rate limit" },
+			},
+		],
 	},
 	"502 after the comment was made, and a cut line after the check run was made": {
 		faults: [

@@ -1,7 +1,8 @@
 // Both sides of a small config, opened in real repositories.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ArmsRequest, type OpenedArms, openArms } from "../../src/app/arms/arms.ts";
+import { succeeded } from "../../src/adapters/git/run-git.ts";
+import { type ArmsRequest, type ConfigReader, type OpenedArms, openArms, type SideConfig } from "../../src/app/arms/arms.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { gitProcesses } from "./git-history.ts";
@@ -13,12 +14,30 @@ export function configOf(rest = "", path = "trtgate.yml"): Config {
 	return loaded.config;
 }
 
+function sideOf(text: string): SideConfig {
+	const loaded = loadConfig(text, { path: "trtgate.yml" });
+	if (loaded.state === "ok") return { state: "read", config: loaded.config };
+	return { state: "broken", why: loaded.errors[0]?.message ?? "" };
+}
+
+/** The trtgate.yml of each side, where it has one. */
+const configs: ConfigReader = {
+	inFolder: async (folder) => {
+		const path = join(folder, "trtgate.yml");
+		return existsSync(path) ? sideOf(readFileSync(path, "utf8")) : { state: "absent" };
+	},
+	atCommit: async (commit, git) => {
+		const read = await git(["cat-file", "blob", `${commit}:./trtgate.yml`], { captureBytes: 100_000 });
+		return succeeded(read) ? sideOf(read.stdout) : { state: "absent" };
+	},
+};
+
 export async function open(
 	workspace: string,
 	request: Partial<ArmsRequest> = {},
 	env: Readonly<Record<string, string>> = {},
 ): Promise<OpenedArms> {
-	const whole = { cwd: workspace, home: workspace, outFolder: join(workspace, "out"), config: configOf(), ...request };
+	const whole = { cwd: workspace, home: workspace, outFolder: join(workspace, "out"), config: configOf(), configs, ...request };
 	return openArms(whole, gitProcesses(env));
 }
 

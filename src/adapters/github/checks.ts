@@ -24,7 +24,8 @@ export function checkCalls(calls: Calls): CheckCalls {
 		setStatus: ({ url, ...status }) => {
 			const given = { ...status, ...(url === undefined ? {} : { target_url: url }) };
 			const parse = (data: unknown) => (typeof data === "object" && data !== null ? true : null);
-			return ask(calls, "value", { route: "POST /repos/{owner}/{repo}/statuses/{sha}", given, permission: "statuses: write", parse });
+			const route = "POST /repos/{owner}/{repo}/statuses/{sha}";
+			return ask(calls, "value", { route, given, permission: "statuses: write", repeatable: true, parse });
 		},
 	};
 }

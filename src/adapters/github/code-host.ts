@@ -3,14 +3,11 @@ import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
 import { checkCalls } from "./checks.ts";
 import { commentCalls, issueCalls } from "./issues.ts";
 import { parseLogin, parseRunCommits } from "./replies.ts";
-import { ask, type Calls, createSender, type Pace, type Requester, usualPace } from "./request.ts";
+import { type Access, ask, type Calls, createSender, type Pace, usualPace } from "./request.ts";
 
-export interface CodeHostOptions {
-	token: string;
+export interface CodeHostOptions extends Access {
 	/** `owner/name`. */
 	repository: string;
-	/** e.g. https://api.github.com */
-	apiUrl: string;
 	graphQlUrl: string;
 	pace?: Pace | undefined;
 }
@@ -18,17 +15,13 @@ export interface CodeHostOptions {
 /** `pace` where the options have none. */
 export function openCalls(options: CodeHostOptions, pace: Pace): Calls {
 	const [owner = "", repo = ""] = options.repository.split("/");
-	let requester: Promise<Requester> | null = null;
-	const send = createSender(() => {
-		requester ??= openRequester(options);
-		return requester;
-	}, options.pace ?? pace);
-	return { send, place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	return { ...createSender(options, options.pace ?? pace), place: { owner, repo }, graphQlUrl: options.graphQlUrl };
 }
 
 export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	const calls = openCalls(options, usualPace);
 	return {
+		pause: calls.pause,
 		login: () => readLogin(calls),
 		lastGoodCommit: (source) => readLastGood(calls, source),
 		...commentCalls(calls),
@@ -37,25 +30,10 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 	};
 }
 
-/** octokit is half a megabyte: it is loaded when there is something to send. */
-async function openRequester({ token, apiUrl }: CodeHostOptions): Promise<Requester> {
-	const { GitHub, getOctokitOptions } = await import("@actions/github/lib/utils");
-	const silent = { debug() {}, info() {}, warn() {}, error() {} };
-	const octokit = new GitHub(getOctokitOptions(token, { baseUrl: apiUrl, log: silent, userAgent: "trtgate" }));
-	return async (route, parameters) => {
-		const { data, headers } = await octokit.request(route, parameters);
-		return { data, headers };
-	};
-}
-
 async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 	const query = "query { viewer { login } }";
-	const answer = await send({
-		route: `POST ${graphQlUrl}`,
-		parameters: { query },
-		permission: "metadata: read",
-		parse: parseLogin,
-	});
+	const call = { parameters: { query }, permission: "metadata: read", repeatable: true, parse: parseLogin } as const;
+	const answer = await send({ route: `POST ${graphQlUrl}`, ...call });
 	return answer.state === "done" ? answer.value : null;
 }
 

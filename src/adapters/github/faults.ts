@@ -1,4 +1,4 @@
-// Classifies failed requests to GitHub: the fault, its fix, and whether to retry.
+// Classifies failed requests to GitHub: the fault and its fix.
 import type { PlatformCode } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
@@ -21,35 +21,31 @@ export interface RequestFailure {
 	headers: Readonly<Record<string, string>>;
 	/** GitHub's message, or the network's. */
 	message: string;
-	/** The request was never sent. */
-	unsent: boolean;
 }
-
-const unsentCodes: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "EHOSTUNREACH"]);
 
 /** Reads whatever octokit, fetch or the network threw. */
 export function readFailure(error: unknown): RequestFailure {
 	const fault = fieldsOf(error);
 	const response = fieldsOf(fault["response"]);
 	const message = messageOf(fieldsOf(response["data"]), String(fault["message"] ?? error));
-	if (typeof response["status"] === "number")
-		return { kind: "status", status: response["status"], headers: headersOf(response["headers"]), message, unsent: false };
+	const { status } = response;
+	if (typeof status === "number" && status < 400) return readInvalidReply(response["data"]);
+	if (typeof status === "number") return { kind: "status", status, headers: headersOf(response["headers"]), message };
 	const names = causes(error).flatMap((cause) => [String(cause["name"] ?? ""), String(cause["code"] ?? "")]);
 	const timedOut = names.some((name) => name === "TimeoutError" || name === "AbortError" || name === "ETIMEDOUT");
-	const unsent = names.some((name) => unsentCodes.has(name));
-	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, message, unsent };
+	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, message };
 }
 
 /** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
 /** A reply that is not as documented. */
-export function readInvalidReply(data: unknown): RequestFailure {
+function readInvalidReply(data: unknown): RequestFailure {
 	const { errors } = fieldsOf(data);
 	const [first] = Array.isArray(errors) ? errors : [];
 	const status = graphQlStatus[String(fieldsOf(first)["type"])];
 	const message = messageOf(fieldsOf(data), `a reply of type ${typeof data}`);
-	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, message, unsent: false };
+	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, message };
 }
 
 type Fields = ReturnType<typeof fieldsOf>;
@@ -123,7 +119,7 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	const what =
 		kind === "status" ? `GitHub answered ${status} to ${request.endpoint}${quoted}` : `${problems[kind]} ${request.endpoint}${quoted}`;
 	const lacks = code === "github-permission" ? ` The token lacks \`${missingPermission(failure, request)}\`.` : "";
-	const unclear = request.creates && !failure.unsent && (kind !== "status" || status >= 500);
+	const unclear = request.creates && (kind !== "status" || status >= 500);
 	return {
 		code,
 		message: `${what}.${lacks}`,
@@ -156,34 +152,4 @@ function fixOf(code: PlatformCode, failure: RequestFailure, request: RequestInfo
 		default:
 			return "Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
 	}
-}
-
-/** Waits between retries, unless GitHub names one. */
-const backoffMs = [1000, 3000, 9000] as const;
-/** GitHub asks for "at least a minute" if it names no time; waiting longer than this is not worth the runner's time. */
-const unnamedLimitMs = 15_000;
-
-/** How long to wait before a retry; null if a retry would not help. `nowMs` is the time of day. */
-export function waitBefore(
-	failure: RequestFailure,
-	request: RequestInfo,
-	{ tries, nowMs }: { tries: number; nowMs: number },
-): number | null {
-	const backoff = backoffMs[tries - 1];
-	if (backoff === undefined) return null;
-	if (failure.kind === "status" && isRateLimit(failure)) return namedWait(failure.headers, nowMs) ?? (tries === 1 ? unnamedLimitMs : null);
-	const mayHaveSucceeded = request.creates && !failure.unsent;
-	if (failure.kind !== "status") return mayHaveSucceeded ? null : backoff;
-	if (failure.status < 500 && failure.status !== 408) return null;
-	return mayHaveSucceeded ? null : (namedWait(failure.headers, nowMs) ?? backoff);
-}
-
-function namedWait(headers: RequestFailure["headers"], nowMs: number): number | null {
-	const after = headers["retry-after"];
-	if (after !== undefined) {
-		const ms = /^\d{1,9}$/.test(after.trim()) ? Number(after) * 1000 : Date.parse(after) - nowMs;
-		return Number.isFinite(ms) ? Math.max(0, ms) : null;
-	}
-	const reset = Number(headers["x-ratelimit-reset"] ?? Number.NaN);
-	return headers["x-ratelimit-remaining"] === "0" && Number.isFinite(reset) ? Math.max(0, reset * 1000 - nowMs) : null;
 }

@@ -73,10 +73,6 @@ async function readComments({ send, place }: Calls, issue: number): Promise<ApiR
 async function minimise({ send, graphQlUrl }: Calls, nodeId: string): Promise<ApiResult<object>> {
 	const query =
 		"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
-	return send({
-		route: `POST ${graphQlUrl}`,
-		parameters: { query, variables: { id: nodeId } },
-		permission: commentPermission,
-		parse: parseGraphQl,
-	});
+	const parameters = { query, variables: { id: nodeId } };
+	return send({ route: `POST ${graphQlUrl}`, parameters, permission: commentPermission, repeatable: true, parse: parseGraphQl });
 }

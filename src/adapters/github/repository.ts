@@ -13,7 +13,7 @@ import {
 	parseSha,
 	parseTree,
 } from "./replies.ts";
-import { type ApiRequest, ask, type Calls, named, type Pace, type Send, usualPace } from "./request.ts";
+import { ask, type Calls, type Pace, type Send, usualPace } from "./request.ts";
 
 const writes = "contents: write";
 
@@ -50,17 +50,11 @@ function fixOf({ code, fix }: ApiFault): string {
 	}
 }
 
-/** What is written is found by its content: asking twice makes one thing, or one more commit that no branch has. */
-async function sendTwice<Value>({ send }: Calls, call: ApiRequest<Value>): Promise<ApiResult<{ value: Value }>> {
-	const answer = await send(call);
-	return answer.state === "failed" && answer.fault.unclear === true ? send(call) : answer;
-}
-
 function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" | "writeCommit"> {
-	const { place } = calls;
-	const write = async (kind: "blobs" | "trees" | "commits", given: Readonly<Record<string, unknown>>) => {
+	const write = (kind: "blobs" | "trees" | "commits", given: Readonly<Record<string, unknown>>) => {
 		const route = `POST /repos/{owner}/{repo}/git/${kind}`;
-		return named(await sendTwice(calls, { route, parameters: { ...place, ...given }, permission: writes, parse: parseSha }), "sha");
+		// What is written is found by its content: sending it twice makes one object, or one more commit that no branch has.
+		return ask(calls, "sha", { route, given, permission: writes, repeatable: true, parse: parseSha });
 	};
 	return {
 		writeBlob: (bytes) => write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),

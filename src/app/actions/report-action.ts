@@ -10,6 +10,7 @@ import { type ReportInputs, readReportInputs } from "../../adapters/github/input
 import { log } from "../../adapters/github/log.ts";
 import { githubRunFacts, type RunFacts } from "../../adapters/github/measured-run.ts";
 import { setOutputs } from "../../adapters/github/publish.ts";
+import { hostedPace } from "../../adapters/github/request.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
 import { dropSuperseded, hasEarlier } from "../../core/merge/attempts.ts";
@@ -29,7 +30,7 @@ import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "..
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
 import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
-import { githubPublisher, publishRun } from "../publish/publish-run.ts";
+import { codeHostOf, githubPublisher, publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -126,7 +127,8 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 	const context = contextOf(reporting);
 	// The comment is found again by the config's path, which a result could forge.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
-	const shown = await publishRun(named, context, githubPublisher(run, inputs, readEnvironment().temp));
+	const publisher = { ...githubPublisher(run, inputs, readEnvironment().temp), codeHost: codeHostOf(context, hostedPace) };
+	const shown = await publishRun(named, context, publisher);
 	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null) notice(`No comment: ${subject.why}.`, { title: "trtgate" });
 	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });

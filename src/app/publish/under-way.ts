@@ -42,7 +42,7 @@ export function showUnderWay(configPath: string, context: PublishContext, inner:
 /** Shows it once; the report on the jobs concludes it. */
 export async function announce(title: string, configPath: string, context: PublishContext): Promise<void> {
 	const { plan } = planPublish(configPath, context);
-	const codeHost = codeHostOf(context, pace);
+	const codeHost = codeHostOf(context);
 	if (codeHost === null) return;
 	await Promise.all([openCheckRun(title, plan, codeHost), markOutdated("measuring", { plan, codeHost })]);
 }

@@ -1,6 +1,4 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-
-import type { Precision } from "../schema/config.ts";
 import { formatDuration, formatLimit, formatMs, formatTimes } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { childPointer } from "./pointer.ts";
@@ -100,7 +98,8 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 			changes.push(...found.map((change) => ({ ...change, ...of, limitChange: gates.limitChange })));
 		if (!seen.has(subject.model)) add(differences(modelShown(other.model), modelShown(own.model)), { model: subject.model }, base.gates);
 		seen.add(subject.model);
-		add(differences(gatesShown(other.engine, engineGates), gatesShown(own.engine, engineGates)), subject, other.engine.gates);
+		const [was, is] = [other, own].map(({ engine }) => gatesShown(engine, engineGates, own.engine.precision));
+		add(differences(was ?? [], is ?? []), subject, other.engine.gates);
 		for (const workload of other.engine.workloads) {
 			const is = own.engine.workloads.find(({ name }) => name === workload.name);
 			if (is === undefined) continue;
@@ -120,14 +119,14 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Differenc
 		if (old?.shown === now?.shown) return [];
 		const isOrdered = old?.laxness !== undefined && now?.laxness !== undefined;
 		const isLooser = old !== undefined && (!isOrdered || (now?.laxness ?? 0) > (old.laxness ?? 0));
-		return [{ key, base: old?.shown ?? "none", head: now?.shown ?? "none", isLooser, pointer: now?.pointer ?? old?.pointer ?? "" }];
+		return [{ key, base: old?.shown ?? "not set", head: now?.shown ?? "not set", isLooser, pointer: now?.pointer ?? old?.pointer ?? "" }];
 	});
 }
 
 /** All settings of a gate, of any kind, from the strictest to the loosest. */
 const strictestFirst: readonly string[] = ["fail", "warn", "neutral", "off"];
 
-type Level = { gates: Gates; pointer: string; precision?: Precision };
+type Level = { gates: Gates; pointer: string };
 
 const workloadGates: readonly (keyof Gates)[] = [
 	"latency",
@@ -155,13 +154,14 @@ const engineGates: readonly (keyof Gates)[] = [
 
 /** Names in the file, where they are not the name in kebab-case. */
 const fileNames: Partial<Record<keyof Gates, string>> = {
-	relativeL2: "golden",
+	relativeL2: "golden.relative-l2",
 	existing: "golden.existing",
 	errorGrowth: "golden.error-growth",
 	maxLatencyMs: "max-latency",
 };
 
-function gatesShown({ gates, pointer, precision = "fp32" }: Level, keys: readonly (keyof Gates)[]): Rule[] {
+/** @param precision of the head's engine, whose golden limit counts. */
+function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[], precision?: EngineConfig["precision"]): Rule[] {
 	return keys.flatMap((key) => {
 		const name = fileNames[key] ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 		const value = gates[key];
@@ -169,11 +169,11 @@ function gatesShown({ gates, pointer, precision = "fp32" }: Level, keys: readonl
 			key: `gates.${at}`,
 			laxness: typeof is === "string" ? strictestFirst.indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
 			shown: typeof is === "number" ? format(is) : (is ?? "off"),
-			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
+			pointer: gates.pointers[at] ?? gates.pointers[name] ?? gates.pointers[name.split(".")[0] ?? ""] ?? pointer,
 		});
 		if (typeof value !== "object") return [rule(name, value, formatMs)];
 		const format = key === "errorGrowth" ? formatTimes : key === "relativeL2" ? String : formatLimit;
-		const limits = key === "relativeL2" ? [precision] : ["warn", "fail"];
+		const limits = key === "relativeL2" ? [precision ?? ""] : ["warn", "fail"];
 		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit], format));
 	});
 }
@@ -205,32 +205,37 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 
 /** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
 function rulesShown(config: Config): Rule[] {
-	const { gates: _, measure, commands, ...rules } = rulesOfFile(config);
-	const { looks, adaptsLength: __, ...timing } = measure;
-	return [
-		...leaves("measure", { pairs: looks, ...timing }),
-		...leaves("comparators", commands),
-		...Object.entries(rules).flatMap(([key, value]) => [...leaves(key, value)]),
-	];
-}
-
-function leaves(key: string, value: unknown): Rule[] {
-	if (value === undefined) return [];
-	if (typeof value !== "object" || value === null) return [leaf(key, value)];
-	if (!Array.isArray(value))
-		return Object.entries(value).flatMap(([name, part]) => (name === "pointer" ? [] : leaves(`${key}.${kebab(name)}`, part)));
-	if (!value.some((part) => typeof part === "object")) return [{ ...leaf(key, value.at(-1)), shown: value.join(", ") }];
-	return value.map((part: { name?: string }, index) => {
-		const { name = String(index), pointer: _, ...facts } = part as { name?: string; pointer?: string };
-		return { ...leaf(`${key}.${name}`, null), shown: JSON.stringify(facts).replaceAll(/["{}]/g, "") };
+	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
+	const { looks, adaptsLength, ...settings } = measure;
+	const shown = Object.entries({
+		...rules,
+		measure: { pairs: looks, ...settings },
+		...(runners.length === 0 ? {} : { runners }),
+		comparators: commands,
 	});
+	return shown
+		.flatMap(([key, value]) => [...leaves(key, value)])
+		.map((rule) => (adaptsLength && rule.key === "measure.duration" ? { ...rule, shown: `at most ${rule.shown}` } : rule));
 }
 
-function leaf(key: string, value: unknown): Rule {
-	const name = key.replace(/-ms$/, "");
-	const shown = typeof value === "number" && name !== key ? formatDuration(value) : String(value);
-	const laxness = typeof value === "number" || typeof value === "boolean" ? { laxness: -Number(value) } : {};
-	return { key: name, ...laxness, shown, pointer: `/${name.replaceAll(".", "/")}` };
+function* leaves(key: string, value: unknown): Generator<Rule> {
+	if (value === undefined) return;
+	if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
+		return;
+	}
+	const pointer = `/${key.replaceAll(".", "/")}`;
+	if (Array.isArray(value) && value.some((part) => typeof part === "object")) {
+		for (const { name, ...part } of value as readonly { name: string }[]) yield* leaves(`${key}.${name}`, part);
+		return;
+	}
+	if (Array.isArray(value)) {
+		const most: unknown = value.at(-1);
+		yield { key, ...(typeof most === "number" ? { laxness: -most } : {}), shown: value.join(", ") || "all", pointer };
+	} else if (key.endsWith("-ms") && typeof value === "number") {
+		const [name, at] = [key, pointer].map((text) => text.replace(/-ms$/, ""));
+		yield { key: name ?? key, laxness: -value, shown: formatDuration(value), pointer: at ?? pointer };
+	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
 }
 
 function kebab(name: string): string {

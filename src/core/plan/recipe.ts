@@ -1,7 +1,7 @@
 // The recipe of an engine: what a side builds it from and how. Where base and head differ, the report says so.
 import type { DimRange } from "../config/config.ts";
 import type { RecipeRow } from "../schema/result.ts";
-import { formatBytes } from "../text/units.ts";
+import { formatCount } from "../text/units.ts";
 import type { EngineAssets, EngineSpec } from "./plan.ts";
 
 /** An engine of one side with the files that it is built from. */
@@ -14,11 +14,13 @@ export interface RecipeOf {
 /** trtexec's own. */
 const defaultLevel = 3;
 const hashShown = 12;
+/** trtexec takes whole MiB. */
+const mebibyte = 1024 * 1024;
 
 type Settings = ReadonlyMap<string, string>;
 
 /** What the builder is given: two engines with equal settings and files are one. */
-function buildSettings({ spec: { engine }, assets }: RecipeOf): Settings {
+function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings {
 	const { tensorrt } = engine;
 	const { dla, workspaceBytes, optimizationLevel = defaultLevel } = tensorrt;
 	const list = (items: readonly string[]): string => items.join(" ") || "none";
@@ -30,12 +32,15 @@ function buildSettings({ spec: { engine }, assets }: RecipeOf): Settings {
 	return new Map([
 		["precision", engine.precision],
 		["optimization-level", String(optimizationLevel)],
-		["workspace", workspaceBytes === undefined ? "TensorRT's default" : formatBytes(workspaceBytes)],
+		["workspace", workspaceBytes === undefined ? "TensorRT's default" : `${formatCount(Math.floor(workspaceBytes / mebibyte))} MiB`],
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
 		["calibration", tensorrt.calibration === undefined ? "none" : `${tensorrt.calibration.path}${calibration}`],
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
+		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>
+			shape === undefined ? [] : [[`inputs.${name}.shape`, shape.join("×") || "scalar"]],
+		),
 	]);
 }
 
@@ -52,15 +57,14 @@ export function formatRange({ min, opt, max }: DimRange): string {
 }
 
 function sourceSettings({ spec: { model, engine }, modelSha256 }: RecipeOf): Settings {
-	const inputs = Object.entries(model.inputs).flatMap(([name, { shape, fill }]): [string, string][] => [
-		...(shape === undefined ? [] : [[`inputs.${name}.shape`, shape.join("×")] as [string, string]]),
-		...(fill === undefined ? [] : [[`inputs.${name}.fill`, String(fill)] as [string, string]]),
-	]);
+	const fills = Object.entries(model.inputs).flatMap(([name, { fill }]): [string, string][] =>
+		fill === undefined ? [] : [[`inputs.${name}.fill`, String(fill)]],
+	);
 	return new Map([
 		["onnx", engine.onnx],
 		["model file", modelSha256 === undefined ? "" : shortHash(modelSha256)],
 		["prepare", model.prepare === undefined ? "none" : model.prepare.command],
-		...inputs,
+		...fills,
 	]);
 }
 
@@ -100,5 +104,5 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 
 /** One line for a text: everything that makes this engine another one than those of other recipes. */
 export function recipeText(recipe: RecipeOf): string {
-	return JSON.stringify([recipe.modelSha256, ...buildSettings(withoutNames(recipe))]);
+	return JSON.stringify([recipe.modelSha256, ...[...buildSettings(withoutNames(recipe))].sort()]);
 }

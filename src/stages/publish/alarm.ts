@@ -76,13 +76,15 @@ async function open(context: AlarmContext): Promise<Published> {
 	const { codeHost, marker } = context;
 	const draft = draftOf(context, await newHistory(context));
 	const opened = await createOnce(
+		codeHost,
 		async () => {
 			const created = await codeHost.createIssue({ ...draft, labels: [alarmLabel] });
 			return created.state === "failed" ? created : { state: "done", thing: created.issue };
 		},
 		async () => {
 			const own = await findOwn(context);
-			return own.state === "failed" ? null : (own.issues.find((issue) => issue.marker.runId === marker.runId) ?? null);
+			if (own.state === "failed") return own;
+			return { state: "done", thing: own.issues.find((issue) => issue.marker.runId === marker.runId) ?? null };
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };

@@ -24,16 +24,15 @@ function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 
 /** Publishing twice in one attempt updates the text and duplicates no annotation. */
 async function showCheckRun(draft: CheckRunDraft, codeHost: CodeHost): Promise<ApiResult<{ thing: HostedCheckRun }>> {
-	const find = async (): Promise<HostedCheckRun | null> => {
-		const found = await codeHost.findCheckRun(draft);
-		return found.state === "failed" ? null : found.found;
-	};
+	const find = async () => asThing(await codeHost.findCheckRun(draft));
 	const before = await find();
-	if (before !== null) return asThing(await codeHost.updateCheckRun(before.id, before.isOpen ? draft : { ...draft, annotations: [] }));
-	return createOnce(async () => asThing(await codeHost.createCheckRun(draft)), find);
+	if (before.state === "failed") return before;
+	const { thing } = before;
+	if (thing !== null) return asThing(await codeHost.updateCheckRun(thing.id, thing.isOpen ? draft : { ...draft, annotations: [] }));
+	return createOnce(codeHost, async () => asThing(await codeHost.createCheckRun(draft)), find);
 }
 
-function asThing(answer: ApiResult<{ found: HostedCheckRun }>): ApiResult<{ thing: HostedCheckRun }> {
+function asThing<Found>(answer: ApiResult<{ found: Found }>): ApiResult<{ thing: Found }> {
 	return answer.state === "failed" ? answer : { state: "done", thing: answer.found };
 }
 

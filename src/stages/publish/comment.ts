@@ -69,6 +69,7 @@ async function create(context: CommentContext): Promise<Published> {
 async function createNew(context: CommentContext): Promise<ApiResult<{ thing: HostedComment }>> {
 	const { codeHost, issue, body, marker } = context;
 	return createOnce(
+		codeHost,
 		async () => {
 			const created = await codeHost.createComment(issue, body);
 			return created.state === "failed" ? created : { state: "done", thing: created.comment };
@@ -76,7 +77,7 @@ async function createNew(context: CommentContext): Promise<ApiResult<{ thing: Ho
 		async () => {
 			const own = await findOwnComments(context);
 			const ofThisRun = (one: Own): boolean => one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
-			return own.state === "failed" ? null : (own.comments.find(ofThisRun) ?? null);
+			return own.state === "failed" ? own : { state: "done", thing: own.comments.find(ofThisRun) ?? null };
 		},
 	);
 }

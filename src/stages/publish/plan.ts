@@ -1,7 +1,7 @@
 // What is shown where and what came of it, and how something is created exactly once.
 import type { AlarmSource } from "../../core/report/alarm-issue.ts";
 import type { Shown } from "../../core/report/markdown.ts";
-import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
+import type { ApiFault, ApiResult, CodeHost } from "../../ports/code-host.ts";
 
 /** one: created once, then updated. changes: as one, but not for the first time when all pass. fresh: a new one each run, older ones minimised. */
 export type CommentMode = "one" | "changes" | "fresh" | "never";
@@ -29,17 +29,17 @@ export type Published =
 	| { what: PublishedThing; state: "skipped"; why: string }
 	| { what: PublishedThing; state: "failed"; fault: ApiFault };
 
-const maxTries = 3;
-
+/** Creates something that a lost request may have created already: it is looked for first, and nothing is created where it cannot be. */
 export async function createOnce<Thing extends object>(
+	{ pause }: Pick<CodeHost, "pause">,
 	create: () => Promise<ApiResult<{ thing: Thing }>>,
-	find: () => Promise<Thing | null>,
+	find: () => Promise<ApiResult<{ thing: Thing | null }>>,
 ): Promise<ApiResult<{ thing: Thing }>> {
 	for (let tries = 1; ; tries += 1) {
 		const created = await create();
-		if (created.state === "done" || !created.fault.unclear) return created;
-		const thing = await find();
-		if (thing !== null) return { state: "done", thing };
-		if (tries === maxTries) return created;
+		if (created.state === "done" || !created.fault.unclear || !(await pause(tries))) return created;
+		const found = await find();
+		if (found.state === "failed") return created;
+		if (found.thing !== null) return { state: "done", thing: found.thing };
 	}
 }

@@ -1,6 +1,6 @@
-// When to ask again, for how long to wait, and what to say.
+// What a failed request is, and what to say of it.
 import { expect, it } from "vitest";
-import { faultOf, type RequestFailure, type RequestInfo, readFailure, waitBefore } from "../../../src/adapters/github/faults.ts";
+import { faultOf, type RequestFailure, type RequestInfo, readFailure } from "../../../src/adapters/github/faults.ts";
 import { serviceFault } from "../../../src/adapters/github/service-faults.ts";
 
 const get: RequestInfo = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
@@ -10,37 +10,8 @@ const status = (code: number, headers: Record<string, string> = {}, message = ""
 	status: code,
 	headers,
 	message,
-	unsent: false,
 });
-const network = (unsent: boolean): RequestFailure => ({ kind: "network", status: 0, headers: {}, message: "", unsent });
-const first = { tries: 1, nowMs: Date.parse("2026-01-01T00:00:00Z") };
-
-it.each<[string, RequestFailure, RequestInfo, number | null]>([
-	["500 to a read", status(500), get, 1000],
-	["500 to what creates", status(500), post, null],
-	["503 that names a time", status(503, { "retry-after": "7" }), get, 7000],
-	["429 in seconds", status(429, { "retry-after": "7" }), post, 7000],
-	["429 at a date", status(429, { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }), get, 20_000],
-	["429 at a date that is past", status(429, { "retry-after": "Wed, 31 Dec 2025 23:00:00 GMT" }), get, 0],
-	["429 in nonsense", status(429, { "retry-after": "soon" }), get, 15_000],
-	[
-		"403 with no requests left",
-		status(403, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(first.nowMs / 1000 + 30) }),
-		get,
-		30_000,
-	],
-	["403 of a secondary limit", status(403, {}, "You have exceeded a secondary rate limit"), post, 15_000],
-	["403 of a missing permission", status(403, { "x-ratelimit-remaining": "900" }, "Resource not accessible by integration"), get, null],
-	["404", status(404), get, null],
-	["422", status(422), get, null],
-	["a hang-up of a read", network(false), get, 1000],
-	["a hang-up of what creates", network(false), post, null],
-	["nobody there", network(true), post, 1000],
-])("waitBefore %s: as long as it should", (_, failure, request, waitMs) => expect(waitBefore(failure, request, first)).toBe(waitMs));
-
-it("waitBefore gives up after three waits", () => {
-	expect([1, 2, 3, 4].map((tries) => waitBefore(status(500), get, { ...first, tries }))).toEqual([1000, 3000, 9000, null]);
-});
+const network: RequestFailure = { kind: "network", status: 0, headers: {}, message: "" };
 
 it("a fault takes in whatever is thrown, bounded and on one line", () => {
 	for (const thrown of [
@@ -60,9 +31,8 @@ it("a fault takes in whatever is thrown, bounded and on one line", () => {
 });
 
 it("a fault is unclear only where something may have been made", () => {
-	expect(faultOf(network(false), post).unclear).toBe(true);
-	expect(faultOf(network(true), post).unclear).toBeUndefined();
-	expect(faultOf(network(false), get).unclear).toBeUndefined();
+	expect(faultOf(network, post).unclear).toBe(true);
+	expect(faultOf(network, get).unclear).toBeUndefined();
 	expect(faultOf(status(422), post).unclear).toBeUndefined();
 });
 

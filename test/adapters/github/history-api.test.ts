@@ -20,7 +20,7 @@ async function open(contents: "read" | "write" = "write") {
 	drawRepository(origin, { commits: line("main", 1), refs: { "refs/heads/main": "main-0" } });
 	const github = await startLocalGitHub({ gitDir: origin });
 	onTestFinished(() => github.close());
-	const pace = { callMs: 5000, patienceMs: 60_000, sleep: async () => {}, now: () => 0, timeOfDay: () => 0 };
+	const pace = { callMs: 5000, patienceMs: 60_000, secondMs: 1 };
 	const urls = { apiUrl: github.url, graphQlUrl: `${github.url}/graphql` };
 	const storeOf = () =>
 		historyApi(githubRepository({ token: github.token({ contents }), repository: "acme/engines", pace, ...urls }), branch);

@@ -1,7 +1,7 @@
 // Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
-import type { Pace } from "../../../src/adapters/github/request.ts";
+import { hostedPace, type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
 import type { Result } from "../../../src/core/schema/result.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
@@ -25,19 +25,8 @@ function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	return { id: "trtgate.yml", checkName: "trtgate", shown, run: { id: runId, attempt: 1 }, sha, ...rest, ...more };
 }
 
-/** Waiting costs nothing and is remembered. */
-function quickPace(more: Partial<Pace> = {}): Pace & { waited: number[] } {
-	const waited: number[] = [];
-	return {
-		callMs: 60_000,
-		patienceMs: 60_000,
-		sleep: async (ms) => void waited.push(ms),
-		now: () => performance.now(),
-		timeOfDay: () => Date.now(),
-		waited,
-		...more,
-	};
-}
+/** Waiting takes next to no time. */
+const quickPace: Pace = { callMs: 60_000, patienceMs: 60_000, secondMs: 1 };
 
 async function open(): Promise<LocalGitHub> {
 	const github = await startLocalGitHub();
@@ -57,7 +46,7 @@ function codeHostOf(
 		repository: "acme/engines",
 		apiUrl: github.url,
 		graphQlUrl: `${github.url}/graphql`,
-		pace: given.pace ?? quickPace(),
+		pace: given.pace ?? quickPace,
 	});
 }
 
@@ -315,13 +304,13 @@ const cases: readonly Case[] = [
 		says: /lacks `issues: write`/,
 	},
 	{
-		name: "403 of a primary rate limit an hour away",
+		name: "403 of a primary rate limit a day away",
 		fault: {
 			path: comments,
 			times: 99,
 			status: 403,
 			body: words("API rate limit exceeded"),
-			headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 3600) },
+			headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 86_400) },
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -372,10 +361,17 @@ const cases: readonly Case[] = [
 		fault: { method: "POST", path: /check-runs/, status: 422, body: words("No commit found for SHA") },
 		lost: { "check run": "github-rejected" },
 	},
-	{ name: "429 once", fault: { path: comments, status: 429, headers: { "retry-after": "1" } } },
 	{
-		name: "429 that wants an hour",
-		fault: { path: comments, times: 99, status: 429, headers: { "retry-after": "3600" } },
+		name: "429 once",
+		fault: { path: comments, status: 429, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "60" } },
+	},
+	{ name: "429 without a message, once", fault: { path: comments, status: 429, headers: { "retry-after": "60" } } },
+	{
+		name: "429 that wants a day",
+		fault: {
+			...{ path: comments, times: 99, status: 429, headers: { "retry-after": "86400" } },
+			body: words("You have exceeded a secondary rate limit"),
+		},
 		lost: { comment: "github-rate-limited" },
 	},
 	{ name: "500 once", fault: { path: comments, status: 500, body: words("Server Error") } },
@@ -420,11 +416,10 @@ it.each(cases)("a fault of GitHub $name: is reported, changes nothing, and doubl
 	const github = await open();
 	github.inject(fault);
 	const before = JSON.stringify(failing);
-	const pace = quickPace(fault.delayMs === undefined ? {} : { callMs: 1000 });
+	const pace = fault.delayMs === undefined ? quickPace : { ...quickPace, callMs: 1000 };
 	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 	expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
 	expect(JSON.stringify(failing)).toBe(before);
-	expect(pace.waited.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
 	if (says)
 		expect(
 			failedOf(published)
@@ -436,10 +431,57 @@ it.each(cases)("a fault of GitHub $name: is reported, changes nothing, and doubl
 	expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
 });
 
+it("a fault of GitHub that lasts a few tries loses no comment, check run or issue, and makes none twice", async () => {
+	const github = await open();
+	for (const path of [comments, /\/check-runs$/, /\/issues$/])
+		github.inject({ method: "POST", path, status: 502, body: "<html>Bad Gateway</html>", times: 3 });
+	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
+	expect([ours(github), github.state.checkRuns, github.state.issues.filter(({ labels }) => labels.includes("trtgate"))]).toMatchObject([
+		...[{ length: 1 }, { length: 1 }, { length: 1 }],
+	]);
+});
+
+it.each([
+	["comment", comments],
+	["check run", /\/check-runs/],
+	["alarm issue", /\/issues(\?|$)/],
+])("a fault of GitHub that hides whether the %s was made keeps it from being made again", async (what, path) => {
+	const github = await open();
+	github.inject({ method: "POST", path, status: 502, applied: true });
+	const codeHost = codeHostOf(github);
+	const blind = async () => void github.inject({ method: "GET", path, status: 502, times: 99 });
+	const published = await publish(failing, planFor(1), { ...codeHost, pause: (tries) => blind().then(() => codeHost.pause(tries)) });
+	expect(failedOf(published)).toMatchObject([{ what, code: "github-unavailable" }]);
+	expect(github.state.requests.filter((request) => request.method === "POST" && path.test(request.path))).toHaveLength(1);
+});
+
+it("a fault of GitHub that names a minute is waited for where the job's patience suffices, and reported at once elsewhere", async () => {
+	for (const { patienceMs, secondMs } of [usualPace, hostedPace]) expect(patienceMs / secondMs).toBeGreaterThan(60);
+	const triesWith = async (pace: Pace): Promise<number> => {
+		const github = await open();
+		const secondary = { status: 403, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "60" } };
+		github.inject({ method: "POST", path: comments, ...secondary });
+		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github, { pace }));
+		return github.state.requests.filter(({ method, path }) => method === "POST" && comments.test(path)).length;
+	};
+	expect(await triesWith({ ...usualPace, secondMs: 1 })).toBe(2);
+	expect(await triesWith({ ...usualPace, patienceMs: 30_000 })).toBe(1);
+});
+
+it("a fault of GitHub puts neither the token nor anything else into the log", async () => {
+	const github = await open();
+	const printed = (["log", "info", "warn", "error", "debug"] as const).map((name) => vi.spyOn(console, name).mockImplementation(() => {}));
+	onTestFinished(() => void vi.restoreAllMocks());
+	github.inject({ path: comments, status: 502, headers: { deprecation: "Sat, 01 Jan 2028 00:00:00 GMT", sunset: "soon" }, times: 2 });
+	github.inject({ path: comments, status: 429, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "1" } });
+	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
+	expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
+});
+
 it("a fault of GitHub waits no longer than its patience, however many requests fail", async () => {
 	const github = await open();
 	github.inject({ path: everything, times: 999, delayMs: 5000 });
-	const pace = quickPace({ callMs: 400, patienceMs: 1200, sleep: (ms) => new Promise((settle) => setTimeout(settle, Math.min(ms, 50))) });
+	const pace = { ...quickPace, callMs: 400, patienceMs: 1200 };
 	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 	// Each takes its whole 400 ms.
 	expect(github.state.requests.length).toBeLessThanOrEqual(4);
@@ -452,7 +494,7 @@ it("a fault of GitHub that is unreachable is reported", async () => {
 		repository: "acme/engines",
 		apiUrl: "http://127.0.0.1:9",
 		graphQlUrl: "http://127.0.0.1:9/graphql",
-		pace: quickPace(),
+		pace: quickPace,
 	});
 	const published = await publish(passing, planFor(1), codeHost);
 	expect(failedOf(published).map(({ code }) => code)).toEqual(Array(4).fill("github-unavailable"));

@@ -1,16 +1,17 @@
-// A figure that only the base has is named, whichever it is.
+// What only the base has is named: figures, engines, workloads, goldens, golden cases.
 import { expect, it } from "vitest";
-import { judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
+import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
+import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
 import type { ArmStats } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildBuild, buildStats, buildWorkload } from "../../support/build-result.ts";
 
 const config = buildConfig();
-const pointer = config.models[0]!.engines[0]!.workloads[0]!.pointer;
+const level = config.models[0]!.engines[0]!;
 const figures = (Object.keys(buildStats(1)) as (keyof ArmStats)[]).filter((key) => key !== "runs" && key !== "iterations");
 
 function judge(base: ArmStats | null, head: ArmStats | null) {
-	return judgeVanishedFigures(buildWorkload({ base, head }), config, pointer);
+	return judgeVanishedFigures(buildWorkload({ base, head }), config, level);
 }
 
 it.each(figures.flatMap((key) => [null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [key, value] as const)))(
@@ -39,10 +40,66 @@ it("a figure that vanishes is each of them where the head was not measured at al
 it("a figure that vanishes is the engine's size, where both engines are built", () => {
 	const { engineBytes: _, ...unsized } = buildBuild();
 	const base = buildBuild({ arm: "base" });
-	expect(judgeVanishedBuild({ base, head: unsized }, config, pointer)).toMatchObject([
+	expect(judgeVanishedBuild({ base, head: unsized }, config, level)).toMatchObject([
 		{ gate: "vanished", status: "warn", message: expect.stringContaining("engine size (") },
 	]);
-	expect(judgeVanishedBuild({ base, head: buildBuild() }, config, pointer)).toEqual([]);
-	expect(judgeVanishedBuild({ head: unsized }, config, pointer)).toEqual([]);
-	expect(judgeVanishedBuild({ base, head: { ...unsized, state: "refused" } }, config, pointer)).toEqual([]);
+	expect(judgeVanishedBuild({ base, head: buildBuild() }, config, level)).toEqual([]);
+	expect(judgeVanishedBuild({ head: unsized }, config, level)).toEqual([]);
+	expect(judgeVanishedBuild({ base, head: { ...unsized, state: "refused" } }, config, level)).toEqual([]);
+});
+
+it.each(["warn", "fail", "off"])("a figure that vanishes does what the rules say: %s", (setting) => {
+	const strict = buildConfig(`gates: { vanished: ${setting} }\n`);
+	const [of] = strict.models[0]!.engines;
+	const row = buildWorkload({ base: buildStats(1), head: null });
+	const gates = judgeVanishedFigures(row, strict, of!.workloads[0]!);
+	expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
+	if (setting !== "off") expect(gates[0]?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
+});
+
+const engines = (engine?: string, rest?: string): EngineSpec[] => engineSpecs(buildConfig(rest, engine));
+const same = new Map([["net/plain", "net/plain"]]);
+
+it("the coverage gate names workloads that vanished, and nothing else", () => {
+	const now = engines();
+	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
+	expect(judgeCoverage({ base: before, head: now, counterparts: same })).toMatchObject([
+		{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" },
+	]);
+	expect(judgeCoverage({ base: now, head: before, counterparts: same })).toEqual([]);
+});
+
+it("the coverage gate names an engine that is gone, also one that times nothing", () => {
+	const before = engines("{ precision: fp32, workloads: [] }");
+	expect(judgeCoverage({ base: before, head: [], counterparts: same })).toMatchObject([
+		{ gate: "coverage", status: "warn", model: "net", engine: "plain" },
+	]);
+	expect(judgeCoverage({ base: before, head: engines(), counterparts: same })).toEqual([]);
+	expect(judgeCoverage({ base: before, head: engines(), counterparts: new Map() })).toHaveLength(1);
+});
+
+it("the coverage gate does not miss an engine that was renamed, but what its counterpart lacks", () => {
+	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }");
+	const now = engines().map((spec) => ({ ...spec, id: "net/new", engine: { ...spec.engine, name: "new" } }));
+	const gates = judgeCoverage({ base: before, head: now, counterparts: new Map([["net/new", "net/plain"]]) });
+	expect(gates.map(({ engine, workload }) => [engine, workload])).toEqual([["plain", "two"]]);
+});
+
+it("the coverage gate names a golden that is no longer checked, and cases that the head's golden lacks", () => {
+	const before = engines("{ precision: fp32, golden: golden.json }");
+	const facts = { base: before, head: before, counterparts: same };
+	expect(judgeCoverage({ ...facts, head: engines() })).toMatchObject([{ message: expect.stringContaining("outputs against a golden") }]);
+	const droppedCases = new Map([["net/plain", ["cat", "dog"]]]);
+	const [gate, ...others] = judgeCoverage({ ...facts, droppedCases });
+	expect(others).toEqual([]);
+	expect(gate?.message).toBe("The base checks 2 golden cases more (cat, dog); the head no longer does.");
+	expect(judgeCoverage({ ...facts, droppedCases: new Map([["net/plain", []]]) })).toEqual([]);
+});
+
+it.each(["warn", "fail", "off"])("the coverage gate does what the base says, %s, whatever the head says", (setting) => {
+	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }", `gates: { coverage: ${setting} }\n`);
+	for (const own of ["warn", "fail", "off"]) {
+		const gates = judgeCoverage({ base: before, head: engines(undefined, `gates: { coverage: ${own} }\n`), counterparts: same });
+		expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
+	}
 });

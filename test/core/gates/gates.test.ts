@@ -1,7 +1,6 @@
 // The gates, by tables of facts.
 import { describe, expect, it } from "vitest";
 import { judgeBuild } from "../../../src/core/gates/builds.ts";
-import { judgeCoverage } from "../../../src/core/gates/coverage.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
@@ -95,7 +94,7 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 	["regressed", 0.124, "fail"],
 	["regressed", null, "fail"],
 	["inconclusive", 0.05, "inconclusive"],
-	["not-comparable", null, "inconclusive"],
+	["not-comparable", null, "fail"],
 	["missing", null, undefined],
 ])("the latency gate on %s by %s is %s", (verdict, estimate, status) => {
 	expect(statusOf("latency", { latency: comparison(verdict, estimate) })).toBe(status);
@@ -103,6 +102,11 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 
 it("the latency gate fails on doubt if the config requires it", () => {
 	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+});
+
+it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
+	const gates = { yaml: "gates: { not-comparable: neutral }" };
+	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
 });
 
 it("the latency gate only warns of CPU speed, unless the config wants more", () => {
@@ -226,17 +230,4 @@ describe("the golden gate", () => {
 		const config = buildConfig();
 		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(status);
 	});
-});
-
-it("the coverage gate names workloads that vanished, and nothing else", () => {
-	const now = engineSpecs(buildConfig());
-	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [{ name: one }, { name: two }] }"));
-	expect(judgeCoverage(before, now)).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain", workload: "two" }]);
-	expect(judgeCoverage(now, before)).toEqual([]);
-});
-
-it("the coverage gate names an engine that times nothing, and is gone all the same", () => {
-	const before = engineSpecs(buildConfig("", "{ precision: fp32, workloads: [] }"));
-	expect(judgeCoverage(before, [])).toMatchObject([{ gate: "coverage", status: "warn", model: "net", engine: "plain" }]);
-	expect(judgeCoverage(before, engineSpecs(buildConfig()))).toEqual([]);
 });

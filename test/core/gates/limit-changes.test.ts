@@ -1,6 +1,7 @@
-// What a head's config demands less than its base's, by tables of two files.
+// What a head's config changes of the rules, by tables of two files.
 import { expect, it } from "vitest";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import type { GateResult } from "../../../src/core/schema/result.ts";
 import { loaded } from "../config/load.ts";
 
@@ -10,9 +11,14 @@ function file({ model = "", rest = "" }: { model?: string; rest?: string }): str
 	return `version: 1\nmodels:\n  ${net}${model === "" ? "" : `, ${model}`} }\n${rest}`;
 }
 
-function judge(base: string, head: string): GateResult[] {
-	return judgeLimitChanges(loaded(base), loaded(head));
+function judge(base: string, head: string, holds: "base" | "head" = "base"): GateResult[] {
+	const sides = { base: loaded(base), head: loaded(head) };
+	const [bases, heads] = [engineSpecs(sides.base), engineSpecs(sides.head)].map((specs) => specs.map(({ id }) => id));
+	const counterparts = new Map(heads?.flatMap((id) => (bases?.includes(id) ? [[id, id] as const] : [])));
+	return judgeLimitChanges({ ...sides, counterparts, holds });
 }
+
+const later = "It holds after the merge; this change was judged by the base's.";
 
 interface Row {
 	base?: string;
@@ -20,98 +26,110 @@ interface Row {
 	/** Of the model rather than of the file. */
 	in?: "model";
 	says: string;
-	/** The other way round is none: nobody is asked about a limit that became tighter. */
+	/** Neither value is stricter, so that the other way round needs a review too. */
 	both?: true;
 }
 
 const rows: readonly Row[] = [
-	{ head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail is looser: 10 % → 400 %." },
-	{ head: "gates: { latency: { warn: off } }", says: "gates.latency.warn is looser: 2 % → off." },
-	{ head: "gates: { p99: { fail: off } }", says: "gates.p99.fail is looser: 20 % → off." },
-	{ head: "gates: { memory: { fail: 6% } }", says: "gates.memory.fail is looser: 5 % → 6 %." },
-	{ head: "gates: { engine-size: { fail: 50% } }", says: "gates.engine-size.fail is looser: 10 % → 50 %." },
-	{ head: "gates: { build-time: { warn: off } }", says: "gates.build-time.warn is looser: 50 % → off." },
-	{ base: "gates: { max-latency: 5ms }", says: "gates.max-latency is looser: 5.000 ms → off." },
-	{
-		base: "gates: { max-latency: 5ms }",
-		head: "gates: { max-latency: 1s }",
-		says: "gates.max-latency is looser: 5.000 ms → 1.000 s.",
-	},
-	{ head: "gates: { golden: { relative-l2: 1000000000 } }", says: "gates.golden.relative-l2 is looser: 1e-3 (fp32) → 1e+9 (fp32)." },
-	{ head: "gates: { golden-change: off }", says: "gates.golden-change is looser: warn → off." },
-	{ head: "gates: { limit-change: off }", says: "gates.limit-change is looser: warn → off." },
-	{ head: "gates: { probes: off }", says: "gates.probes is looser: warn → off." },
-	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive is looser: fail → neutral." },
-	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed is looser: fail → warn." },
-	{ head: "probes: off", says: "probes is looser: nightly → off." },
-	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism was removed; in the base: enabled." },
-	{ head: "measure: { pairs: [5] }", says: "measure.pairs is lower: at most 16 → at most 5." },
-	{ head: "measure: { duration: 100ms }", says: "measure.duration is lower: 3.0 s → 100 ms." },
-	{ base: "measure: { transfers: true }", says: "measure.transfers is looser: true → false." },
-	{ base: "preflight: { strict: true }", says: "preflight.strict is looser: true → false." },
-	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt was removed; in the base: 10.6." },
-	{ base: "backend: tensorrt", head: "backend: onnxruntime", says: "backend is looser: tensorrt → onnxruntime." },
+	{ head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail: 10 % → 400 %." },
+	{ head: "gates: { latency: { warn: off } }", says: "gates.latency.warn: 2 % → off." },
+	{ head: "gates: { p99: { fail: off } }", says: "gates.p99.fail: 20 % → off." },
+	{ head: "gates: { memory: { fail: 6% } }", says: "gates.memory.fail: 5 % → 6 %." },
+	{ head: "gates: { engine-size: { fail: 50% } }", says: "gates.engine-size.fail: 10 % → 50 %." },
+	{ head: "gates: { build-time: { warn: off } }", says: "gates.build-time.warn: 50 % → off." },
+	{ base: "gates: { max-latency: 5ms }", says: "gates.max-latency: 5 ms → off." },
+	{ base: "gates: { max-latency: 5ms }", head: "gates: { max-latency: 1s }", says: "gates.max-latency: 5 ms → 1000 ms." },
+	{ head: "gates: { golden: { relative-l2: 1000000000 } }", says: "gates.golden.relative-l2.fp32: 0.001 → 1000000000." },
+	{ head: "gates: { golden: { error-growth: { fail: off } } }", says: "gates.golden.error-growth.fail: 10× → off." },
+	{ base: "gates: { golden: { existing: fail } }", says: "gates.golden.existing: fail → warn." },
+	{ head: "gates: { golden-change: off }", says: "gates.golden-change: warn → off." },
+	{ head: "gates: { limit-change: off }", says: "gates.limit-change: warn → off." },
+	{ head: "gates: { probes: off }", says: "gates.probes: warn → off." },
+	{ head: "gates: { interface: warn }", says: "gates.interface: fail → warn." },
+	{ head: "gates: { coverage: off }", says: "gates.coverage: warn → off." },
+	{ head: "gates: { vanished: off }", says: "gates.vanished: warn → off." },
+	{ head: "gates: { not-comparable: neutral }", says: "gates.not-comparable: fail → neutral." },
+	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive: fail → neutral." },
+	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed: fail → warn." },
+	{ head: "probes: off", says: "probes: nightly → off." },
+	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probes.only: determinism, padding → padding.", both: true },
+	{ in: "model", base: "golden-notice: { fp32: 0.9 }", head: "golden-notice: { fp32: 0.5 }", says: "golden-notice.fp32: 90 % → 50 %." },
+	{ head: "measure: { pairs: [5] }", says: "measure.pairs: 5, 8, 12, 16 → 5." },
+	{ head: "measure: { duration: 100ms }", says: "measure.duration: at most 3.0 s → 100 ms." },
+	{ base: "measure: { soak: 10m }", says: "measure.soak: 10 min 00 s → 0 ms." },
+	{ base: "measure: { transfers: true }", says: "measure.transfers: true → false.", both: true },
+	{ base: "preflight: { strict: true }", says: "preflight.strict: true → false.", both: true },
+	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt: 10.6 → not set." },
+	{ base: "backend: tensorrt", head: "backend: onnxruntime", says: "backend: tensorrt → onnxruntime.", both: true },
 	{
 		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
 		head: "comparators: { lpips: { command: [echo, ok] } }",
-		says: "comparators.lpips changed: python3 lpips.py → echo ok.",
+		says: "comparators.lpips.command: python3, lpips.py → echo, ok.",
 		both: true,
 	},
 	{
-		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
-		says: "comparators.lpips was removed; in the base: python3 lpips.py.",
-	},
-	{
+		base: "baseline: { from: pinned, ref: v1 }",
 		head: "baseline: { from: pinned, ref: v0 }",
-		says: "baseline changed: base-ref → pinned v0.",
-		both: true,
-	},
-	{
-		head: "base: { trtexec: /opt/trt/bin/trtexec }",
-		says: "base changed: on the head's TensorRT → trtexec /opt/trt/bin/trtexec.",
+		says: "baseline.ref: v1 → v0.",
 		both: true,
 	},
 	{
 		base: "runners: [{ name: l4, labels: gpu }]",
-		head: "runners: [{ name: h100, labels: gpu }]",
-		says: "net/fp32 on runner l4 was removed; in the base: measured there.",
+		head: "runners: [{ name: l4, labels: gpu, engines: [other] }]",
+		says: "runners.l4.engines: all → other.",
 		both: true,
 	},
-	{ in: "model", head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail is looser: 10 % → 400 %." },
+	{ in: "model", head: "gates: { latency: { fail: 400% } }", says: "gates.latency.fail: 10 % → 400 %." },
 	{
 		in: "model",
 		base: "workloads: [{ name: big, batch: 32, streams: 2 }]",
 		head: "workloads: [{ name: big, batch: 1, streams: 2 }]",
-		says: "workloads.dims.batch is lower: 32 → 1.",
+		says: "workloads.dims.batch: 32 → 1.",
 	},
 	{
 		in: "model",
 		base: "workloads: [{ name: big, batch: 32, streams: 2 }]",
 		head: "workloads: [{ name: big, batch: 32 }]",
-		says: "workloads.streams is lower: 2 → 1.",
-	},
-	{
-		in: "model",
-		base: "engines: { fp32: { precision: fp32 } }",
-		head: "engines: { fp32: { precision: int8 } }",
-		says: "gates.golden.relative-l2 is looser: 1e-3 (fp32) → 5e-2 (int8).",
+		says: "workloads.streams: 2 → 1.",
 	},
 ];
 
-it.each(rows)("a head that demands less warns: $says", ({ base = "", head = "", in: where, says, both }) => {
-	const [before, after] = [base, head].map((text) => file(where === "model" ? { model: text } : { rest: text }));
-	const [gate, ...others] = judge(before ?? "", after ?? "");
+it.each(rows)("looser rules of a head warn, hold only after the merge, and tighter ones are listed: $says", (row) => {
+	const { base = "", head = "", in: where, says, both } = row;
+	const [before = "", after = ""] = [base, head].map((text) => file(where === "model" ? { model: text } : { rest: text }));
+	const [gate, ...others] = judge(before, after);
 	expect(others).toEqual([]);
-	expect(gate).toMatchObject({ gate: "limit-change", status: "warn", message: `${says} It needs a review.` });
-	if (both !== true) expect(judge(after ?? "", before ?? "")).toEqual([]);
-	for (const text of [before, after]) expect(judge(text ?? "", text ?? "")).toEqual([]);
+	expect(gate).toMatchObject({ gate: "limit-change", status: "warn", message: `${says} ${later} It needs a review.` });
+	const [back, ...more] = judge(after, before);
+	expect(more).toEqual([]);
+	expect(back).toMatchObject({ gate: "limit-change", status: both === true ? "warn" : "pass" });
+	expect(back?.message.endsWith(both === true ? "It needs a review." : later)).toBe(true);
+	for (const text of [before, after]) expect(judge(text, text)).toEqual([]);
+});
+
+it("rules that hold already are listed without a word on the merge, where nothing is under review", () => {
+	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
+	expect(gate).toMatchObject({ status: "warn", message: "gates.memory.fail: 5 % → off. It needs a review." });
+});
+
+it("a new runner or comparator is listed, and one that is removed warns", () => {
+	const more = file({ rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n" });
+	const shown = (gates: readonly GateResult[]) => gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
+	expect(shown(judge(file({}), more))).toEqual([
+		"pass: runners.l4.labels: not set → gpu",
+		"pass: runners.l4.engines: not set → all",
+		"pass: runners.l4.split: not set → none",
+		"pass: comparators.lpips.command: not set → python3, lpips.py",
+		"pass: comparators.lpips.timeout: not set → 1 min 00 s",
+	]);
+	expect(new Set(judge(more, file({})).map(({ status }) => status))).toEqual(new Set(["warn"]));
 });
 
 it.each([
 	["warn", "warn"],
 	["fail", "fail"],
 	["off", undefined],
-])("a head that demands less does what the base says, %s, whatever it says itself", (base, status) => {
+])("looser rules do what the base says, %s, whatever the head says itself", (base, status) => {
 	for (const own of ["off", "warn", "fail"]) {
 		const gates = (limitChange: string, fail: string) =>
 			file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
@@ -120,10 +138,10 @@ it.each([
 	}
 });
 
-it("a head that demands less is reported once for all places, for what they have in common, at its line", () => {
+it("looser rules are reported once for all places, for what they have in common, at their line", () => {
 	const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
 	const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
-	expect(everywhere).toMatchObject({ model: "net", message: expect.stringContaining("Applies to 4 workloads. It needs a review.") });
+	expect(everywhere).toMatchObject({ model: "net", message: `gates.memory.fail: 5 % → off, in 4 workloads. ${later} It needs a review.` });
 	expect(everywhere?.engine).toBeUndefined();
 	expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
 	const one = many.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }").replace(", b: { precision: fp32 }", "");
@@ -131,7 +149,7 @@ it("a head that demands less is reported once for all places, for what they have
 	expect(place).toMatchObject({ model: "net", engine: "a", workload: "batch 8" });
 });
 
-it("a head that demands less is none where only the head has the model, engine or workload, or where the base's is gone", () => {
+it("the rules of what only one side has are no change: the head's engine keeps its own, and coverage reports the base's", () => {
 	const loose = "gates: { latency: { fail: 900% } }";
 	const more = file({ model: `engines: { fp32: { precision: fp32 }, new: { precision: fp16, ${loose} } }` });
 	expect(judge(file({}), more)).toEqual([]);
@@ -139,7 +157,16 @@ it("a head that demands less is none where only the head has the model, engine o
 	expect(judge(file({}), `${file({})}  other: { onnx: o.onnx, ${loose} }\n`)).toEqual([]);
 });
 
-it("a head that demands less is unknown if the base's config cannot be read, which is reported", () => {
+it("the rules of a renamed engine are compared with those of its counterpart", () => {
+	const [base, head] = ["old", "new: { precision: fp32, gates: { latency: { fail: 400% } } }, x"].map((name) =>
+		loaded(file({ model: `engines: { ${name}: { precision: fp32 } }` })),
+	);
+	if (base === undefined || head === undefined) throw new Error("no config");
+	const gates = judgeLimitChanges({ base, head, counterparts: new Map([["net/new", "net/old"]]), holds: "base" });
+	expect(gates).toMatchObject([{ engine: "new", status: "warn", message: expect.stringContaining("10 % → 400 %") }]);
+});
+
+it("rules are unknown if the base's config cannot be read, which is reported", () => {
 	const gate = judgeUnreadBase("models is missing", loaded(file({})));
 	expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml", message: expect.stringContaining("models is missing") });
 });

@@ -1,0 +1,113 @@
+// What a side builds an engine from and how: every setting that differs is shown, and makes another engine.
+import { expect, it } from "vitest";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import { isSameRecipe, type RecipeOf, recipeRows, recipeText } from "../../../src/core/plan/recipe.ts";
+import { loaded } from "../config/load.ts";
+
+const sha = (digit: string): string => digit.repeat(64);
+
+function recipeOf(engine: string, { model = "", before = "", ...files }: { model?: string; before?: string } & Partial<RecipeOf> = {}) {
+	const text = `version: 1\n${before}models:\n  net: { onnx: net.onnx${model === "" ? "" : `, ${model}`}, engines: { e: { ${engine} } } }\n`;
+	const [spec] = engineSpecs(loaded(text));
+	if (spec === undefined) throw new Error("no engine");
+	return { spec, modelSha256: sha("a"), ...files };
+}
+
+const int8 = "precision: int8";
+const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
+
+it.each<[what: string, base: string, head: string, was: string, is: string]>([
+	["precision", "precision: fp16", int8, "fp16", "int8"],
+	["optimization-level", int8, `${int8}, optimization-level: 0`, "3", "0"],
+	["workspace", int8, `${int8}, workspace: 512MiB`, "TensorRT's default", "512 MiB"],
+	["workspace", `${int8}, workspace: 4096MiB`, `${int8}, workspace: 4097MiB`, "4,096 MiB", "4,097 MiB"],
+	["flags", int8, `${int8}, flags: ["--sparsity=enable"]`, "none", "--sparsity=enable"],
+	["plugins", int8, `${int8}, plugins: [a.so]`, "none", "a.so"],
+	["plugins", `${int8}, plugins: [a.so]`, `${int8}, plugins: [{ path: a.so, dynamic: true }]`, "a.so", "a.so (dynamic)"],
+	["calibration", int8, `${int8}, calibration: net.cache`, "none", "net.cache"],
+	["dla", int8, `${int8}, dla: { core: 0 }`, "none", "core 0"],
+	["dla", `${int8}, dla: { core: 0 }`, `${int8}, dla: { core: 0 }, gpu-fallback: true`, "core 0", "core 0 with GPU fallback"],
+	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("max: 8", "max: 9")}`, "1 to 8, optimum 4", "1 to 9, optimum 4"],
+	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("opt: 4", "opt: 5")}`, "1 to 8, optimum 4", "1 to 8, optimum 5"],
+	["dims.batch", `${int8}, dims: { batch: 4 }`, `${int8}, dims: { batch: 8 }`, "4", "8"],
+	["dims.batch", `${int8}, dims: { batch: 4 }`, int8, "4", "none"],
+	[
+		"dims.batch",
+		`${int8}, ${dims}`,
+		`${int8}, ${dims}, profiles: [{ batch: 1 }, { batch: { min: 2, opt: 4, max: 8 } }]`,
+		"1 to 8, optimum 4",
+		"1 | 2 to 8, optimum 4",
+	],
+])("the recipe differs by %s: { %s } and { %s }", (what, base, head, was, is) => {
+	const [one, other] = [recipeOf(base), recipeOf(head)];
+	expect(recipeRows(one, other)).toEqual([{ what, base: was, head: is }]);
+	expect(recipeRows(other, one)).toEqual([{ what, base: is, head: was }]);
+	for (const [left, right] of [
+		[one, other],
+		[other, one],
+	] as const) {
+		expect(isSameRecipe(left, right)).toBe(false);
+		expect(recipeText(left)).not.toBe(recipeText(right));
+	}
+	expect(isSameRecipe(one, recipeOf(base))).toBe(true);
+	expect(recipeText(one)).toBe(recipeText(recipeOf(base)));
+});
+
+it("the recipe differs by the shape of an input, which the builder is given", () => {
+	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) => recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }));
+	if (one === undefined || other === undefined) throw new Error("no recipe");
+	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
+	expect(isSameRecipe(one, other)).toBe(false);
+	expect(isSameRecipe(recipeOf(int8), recipeOf(int8, { model: "inputs: { x: { shape: [] } }" }))).toBe(false);
+});
+
+it("the recipe is another one where the model file is, which is no row of its own", () => {
+	const [one, other] = [recipeOf(int8), recipeOf(int8, { modelSha256: sha("b") })];
+	expect(recipeRows(one, other)).toEqual([]);
+	expect(isSameRecipe(one, other)).toBe(false);
+	expect(recipeText(one)).not.toBe(recipeText(other));
+});
+
+it.each(["plugins: [a.so]", "calibration: net.cache"])("the recipe is another one where the bytes of %s are", (setting) => {
+	const withFile = (digit: string, engine = `${int8}, ${setting}`) => {
+		const file = { path: "/w/file", sha256: sha(digit) };
+		const assets = setting.startsWith("plugins") ? { plugins: [{ ...file, dynamic: false }] } : { plugins: [], calibration: file };
+		return recipeOf(engine, { assets });
+	};
+	expect(recipeRows(withFile("a"), withFile("b"))).toHaveLength(1);
+	expect(isSameRecipe(withFile("a"), withFile("b"))).toBe(false);
+	expect(recipeText(withFile("a"))).not.toBe(recipeText(withFile("b")));
+	const renamed = withFile("a", `${int8}, ${setting.replace(/a\.so|net\.cache/, "renamed")}`);
+	expect(recipeRows(withFile("a"), renamed)).toHaveLength(1);
+	expect(isSameRecipe(withFile("a"), renamed)).toBe(true);
+	expect(recipeText(withFile("a"))).toBe(recipeText(renamed));
+});
+
+it("the recipe of an engine names where its model comes from, and another source of the same bytes makes the same engine", () => {
+	const plain = recipeOf(int8);
+	for (const [what, other] of [
+		["onnx", recipeOf(`${int8}, onnx: moved.onnx`)],
+		["prepare", recipeOf(int8, { model: "prepare: python export.py" })],
+		["inputs.x.fill", recipeOf(int8, { model: "inputs: { x: { fill: ones } }" })],
+	] as const) {
+		expect(recipeRows(plain, other).map((row) => row.what)).toEqual([what]);
+		expect(isSameRecipe(plain, other)).toBe(true);
+		expect(recipeText(plain)).toBe(recipeText(other));
+	}
+});
+
+it("the recipe stays the same where lines, limits and workloads move, and flags change places", () => {
+	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
+	for (const other of [
+		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`, { before: "# one line more\ngates: { latency: { warn: 3% } }\n" }),
+		recipeOf(`flags: ["--refit", "--sparsity=enable"], ${int8}`),
+		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"], workloads: [{ name: two, streams: 2 }], golden: g.json`),
+	]) {
+		expect(recipeRows(plain, other)).toEqual([]);
+		expect(isSameRecipe(plain, other)).toBe(true);
+		expect(recipeText(plain)).toBe(recipeText(other));
+	}
+	expect(recipeRows(recipeOf(int8), recipeOf(`${int8}, optimization-level: 3`))).toEqual([]);
+	const [one, other] = [recipeOf(`${int8}, dims: { a: 1, b: 2 }`), recipeOf(`${int8}, dims: { b: 2, a: 1 }`)];
+	expect([isSameRecipe(one, other), recipeText(one)]).toEqual([true, recipeText(other)]);
+});
