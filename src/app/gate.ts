@@ -26,7 +26,7 @@ import { makeOutFolder, removeEarlierResult } from "./out-folder.ts";
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
-import { learnedPlan } from "./time-left.ts";
+import { recallTimes } from "./step-times.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
@@ -114,7 +114,8 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 		if (how.mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared);
-			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: input.config };
+			const { plan } = await recallTimes(prepared, input, composition.ports);
+			return { state: "planned", plan, config: input.config };
 		}
 		const watching = await watchHistory(opening, composition);
 		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
