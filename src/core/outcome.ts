@@ -36,7 +36,7 @@ interface KnownBefore {
 export function resultWithoutRun(errors: readonly ErrorRecord[], { version, startedAt, configPath, head, files }: KnownBefore): Result {
 	const none = { findings: [], builds: [], golden: [], workloads: [], gates: [], notes: [] };
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
 		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },

@@ -20,7 +20,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),

@@ -50,7 +50,7 @@ export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
 /** Everything one run of the gate found out and decided. Every report is a pure function of it. */
 export interface Result {
-	schemaVersion: 2;
+	schemaVersion: 1;
 	tool: {
 		name: "trtgate";
 		version: string;
