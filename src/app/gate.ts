@@ -12,7 +12,6 @@ import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type { BackendFacts, Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
-import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -41,8 +40,6 @@ export interface GateOptions {
 	event?: RunEvent | undefined;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess | undefined;
-	/** Keeps the history where there is no clone to push from. */
-	repository?: Repository | undefined;
 	out: string;
 	seed?: string | undefined;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -143,7 +140,7 @@ async function watchHistory(
 ): Promise<HistoryWatch | null> {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	return historyWatch({
-		store: await openRunStore(config.history, { cwd: home, processes, access: options.access, repository: options.repository }),
+		store: await openRunStore(config.history, { cwd: home, processes, access: options.access }),
 		...{ outFolder, branch: config.history.branch },
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),

@@ -9,7 +9,6 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { githubRepository } from "../../adapters/github/repository.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -112,7 +111,7 @@ interface FinishedRun {
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop } = job;
-	const { token, cache } = job.inputs;
+	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -124,7 +123,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		environment: environmentOf(job),
 		event: context?.event,
 		...accessOf(job.inputs),
-		repository: context === null || token === "" ? undefined : githubRepository({ ...context.run, token }),
 		isFresh: cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>
