@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { packTable, tableOf } from "../src/core/history/columns.ts";
+import { gzipSync } from "node:zlib";
 import type { HistoryRecord } from "../src/core/schema/history.ts";
 import { randomFrom } from "../test/support/history-nights.ts";
 import { buildRecord, short } from "../test/support/history-records.ts";
@@ -65,7 +65,7 @@ async function measure(runs: number): Promise<Measured> {
 	mkdirSync(join(root, "months"));
 	const flush = (): void => {
 		for (const [month, records] of months)
-			writeFileSync(join(root, "months", `${month}.json`), JSON.stringify(packTable(tableOf(records))));
+			writeFileSync(join(root, "months", `${month}.jsonl.gz`), gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join("")));
 		months.clear();
 	};
 	for (let run = 0; run < runs; run += 1) {
