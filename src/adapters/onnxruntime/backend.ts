@@ -25,8 +25,6 @@ export interface OnnxRuntimeOptions {
 	cwd?: string;
 	/** Base address of the npm registry for `native`. */
 	registry?: string | undefined;
-	/** Progress of a download. */
-	onBytes?(received: number, total: number | null): void;
 	/** Absent: the system's count. */
 	cpuName?: string;
 }

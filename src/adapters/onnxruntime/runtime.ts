@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type { Processes } from "../process/processes.ts";
 import { fetchNative } from "./native-fetch.ts";
 import { ortVersion } from "./pinned.ts";
 import type { Flavour } from "./protocol.ts";
@@ -23,7 +24,7 @@ export interface RuntimeChoice {
 	/** Folders in which to look for an installed onnxruntime-node. */
 	nativeFolders: readonly string[];
 	registry?: string | undefined;
-	onBytes?(received: number, total: number | null): void;
+	processes: Processes;
 }
 
 /** @throws ToolError runtime-fetch, tool-missing, tool-output, disk-full; ConfigError output-unwritable. */
