@@ -27,7 +27,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 	const onTwo = baseBackend === undefined ? {} : { baseBackend };
 	const last = facts.errors.at(-1);
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: input.version },
 		...outcomeOf({ gates, errors }),
 		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),

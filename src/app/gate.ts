@@ -17,7 +17,6 @@ import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
 import type { BackendFacts, Result, WorkflowJob } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
-import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -32,7 +31,7 @@ import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
-import { learnedPlan } from "./time-left.ts";
+import { recallTimes } from "./step-times.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
@@ -49,8 +48,6 @@ export interface GateOptions {
 	job?: WorkflowJob | undefined;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess | undefined;
-	/** Keeps the history where there is no clone to push from. */
-	repository?: Repository | undefined;
 	out: string;
 	seed?: string | undefined;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -146,7 +143,8 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared, prepared.config);
-			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: prepared.config };
+			const { plan } = await recallTimes(prepared, input, composition.ports);
+			return { state: "planned", plan, config: prepared.config };
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);
@@ -175,7 +173,7 @@ async function watchHistory({ config, own, outFolder, options, composition }: Wa
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
-		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access, repository: options.repository }),
+		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access }),
 		...{ outFolder, branch: config.history.branch },
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),

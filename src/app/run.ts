@@ -27,7 +27,7 @@ import { comparisonOf, measureAgain, soakEngines, timingOf } from "./comparison.
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, unchangedMode } from "./run-context.ts";
-import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
+import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
@@ -66,14 +66,15 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
-	const plan = await learnedPlan(prepared, input, ports);
-	const followed = withTimeLeft(ports, plan, { facts, input });
-	const run: RunContext = { prepared: { ...prepared, plan }, input, facts, ports: followed.ports };
+	const recalled = await recallTimes(prepared, input, ports);
+	const later = [...(input.isSoakDue === true ? ["soak"] : []), ...(facts.backend.kind === "tensorrt" ? ["explain"] : [])];
+	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
+	const run: RunContext = { prepared: { ...prepared, plan: recalled.plan }, input, facts, ports: { ...ports, progress } };
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
 	try {
 		await runOnMachine(run);
-		await keepTimes(run, followed.forecast);
+		await keepTimes(took, input, ports);
 	} finally {
 		await gpuLease.release();
 	}

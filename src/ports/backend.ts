@@ -33,8 +33,8 @@ export interface BuildJob {
 	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
-	/** What the builder is at, and how much of the build is done where its log says so. */
-	onPhase?(phase: string, share: number): void;
+	/** What the builder does now. */
+	onPhase?(phase: string): void;
 }
 
 export interface InferCase {

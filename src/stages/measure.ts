@@ -81,7 +81,7 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	const length = await pilot(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
 		const goal = looks.find((look) => look > pair) ?? budget;
-		ports.progress.detail(`pair ${pair + 1} of ${goal}`, pair / goal, 1 / goal);
+		ports.progress.detail(`pair ${pair + 1} of ${goal}`);
 		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));

@@ -24,8 +24,6 @@ export interface OnnxRuntimeOptions {
 	untrustedFolder?: string | undefined;
 	/** Base address of the npm registry for `native`. */
 	registry?: string | undefined;
-	/** Progress of a download. */
-	onBytes?(received: number, total: number | null): void;
 	/** As in RuntimeChoice. */
 	onNative?(note: string): void;
 	/** Absent: the system's count. */

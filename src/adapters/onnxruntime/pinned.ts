@@ -24,15 +24,11 @@ export const pinnedWasm: { version: string; wasm: PinnedFile; module: PinnedFile
 	},
 };
 
-export const defaultRegistry = "https://registry.npmjs.org";
-
 export interface PinnedPackage {
 	name: string;
 	version: string;
 	/** `dist.integrity` of the registry, without `sha512-`. */
 	sha512: string;
-	/** Bounds what a wrong server may send. */
-	maxBytes: number;
 }
 
 /** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
@@ -41,12 +37,10 @@ export const pinnedNative: readonly PinnedPackage[] = [
 		name: "onnxruntime-node",
 		version: ortVersion,
 		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
-		maxBytes: 200_000_000,
 	},
 	{
 		name: "onnxruntime-common",
 		version: ortVersion,
 		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
-		maxBytes: 1_000_000,
 	},
 ];

@@ -33,7 +33,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),

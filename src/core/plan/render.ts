@@ -113,13 +113,13 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-/** Of the estimate: less need not be said to be a guess. */
+/** Of the estimate: less need not be called a guess. */
 const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	const guessedMs = steps.reduce((sum, step) => sum + (step.spread > 0 ? step.estimateMs : 0), 0);
-	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: a first build may take from a third to three times its estimate.`;
+	const guessedMs = steps.reduce((sum, step) => sum + (step.kind === "build" && !step.isKnown ? step.estimateMs : 0), 0);
+	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: TensorRT takes from seconds to many minutes for each.`;
 	const time =
 		least === most ? `Estimated time: ${most}.` : `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
 	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;

@@ -15,7 +15,6 @@ export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
-export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
@@ -24,6 +23,7 @@ export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" |
 /** The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time. */
 export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
+export type Interval = [number, number];
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 export type SoakState = "steady" | "time-up" | "interrupted";
 export type GateName =
@@ -51,7 +51,7 @@ export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
 /** Everything one run of the gate found out and decided. Every report is a pure function of it. */
 export interface Result {
-	schemaVersion: 2;
+	schemaVersion: 1;
 	tool: {
 		name: "trtgate";
 		version: string;
@@ -279,7 +279,6 @@ export interface GoldenCheck {
 	existing?: true;
 	elements: number;
 	worst?: GoldenElement;
-	histogram?: ErrorHistogram;
 	errorMap?: ErrorMap;
 	/** The elements that are furthest from the golden, furthest first. */
 	largest?: GoldenElement[];
@@ -302,21 +301,6 @@ export interface GoldenElement {
 	expected: Numeric;
 	/** Largest allowed error of this element, where the check is per element. */
 	allowed?: number;
-}
-/** How large the differences are in what a check that does not pass judged: its sample, else the whole output. Bins are equally wide on a logarithmic scale. */
-export interface ErrorHistogram {
-	/** Lower end of the first bin, which also holds what is smaller. */
-	from: number;
-	/** Upper end of the last bin, which also holds what is larger. */
-	to: number;
-	/** Empty where no finite elements differ. */
-	counts: number[];
-	/** Elements without any difference. */
-	equal: number;
-	/** Places where one side is NaN or infinite and the other is not identical. */
-	notFinite: number;
-	elements: number;
-	tolerance?: Interval;
 }
 /** Where the differences are in the worst sample of an output that has a plane: the largest of each cell, over all channels. */
 export interface ErrorMap {
