@@ -105,7 +105,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload.pointer)];
+		return [...judgeWorkload(row, workload, config), ...judgeVanishedFigures(row, config, workload.pointer)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const [head, base] = [engines, baseEngines].map((list) => list.find((spec) => spec.model.name === change.model)?.engine.gates);

@@ -6,11 +6,10 @@ import { lockFolder } from "../adapters/files/store.ts";
 import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
-import { withCpuLimits } from "../core/config/gates.ts";
 import { keepSelected, type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { BackendFacts, Result } from "../core/schema/result.ts";
+import type { Result } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -109,8 +108,7 @@ async function withArms(opening: Opening, how: { composition: Composition; mode:
 	const { cwd, base, head, event, access } = options;
 	const opened = await openArms({ cwd, home, outFolder, config: opening.config, base, head, event, access }, composition.processes);
 	try {
-		const { kind } = await composition.ports.backend.facts();
-		const input = fitLimits(await gateInput(opening, opened), kind);
+		const input = await gateInput(opening, opened);
 		if (how.mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared);
@@ -193,12 +191,6 @@ async function gateInput(opening: Opening, opened: OpenedArms): Promise<GateInpu
 		version,
 		beforeBuild: options.beforeBuild,
 	};
-}
-
-function fitLimits(input: GateInput, kind: BackendFacts["kind"]): GateInput {
-	if (kind !== "onnxruntime") return input;
-	const { config, baseConfig } = input;
-	return { ...input, config: withCpuLimits(config), ...(baseConfig === undefined ? {} : { baseConfig: withCpuLimits(baseConfig) }) };
 }
 
 type BaseConfig = Pick<GateInput, "baseConfig" | "baseConfigFault">;

@@ -79,7 +79,8 @@ function timesOf(took: Took, run: RunContext): [string, number][] {
 	const { kind, engineId, workloadId, ms } = took;
 	if (kind === "verify" || kind === "probe") return [[stepKey(kind, engineId), ms]];
 	if (kind === "build") return buildTimes(took, run);
-	const pairs = new Set(run.facts.rows.find(({ id }) => id === workloadId)?.runs.map(({ pair }) => pair)).size;
+	const row = run.facts.rows.find(({ id }) => id === workloadId);
+	const pairs = row?.work?.base === undefined ? new Set(row?.runs.map(({ pair }) => pair)).size : 1;
 	return kind === "measure" && workloadId !== undefined && pairs > 0 ? [[stepKey(kind, workloadId), ms / pairs]] : [];
 }
 

@@ -89,9 +89,9 @@ export function workloadRequirements(workload: WorkloadConfig): Requirement[] {
 		...thresholds("p99", gates.p99, workload),
 		...thresholds("memory", gates.memory, workload),
 		...thresholds("soak-drift", gates.soakDrift, workload),
+		...thresholds("work", gates.work, workload),
 		limit("max-latency", gates.maxLatencyMs, { format: formatMs, level: workload }),
 		setting("inconclusive", gates.inconclusive, { level: workload, strictestFirst: ["fail", "neutral"] }),
-		setting("cpu-speed", gates.cpuSpeed, { level: workload, strictestFirst: ["fail", "warn"] }),
 		size("streams", streams),
 		...Object.entries(dims).map(([name, value]) => size(`dims.${name}`, value)),
 	];

@@ -17,6 +17,8 @@ const costsMs: Readonly<Record<BackendKind, { verify: number; goldenCase: number
 };
 
 const sessionMs = 2000;
+/** Four inferences of base and head at once, each in a process that compiles ONNX Runtime. */
+const countMs = 3000;
 /** Where the model is not read yet. */
 const usualWork: BuildWork = { convolutions: 20, groupedConvolutions: 0 };
 /** An export script loads its framework and traces a model. */
@@ -75,6 +77,10 @@ export function estimateStep(step: Step, expected: Expectation): PlannedStep {
 		const spread = step.kind !== "build" || known !== null ? 0 : buildSpreads[isSecondBuild(step, expected) ? "second" : "first"];
 		return { ...step, estimateMs, likelyMs: estimateMs, isKnown: known !== null, spread };
 	}
+	if (expected.backend === "onnxruntime") {
+		const estimateMs = known ?? countMs;
+		return { ...step, estimateMs, likelyMs: estimateMs, isKnown: known !== null, spread: 0 };
+	}
 	const pairs = { most: step.pairs, likely: expected.arms > 1 ? (expected.measure.looks[0] ?? step.pairs) : step.pairs };
 	const ofPairs = (count: number): number => (known === null ? estimatePairs(count, expected) : known * count);
 	return { ...step, estimateMs: ofPairs(pairs.most), likelyMs: ofPairs(pairs.likely), isKnown: known !== null, spread: 0 };
@@ -128,8 +134,8 @@ function usualBuildMs(step: Extract<Step, { kind: "build" }>, expected: Expectat
 	return isSecondBuild(step, expected) ? secondBuildMs(own, engine) : (isShared ? 1 : measure.rebuilds) * coldBuildMs(own, engine);
 }
 
-function estimatePairs(pairs: number, { backend, measure, arms }: Expectation): number {
-	const isAdaptive = measure.adaptsLength && backend === "tensorrt";
+function estimatePairs(pairs: number, { measure, arms }: Expectation): number {
+	const isAdaptive = measure.adaptsLength;
 	const runMs = isAdaptive ? leastRunLength.warmUpMs + leastRunLength.durationMs : measure.warmUpMs + measure.durationMs;
 	return pairs * arms * (runMs + runOverheadMs) + (isAdaptive ? arms * (pilotMs + runOverheadMs) : 0);
 }

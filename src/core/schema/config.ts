@@ -214,6 +214,7 @@ export interface GatesFile {
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	"soak-drift"?: ThresholdFile;
+	work?: ThresholdFile;
 	golden?: {
 		/** Largest relative L2 error by precision, for outputs whose golden names no comparator. */
 		"relative-l2"?:
@@ -227,8 +228,6 @@ export interface GatesFile {
 	};
 	/** What an inconclusive comparison does to the check. */
 	inconclusive?: "neutral" | "fail";
-	/** The most that CPU speed may do to the check on the onnxruntime backend. */
-	"cpu-speed"?: "warn" | "fail";
 	/** What a failing probe does to the check where the base passes it. */
 	probes?: "warn" | "fail" | "off";
 	/** What a model whose inputs or outputs differ between base and head does to the check. */
@@ -259,7 +258,7 @@ export interface MeasureFile {
 	duration?: Duration;
 	timeout?: Duration;
 	"build-timeout"?: Duration;
-	/** ONNX Runtime's threads. */
+	/** ONNX Runtime's threads where it computes outputs; work is counted on one. */
 	threads?: number;
 	/** How often base and head are each built. Above 1 no kernel timings are shared, and the interval includes the build-to-build variation. Default: 1, with shared kernel timings. */
 	rebuilds?: number;

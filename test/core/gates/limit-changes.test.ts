@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
 	{ head: "gates: { limit-change: off }", says: "gates.limit-change is looser: warn → off." },
 	{ head: "gates: { probes: off }", says: "gates.probes is looser: warn → off." },
 	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive is looser: fail → neutral." },
-	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed is looser: fail → warn." },
+	{ base: "gates: { work: { fail: 5% } }", says: "gates.work.fail is looser: 5 % → off." },
 	{ head: "probes: off", says: "probes is looser: nightly → off." },
 	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probe determinism was removed; in the base: enabled." },
 	{ head: "measure: { pairs: [5] }", says: "measure.pairs is lower: at most 16 → at most 5." },
