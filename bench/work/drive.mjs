@@ -1,4 +1,5 @@
-// node drive.mjs count|time FOLDER MODEL FEEDS: counts of one inference by class as JSON, or the fastest inference in milliseconds.
+// node drive.mjs count|time FOLDER MODEL FEEDS: counts of one inference by class as JSON, or the fastest inference in
+// milliseconds of CPU time, to which other programs add little.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -24,12 +25,16 @@ for (const { name, dtype, shape, path } of JSON.parse(feedsText)) {
 }
 const read = () => Object.keys(exports).flatMap((name) => (name.startsWith("count-") ? [Number(exports[name].value)] : []));
 const times = [];
-const started = performance.now();
+const cpuMs = () => {
+	const { user, system } = process.cpuUsage();
+	return (user + system) / 1000;
+};
+const started = cpuMs();
 let counts = [];
-while (what === "count" ? times.length < 3 : times.length < 8 || performance.now() - started < 4000) {
-	const [before, at] = [read(), performance.now()];
+while (what === "count" ? times.length < 3 : times.length < 8 || cpuMs() - started < 1200) {
+	const [before, at] = [read(), cpuMs()];
 	await session.run(feeds);
-	times.push(performance.now() - at);
+	times.push(cpuMs() - at);
 	counts = read().map((count, index) => count - before[index]);
 }
 process.stdout.write(what === "count" ? JSON.stringify(counts) : String(Math.min(...times)));

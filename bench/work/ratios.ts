@@ -39,7 +39,7 @@ export async function benchRatios(names: readonly string[], out: string): Promis
 			const feeds = await writeFeeds({ ...subject, path });
 			const counts = runTool(process.execPath, [driver, "count", counted, path, feeds]);
 			const wasmMs = runTool(process.execPath, [driver, "time", upstream, path, feeds]);
-			const nativeMs = runTool(python, [join(import.meta.dirname, "models.py"), "native", path, feeds, "1.5"]);
+			const nativeMs = runTool(python, [join(import.meta.dirname, "models.py"), "native", path, feeds, "0.6"]);
 			lines.push([subject.name, variant, Number(wasmMs).toFixed(4), Number(nativeMs).toFixed(4), ...JSON.parse(counts)].join("\t"));
 			console.log(lines.at(-1));
 		}

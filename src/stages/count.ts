@@ -58,12 +58,12 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };
 }
 
-async function countBoth(timed: TimedWorkload, input: CountInput, { backend }: CountPorts): Promise<Record<Arm, CountResult | null>> {
+async function countBoth(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Record<Arm, CountResult | null>> {
 	const run = async (engine: BuiltEngine | undefined): Promise<CountResult | null> => {
 		if (engine === undefined) return null;
 		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
 		const job = { engine, inputs: timed.inputs, seed: 1, timeoutMs: input.measure.timeoutMs, logPath };
-		return (await backend.count?.(job)) ?? { state: "absent", reason: "This backend counts nothing." };
+		return (await ports.backend.count?.(job)) ?? { state: "absent", reason: "This backend counts nothing." };
 	};
 	const [base, head] = await Promise.all([run(timed.base), run(timed.head)]);
 	return { base, head };
