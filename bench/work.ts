@@ -1,5 +1,5 @@
 // How exact the counted work is on public models, and how far it follows time. Downloads its models, as zoo.ts does.
-// node bench/work.ts zoo [NAME …]      the same model again, and one convolution more after each third: bench/work/zoo.tsv
+// node bench/work.ts zoo [NAME …]      the same model again, and one with more convolutions: bench/work/zoo.tsv
 // node bench/work.ts ratios [NAME …]   counts and times of variants: bench/work/ratios.tsv
 // node bench/work.ts                   tables from these files
 // PYTHON names an interpreter with onnx, numpy and onnxruntime.

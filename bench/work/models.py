@@ -1,5 +1,5 @@
-# Variants of models for bench/work.ts: `models.py describe MODEL`, `models.py perturb MODEL OUT` (one more convolution after every third one,
-# each in a model of its own), `models.py vary MODEL OUT` (changes whose work and time are compared). Needs onnx, numpy and onnxruntime.
+# Variants of models for bench/work.ts: `models.py describe MODEL`, `models.py perturb MODEL OUT` (one more convolution after every
+# third one), `models.py vary MODEL OUT` (changes whose work and time are compared). Needs onnx, numpy and onnxruntime.
 import copy
 import json
 import pathlib
@@ -80,22 +80,14 @@ def describe(path):
 
 
 def perturb(path, out):
-    """Also `again.onnx`, the same model in other bytes, and `all.onnx`, with all of the changes."""
-    original = onnx.load(path)
-    again = copy.deepcopy(original)
+    """`again.onnx`, the same model in other bytes, and `changed.onnx`, with one more convolution after every third one."""
+    model = onnx.load(path)
+    again = copy.deepcopy(model)
     again.doc_string = "the same model"
     save(again, f"{out}/again.onnx")
-    places = range(0, len(list(convolutions(original))), 3)
-    names = []
-    every = copy.deepcopy(original)
-    found = list(convolutions(every))
-    for place in places:
-        model = copy.deepcopy(original)
-        names.append(add_convolution(*list(convolutions(model))[place]))
-        save(model, f"{out}/{place}.onnx")
-        add_convolution(*found[place])
-    save(every, f"{out}/all.onnx")
-    print(json.dumps([{"file": f"{place}.onnx", "node": name} for place, name in zip(places, names)]))
+    names = [add_convolution(*place) for place in list(convolutions(model))[::3]]
+    save(model, f"{out}/changed.onnx")
+    print(json.dumps(names))
 
 
 def largest(model):

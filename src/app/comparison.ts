@@ -33,11 +33,18 @@ function specOf(workload: Workload, { prepared }: RunContext): EngineSpec {
 
 /** In place of timing them. */
 export async function countWorkloads({ workloads, measure, outFolder }: MeasureInput, run: RunContext): Promise<void> {
+	run.facts.notes.push(...untimedNotes(workloads, measure.soakMs));
 	const noBase = ({ workload }: TimedWorkload) => whyNoBase(specOf(workload, run), workload, run);
 	for await (const { row, error } of count({ workloads, measure, outFolder, noBase }, run.ports)) {
 		run.facts.rows.push(row);
 		if (error !== undefined) run.facts.errors.push(error);
 	}
+}
+
+function untimedNotes(workloads: readonly TimedWorkload[], soakMs: number): string[] {
+	const hasLimit = workloads.some(({ workload }) => workload.config.gates.maxLatencyMs !== undefined);
+	const keys = [...(hasLimit ? ["max-latency"] : []), ...(soakMs > 0 ? ["measure.soak"] : [])];
+	return keys.map((key) => `${key} has no effect: ONNX Runtime's work is counted, and nothing is timed.`);
 }
 
 /** Each workload is compared as soon as it is measured, so that the samples of only one are in memory. */

@@ -34,7 +34,9 @@ export interface OnnxRuntimeOptions {
 export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	let chosen: Promise<Runtime> | null = null;
 	const runtime = (): Promise<Runtime> => {
-		chosen ??= chooseRuntime({ ...options, nativeFolders: nativeFolders(options) });
+		// Only WebAssembly counts its work.
+		const flavour = options.flavour === "native" ? "native" : "wasm";
+		chosen ??= chooseRuntime({ ...options, flavour, nativeFolders: nativeFolders(options) });
 		return chosen;
 	};
 	const context = async (): Promise<OnnxRuntimeContext> => ({ runtime: await runtime(), place: options, threads: options.threads });

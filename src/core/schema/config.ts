@@ -82,7 +82,7 @@ export interface ConfigFile {
 	/** Version of this file's format. */
 	version: 1;
 	backend?: Backend;
-	/** Which ONNX Runtime runs the onnxruntime backend. auto: native where it is installed, else the WebAssembly build that ships with trtgate. */
+	/** Which ONNX Runtime runs the onnxruntime backend. auto and wasm: the WebAssembly build that ships with trtgate, whose work is counted. native: for models too large for it; its speed is not judged. */
 	onnxruntime?: "auto" | "wasm" | "native";
 	device?: DeviceFile;
 	base?: BaseFile;
