@@ -108,7 +108,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, { config, backend: facts.backend }), ...judgeVanishedFigures(row, config, workload)];
+		return [...judgeWorkload(row, workload, config), ...judgeVanishedFigures(row, config, workload)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const spec = engines.find(({ model }) => model.name === change.model);

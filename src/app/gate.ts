@@ -8,14 +8,13 @@ import { type Git, type GitAccess, gitIn, succeeded } from "../adapters/git/run-
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
-import { withCpuLimits } from "../core/config/gates.ts";
 import { type LoadResult, loadConfig } from "../core/config/parse.ts";
 import { underRulesOf } from "../core/config/rules.ts";
 import { type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
-import type { BackendFacts, Result, WorkflowJob } from "../core/schema/result.ts";
+import type { Result, WorkflowJob } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
@@ -138,8 +137,7 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 		running.composition = composition;
 		if (running.stopped !== null) composition.stop(running.stopped);
-		const { kind } = await composition.ports.backend.facts();
-		const input = fitLimits(gateInput(opening, opened, sides), kind);
+		const input = gateInput(opening, opened, sides);
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared, prepared.config);
@@ -306,13 +304,6 @@ function gateInput({ options, own, outFolder }: Opening, { folders, noBase, note
 		job: options.job,
 		beforeBuild: options.beforeBuild,
 	};
-}
-
-function fitLimits(input: GateInput, kind: BackendFacts["kind"]): GateInput {
-	if (kind !== "onnxruntime") return input;
-	const fitted = (config: Config | undefined): Config | undefined => (config === undefined ? undefined : withCpuLimits(config));
-	const [config, headConfig] = [withCpuLimits(input.config), withCpuLimits(input.headConfig)];
-	return { ...input, config, headConfig, baseConfig: fitted(input.baseConfig), rules: fitted(input.rules) };
 }
 
 function refusalOf(error: unknown): ConfigError {

@@ -12,10 +12,8 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
-import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
-import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
@@ -23,7 +21,7 @@ import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
 import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
-import { comparisonOf, measureAgain, soakEngines, timingOf } from "./comparison.ts";
+import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, unchangedMode } from "./run-context.ts";
@@ -94,19 +92,18 @@ async function runOnMachine(run: RunContext): Promise<void> {
 	await probeEngines(engines, run);
 	enterStage("measure", facts, ports);
 	const timing = timingOf(engines, run);
-	// Each workload is compared as soon as it is measured, so that the samples of only one are in memory.
-	for await (const measured of measure(timing, ports)) {
-		facts.rows.push(compare(measured, comparisonOf(measured, timing, run)));
-		if (measured.error) facts.errors.push(measured.error);
-	}
-	await measureAgain(timing, run);
-	if (run.input.isSoakDue === true) {
-		enterStage("soak", facts, ports);
-		await soakEngines(timing, run);
+	if (facts.backend.kind === "onnxruntime") await countWorkloads(timing, run);
+	else {
+		await measureWorkloads(timing, run);
+		await measureAgain(timing, run);
+		if (run.input.isSoakDue === true) {
+			enterStage("soak", facts, ports);
+			await soakEngines(timing, run);
+		}
 	}
 	facts.notes.push(...ports.telemetry.degradations());
 	enterStage("explain", facts, ports);
-	if (facts.backend.kind === "tensorrt") await explainWorkloads(timing.workloads, run);
+	await explainWorkloads(timing.workloads, run);
 }
 
 function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly string[]> {
@@ -195,7 +192,7 @@ const rebuildsUseless =
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
-	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not timed.`;
+	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`;
 }
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {

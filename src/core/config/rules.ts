@@ -130,13 +130,13 @@ type Level = { gates: Gates; pointer: string };
 
 const workloadGates: readonly (keyof Gates)[] = [
 	"latency",
+	"work",
 	"p99",
 	"memory",
 	"soakDrift",
 	"maxLatencyMs",
 	"inconclusive",
 	"notComparable",
-	"cpuSpeed",
 ];
 const engineGates: readonly (keyof Gates)[] = [
 	"engineSize",

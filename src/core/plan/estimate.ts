@@ -15,6 +15,8 @@ const costsMs: Readonly<Record<BackendKind, { build: number; verify: number; gol
 	onnxruntime: { build: 2000, verify: 500, goldenCase: 50 },
 };
 
+/** Four inferences of base and head at once, each in a process that compiles ONNX Runtime. */
+const countMs = 3000;
 /** An export script loads its framework and traces a model. */
 const prepareMs = 30_000;
 /** The structure is read, the weights are not. */
@@ -78,7 +80,8 @@ function usualMs(step: Step, { backend, measure, arms }: Expectation): [likely: 
 		case "probe":
 			return always(costs.verify + probeCases * costs.goldenCase);
 		case "measure": {
-			const isAdaptive = measure.adaptsLength && backend === "tensorrt";
+			if (backend === "onnxruntime") return always(countMs);
+			const isAdaptive = measure.adaptsLength;
 			const runMs = isAdaptive ? leastRunLength.warmUpMs + leastRunLength.durationMs : measure.warmUpMs + measure.durationMs;
 			const first = arms > 1 ? (measure.looks[0] ?? step.pairs) : step.pairs;
 			const pairsMs = (pairs: number): number => arms * (pairs * (runMs + runOverheadMs) + (isAdaptive ? pilotMs + runOverheadMs : 0));

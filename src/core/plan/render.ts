@@ -90,6 +90,7 @@ function describeCases(cases: readonly string[]): string {
 
 function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {
 	const name = cleanName(step.workloadId);
+	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;
 	const first = config.measure.looks[0] ?? step.pairs;
 	const order = step.firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
@@ -125,10 +126,8 @@ function estimateLine({ estimateMs, steps }: Plan): string {
 	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;
 }
 
-function lengthText(ms: number, { backend, measure }: Config): string {
-	return measure.adaptsLength && backend !== "onnxruntime"
-		? `up to ${formatDuration(ms)}; on TensorRT as long as its noise requires`
-		: formatDuration(ms);
+function lengthText(ms: number, { measure }: Config): string {
+	return measure.adaptsLength ? `up to ${formatDuration(ms)}; as long as its noise requires` : formatDuration(ms);
 }
 
 function settingLines(config: Config): string[] {
@@ -162,6 +161,7 @@ function gateSettings(config: Config): [string, string][] {
 		["engine-size", gates.engineSize],
 		["build-time", gates.buildTime],
 		["soak-drift", gates.soakDrift],
+		["work", gates.work],
 	];
 	const rows = limits.map(([name, threshold]): [string, string] => [`/gates/${name}`, describeLimits(threshold)]);
 	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];

@@ -20,17 +20,18 @@ export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 /** accumulates: no single node. agrees: the output does not deviate from ONNX Runtime. impossible: the message says why. */
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
-/** The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time. */
-export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
 export type Interval = [number, number];
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 export type SoakState = "steady" | "time-up" | "interrupted";
+/** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
+export type LayerUnitName = "M instructions";
 export type GateName =
 	| "preflight"
 	| "build"
 	| "golden"
 	| "latency"
+	| "work"
 	| "p99"
 	| "memory"
 	| "engine-size"
@@ -439,9 +440,11 @@ export interface WorkloadResult {
 		[k: string]: number[];
 	};
 	streams: number;
-	figure?: RunFigure;
 	verdict: VerdictKind;
 	latency: Comparison;
+	work?: Comparison;
+	/** Why the work may not follow the time where the change is; its gate then only warns. */
+	doubt?: string;
 	fresh?: Comparison;
 	p99: Comparison;
 	memory: Comparison;
@@ -475,7 +478,7 @@ export interface Comparison {
 	pairs: number;
 	/** The smallest change, either way, that the interval excludes. */
 	excluded: number | null;
-	/** The base's level: head / base − 1 is the estimate. Geometric mean over the pairs that count, in ms; only of times. */
+	/** The base's level: head / base − 1 is the estimate. Of times the geometric mean over the pairs that count, in ms; of work the count. */
 	base?: number;
 	/** The head's level, of the same pairs. */
 	head?: number;
@@ -596,6 +599,7 @@ export interface WorkloadLayers {
 }
 /** The layers of the engine of one side, timed in a run of its own with the profiler on: slower than a timed run, and never compared by a gate. */
 export interface ArmLayers {
+	unit?: LayerUnitName;
 	iterations: number;
 	/** All layers of the engine; `layers` may hold fewer. */
 	count: number;
@@ -626,6 +630,7 @@ export interface EngineFingerprint {
 }
 /** Why the head's engine is faster or slower than the base's: both compared by ONNX nodes. */
 export interface EngineDiff {
+	unit?: LayerUnitName;
 	base: EngineSummary;
 	head: EngineSummary;
 	isSameStructure: boolean;

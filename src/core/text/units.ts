@@ -77,6 +77,21 @@ export function formatMs(ms: number): string {
 	return `${withMinus(value.toFixed(Math.max(0, 4 - whole)))} ${unit.name}`;
 }
 
+const workUnits = [
+	["G", 1e9],
+	["M", 1e6],
+	["k", 1e3],
+] as const;
+
+/** Executed instructions, four significant digits: `19.35 M`, `812`. */
+export function formatWork(instructions: number): string {
+	if (!Number.isFinite(instructions)) return notANumber;
+	const rounded = Number(instructions.toPrecision(4));
+	const [name, size] = workUnits.find(([, least]) => rounded >= least) ?? ["", 1];
+	const value = rounded / size;
+	return `${value.toFixed(name === "" ? 0 : Math.max(0, 4 - Math.trunc(value).toString().length))} ${name}`.trimEnd();
+}
+
 /** A size in binary units, about three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */
 export function formatBytes(bytes: number): string {
 	if (!Number.isFinite(bytes)) return notANumber;

@@ -58,7 +58,7 @@ it("makePlan lists cases with their engines", () => {
 });
 
 it("makePlan estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
-	const plan = makePlan(input);
+	const plan = makePlan({ ...input, config: { ...config, measure: { ...config.measure, adaptsLength: false } }, backend: "tensorrt" });
 	const runMs = 2000 + 3000 + 400;
 	const measure = plan.steps.find((step) => step.kind === "measure");
 	expect(measure?.estimateMs).toBe(16 * 2 * runMs);
