@@ -160,18 +160,23 @@ export interface StaticShapes {
 	stopped: readonly OnnxNode[];
 }
 
-interface Known {
+export interface Known {
 	shapes: Map<string, Dims>;
 	values: Map<string, Dims>;
 }
 
+interface Given {
+	constants: ReadonlyMap<string, OnnxInitializer>;
+	types: Pick<TensorTypes, "get">;
+	/** What is known before the first node, constants aside; left out: the shapes that the graph's inputs declare. */
+	start?: Known;
+	/** Of nodes that have no rule here: control flow, other domains. */
+	others?(view: OperatorView, known: Known): OperatorResult;
+}
+
 /** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
-export function inferShapes(
-	model: OnnxModel,
-	graph: Scope,
-	given: { constants: ReadonlyMap<string, OnnxInitializer>; types: TensorTypes },
-): StaticShapes {
-	const known = knownFirst(model, given.constants);
+export function inferShapes(model: OnnxModel, graph: Scope, given: Given): StaticShapes {
+	const known = knownFirst(model, given);
 	const faults: { node: OnnxNode; what: string }[] = [];
 	const stopped: OnnxNode[] = [];
 	const opset = model.opsets[""] ?? 0;
@@ -179,7 +184,8 @@ export function inferShapes(
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	for (const node of nodesInRunOrder(graph)) {
 		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
-		const result = rule === undefined ? untold : rule(viewOf(node, known, { types: given.types, opset }));
+		const view = viewOf(node, known, { types: given.types, opset });
+		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
 		if ("fault" in result) faults.push({ node, what: result.fault });
 		else keep(node, result, known);
 		const isFed = node.inputs.every((name) => name === "" || known.shapes.has(name));
@@ -188,9 +194,9 @@ export function inferShapes(
 	return { ...known, faults, stopped };
 }
 
-function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitializer>): Known {
-	const known: Known = { shapes: new Map(), values: new Map() };
-	for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
+function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
+	const known: Known = { shapes: new Map(start?.shapes), values: new Map(start?.values) };
+	if (start === undefined) for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
 	for (const [name, { dims, values }] of constants) {
 		known.shapes.set(name, dims);
 		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
@@ -198,7 +204,7 @@ function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitial
 	return known;
 }
 
-function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: TensorTypes; opset: number }): OperatorView {
+function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: Given["types"]; opset: number }): OperatorView {
 	return {
 		node,
 		shapes: node.inputs.map((name) => shapes.get(name) ?? null),
