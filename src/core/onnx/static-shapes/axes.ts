@@ -113,27 +113,38 @@ export const slice: OperatorRule = (view) => {
 		const step = steps === "absent" ? 1 : at(steps, index);
 		const range = spanOf({ start: at(starts, index), end: at(ends, index), step }, input[axis] ?? null);
 		dims[axis] = range?.length ?? null;
-		const list = view.values[0];
-		if (input.length === 1 && list && range !== null) return { dims, value: range.map((place) => list[place] ?? null) };
+		const value = taken(view, { axis, cuts: cut.length, range });
+		if (value !== null) return { dims, value };
 	}
 	return { dims };
 };
+
+/** Values of a list, or of the rows of a small matrix. */
+function taken({ shapes, values }: OperatorView, cut: { axis: number; cuts: number; range: Span | null }): Dims | null {
+	const [input, list] = [shapes[0] ?? [], values[0]];
+	const row = input.length === 2 ? input[1] : 1;
+	if (cut.axis !== 0 || cut.cuts > 1 || input.length > 2 || !list || typeof row !== "number") return null;
+	return cut.range?.flatMap((place) => list.slice(place * row, (place + 1) * row)) ?? null;
+}
 
 function at(list: readonly number[] | string | undefined, index: number): number | null {
 	return Array.isArray(list) ? (list[index] ?? null) : null;
 }
 
-/** The places that a slice takes; null where they are not known. Long axes are counted, not listed, by their length. */
-function spanOf(
-	cut: { start: number | null; end: number | null; step: number | null },
-	size: OnnxDim,
-): { length: number; map<T>(each: (place: number) => T): T[] } | null {
+interface Span {
+	/** Long axes are counted, not listed. */
+	length: number;
+	flatMap<T>(each: (place: number) => readonly T[]): T[];
+}
+
+/** The places that a slice takes; null where they are not known. */
+function spanOf(cut: { start: number | null; end: number | null; step: number | null }, size: OnnxDim): Span | null {
 	const { start, end, step } = cut;
 	if (typeof size !== "number" || start === null || end === null || step === null || step === 0) return null;
 	const clamp = (place: number, least: number, most: number): number => Math.min(Math.max(place < 0 ? place + size : place, least), most);
 	const [first, last] = step > 0 ? [clamp(start, 0, size), clamp(end, 0, size)] : [clamp(start, 0, size - 1), clamp(end, -1, size - 1)];
 	const length = Math.max(0, Math.ceil((last - first) / step));
-	return { length, map: (each) => Array.from({ length }, (_, index) => each(first + index * step)) };
+	return { length, flatMap: (each) => Array.from({ length }, (_, index) => each(first + index * step)).flat() as never };
 }
 
 export const split: OperatorRule = (view) => {
