@@ -10,6 +10,7 @@ import type {
 	Finding,
 	GoldenChange,
 	GoldenVerdict,
+	GraphCost,
 	InterfaceChange,
 	ProbeResult,
 	Result,
@@ -97,6 +98,7 @@ export interface Facts {
 	builds: BuildRecord[];
 	golden: GoldenVerdict[];
 	interfaceChanges: readonly InterfaceChange[];
+	graphCosts: readonly GraphCost[];
 	goldenChanges: GoldenChange[];
 	/** Goldens whose sensitivity was not tested to the end. */
 	untested: { model: string; message: string }[];
@@ -120,6 +122,7 @@ export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "backe
 		builds: [],
 		golden: [],
 		interfaceChanges: [],
+		graphCosts: [],
 		goldenChanges: [],
 		untested: [],
 		probes: [],

@@ -11,6 +11,7 @@ import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
 import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
+import { graphCosts } from "../stages/graph-costs.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
@@ -55,6 +56,7 @@ async function runStages(input: GateInput, ports: Ports, facts: Facts): Promise<
 	facts.findings = runPreflight({ prepared: found, input, facts, ports });
 	const { shapes, models } = shapeWorkloads(found.plan, found.models);
 	facts.shapes = shapes;
+	facts.graphCosts = graphCosts(found.plan, models, shapes);
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });

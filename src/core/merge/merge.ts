@@ -36,6 +36,7 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 		builds: records.builds,
 		golden: records.golden,
 		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
+		...(records.graphCosts === undefined ? {} : { graphCosts: records.graphCosts }),
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
 		...(records.probes === undefined ? {} : { probes: records.probes }),
 		...(records.bisections === undefined ? {} : { bisections: records.bisections }),
@@ -112,12 +113,23 @@ interface NamedResult {
 
 type Records = Pick<
 	Result,
-	"findings" | "builds" | "golden" | "interfaceChanges" | "goldenChanges" | "probes" | "bisections" | "workloads" | "gates" | "errors"
+	| "findings"
+	| "builds"
+	| "golden"
+	| "interfaceChanges"
+	| "graphCosts"
+	| "goldenChanges"
+	| "probes"
+	| "bisections"
+	| "workloads"
+	| "gates"
+	| "errors"
 >;
 
 /** Paths lead into folders that stayed with the parts, so they are left out. */
 function namedRecords(parts: readonly NamedResult[]): Records {
 	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
+	const costs = collect(parts, ({ graphCosts }) => graphCosts ?? []);
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
 	const probes = collect(parts, ({ probes }) => probes ?? []);
 	const bisections = collect(parts, ({ bisections }) => bisections ?? []);
@@ -126,6 +138,7 @@ function namedRecords(parts: readonly NamedResult[]): Records {
 		builds: collect(parts, ({ builds }) => builds).map(({ log: _log, enginePath: _path, ...build }) => build),
 		golden: collect(parts, ({ golden }) => golden),
 		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
+		...(costs.length === 0 ? {} : { graphCosts: costs }),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
 		...(probes.length === 0 ? {} : { probes }),
 		...(bisections.length === 0 ? {} : { bisections }),

@@ -3,12 +3,12 @@ import type { OnnxDim, OnnxNode } from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
 import { type Dims, integerAttribute, integersAttribute, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
-import type { BodyCost, NodeCost } from "./cost.ts";
+import type { CountedBody, CountedNode } from "./cost.ts";
 
 export interface Control {
 	/** Shapes of the node's outputs. */
 	result: OperatorResult;
-	nodes: readonly NodeCost[];
+	nodes: readonly CountedNode[];
 	/** Tensors of one pass through the body: the most bytes at once. */
 	peakBytes: number;
 	tensors: number;
@@ -19,12 +19,12 @@ export interface Bodies {
 	/** By attribute. */
 	scopes: ReadonlyMap<string, Scope>;
 	known: Known;
-	walk(scope: Scope, known: Known): BodyCost;
+	walk(scope: Scope, known: Known): CountedBody;
 }
 
 type ControlRule = (view: OperatorView, bodies: Bodies) => Control | null;
 
-function unknownAt(node: OnnxNode, why: string): NodeCost {
+function unknownAt(node: OnnxNode, why: string): CountedNode {
 	return { node, multiplyAdds: null, why, weights: 0, output: null };
 }
 
@@ -51,7 +51,7 @@ const either: ControlRule = ({ node, values }, { scopes, known, walk }) => {
 	};
 };
 
-export function leastOf({ nodes }: Pick<BodyCost, "nodes">): number {
+export function leastOf({ nodes }: Pick<CountedBody, "nodes">): number {
 	return nodes.reduce((sum, { multiplyAdds }) => sum + (multiplyAdds ?? 0), 0);
 }
 
@@ -77,7 +77,7 @@ function bind(known: Known, names: readonly string[], to: { shapes: readonly (Di
 	return bound;
 }
 
-function repeated(node: OnnxNode, body: BodyCost, count: number | null): NodeCost[] {
+function repeated(node: OnnxNode, body: CountedBody, count: number | null): CountedNode[] {
 	if (count === null) {
 		const each = leastOf(body);
 		const isFree = each === 0 && body.nodes.every(({ multiplyAdds }) => multiplyAdds !== null);

@@ -1,5 +1,6 @@
 // What a graph costs at given sizes, from its file alone: multiply-adds, parameters, bytes of weights, and bytes of the tensors that
 // are alive at once.
+import type { FilledInput } from "../../fill.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
@@ -12,7 +13,7 @@ import { inlineFunctions } from "./inline.ts";
 import { peakOf } from "./live.ts";
 import { operatorOf } from "./operators.ts";
 
-export interface NodeCost {
+export interface CountedNode {
 	node: OnnxNode;
 	/** In all its runs; null where they are not known. */
 	multiplyAdds: number | null;
@@ -25,14 +26,14 @@ export interface NodeCost {
 }
 
 /** Every figure is at least this: what is not known counts as 0. */
-export interface GraphCost {
+export interface CountedGraph {
 	multiplyAdds: number;
 	/** Elements of all tensors that the file holds. */
 	parameters: number;
 	weightBytes: number;
 	/** The most bytes of tensors that are alive at once, in the types of the file. */
 	activationBytes: number;
-	nodes: readonly NodeCost[];
+	nodes: readonly CountedNode[];
 	/** Nodes whose multiply-adds are not known. */
 	unknownNodes: number;
 	tensors: number;
@@ -40,8 +41,8 @@ export interface GraphCost {
 }
 
 /** Of one pass through a body of nodes. */
-export interface BodyCost {
-	nodes: readonly NodeCost[];
+export interface CountedBody {
+	nodes: readonly CountedNode[];
 	outputs: readonly (Dims | null)[];
 	/** Values of the first output, where it is a short list. */
 	firstOutput: Dims | null;
@@ -57,6 +58,12 @@ export interface InputSizes {
 	values?: Readonly<Record<string, number>>;
 }
 
+/** Inputs of one number can decide which branch runs. */
+export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {
+	const numbers = inputs.flatMap(({ name, fill }) => (typeof fill === "number" ? [[name, fill] as const] : []));
+	return { shapes: Object.fromEntries(inputs.map(({ name, shape }) => [name, shape])), values: Object.fromEntries(numbers) };
+}
+
 interface Context {
 	model: OnnxModel;
 	/** By the nodes of its graph. */
@@ -66,7 +73,7 @@ interface Context {
 }
 
 /** The model is read once, for all sizes. */
-export function costsOf(original: OnnxModel): (sizes: InputSizes) => GraphCost {
+export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGraph {
 	const model = inlineFunctions(original);
 	const scopes = scopesOf(model);
 	const constants = constantsIn(scopes);
@@ -85,7 +92,7 @@ export function costsOf(original: OnnxModel): (sizes: InputSizes) => GraphCost {
 	};
 }
 
-function weightsOf(model: OnnxModel): Pick<GraphCost, "parameters" | "weightBytes"> {
+function weightsOf(model: OnnxModel): Pick<CountedGraph, "parameters" | "weightBytes"> {
 	let [parameters, weightBytes] = [0, 0];
 	for (const { dtype, dims, bytes, sparse } of tensorsOf(scopesOf(model))) {
 		const elements = elementsOf(dims) ?? 0;
@@ -106,7 +113,7 @@ function startOf({ graph }: OnnxModel, { shapes, values = {} }: InputSizes): Kno
 	return known;
 }
 
-function walkBody(scope: Scope, start: Known, context: Context): BodyCost {
+function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	const { model, constants, types, bodies } = context;
 	const controls = new Map<OnnxNode, Control>();
 	const inner = innerScopes(scope, bodies);
@@ -127,7 +134,7 @@ function walkBody(scope: Scope, start: Known, context: Context): BodyCost {
 	const shapeOf = (name: string | undefined): Dims | null => shapes.get(name ?? "") ?? null;
 	const isConstant = (name: string): boolean => constants.get(scope)?.has(name) === true;
 	const weightsOfNode = weightReader(scope, constants);
-	const nodes = nodesInRunOrder(scope).flatMap((node): readonly NodeCost[] => {
+	const nodes = nodesInRunOrder(scope).flatMap((node): readonly CountedNode[] => {
 		const control = controls.get(node);
 		if (control !== undefined) return control.nodes;
 		return [costOfNode(node, { shapeOf, weights: weightsOfNode(node), hasBody: inner.has(node) })];
@@ -198,7 +205,7 @@ interface NodeFacts {
 	hasBody: boolean;
 }
 
-function costOfNode(node: OnnxNode, { shapeOf, weights, hasBody }: NodeFacts): NodeCost {
+function costOfNode(node: OnnxNode, { shapeOf, weights, hasBody }: NodeFacts): CountedNode {
 	const output = shapeOf(node.outputs[0]);
 	const inputs = node.inputs.map(shapeOf);
 	const counted = hasBody ? null : operatorOf(node).multiplyAdds(node, inputs, output);
