@@ -47,12 +47,15 @@ function sizesText({ shapes }: Facts): string {
 }
 
 function operatorLines({ operators, figures }: Facts): string[] {
-	const shown = operators.slice(0, maxOperators).map(({ operator, nodes, multiplyAdds, weights, unknown }) => {
+	const notable = operators.filter(
+		({ multiplyAdds, weights, unknown }) => multiplyAdds + unknown > 0 || weights > figures.parameters / 100,
+	);
+	const shown = notable.slice(0, maxOperators).map(({ operator, nodes, multiplyAdds, weights, unknown }) => {
 		const share = figures.multiplyAdds === 0 ? "" : ` (${formatPercent(multiplyAdds / figures.multiplyAdds)})`;
 		const open = unknown === 0 ? "" : `, ${formatCount(unknown)} unknown`;
 		return `${operator} × ${formatCount(nodes)}: ${formatLarge(multiplyAdds)} multiply-adds${share}, ${formatCount(weights)} weights${open}`;
 	});
-	return ["By operator", ...indented(shown, operators.length - shown.length)];
+	return ["By operator", ...indented(shown, notable.length - shown.length)];
 }
 
 function nodeLines({ nodes }: Facts, most: number): string[] {

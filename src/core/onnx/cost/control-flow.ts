@@ -131,7 +131,15 @@ const scan: ControlRule = ({ node, shapes, opset }, { scopes, known, walk }) => 
 
 const rules: Readonly<Record<string, ControlRule>> = { If: either, Loop: loop, Scan: scan };
 
+/** Which of its body's outputs is the first output of the node. */
+const firstOutputs: Readonly<Record<string, number>> = { If: 0, Loop: 1, Scan: 0 };
+
+/** Types of the node's outputs, from those of the outputs of a body. */
+export function typesOfControl<Type>({ domain, op }: OnnxNode, body: readonly Type[]): readonly Type[] {
+	return domain === "" && Object.hasOwn(firstOutputs, op) ? body.slice(firstOutputs[op]) : [];
+}
+
 /** null: the node runs no body that is understood. */
 export function controlCost(view: OperatorView, bodies: Bodies): Control | null {
-	return view.node.domain === "" ? (rules[view.node.op]?.(view, bodies) ?? null) : null;
+	return view.node.domain === "" ? (Object.hasOwn(rules, view.node.op) ? (rules[view.node.op]?.(view, bodies) ?? null) : null) : null;
 }

@@ -6,12 +6,12 @@ import type { OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
 import { inferShapes, type Known } from "../static-shapes/infer.ts";
 import { type Dims, elementsOf } from "../static-shapes/operator.ts";
-import { inferTypes, type TensorTypes, typeIn } from "../static-shapes/types.ts";
+import { inferTypes, type OtherTypes, type TensorTypes, typeIn } from "../static-shapes/types.ts";
 import { type Constants, constantNamed, constantsIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
-import { type Control, controlCost, leastOf } from "./control-flow.ts";
+import { type Control, controlCost, leastOf, typesOfControl } from "./control-flow.ts";
 import { inlineFunctions } from "./inline.ts";
 import { peakOf } from "./live.ts";
-import { operatorOf } from "./operators.ts";
+import { operatorOf, typeOfOther } from "./operators.ts";
 
 export interface CountedNode {
 	node: OnnxNode;
@@ -78,7 +78,12 @@ export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGrap
 	const scopes = scopesOf(model);
 	const constants = constantsIn(scopes);
 	const bodies = new Map(scopes.map((scope) => [scope.nodes, scope] as const));
-	const context = { model, bodies, constants, types: inferTypes(model, scopes, constants) };
+	const inner = new Map(scopes.flatMap((scope) => [...innerScopes(scope, bodies)]));
+	const others: OtherTypes = (node, [first = null], typesOf) => {
+		const [body] = inner.get(node)?.values() ?? [];
+		return body === undefined ? [typeOfOther(node, first)] : typesOfControl(node, typesOf(body));
+	};
+	const context = { model, bodies, constants, types: inferTypes(model, scopes, { constants, others }) };
 	const weights = weightsOf(original);
 	return (sizes) => {
 		const [graph] = scopes;

@@ -3,7 +3,7 @@
 // A multiply-add is one product that is added to a sum. The formulas are the sums of products in the definitions of the operators
 // (onnx.ai/onnx/operators; com.microsoft: docs/ContribOperators.md of ONNX Runtime), with every element of a kernel counted at every
 // element of the output: padding counts, biases do not. All other operators count as none.
-import type { OnnxNode } from "../model.ts";
+import type { OnnxDType, OnnxNode } from "../model.ts";
 import { slid } from "../static-shapes/layouts.ts";
 import { type Dims, elementsOf, integerAttribute, integersAttribute, type OperatorRule, untold } from "../static-shapes/operator.ts";
 import { conv, gemm, matMul, withSecond } from "../static-shapes/products.ts";
@@ -189,10 +189,26 @@ const uncounted = new Set(["DFT", "Det", "STFT"]);
 const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => null };
 
+/** Outputs that are float whatever the first input is. */
+const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
+
+/** Of the first output; the others may be of any type. */
+export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
+	// These two say it by their other inputs.
+	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm") return null;
+	if (!(elementwise.has(op) || Object.hasOwn(microsoft, op))) return null;
+	return dequantising.has(op) ? "float" : first;
+}
+
+/** Names come from a file. */
+function ownOf(table: Readonly<Record<string, Operator>>, op: string): Operator | undefined {
+	return Object.hasOwn(table, op) ? table[op] : undefined;
+}
+
 /** An operator that is not known may multiply. */
 export function operatorOf({ domain, op }: OnnxNode): Operator {
-	if (domain === "") return uncounted.has(op) ? unknown : (standard[op] ?? none);
+	if (domain === "") return uncounted.has(op) ? unknown : (ownOf(standard, op) ?? none);
 	if (domain !== "com.microsoft") return unknown;
 	if (elementwise.has(op)) return { ...none, shape: ({ shapes }) => ({ dims: shapes[0] ?? null }) };
-	return microsoft[op] ?? unknown;
+	return ownOf(microsoft, op) ?? unknown;
 }
