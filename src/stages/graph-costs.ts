@@ -1,7 +1,8 @@
 // What each model costs by its graph alone, at the sizes of its workloads: base against head, without running anything.
 import { ConfigError } from "../core/errors.ts";
 import { changedNodes, figuresOf } from "../core/onnx/cost/compare.ts";
-import { type CountedGraph, costsOf, type InputSizes, sizesOf } from "../core/onnx/cost/cost.ts";
+import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
+import type { CountedGraph, InputSizes } from "../core/onnx/cost/counted.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
 import type { GraphCost } from "../core/schema/result.ts";

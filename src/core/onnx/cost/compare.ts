@@ -2,7 +2,7 @@
 import { groupBy, numberRepeats } from "../../group.ts";
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../schema/result.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import type { CountedGraph, CountedNode } from "./cost.ts";
+import type { CountedGraph, CountedNode } from "./counted.ts";
 
 export function figuresOf(cost: CountedGraph): GraphFigures {
 	const { nodes, multiplyAdds, unknownNodes, parameters, weightBytes, activationBytes, tensors, unknownTensors } = cost;

@@ -3,7 +3,7 @@ import type { OnnxDim, OnnxNode } from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
 import { type Dims, integerAttribute, integersAttribute, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
-import type { CountedBody, CountedNode } from "./cost.ts";
+import { type CountedBody, type CountedNode, leastOf } from "./counted.ts";
 
 export interface Control {
 	/** Shapes of the node's outputs. */
@@ -50,10 +50,6 @@ const either: ControlRule = ({ node, values }, { scopes, known, walk }) => {
 		result: resultOf(dims),
 	};
 };
-
-export function leastOf({ nodes }: Pick<CountedBody, "nodes">): number {
-	return nodes.reduce((sum, { multiplyAdds }) => sum + (multiplyAdds ?? 0), 0);
-}
 
 function resultOf([first = null, ...more]: readonly (Dims | null)[]): OperatorResult {
 	return { dims: first, more };

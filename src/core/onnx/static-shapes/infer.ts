@@ -6,6 +6,7 @@ import * as axes from "./axes.ts";
 import { broadcastAll, concat, expand, flatten, globalPool, pool, reshape, sameAsInput, sameValues } from "./layouts.ts";
 import { type Dims, maxValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
 import { conv, convTranspose, gemm, matMul, recurrent, withSecond } from "./products.ts";
+import { slice } from "./slice.ts";
 import type { TensorTypes } from "./types.ts";
 import { arithmetic, constantOfShape, nonZero, not, oneHot, range, shapeOf, sizeOf, transposed, where } from "./values.ts";
 
@@ -59,7 +60,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	["Range", range],
 	["Shape", shapeOf],
 	["Size", sizeOf],
-	["Slice", axes.slice],
+	["Slice", slice],
 	["SpaceToDepth", axes.spaceToDepth],
 	["Split", axes.split],
 	["Squeeze", axes.squeeze],

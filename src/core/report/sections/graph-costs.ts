@@ -46,8 +46,9 @@ const columns: readonly Column<GraphCost>[] = [
 			sortBy: ({ head }) => head[figure],
 		}),
 	),
-	{ title: "unknown", wraps: true, text: ({ head }) => unknownText(head) },
 ];
+
+const unknownColumn: Column<GraphCost> = { title: "unknown", wraps: true, text: ({ head }) => unknownText(head) };
 
 const changeColumns: readonly Column<NodeCostChange>[] = [
 	{ title: "Node", heading: true, cell: ({ node }) => html`<code>${cleanName(node, 120)}</code>` },
@@ -88,7 +89,8 @@ export const graphCostSection = defineSection({
 	select: ({ result: { graphCosts = [] } }) => (graphCosts.length === 0 ? null : graphCosts),
 	markdown: (costs) => (changedModels(costs).length === 0 ? [] : [escapeMarkdown(summary(costs, maxInComment))]),
 	html: (costs) => {
-		const table = htmlTable("work by the graph", columns, { rows: costs, most: maxRows, noun: "model" });
+		const shown = costs.some(({ head }) => unknownText(head) !== "") ? [...columns, unknownColumn] : columns;
+		const table = htmlTable("work by the graph", shown, { rows: costs, most: maxRows, noun: "model" });
 		return costs.some(isChanged) ? section(title, [table, costs.map(changesPart)], "graph-costs") : folded(title, table);
 	},
 	terminal: (costs, { color, columns: width }) => {

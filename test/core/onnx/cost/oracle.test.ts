@@ -1,7 +1,8 @@
 // What a graph costs, compared with what other programs count: test/oracles/graph-cost.py, which says what each figure is.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { type CountedGraph, costsOf } from "../../../../src/core/onnx/cost/cost.ts";
+import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
+import type { CountedGraph } from "../../../../src/core/onnx/cost/counted.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 

@@ -1,6 +1,7 @@
 // What a file alone does not say: the figures are lower bounds, and the nodes are named.
 import { expect, it } from "vitest";
-import { type CountedGraph, costsOf, type InputSizes } from "../../../../src/core/onnx/cost/cost.ts";
+import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
+import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/counted.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { bytesField, joinBytes, textField } from "../../../../src/formats/onnx/write.ts";
