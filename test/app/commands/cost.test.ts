@@ -1,5 +1,7 @@
 // `trtgate cost`: what it prints of one model and of two, and what it refuses.
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { cost } from "../../../src/app/commands/cost.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
@@ -37,6 +39,14 @@ it("JSON has the figures, the operators and every node that costs something", as
 	});
 	expect(facts.head.nodes.map(({ node }: { node: string }) => node)).toContain("mid");
 	expect(facts).not.toHaveProperty("base");
+});
+
+it("JSON of one and of two models is what its schema says", async () => {
+	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
+		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
+	);
+	for (const models of [["segmenter.onnx"], ["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"]])
+		expect(validate(JSON.parse(await run(...models, "--json"))), JSON.stringify(validate.errors)).toBe(true);
 });
 
 it("missing sizes are refused with the line that gives them", async () => {

@@ -7,6 +7,7 @@ import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { GraphCost, GraphFigures, NodeCostChange } from "../../../src/core/schema/result.ts";
 import { validate } from "../../../src/core/schema/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
+import { shownLines } from "../../support/shown-lines.ts";
 
 const figures: GraphFigures = {
 	nodes: 54,
@@ -55,9 +56,10 @@ describe("a graph that does more work", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	});
 
-	it("a comment has one line for a model, however many sizes were timed", () => {
-		const line = "Work by the graph, in multiply-adds: det 3.20 G → ≥ 4.10 G (+28.1 %).";
-		expect(markdown.split("\n").filter((each) => each.includes("multiply-adds"))).toEqual([line]);
+	it("a comment folds it under one line, and names the node inside", () => {
+		const title = "Work by the graph: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
+		expect(shownLines(markdown).filter((line) => line.includes("multiply-adds"))).toEqual([expect.stringContaining(title)]);
+		expect(markdown).toContain("- `/neck/reduce/Conv` 1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224");
 	});
 
 	it("the page and the terminal name the node and what changed it", () => {
@@ -68,9 +70,10 @@ describe("a graph that does more work", () => {
 	});
 });
 
-it("a comment names three changed models and counts the others", () => {
-	const { markdown } = reports(["a", "b", "c", "d", "e"].map((model) => cost({ model })));
-	expect(markdown).toContain("c 3.20 G → ≥ 4.10 G (+28.1 %); 2 more models.");
+it("a comment counts several changed models, and has a row for each, however many sizes were timed", () => {
+	const { markdown } = reports(["a", "b", "a"].map((model) => cost({ model })));
+	expect(markdown).toContain("Work by the graph: 2 models changed");
+	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);
 });
 
 it("a graph that did not change is in the page alone, folded", () => {

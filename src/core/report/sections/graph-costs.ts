@@ -1,15 +1,15 @@
 // What the graphs cost without running them: multiply-adds, weights and live tensors, and the nodes that changed them.
 import type { GraphCost, NodeCostChange } from "../../schema/result.ts";
-import { cleanName, escapeMarkdown } from "../../text/escape.ts";
+import { cleanName, escapeMarkdown, markdownCode } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { changeText, nodeChangeText, unknownText } from "../graph-cost-format.ts";
 import { type Column, folded, html, type Piece, section } from "../html/markup.ts";
 import { defineSection } from "../section.ts";
-import { htmlTable } from "../table.ts";
+import { foldedTable, htmlTable } from "../table.ts";
 import { paint, wrapText } from "../terminal-text.ts";
 
 const maxRows = 400;
-const maxInComment = 3;
+const maxInComment = 10;
 const maxInTerminal = 10;
 const title = "Work by the graph";
 
@@ -29,6 +29,7 @@ const columns: readonly Column<GraphCost>[] = [
 	{
 		title: "Model",
 		heading: true,
+		text: (row) => `${subjectName(row)}, ${sizesText(row)}`,
 		cell: (row) => html`<b>${subjectName(row)}</b><small>${sizesText(row)}</small>`,
 	},
 	...(
@@ -84,10 +85,25 @@ function summary(costs: readonly GraphCost[], most: number): string {
 	return `${title}, in multiply-adds: ${[...named, ...(hidden > 0 ? [counted(hidden, "more model")] : [])].join("; ")}.`;
 }
 
+/** Without names, which a summary cannot escape. */
+function foldedTitle(changed: readonly GraphCost[]): string {
+	const [only, ...others] = changed;
+	if (only === undefined || others.length > 0) return `${title}: ${counted(changed.length, "model")} changed`;
+	const [figures, share = ""] = changeText(only.base, only.head, "multiplyAdds").split(" (");
+	return `${title}: ${figures} multiply-adds${share === "" ? "" : ` (${share}`}`;
+}
+
+function changedTable(costs: readonly GraphCost[], most: number): string {
+	const rows = changedModels(costs);
+	const nodes = rows.flatMap(({ changes }) => changes).slice(0, maxInComment);
+	const note = nodes.map((change) => `- ${markdownCode(cleanName(change.node, 80))} ${escapeMarkdown(nodeChangeText(change))}`).join("\n");
+	return foldedTable(foldedTitle(rows), columns, { rows, most, noun: "model", ...(note === "" ? {} : { note }) });
+}
+
 export const graphCostSection = defineSection({
 	id: "graph-costs",
 	select: ({ result: { graphCosts = [] } }) => (graphCosts.length === 0 ? null : graphCosts),
-	markdown: (costs) => (changedModels(costs).length === 0 ? [] : [escapeMarkdown(summary(costs, maxInComment))]),
+	markdown: (costs, { rows }) => (changedModels(costs).length === 0 ? [] : [changedTable(costs, Math.min(rows, maxInComment))]),
 	html: (costs) => {
 		const shown = costs.some(({ head }) => unknownText(head) !== "") ? [...columns, unknownColumn] : columns;
 		const table = htmlTable("work by the graph", shown, { rows: costs, most: maxRows, noun: "model" });
