@@ -57,7 +57,7 @@ describe("a graph that does more work", () => {
 	});
 
 	it("a comment folds it under one line, and names the node inside", () => {
-		const title = "Work by the graph: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
+		const title = "Graph work: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
 		expect(shownLines(markdown).filter((line) => line.includes("multiply-adds"))).toEqual([expect.stringContaining(title)]);
 		expect(markdown).toContain("- `/neck/reduce/Conv` 1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224");
 	});
@@ -72,7 +72,7 @@ describe("a graph that does more work", () => {
 
 it("a comment counts several changed models, and has a row for each, however many sizes were timed", () => {
 	const { markdown } = reports(["a", "b", "a"].map((model) => cost({ model })));
-	expect(markdown).toContain("Work by the graph: 2 models changed");
+	expect(markdown).toContain("Graph work: 2 models changed");
 	expect(markdown.match(/^\| [ab], images 1×3×640×640 \|/gm)).toHaveLength(2);
 });
 

@@ -85,12 +85,12 @@ function summary(costs: readonly GraphCost[], most: number): string {
 	return `${title}, in multiply-adds: ${[...named, ...(hidden > 0 ? [counted(hidden, "more model")] : [])].join("; ")}.`;
 }
 
-/** Without names, which a summary cannot escape. */
+/** Short, as all folded titles share a line. Without names, which a summary cannot escape. */
 function foldedTitle(changed: readonly GraphCost[]): string {
 	const [only, ...others] = changed;
-	if (only === undefined || others.length > 0) return `${title}: ${counted(changed.length, "model")} changed`;
+	if (only === undefined || others.length > 0) return `Graph work: ${counted(changed.length, "model")} changed`;
 	const [figures, share = ""] = changeText(only.base, only.head, "multiplyAdds").split(" (");
-	return `${title}: ${figures} multiply-adds${share === "" ? "" : ` (${share}`}`;
+	return `Graph work: ${figures} multiply-adds${share === "" ? "" : ` (${share}`}`;
 }
 
 function changedTable(costs: readonly GraphCost[], most: number): string {
