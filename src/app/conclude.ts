@@ -45,6 +45,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		golden: facts.golden,
 		...(facts.interfaceChanges.length === 0 ? {} : { interfaceChanges: [...facts.interfaceChanges] }),
 		...(facts.recipeChanges.length === 0 ? {} : { recipeChanges: [...facts.recipeChanges] }),
+		...(facts.graphCosts.length === 0 ? {} : { graphCosts: [...facts.graphCosts] }),
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		...(facts.bisections.length === 0 ? {} : { bisections: facts.bisections }),

@@ -13,6 +13,7 @@ import type { Ports } from "../ports/ports.ts";
 import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
 import { explain } from "../stages/explain.ts";
+import { graphCosts } from "../stages/graph-costs.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
@@ -61,6 +62,7 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
 	facts.shapes = shapes;
 	facts.interfaceChanges = [...found.interfaces.changes, ...lost];
+	facts.graphCosts = graphCosts(found.plan, models, shapes);
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });

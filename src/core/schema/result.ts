@@ -97,6 +97,8 @@ export interface Result {
 	interfaceChanges?: InterfaceChange[];
 	/** Engines that base and head build differently, each by its own config. */
 	recipeChanges?: RecipeChange[];
+	/** What each model costs by its graph alone, at the sizes of its workloads. */
+	graphCosts?: GraphCost[];
 	/** Goldens that are not the same in base and head: each needs a review. */
 	goldenChanges?: GoldenChange[];
 	/** Results of the probes, which need no reference. */
@@ -352,6 +354,57 @@ export interface RecipeRow {
 	what: string;
 	base: string;
 	head: string;
+}
+export interface GraphCost {
+	part?: PartName;
+	model: string;
+	/** Present where the engine has an ONNX file of its own. */
+	engine?: string;
+	/** Ids of the workloads that have these sizes. */
+	workloads: string[];
+	/** Of the head's inputs. */
+	shapes: {
+		[k: string]: number[];
+	};
+	/** null: there is no base, or its sizes are not known. */
+	base: GraphFigures | null;
+	head: GraphFigures;
+	/** Largest change of multiply-adds first. */
+	changes: NodeCostChange[];
+	/** Nodes whose multiply-adds or weights differ, those in `changes` included. */
+	changed: number;
+}
+/** Lower bounds where something is not known: what is not known counts as 0. */
+export interface GraphFigures {
+	nodes: number;
+	/** Of convolutions, matrix products, recurrent layers and attention. */
+	multiplyAdds: number;
+	/** Nodes whose multiply-adds are not known. */
+	unknownNodes: number;
+	/** Elements of all tensors that the file holds. */
+	parameters: number;
+	weightBytes: number;
+	/** The most bytes of tensors that are alive at once, in the order of the nodes and the types of the file; weights excluded. */
+	activationBytes: number;
+	tensors: number;
+	/** Tensors whose size is not known. */
+	unknownTensors: number;
+}
+export interface NodeCostChange {
+	/** Its name, or its first output. */
+	node: string;
+	/** null: only the head has it. */
+	base: NodeCost | null;
+	head: NodeCost | null;
+}
+export interface NodeCost {
+	operator: string;
+	/** null: not known. */
+	multiplyAdds: number | null;
+	/** Elements of its constant inputs. */
+	weights: number;
+	/** Shape of its first output: [1, 64, 80, 80]. */
+	output: string;
 }
 export interface GoldenChange {
 	part?: PartName;
