@@ -73,6 +73,8 @@ export async function countModel(backend: Backend, subject: Subject): Promise<Wo
 }
 
 export function scriptOf<Answer>(...args: string[]): Answer {
-	const lines = runTool(python, [join(import.meta.dirname, "models.py"), ...args]).trim().split("\n");
+	const lines = runTool(python, [join(import.meta.dirname, "models.py"), ...args])
+		.trim()
+		.split("\n");
 	return JSON.parse(lines.at(-1) ?? "");
 }

@@ -232,7 +232,12 @@ function leafOf(key: string, value: unknown): Rule {
 	const name = isTime ? key.slice(0, -"-ms".length) : key;
 	const most: unknown = Array.isArray(value) ? value.at(-1) : value;
 	const shown = Array.isArray(value) ? value.join(", ") || "all" : isTime ? formatDuration(value) : String(value);
-	return { key: name, ...(typeof most === "number" || typeof most === "boolean" ? { laxness: -Number(most) } : {}), shown, pointer: `/${name.replaceAll(".", "/")}` };
+	return {
+		key: name,
+		...(typeof most === "number" || typeof most === "boolean" ? { laxness: -Number(most) } : {}),
+		shown,
+		pointer: `/${name.replaceAll(".", "/")}`,
+	};
 }
 
 function kebab(name: string): string {

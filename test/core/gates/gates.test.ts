@@ -15,7 +15,6 @@ import type {
 } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
-
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
 	return {
 		verdict,
