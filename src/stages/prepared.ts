@@ -28,7 +28,7 @@ export type PreparedModel =
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
 /** What a side's engine is built from. */
-export function recipeOf({ spec, model, assets }: Extract<PreparedModel, { state: "ready" }>): RecipeOf {
+export function recipeOf({ spec, model, assets }: Pick<Extract<PreparedModel, { state: "ready" }>, "spec" | "model" | "assets">): RecipeOf {
 	return { spec, modelSha256: model.sha256, assets };
 }
 
