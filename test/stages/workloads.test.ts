@@ -44,7 +44,7 @@ function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: Prepare
 
 function shape(base: Side, head: Side) {
 	const { plan, models } = prepared(base, head);
-	const { shapes, lost } = shapeWorkloads(plan, models);
+	const { shapes, lost } = shapeWorkloads(plan, models, { sources: {} });
 	const shown = [...shapes].map(([id, { inputs, baseDiffers, headDiffers }]) => ({
 		id: id.slice("net/fp32/".length),
 		shapes: Object.fromEntries(inputs.map(({ name, shape: sizes }) => [name, sizes])),
@@ -82,7 +82,7 @@ describe("shapeWorkloads", () => {
 		]);
 		const { plan, models } = prepared(base, head);
 		const engines = models.flatMap(({ arm, spec }) => ({ arm, spec }) as BuiltEngine);
-		const timed = timedWorkloads(plan, engines, shapeWorkloads(plan, models).shapes);
+		const timed = timedWorkloads(plan, engines, shapeWorkloads(plan, models, { sources: {} }).shapes);
 		expect(timed.map(({ workload }) => workload.config.name)).toEqual(["one"]);
 	});
 

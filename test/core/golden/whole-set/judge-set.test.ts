@@ -38,7 +38,8 @@ interface Asked {
 }
 
 function manifestFor(cases: readonly Case[], { comparators, detections }: Asked): GoldenManifest {
-	const outputs = comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
+	const outputs: GoldenManifest["outputs"] =
+		comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
 	const plain = manifestOf({}, outputs);
 	const all = cases.map(({ expected, labels }, index): GoldenCase => {
 		const [golden] = manifestOf(expected).cases;
