@@ -70,7 +70,10 @@ it("run shows more work by node, and only warns of it", async () => {
 	const [base, head] = ["base", "head"].map((arm) => `examples/quickstart/${arm}/models/detector.onnx`);
 	const folder = temporaryFolder();
 	const config = "version: 1\nbackend: onnxruntime\nmodels: { net: { onnx: model.onnx } }\n";
-	for (const [arm, model] of [["base", base], ["head", head]] as const) {
+	for (const [arm, model] of [
+		["base", base],
+		["head", head],
+	] as const) {
 		writeProject(join(folder, arm), { "trtgate.yml": config });
 		copyFileSync(model ?? "", join(folder, arm, "model.onnx"));
 	}
@@ -81,7 +84,10 @@ it("run shows more work by node, and only warns of it", async () => {
 	const [row] = result.workloads;
 	expect([result.outcome, row?.verdict, row?.doubt]).toEqual(["warn", "regressed", undefined]);
 	expect(row?.work?.estimate).toBeGreaterThan(0.4);
-	expect(row?.explanation).toMatchObject({ unit: "M instructions", rows: [{ label: "/neck/reduce/Conv", isSignificant: true, halfWidthMs: 0 }, {}] });
+	expect(row?.explanation).toMatchObject({
+		unit: "M instructions",
+		rows: [{ label: "/neck/reduce/Conv", isSignificant: true, halfWidthMs: 0 }, {}],
+	});
 	expect(row?.layers?.head).toMatchObject({ unit: "M instructions" });
 	const page = readFileSync(join(folder, "out/report.html"), "utf8");
 	expect(page).toContain("Where the work went");
