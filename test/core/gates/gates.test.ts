@@ -4,15 +4,7 @@ import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type {
-	BackendFacts,
-	BuildRecord,
-	Comparison,
-	Finding,
-	GateName,
-	GoldenVerdict,
-	WorkloadResult,
-} from "../../../src/core/schema/result.ts";
+import type { BuildRecord, Comparison, Finding, GateName, GoldenVerdict, WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
