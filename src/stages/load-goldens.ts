@@ -92,7 +92,8 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	const known = new Set(namedOutputs(base));
 	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
 		const own = known.has(name) ? base.outputs : head.outputs;
-		return Object.hasOwn(own, name) ? [[name, own[name]] as const] : [];
+		const output = Object.hasOwn(own, name) ? own[name] : undefined;
+		return output === undefined ? [] : [[name, output] as const];
 	});
 	const ownGroups = (head.detections ?? []).filter((group) => !outputsOf(group).some((name) => known.has(name)));
 	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
