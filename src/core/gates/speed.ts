@@ -2,19 +2,24 @@
 import { renderVerdict } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BackendFacts, Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import type { BackendFacts, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
 	workload: WorkloadConfig,
-	context: { config: Config; backend: BackendFacts },
+	context: { config: Config; backend: BackendFacts; errors?: readonly ErrorRecord[] },
 ): GateResult[] {
 	const { gates } = workload;
 	const onCpu = context.backend.caveat !== undefined;
+	const isExplained = context.errors?.some((error) => concerns(error, row)) ?? false;
 	const candidates: [GateName, GateStatus | null, string][] = [
-		["latency", capped(latencyStatus(row.latency, gates), gates, onCpu), renderVerdict(row.latency)],
+		[
+			"latency",
+			capped(latencyStatus(row.latency, gates, isExplained), gates, onCpu && row.latency.verdict !== "not-comparable"),
+			renderVerdict(row.latency),
+		],
 		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), `P99: ${renderVerdict(row.p99)}`],
 		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), memoryMessage(row)],
 		["soak-drift", capped(soakStatus(row, gates), gates, onCpu), row.soak === undefined ? "" : soakText(row.soak)],
@@ -27,8 +32,16 @@ export function judgeWorkload(
 	});
 }
 
-/** null: no gate, because there is nothing to compare with. */
-function latencyStatus(latency: Comparison, gates: Gates): GateStatus | null {
+/** Whether an error took one of the two figures away. */
+function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
+	return model === row.model && (engine ?? row.engine) === row.engine && (workload ?? row.workload) === row.workload;
+}
+
+/**
+ * @param isExplained an error of the run says why there is no figure: it decides, and tells a fault of the machine from others.
+ * @returns null: no gate, because there is nothing to compare with.
+ */
+function latencyStatus(latency: Comparison, gates: Gates, isExplained: boolean): GateStatus | null {
 	switch (latency.verdict) {
 		case "regressed":
 			return judgeChange(latency.estimate ?? Number.NaN, gates.latency);
@@ -38,7 +51,7 @@ function latencyStatus(latency: Comparison, gates: Gates): GateStatus | null {
 		case "inconclusive":
 			return gates.inconclusive === "fail" ? "fail" : "inconclusive";
 		case "not-comparable":
-			return gates.notComparable === "fail" ? "fail" : "inconclusive";
+			return gates.notComparable === "fail" && !isExplained ? "fail" : "inconclusive";
 		case "missing":
 			return null;
 	}

@@ -8,6 +8,7 @@ import type {
 	BackendFacts,
 	BuildRecord,
 	Comparison,
+	ErrorRecord,
 	Finding,
 	GateName,
 	GoldenVerdict,
@@ -63,11 +64,11 @@ function row(changes: Partial<WorkloadResult>): WorkloadResult {
 function statusOf(
 	name: GateName,
 	changes: Partial<WorkloadResult>,
-	where: { yaml?: string; backend?: BackendFacts } = {},
+	where: { yaml?: string; backend?: BackendFacts; errors?: ErrorRecord[] } = {},
 ): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
-	return judgeWorkload(row(changes), workload, { config, backend: where.backend ?? gpu }).find((gate) => gate.gate === name)?.status;
+	return judgeWorkload(row(changes), workload, { backend: gpu, ...where, config }).find((gate) => gate.gate === name)?.status;
 }
 
 it.each([
@@ -102,6 +103,19 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 
 it("the latency gate fails on doubt if the config requires it", () => {
 	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+});
+
+it("the latency gate leaves what cannot be compared to the error that is the cause, on the same workload alone", () => {
+	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
+	const place = { model: "net", engine: "plain", workload: "one" };
+	const statusWith = (subject: Partial<ErrorRecord>) =>
+		statusOf("latency", { latency: comparison("not-comparable", null) }, { errors: [{ ...fault, ...subject }] });
+	expect([{ model: place.model }, place].map(statusWith)).toEqual(["inconclusive", "inconclusive"]);
+	expect([{}, { ...place, workload: "other" }, { model: "other" }].map(statusWith)).toEqual(["fail", "fail", "fail"]);
+});
+
+it("the latency gate fails on what cannot be compared on a CPU too, whose speed only warns", () => {
+	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, { backend: cpu })).toBe("fail");
 });
 
 it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
