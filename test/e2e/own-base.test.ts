@@ -52,10 +52,16 @@ it("a pull request is compared with the commit that the target branch's config p
 	const play = await openPlay();
 	const release = play.commit(files(), { ref: "refs/heads/main" });
 	play.tag("v1", release);
-	const base = play.commit({ ...files("baseline: { from: pinned, ref: v1 }\n"), "model.onnx": "fixture:wrong.onnx" }, { onto: release, ref: "refs/heads/main" });
+	const base = play.commit(
+		{ ...files("baseline: { from: pinned, ref: v1 }\n"), "model.onnx": "fixture:wrong.onnx" },
+		{ onto: release, ref: "refs/heads/main" },
+	);
 	const head = play.commit(files(), { onto: base, ref: "refs/heads/feature" });
 	const wrong = play.commit({ "trtgate.yml": config(), "model.onnx": "fixture:wrong.onnx" }, { onto: base, ref: "refs/heads/feature" });
-	for (const [commit, exit] of [[head, 0], [wrong, 1]] as const) {
+	for (const [commit, exit] of [
+		[head, 0],
+		[wrong, 1],
+	] as const) {
 		const played = await runPull({ play, base, head: commit, merge: play.merge({ number: 7, base, head: commit }) });
 		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(exit);
 		expect(played.result().arms.base).toMatchObject({ label: "v1", commit: release });
