@@ -62,7 +62,9 @@ async function prepareSides(input: GateInput, backend: BackendFacts["kind"], por
 		.filter(({ arm }) => arm === "head" || !sharesFiles)
 		.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : baseSpecs(specs, input) }));
 	const timeoutMs = config.measure.buildTimeoutMs;
-	const preparing = { sides, hasBaseConfig: input.baseConfig !== undefined, backend, logFolder: `${outFolder}/logs`, timeoutMs };
+	// One that cannot be read may have every engine.
+	const hasBaseConfig = input.baseConfig !== undefined || input.baseConfigFault !== undefined;
+	const preparing = { sides, hasBaseConfig, backend, logFolder: `${outFolder}/logs`, timeoutMs };
 	const models: PreparedModel[] = [];
 	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
 	const head = models.filter(({ arm }) => arm === "head");
