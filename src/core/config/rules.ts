@@ -1,6 +1,7 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-import { formatDuration, formatLimit, formatMs, formatTimes } from "../text/units.ts";
+import { formatDuration, formatLimit } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
+import { formatGate, gateEntries } from "./gate-records.ts";
 import { childPointer } from "./pointer.ts";
 
 /** By the id of each engine of the head: the id of the engine of the base that it is compared with. */
@@ -98,7 +99,7 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 			changes.push(...found.map((change) => ({ ...change, ...of, limitChange: gates.limitChange })));
 		if (!seen.has(subject.model)) add(differences(modelShown(other.model), modelShown(own.model)), { model: subject.model }, base.gates);
 		seen.add(subject.model);
-		const [was, is] = [other, own].map(({ engine }) => gatesShown(engine, engineGates, own.engine.precision));
+		const [was, is] = [other, own].map(({ engine }) => gatesShown(engine, own.engine.precision));
 		add(differences(was ?? [], is ?? []), subject, other.engine.gates);
 		for (const workload of other.engine.workloads) {
 			const is = own.engine.workloads.find(({ name }) => name === workload.name);
@@ -123,58 +124,21 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Differenc
 	});
 }
 
-/** All settings of a gate, of any kind, from the strictest to the loosest. */
-const strictestFirst: readonly string[] = ["fail", "warn", "neutral", "off"];
-
-type Level = { gates: Gates; pointer: string };
-
-const workloadGates: readonly (keyof Gates)[] = [
-	"latency",
-	"p99",
-	"memory",
-	"soakDrift",
-	"maxLatencyMs",
-	"inconclusive",
-	"notComparable",
-	"cpuSpeed",
-];
-const engineGates: readonly (keyof Gates)[] = [
-	"engineSize",
-	"buildTime",
-	"relativeL2",
-	"existing",
-	"errorGrowth",
-	"probes",
-	"interface",
-	"goldenChange",
-	"limitChange",
-	"coverage",
-	"vanished",
-];
-
-/** Names in the file, where they are not the name in kebab-case. */
-const fileNames: Partial<Record<keyof Gates, string>> = {
-	relativeL2: "golden.relative-l2",
-	existing: "golden.existing",
-	errorGrowth: "golden.error-growth",
-	maxLatencyMs: "max-latency",
-};
-
 /** @param precision of the head's engine, whose golden limit counts. */
-function gatesShown({ gates, pointer }: Level, keys: readonly (keyof Gates)[], precision?: EngineConfig["precision"]): Rule[] {
-	return keys.flatMap((key) => {
-		const name = fileNames[key] ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+function gatesShown({ gates, pointer }: { gates: Gates; pointer: string }, precision?: EngineConfig["precision"]): Rule[] {
+	const level = precision === undefined ? "workload" : "engine";
+	return gateEntries.flatMap(([key, { name, kind, options, level: own }]) => {
+		if (own !== level) return [];
 		const value = gates[key];
-		const rule = (at: string, is: number | string | undefined, format: (limit: number) => string): Rule => ({
+		const rule = (at: string, is: number | string | undefined): Rule => ({
 			key: `gates.${at}`,
-			laxness: typeof is === "string" ? strictestFirst.indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
-			shown: typeof is === "number" ? format(is) : (is ?? "off"),
-			pointer: gates.pointers[at] ?? gates.pointers[name] ?? gates.pointers[name.split(".")[0] ?? ""] ?? pointer,
+			laxness: typeof is === "string" ? (options ?? []).indexOf(is) : (is ?? Number.POSITIVE_INFINITY),
+			shown: typeof is === "number" ? formatGate[kind](is) : (is ?? "off"),
+			pointer: gates.pointers[at] ?? gates.pointers[name] ?? pointer,
 		});
-		if (typeof value !== "object") return [rule(name, value, formatMs)];
-		const format = key === "errorGrowth" ? formatTimes : key === "relativeL2" ? String : formatLimit;
-		const limits = key === "relativeL2" ? [precision ?? ""] : ["warn", "fail"];
-		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit], format));
+		if (typeof value !== "object") return [rule(name, value)];
+		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
+		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit]));
 	});
 }
 
@@ -187,7 +151,7 @@ function workloadShown(workload: WorkloadConfig): Rule[] {
 		pointer: workload.pointer,
 	});
 	const sizes = Object.entries(workload.dims).map(([name, value]) => size(`dims.${name}`, value));
-	return [...gatesShown(workload, workloadGates), size("streams", workload.streams), ...sizes];
+	return [...gatesShown(workload), size("streams", workload.streams), ...sizes];
 }
 
 function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
