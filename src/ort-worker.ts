@@ -3,15 +3,16 @@ import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
+import { runCount, runProfile } from "./adapters/onnxruntime/worker/count.ts";
 import { runDefects } from "./adapters/onnxruntime/worker/defects.ts";
 import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
 import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
-import { runMeasure } from "./adapters/onnxruntime/worker/measure.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);
 	if (task.kind === "defects") return runDefects(task);
-	return task.kind === "infer" ? runInfer(task) : runMeasure(task);
+	if (task.kind === "count") return runCount(task);
+	return task.kind === "profile" ? runProfile(task) : runInfer(task);
 }
 
 async function replyTo(task: Task): Promise<Reply> {

@@ -27,7 +27,7 @@ export interface Gates extends GateValues {
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
 	 * `golden.relative-l2`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
-	 * (`inconclusive`, `cpu-speed`).
+	 * (`inconclusive`).
 	 */
 	pointers: Readonly<Record<string, string>>;
 }

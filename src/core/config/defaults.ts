@@ -22,7 +22,7 @@ export const defaultMeasure: MeasureConfig = {
 	timeoutMs: 10 * minuteMs,
 	// Large models without a timing cache build for many minutes.
 	buildTimeoutMs: 30 * minuteMs,
-	// One thread waits for no other: the least noise on a shared CPU.
+	// Several runners of one machine share its processors.
 	threads: 1,
 	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,

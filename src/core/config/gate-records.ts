@@ -39,6 +39,8 @@ export const gateRecords = {
 		// far above the variation between builds (about 1 %) and noise: certainly a real change.
 		byDefault: { warn: 0.02, fail: 0.1 },
 	},
+	/** Executed instructions, where they are counted. The count is exact; what it says about a GPU is not, so by default it only warns. */
+	work: { name: "work", label: "work", kind: "shares", level: "workload", byDefault: { warn: 0.02 } },
 	// A tail estimated from one run of 3 s scatters by 3 to 5 %, so its limits lie wider than those of the median.
 	p99: { name: "p99", label: "P99 latency", kind: "shares", level: "workload", byDefault: { warn: 0.1, fail: 0.2 } },
 	// Memory is counted, not sampled; 5 % is more than the allocator's rounding.
@@ -62,8 +64,6 @@ export const gateRecords = {
 	},
 	/** What a workload does that the base's engine has and that cannot be compared: a change must not pass by preventing that. */
 	notComparable: { name: "not-comparable", kind: "setting", level: "workload", options: ["fail", "neutral"], byDefault: "fail" },
-	/** How fast a CPU runs a model predicts little about the GPU. */
-	cpuSpeed: { name: "cpu-speed", kind: "setting", level: "workload", options: ["fail", "warn"], byDefault: "warn" },
 	/**
 	 * Largest relative L2 error to an fp32 reference, for outputs whose golden names no comparator. fp32 engines may compute in TF32
 	 * (5e-4 measured on real engines), fp16 stays below 2.5e-3, a weight tensor that is 4 % wrong shows as 3.3e-2.
@@ -140,6 +140,3 @@ export const formatGate: Readonly<Record<GateRecord["kind"], (value: number) => 
 	duration: formatMs,
 	setting: String,
 };
-
-/** On a CPU that others share, pairs of short nets scatter by 3 to 5 %: 16 of them do not decide on 2 %, five to eight do on this. */
-export const cpuLatencyWarn = 0.05;

@@ -1,9 +1,8 @@
 // Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
 import type { GatesFile } from "../schema/config.ts";
 import { formatTimes } from "../text/units.ts";
-import type { Config, Gates, Occasion, Threshold } from "./config.ts";
-import { defaultGates } from "./defaults.ts";
-import { cpuLatencyWarn, type GateRecord, gateEntries } from "./gate-records.ts";
+import type { Gates, Occasion, Threshold } from "./config.ts";
+import { type GateRecord, gateEntries } from "./gate-records.ts";
 import { childPointer, valueAt } from "./pointer.ts";
 import type { Resolution } from "./problem.ts";
 import { parseDuration, parseShare } from "./values.ts";
@@ -94,19 +93,4 @@ function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer)
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
 	};
 	return threshold;
-}
-
-/** The same config with the defaults for the CPU, where the file sets nothing else. */
-export function withCpuLimits(config: Config): Config {
-	const fitted = <Level extends { gates: Gates }>(level: Level): Level => {
-		const { pointers, latency } = level.gates;
-		const isSet = pointers["latency.warn"] !== undefined || latency.warn !== defaultGates.latency.warn;
-		const warn = Math.min(cpuLatencyWarn, latency.fail ?? cpuLatencyWarn);
-		return isSet ? level : { ...level, gates: { ...level.gates, latency: { ...latency, warn } } };
-	};
-	const models = config.models.map((model) => ({
-		...model,
-		engines: model.engines.map((engine) => fitted({ ...engine, workloads: engine.workloads.map(fitted) })),
-	}));
-	return fitted({ ...config, models });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { OnnxRuntimeOptions } from "../../../src/adapters/onnxruntime/backend.ts";
 import { installFakeNative } from "../../support/fake-native.ts";
-import { buildJob, builtEngine, floats, inferJob, measureJob, modelAt, temporaryFolder, testBackend } from "../../support/ort-jobs.ts";
+import { buildJob, builtEngine, countJob, floats, inferJob, modelAt, temporaryFolder, testBackend } from "../../support/ort-jobs.ts";
 
 const folder = temporaryFolder();
 const nativeFolder = installFakeNative(join(folder, "installed"));
@@ -104,13 +104,10 @@ describe("the native runtime", () => {
 		expect(result).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 
-	it("the native runtime runs as many inferences at once as there are streams, in a pool that is large enough", async () => {
-		const engine = await builtEngine(backend, modelOf("streams"), join(folder, "streams"));
-		const job = { ...measureJob(engine, folder), inputs: [{ name: "x", dtype: "float32", shape: [1], fill: "ones" } as const], streams: 6 };
-		const result = await backend.measure(job);
-		expect(result.state === "ok" && result.samplesMs.length).toBeGreaterThanOrEqual(60);
-		expect(readFileSync(job.logPath, "utf8")).toContain("at once 6 pool 7");
-		expect(readFileSync(job.logPath, "utf8")).not.toContain("at once 7");
+	it("the native runtime counts nothing, and says so", async () => {
+		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "uncounted"));
+		const result = await backend.count?.(countJob(engine, folder));
+		expect(result).toMatchObject({ state: "absent", reason: expect.stringContaining("`onnxruntime: wasm` does") });
 	});
 
 	it("the native runtime answers a case with the bytes that it was given", async () => {

@@ -1,0 +1,1 @@
+function e({spec:e,arm:t,model:n}){let{name:r,precision:i}=e.engine;return{model:e.model.name,engine:r,arm:t,precision:i,modelSha256:n.sha256,modelBytes:n.onnx.bytes}}function t(e){return e.models.flatMap(e=>e.engines.map(t=>({id:`${e.name}/${t.name}`,model:e,engine:t,dims:t.dims})))}export{t as n,e as t};

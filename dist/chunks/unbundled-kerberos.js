@@ -1,0 +1,1 @@
+throw Error(`kerberos does not come with trtgate`);export{};
