@@ -4,7 +4,7 @@ import type { BaseFile, ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
 import type { AcceptedChange, CommandConfig, Config, Occasion, Source } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
-import { inputLayer, occasionLayers, readLayer, resolveGates } from "./gates.ts";
+import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { applyInputs } from "./inputs.ts";
 import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { resolveModels } from "./models.ts";
@@ -44,14 +44,14 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 function occasionSources(because: Occasion | undefined): Record<string, Source> {
 	if (because === undefined) return {};
 	return Object.fromEntries(
-		[...occasionLayers[because].keys()].map((name) => [`/gates/${name.replace(".", "/")}`, { kind: "default", because }]),
+		[...occasionLayer(because).keys()].map((name) => [`/gates/${name.replace(".", "/")}`, { kind: "default", because }]),
 	);
 }
 
 /** All but the sources. */
 function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | undefined): Resolution<Omit<Config, "sources">> {
 	const fileLayer = yield* readLayer(file.gates, "/gates");
-	const layers = occasion === undefined ? [fileLayer] : [occasionLayers[occasion], fileLayer];
+	const layers = [occasionLayer(occasion), fileLayer];
 	const probes = yield* readProbes(file.probes, "/probes");
 	return {
 		path: origin.path,
