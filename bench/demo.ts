@@ -57,7 +57,11 @@ for (const node of values.node) {
 		const played = await play(node);
 		seconds.push(played.seconds);
 		if (isRight(played.result)) right += 1;
-		figures.add(createHash("sha256").update(JSON.stringify(figuresOf(played.result))).digest("hex"));
+		figures.add(
+			createHash("sha256")
+				.update(JSON.stringify(figuresOf(played.result)))
+				.digest("hex"),
+		);
 	}
 	seconds.sort((a, b) => a - b);
 	const [median = 0, most = 0] = [seconds[seconds.length >> 1], seconds.at(-1)];

@@ -43,6 +43,22 @@ function joinStreams(): void {
 	process.stderr.write = process.stdout.write.bind(process.stdout);
 }
 
+/** ONNX Runtime writes its log synchronously, and a pipe that is full refuses to take more. */
+function waitForReaders(): void {
+	const { writeSync } = fs;
+	const patient = (...written: Parameters<typeof writeSync>): number => {
+		for (;;) {
+			try {
+				return writeSync(...written);
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+			}
+		}
+	};
+	fs.writeSync = patient as typeof writeSync;
+}
+
+waitForReaders();
 let jobs: AsyncIterator<string> | null = null;
 for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 	const task = JSON.parse(fs.readFileSync(path, "utf8")) as Task;

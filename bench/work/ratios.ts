@@ -1,9 +1,9 @@
 // How far the ratio of counts follows the ratio of times: variants of models, in WebAssembly as it ships upstream and in native ONNX Runtime.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { withCounters } from "../../scripts/wasm/runtime.ts";
 import { type Counter, halfInstructions } from "../../scripts/wasm/count.ts";
 import { classes } from "../../scripts/wasm/operators.ts";
+import { withCounters } from "../../scripts/wasm/runtime.ts";
 import { fillInput } from "../../src/core/fill.ts";
 import { runTool } from "../zoo/fetch.ts";
 import { open, python, type Subject, scratch, scriptOf, zooModels } from "./setup.ts";

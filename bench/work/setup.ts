@@ -43,11 +43,11 @@ const sizes: Readonly<Record<string, Readonly<Record<string, readonly number[]>>
 );
 
 /** Values of which every model makes sense: a sampling rate, a length, an index of any table. */
-function fillOf(name: string, dtype: string, shape: readonly number[]): TimedInput["fill"] {
+function fillOf(name: string, dtype: string): TimedInput["fill"] {
 	if (name === "sr") return 16_000;
 	if (name === "input_lengths") return 32;
 	if (name.includes("mask")) return "ones";
-	return dtype.startsWith("int") ? [0, shape.length > 0 ? 9 : 1] : "normal";
+	return dtype.startsWith("int") ? [0, 1] : "normal";
 }
 
 export async function open({ name, path }: Subject, arm: Arm): Promise<{ engine: BuiltEngine; inputs: TimedInput[] }> {
@@ -55,7 +55,7 @@ export async function open({ name, path }: Subject, arm: Arm): Promise<{ engine:
 	const inputs = feeds(model.onnx.graph).map((feed): TimedInput => {
 		const shape = sizes[name]?.[feed.name] ?? (feed.dims ?? []).map((dim) => (typeof dim === "number" ? dim : 1));
 		const dtype = toDType(feed.dtype) ?? "float32";
-		return { name: feed.name, dtype, shape, fill: fillOf(feed.name, dtype, shape) };
+		return { name: feed.name, dtype, shape, fill: fillOf(feed.name, dtype) };
 	});
 	const record = { model: name, engine: "fp32", arm, state: "built", durationMs: 0, warnings: [] } as unknown as BuiltEngine["record"];
 	return { engine: { spec: {} as BuiltEngine["spec"], arm, record, path, model }, inputs };
@@ -73,6 +73,8 @@ export async function countModel(backend: Backend, subject: Subject): Promise<Wo
 }
 
 export function scriptOf<Answer>(...args: string[]): Answer {
-	const lines = runTool(python, [join(import.meta.dirname, "models.py"), ...args]).trim().split("\n");
+	const lines = runTool(python, [join(import.meta.dirname, "models.py"), ...args])
+		.trim()
+		.split("\n");
 	return JSON.parse(lines.at(-1) ?? "");
 }

@@ -64,7 +64,8 @@ function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepare
 	if (base?.state === "broken" && base.arm === "base") return { verdict: "not-comparable", reason: base.error.message };
 	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "The base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
-	return { verdict: "not-comparable", reason: `The base's config has this engine, but ${base.reason}.` };
+	const known = input.baseConfigFault === undefined ? "The base's config has this engine, but" : "The base's config cannot be read, and";
+	return { verdict: "not-comparable", reason: `${known} ${base.reason}.` };
 }
 
 /** What stands out in the history is measured on fresh pairs, so that a single bad night raises no alarm. */

@@ -18,7 +18,7 @@ import type { Facts, GateInput } from "./run-context.ts";
 export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
-	const judged = judgeFacts({ ...facts, builds }, { ...input, config: facts.config });
+	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config });
 	const gates = applyAccepted(judged, { config: input.headConfig, builds, rows: facts.rows, known: input.headIds });
 	const { backend, baseBackend } = facts;
 	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
@@ -109,7 +109,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, config), ...judgeVanishedFigures(row, config, workload)];
+		return [...judgeWorkload(row, workload, { config, errors: facts.errors }), ...judgeVanishedFigures(row, config, workload)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const spec = engines.find(({ model }) => model.name === change.model);

@@ -62,7 +62,9 @@ async function prepareSides(input: GateInput, backend: BackendFacts["kind"], por
 		.filter(({ arm }) => arm === "head" || !sharesFiles)
 		.map((folder) => ({ folder, specs: folder.arm === "head" ? specs : baseSpecs(specs, input) }));
 	const timeoutMs = config.measure.buildTimeoutMs;
-	const preparing = { sides, hasBaseConfig: input.baseConfig !== undefined, backend, logFolder: `${outFolder}/logs`, timeoutMs };
+	// One that cannot be read may have every engine.
+	const hasBaseConfig = input.baseConfig !== undefined || input.baseConfigFault !== undefined;
+	const preparing = { sides, hasBaseConfig, backend, logFolder: `${outFolder}/logs`, timeoutMs };
 	const models: PreparedModel[] = [];
 	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
 	const head = models.filter(({ arm }) => arm === "head");
@@ -84,7 +86,7 @@ function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: En
 	const [bases, heads] = [read(base), read(head)];
 	return (one, other) => {
 		const [was, is] = [bases.get(one.id), heads.get(other.id)];
-		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx.graph, is.onnx.graph));
+		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx, is.onnx));
 	};
 }
 

@@ -132,7 +132,7 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],
 	[
 		"has another model, and no exporter for the new one",
-		files({}),
+		files({ "model.onnx": comparisonFiles("slower-head", "base")["model.onnx"] ?? "" }),
 		{ "trtgate.yml": prepared("test -f exporter && cp model.onnx made.onnx", "other"), exporter: "here" },
 	],
 ])("a base that %s makes the model new: exit 0", async (_, base, head) => {
@@ -140,15 +140,18 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const result = readResult(join(cwd, "out"));
-	expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base has no /) } }]);
+	expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base(?:'s config)? has no /) } }]);
 });
 
-it("a base whose config has an engine of which its tree has no model is compared with nothing, and never green", async () => {
-	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": lenient }));
+it.each([
+	["", 1, "fail"],
+	["gates: { not-comparable: neutral }\n", 0, "inconclusive"],
+])("a base whose config has an engine of which its tree has no model is compared with nothing, and never green: with the base's rules %j exit %i", async (gates, exit, outcome) => {
+	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": `${lenient}${gates}` }));
 	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
+	expect(run.exit, run.stdout + run.stderr).toBe(exit);
 	const result = readResult(join(cwd, "out"));
-	expect(result).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	expect(result).toMatchObject({ outcome, workloads: [{ verdict: "not-comparable" }] });
 	const messages = result.gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message));
 	expect(messages).toEqual([expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /)]);
 });
@@ -161,7 +164,8 @@ it("a base that does not build is compared with nothing, and never green", async
 	const faults: ReplayFault[] = [{ step: "build", arm: "base", do: "recording", recording: "10.6/fail-bad-unsupported-op" }];
 	const run = await gate(cwd, { faults });
 	const result = readResult(join(cwd, "out"));
-	expect(result).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
+	expect(run.exit).toBe(1);
+	expect(result).toMatchObject({ outcome: "fail", workloads: [{ verdict: "not-comparable" }] });
 	expect(result.builds.map(({ arm, state }) => [arm, state])).toEqual([
 		["base", "refused"],
 		["head", "built"],

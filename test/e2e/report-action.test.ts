@@ -147,45 +147,67 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 
 it("plan/ shows that the jobs measure where it announces them, and report/ concludes that", async () => {
 	const place = await openPlace();
-	const { github, workspace, temp } = place;
-	await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\n");
+	const { github, temp } = place;
+	const config = { "trtgate.yml": "version: 1\nmodels:\n  net: { onnx: net.onnx }\n" };
+	const pull = makeRepository({ base: config, head: config });
 	github.addComment({
 		issue: 7,
-		body: `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${base} -->\nEarlier.\n`,
+		body: `<!-- trtgate:trtgate.yml run:1 attempt:1 sha:${pull.base} -->\nEarlier.\n`,
 		author: "github-actions[bot]",
 	});
 	const job = {
 		event: "pull_request" as const,
 		ref: "refs/pull/7/merge",
-		sha: "c".repeat(40),
-		workspace,
+		sha: pull.merge,
+		workspace: workspaceOf(pull),
 		temp,
-		payload: pullPayload,
+		payload: pullRequest({ head: pull.head, base: pull.base, merge: pull.merge }),
 		runId: 500,
 	};
-	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env: await github.environment(job), cwd: workspace });
+	const env = await github.environment(job);
+	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env, cwd: job.workspace });
 	expect(plan.exitCode, plan.stdout).toBe(0);
-	expect(github.state.checkRuns).toMatchObject([{ headSha: head, status: "in_progress", title: "waiting for 1 job" }]);
-	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("[d4e5f6a is being measured]")]);
-	addArtifact(place, 500, { name: "trtgate-all", archive: archiveOf(resultOf("l4")) });
-	await reportSameRun(place, { expected: plan.outputs["matrix"] ?? "" });
+	expect(github.state.checkRuns).toMatchObject([{ headSha: pull.head, status: "in_progress", title: "waiting for 1 job" }]);
+	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining(`[${pull.head.slice(0, 7)} is being measured]`)]);
+	const arms = { base: { label: "main", commit: pull.base }, head: { label: "#7", commit: pull.merge } };
+	addArtifact(place, 500, { name: "trtgate-all", archive: archiveOf(resultOf("l4", { arms })) });
+	const { matrix = "", review = "" } = plan.outputs;
+	await reportSameRun(place, { expected: matrix, review }, { sha: pull.merge, payload: job.payload });
 	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "success" }]);
 	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.not.stringMatching(/Earlier|being measured/)]);
 	expect(github.state.violations).toEqual([]);
 });
 
-it("plan/ lets a pull request choose no machine that the base's config does not name", async () => {
-	const { github, temp } = await openPlace();
+describe("plan/ of a pull request that names another machine", () => {
 	const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
-	const pull = makeRepository({ base: { "trtgate.yml": config("gpu-l4") }, head: { "trtgate.yml": config("gpu-release") } });
-	const workspace = workspaceOf(pull);
-	const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
-	const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
-	const refused = await runActionFolder("plan", { env, cwd: workspace });
-	expect(refused).toMatchObject({ exitCode: 2, outputs: {} });
-	expect(refused.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
-	await writeFile(join(workspace, "trtgate.yml"), config("[GPU-L4]"));
-	expect(await runActionFolder("plan", { env, cwd: workspace })).toMatchObject({ exitCode: 0, outputs: { count: "1" } });
+
+	async function planPull(base: string | null, head: string): Promise<ActionRun> {
+		const { github, temp } = await openPlace();
+		const pull = makeRepository({ base: base === null ? {} : { "trtgate.yml": base }, head: { "trtgate.yml": head } });
+		const workspace = workspaceOf(pull);
+		const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
+		const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
+		return runActionFolder("plan", { env, cwd: workspace });
+	}
+
+	it("plan/ keeps to the machines of the base, and lists the change for a review", async () => {
+		const run = await planPull(config("gpu-l4"), config("gpu-release"));
+		expect(run.exitCode, run.stdout).toBe(0);
+		expect(JSON.parse(run.outputs["matrix"] ?? "")).toMatchObject({ include: [{ name: "l4", runner: '["gpu-l4"]' }] });
+		expect(JSON.parse(run.outputs["review"] ?? "")).toEqual([
+			expect.objectContaining({
+				...{ gate: "limit-change", status: "warn", model: "trtgate.yml" },
+				message: expect.stringContaining("runners.l4.labels: gpu-l4 → gpu-release."),
+			}),
+		]);
+		expect(run.stdout).toContain("runners.l4.labels: gpu-l4 → gpu-release.");
+	});
+
+	it("plan/ refuses it where the base has no config", async () => {
+		const run = await planPull(null, config("gpu-release"));
+		expect(run).toMatchObject({ exitCode: 2, outputs: {} });
+		expect(run.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
+	});
 });
 
 it("plan/ annotates the line of a fault in the config", async () => {

@@ -70,7 +70,10 @@ it("run shows more work by node, and only warns of it", async () => {
 	const [base, head] = ["base", "head"].map((arm) => `examples/quickstart/${arm}/models/detector.onnx`);
 	const folder = temporaryFolder();
 	const config = "version: 1\nbackend: onnxruntime\nmodels: { net: { onnx: model.onnx } }\n";
-	for (const [arm, model] of [["base", base], ["head", head]] as const) {
+	for (const [arm, model] of [
+		["base", base],
+		["head", head],
+	] as const) {
 		writeProject(join(folder, arm), { "trtgate.yml": config });
 		copyFileSync(model ?? "", join(folder, arm, "model.onnx"));
 	}
@@ -81,7 +84,10 @@ it("run shows more work by node, and only warns of it", async () => {
 	const [row] = result.workloads;
 	expect([result.outcome, row?.verdict, row?.doubt]).toEqual(["warn", "regressed", undefined]);
 	expect(row?.work?.estimate).toBeGreaterThan(0.4);
-	expect(row?.explanation).toMatchObject({ unit: "M instructions", rows: [{ label: "/neck/reduce/Conv", isSignificant: true, halfWidthMs: 0 }, {}] });
+	expect(row?.explanation).toMatchObject({
+		unit: "M instructions",
+		rows: [{ label: "/neck/reduce/Conv", isSignificant: true, halfWidthMs: 0 }, {}],
+	});
 	expect(row?.layers?.head).toMatchObject({ unit: "M instructions" });
 	const page = readFileSync(join(folder, "out/report.html"), "utf8");
 	expect(page).toContain("Where the work went");
@@ -124,15 +130,21 @@ it("run reports a model that the base does not have as new, and does not fail", 
 	expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
 });
 
-it("run does not compare speeds of models with other inputs, and names the difference", async () => {
-	const folder = twoArms({ "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") });
+it.each([
+	["", 1, "fail"],
+	["interface: off, ", 1, "fail"],
+	["interface: warn, not-comparable: neutral, ", 0, "inconclusive"],
+])("run does not compare speeds of models with other inputs, and names the difference: with the base's gates %j exit %i", async (gates, exit, outcome) => {
+	const folder = temporaryFolder();
+	quickProject(join(folder, "base"), { "trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`) });
+	const head = { "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") };
+	quickProject(join(folder, "head"), head);
 	const run = await runCli(twoArmsRun, { cwd: folder });
-	const row = readResult(join(folder, "out")).workloads[0];
-	expect(row?.verdict).toBe("not-comparable");
-	expect(row?.work?.reason).toMatch(/no input renamed/);
-	// The models' interface changed, which is for a person to allow.
-	expect(run.exit).toBe(1);
-	expect(readResult(join(folder, "out")).gates.filter(({ status }) => status === "fail")).toMatchObject([{ gate: "interface" }]);
+	expect(run.exit, run.stdout + run.stderr).toBe(exit);
+	const result = readResult(join(folder, "out"));
+	expect(result).toMatchObject({ outcome, workloads: [] });
+	const messages = result.gates.filter(({ status }) => status === outcome).map(({ gate, message }) => `${gate}: ${message}`);
+	expect(messages).toContainEqual(expect.stringMatching(/^interface: .*workload batch 2 of the base no longer runs: the head has no input x/i));
 });
 
 it("run warns when the base checked a workload that the head no longer checks", async () => {

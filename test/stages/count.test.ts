@@ -24,10 +24,12 @@ function workload(hashes: Partial<Record<Arm, string>>): TimedWorkload {
 	return { workload: own, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: [] };
 }
 
-const counts = (base: number, head: number) => (arm: Arm): CountResult => {
-	const instructions = arm === "base" ? base : head;
-	return { state: "counted", instructions, otherInput: instructions };
-};
+const counts =
+	(base: number, head: number) =>
+	(arm: Arm): CountResult => {
+		const instructions = arm === "base" ? base : head;
+		return { state: "counted", instructions, otherInput: instructions };
+	};
 
 async function countOne(answer: (arm: Arm) => CountResult, hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }) {
 	const jobs: CountJob[] = [];

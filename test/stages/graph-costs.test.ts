@@ -22,7 +22,7 @@ async function costs(models: string, files: { base?: string; head: string }): Pr
 			const model = await reader.read(`test/fixtures/models/${files[arm]}.onnx`);
 			prepared.push({ state: "ready", spec, arm, model });
 		}
-	return graphCosts(plan, prepared, shapeWorkloads(plan, prepared).shapes);
+	return graphCosts(plan, prepared, shapeWorkloads(plan, prepared, config).shapes);
 }
 
 const twoSizes = `  net:

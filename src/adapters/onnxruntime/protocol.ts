@@ -27,8 +27,6 @@ export interface RuntimeJob {
 
 export interface BuildTask extends RuntimeJob {
 	kind: "build";
-	/** Where the optimised model is saved; only the native build can. */
-	saveTo?: string;
 }
 
 export interface TensorPlace {
@@ -90,7 +88,7 @@ export const defectLine = "trtgate: defect ";
 
 export type Reply =
 	| { kind: "failed"; message: string }
-	| { kind: "build"; version: string; saved: boolean }
+	| { kind: "build"; version: string }
 	| { kind: "infer"; cases: readonly CaseReply[] }
 	| { kind: "defects" }
 	| { kind: "count"; instructions: number; otherInput: number }
@@ -103,10 +101,7 @@ export function parseReply(text: string): Reply | null {
 	const value = parseObject(text);
 	if (value === null) return null;
 	if (value.kind === "failed") return isText(value.message) ? { kind: "failed", message: value.message } : null;
-	if (value.kind === "build") {
-		const { version, saved } = value;
-		return isText(version) && typeof saved === "boolean" ? { kind: "build", version, saved } : null;
-	}
+	if (value.kind === "build") return isText(value.version) ? { kind: "build", version: value.version } : null;
 	if (value.kind === "count") return parseCount(value);
 	if (value.kind === "profile") return parseProfileReply(value);
 	if (value.kind === "defects") return { kind: "defects" };

@@ -93,11 +93,19 @@ export function judgeProbe(result: ProbeResult, config: Config, options: { point
 // The gate of models whose inputs or outputs differ between base and head.
 export function judgeInterface(change: InterfaceChange, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
 	const { gates, pointer } = options;
-	if (gates.interface === "off") return [];
 	const { rows, ...subject } = change;
+	const status = interfaceStatus(rows, gates);
+	if (status === null) return [];
 	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
 	const message = `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`;
-	return [{ gate: "interface", ...subject, status: gates.interface, message, ...placeOf(config, gates.pointers["interface"] ?? pointer) }];
+	return [{ gate: "interface", ...subject, status, message, ...placeOf(config, gates.pointers["interface"] ?? pointer) }];
+}
+
+/** Where a workload of the base no longer runs, its speed is not compared either, however little the interface matters. */
+function interfaceStatus(rows: InterfaceChange["rows"], gates: Gates): GateStatus | null {
+	if (gates.interface !== "fail" && rows.some(({ side }) => side === "workload"))
+		return gates.notComparable === "fail" ? "fail" : "inconclusive";
+	return gates.interface === "off" ? null : gates.interface;
 }
 
 const maxRows = 4;

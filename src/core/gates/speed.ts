@@ -2,15 +2,20 @@
 import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { Comparison, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import type { Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
-export function judgeWorkload(row: WorkloadResult, workload: WorkloadConfig, config: Config): GateResult[] {
+export function judgeWorkload(
+	row: WorkloadResult,
+	workload: WorkloadConfig,
+	{ config, errors = [] }: { config: Config; errors?: readonly ErrorRecord[] },
+): GateResult[] {
 	const { gates } = workload;
+	const context = { gates, isExplained: errors.some((error) => concerns(error, row)) };
 	const candidates: [GateName, GateStatus | null, string][] = [
-		["latency", comparedStatus(row.latency, gates.latency, gates), renderVerdict(row.latency)],
-		["work", workStatus(row, gates), row.work === undefined ? "" : renderWork(row.work, row.doubt)],
+		["latency", comparedStatus(row.latency, gates.latency, context), renderVerdict(row.latency)],
+		["work", workStatus(row, context), row.work === undefined ? "" : renderWork(row.work, row.doubt)],
 		["p99", tailStatus(row.p99, gates.p99), `P99: ${renderVerdict(row.p99)}`],
 		["memory", tailStatus(row.memory, gates.memory), memoryMessage(row)],
 		["soak-drift", soakStatus(row, gates), row.soak === undefined ? "" : soakText(row.soak)],
@@ -23,8 +28,19 @@ export function judgeWorkload(row: WorkloadResult, workload: WorkloadConfig, con
 	});
 }
 
+/** Whether an error took one of the two figures away. */
+function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
+	return model === row.model && (engine ?? row.engine) === row.engine && (workload ?? row.workload) === row.workload;
+}
+
+interface Context {
+	gates: Gates;
+	/** An error of the run says why there is no figure: it decides, and tells a fault of the machine from others. */
+	isExplained: boolean;
+}
+
 /** null: no gate, because there is nothing to compare with. */
-function comparedStatus(comparison: Comparison, limits: Threshold, gates: Gates): GateStatus | null {
+function comparedStatus(comparison: Comparison, limits: Threshold, { gates, isExplained }: Context): GateStatus | null {
 	switch (comparison.verdict) {
 		case "regressed":
 			return judgeChange(comparison.estimate ?? Number.NaN, limits);
@@ -34,7 +50,7 @@ function comparedStatus(comparison: Comparison, limits: Threshold, gates: Gates)
 		case "inconclusive":
 			return gates.inconclusive === "fail" ? "fail" : "inconclusive";
 		case "not-comparable":
-			return gates.notComparable === "fail" ? "fail" : "inconclusive";
+			return gates.notComparable === "fail" && !isExplained ? "fail" : "inconclusive";
 		case "missing":
 			return null;
 	}
@@ -46,8 +62,8 @@ function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | nul
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
 }
 
-function workStatus({ work, doubt }: WorkloadResult, gates: Gates): GateStatus | null {
-	const status = work === undefined ? null : comparedStatus(work, gates.work, gates);
+function workStatus({ work, doubt }: WorkloadResult, context: Context): GateStatus | null {
+	const status = work === undefined ? null : comparedStatus(work, context.gates.work, context);
 	return status === "fail" && doubt !== undefined ? "warn" : status;
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { BuiltEngine } from "../../../src/ports/backend.ts";
+import type { BuiltEngine, InferCase } from "../../../src/ports/backend.ts";
 import {
 	buildJob,
 	builtEngine,
@@ -109,7 +109,7 @@ describe("infer", () => {
 	});
 
 	it("infer lets one bad case fail alone, with ONNX Runtime's own message", async () => {
-		const cases = [
+		const cases: InferCase[] = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },
 			{ id: "good", inputs: { image: image(0) } },

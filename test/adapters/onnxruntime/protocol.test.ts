@@ -7,7 +7,7 @@ const place = { name: "y", dtype: "float32", shape: [1, 2], path: "out-0-0.bin" 
 
 it.each<Reply>([
 	{ kind: "failed", message: "no" },
-	{ kind: "build", version: "1.30.0", saved: true },
+	{ kind: "build", version: "1.30.0" },
 	{
 		kind: "infer",
 		cases: [

@@ -77,22 +77,17 @@ describe("the native runtime", () => {
 		return modelAt(path);
 	};
 
-	it("the native runtime saves the optimised model as the engine", async () => {
+	it("the native runtime keeps the model as it is as the engine", async () => {
 		const engine = await builtEngine(backend, modelOf("plain"), join(folder, "plain"));
 		expect(engine.record).toMatchObject({
-			engineKind: "optimised ONNX model",
-			engineBytes: "extended of plain".length,
-			recipe: { runtime: "onnxruntime-node", version: "9.9.9", flavour: "native", file: "optimised.onnx" },
+			engineKind: "ONNX model with recipe",
+			engineBytes: "plain".length,
+			recipe: { runtime: "onnxruntime-node", version: "9.9.9", flavour: "native", optimisation: "all when loaded" },
 		});
-		expect(readFileSync(engine.path, "utf8")).toBe("extended of plain");
+		expect(readFileSync(engine.path, "utf8")).toBe("plain");
 	});
 
-	it("the native runtime keeps the model as it is where the optimised one cannot be saved", async () => {
-		const { record } = await builtEngine(backend, modelOf("too large"), join(folder, "large"));
-		expect(record).toMatchObject({ engineKind: "ONNX model with recipe", recipe: { optimisation: "all when loaded" } });
-	});
-
-	it("the native runtime refuses where the model does not load either way", async () => {
+	it("the native runtime refuses where the model does not load", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});

@@ -4,17 +4,8 @@ import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type {
-	BackendFacts,
-	BuildRecord,
-	Comparison,
-	Finding,
-	GateName,
-	GoldenVerdict,
-	WorkloadResult,
-} from "../../../src/core/schema/result.ts";
+import type { BuildRecord, Comparison, ErrorRecord, Finding, GateName, GoldenVerdict, WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
-
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
 	return {
@@ -58,10 +49,10 @@ function row(changes: Partial<WorkloadResult>): WorkloadResult {
 	};
 }
 
-function statusOf(name: GateName, changes: Partial<WorkloadResult>, where: { yaml?: string } = {}): string | undefined {
+function statusOf(name: GateName, changes: Partial<WorkloadResult>, where: { yaml?: string; errors?: ErrorRecord[] } = {}): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
-	return judgeWorkload(row(changes), workload, config).find((gate) => gate.gate === name)?.status;
+	return judgeWorkload(row(changes), workload, { config, errors: where.errors }).find((gate) => gate.gate === name)?.status;
 }
 
 it.each([
@@ -98,6 +89,19 @@ it("the latency gate fails on doubt if the config requires it", () => {
 	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
 });
 
+it("the latency gate leaves what cannot be compared to the error that is the cause, on the same workload alone", () => {
+	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
+	const place = { model: "net", engine: "plain", workload: "one" };
+	const statusWith = (subject: Partial<ErrorRecord>) =>
+		statusOf("latency", { latency: comparison("not-comparable", null) }, { errors: [{ ...fault, ...subject }] });
+	expect([{ model: place.model }, place].map(statusWith)).toEqual(["inconclusive", "inconclusive"]);
+	expect([{}, { ...place, workload: "other" }, { model: "other" }].map(statusWith)).toEqual(["fail", "fail", "fail"]);
+});
+
+it("the work gate fails on what cannot be compared, although more work only warns", () => {
+	expect(statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) })).toBe("fail");
+});
+
 it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
 	const gates = { yaml: "gates: { not-comparable: neutral }" };
 	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
@@ -109,7 +113,7 @@ it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
 	["regressed", 0.03, "gates: { work: { fail: 10% } }", "warn"],
 	["improved", -0.2, "", "pass"],
 	["unchanged", 0, "", "pass"],
-	["not-comparable", null, "", "inconclusive"],
+	["not-comparable", null, "gates: { not-comparable: neutral }", "inconclusive"],
 	["missing", null, "", undefined],
 ])("the work gate on %s by %s with %j is %s", (verdict, estimate, yaml, status) => {
 	const changes = { work: comparison(verdict, estimate), latency: comparison("missing", null) };

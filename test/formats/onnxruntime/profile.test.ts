@@ -50,7 +50,13 @@ it.each(["", "{}", ended, `{"cat" : "Node", "name": 7},\n${ended}`, `${node("x",
 );
 
 it("countedLayers gives each node's share and weights, and names tensors by the model", () => {
-	const tensors = { inputs: [{ dtype: "float", dims: [1, 8] }, { dtype: "float", dims: [8, 4] }], outputs: [{ dtype: "float", dims: [1, 4] }] };
+	const tensors = {
+		inputs: [
+			{ dtype: "float", dims: [1, 8] },
+			{ dtype: "float", dims: [8, 4] },
+		],
+		outputs: [{ dtype: "float", dims: [1, 4] }],
+	};
 	const nodes = [
 		{ name: "fc", op: "MatMul", instructions: 3e6, weightBytes: 128, ...tensors },
 		{ name: "flat", op: "Flatten", instructions: 1e6, weightBytes: 0, inputs: [], outputs: [] },

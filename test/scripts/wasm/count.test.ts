@@ -39,11 +39,14 @@ let plain: Uint8Array;
 beforeAll(async () => {
 	const asc = await import("assemblyscript/asc");
 	const files = new Map<string, Uint8Array | string>();
-	const { error, stderr } = await asc.main(["main.ts", "--outFile", "main.wasm", "--runtime", "stub", "--enable", "simd,bulk-memory", "--initialMemory", "1"], {
-		readFile: (name: string) => (name === "main.ts" ? source : null),
-		writeFile: (name: string, contents: Uint8Array | string) => void files.set(name, contents),
-		listFiles: () => [],
-	});
+	const { error, stderr } = await asc.main(
+		["main.ts", "--outFile", "main.wasm", "--runtime", "stub", "--enable", "simd,bulk-memory", "--initialMemory", "1"],
+		{
+			readFile: (name: string) => (name === "main.ts" ? source : null),
+			writeFile: (name: string, contents: Uint8Array | string) => void files.set(name, contents),
+			listFiles: () => [],
+		},
+	);
 	if (error) throw new Error(String(stderr));
 	plain = files.get("main.wasm") as Uint8Array;
 });

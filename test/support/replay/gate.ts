@@ -14,9 +14,13 @@ export interface Gated {
 	result: Result;
 }
 
+type Texts = readonly (readonly [from: string, to: string])[];
+
 export interface Change {
-	/** In the config, text by text. */
-	config?: readonly (readonly [from: string, to: string])[];
+	/** In the config of both sides, text by text. */
+	config?: Texts;
+	/** In the head's alone, on top. */
+	headConfig?: Texts;
 	argv?: readonly string[];
 }
 
@@ -25,7 +29,8 @@ export async function startReplay(replay: Replay, change: Change = {}): Promise<
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
-		const config = (change.config ?? []).reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
+		const texts = [...(change.config ?? []), ...(arm === "head" ? (change.headConfig ?? []) : [])];
+		const config = texts.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
 		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
 	}
 	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out", ...(change.argv ?? [])], {

@@ -41,11 +41,7 @@ export function versionOf(ort: Ort): string {
 	return ort.env.versions.node ?? ort.env.versions.web ?? "unknown";
 }
 
-export function openSession(
-	ort: Ort,
-	job: RuntimeJob,
-	options: { level: Level; saveTo?: string; isProfiled?: true },
-): Promise<InferenceSession> {
+export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; isProfiled?: true }): Promise<InferenceSession> {
 	return ort.InferenceSession.create(job.modelPath, {
 		executionProviders: [job.flavour === "wasm" ? "wasm" : "cpu"],
 		graphOptimizationLevel: options.level,
@@ -55,7 +51,6 @@ export function openSession(
 		// Warnings: they are counted by class in the build's record. A profile is logged at the lowest level.
 		logSeverityLevel: options.isProfiled === true ? 0 : 2,
 		enableProfiling: options.isProfiled === true,
-		...(options.saveTo === undefined ? {} : { optimizedModelFilePath: options.saveTo }),
 		...(job.flavour === "wasm" && job.external.length > 0 ? { externalData: readExternal(job) } : {}),
 	});
 }

@@ -94,7 +94,6 @@ function verdictCell({ row }: Line, result: Result): Piece {
 
 function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
 	const compared = result.arms.base !== null;
-	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
 	const ofTimed: Column<Line>[] = [
 		{
 			title: compared ? "P99 change" : "P99",
@@ -102,7 +101,12 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 			cell: ({ texts }) => texts.p99,
 			sortBy: ({ row }) => row.workload.p99.estimate ?? row.workload.head?.p99Ms ?? null,
 		},
-		{ title: memory, numeric: true, cell: ({ texts }) => texts.memory, sortBy: ({ row }) => row.workload.head?.peakMemoryBytes ?? null },
+		{
+			title: "GPU memory",
+			numeric: true,
+			cell: ({ texts }) => texts.memory,
+			sortBy: ({ row }) => row.workload.head?.peakMemoryBytes ?? null,
+		},
 	];
 	return [
 		{

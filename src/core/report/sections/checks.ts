@@ -50,10 +50,8 @@ function methodText({ result, compared }: Method): Markup {
 }
 
 function countedText(result: Result, { minimalEffect }: Comparison): Markup {
-	const how =
-		"Base and head each ran in a process of their own, on one thread and the same inputs. ONNX Runtime's WebAssembly build counts the instructions that it executes, each weighted by its class, without those of its allocator; the third inference is compared. The same model gives the same count on every machine, so there is no noise, and nothing is repeated.";
-	const rules = `More or less work: the change is at least ${formatLimit(minimalEffect)} here, unless a row says otherwise. How far the count follows time is in docs/work.md; it says nothing about caches, threads or TensorRT.`;
-	return folded("How this was decided", html`<p>${how}</p><p>${rules}</p><p>Took ${formatDuration(result.durationMs)}.</p>`);
+	const how = `Base and head each ran in a process of their own, on one thread and the same inputs. ONNX Runtime's WebAssembly build counted the instructions of the third inference, weighted by class. A count has no noise, so nothing was repeated. More or less work: a change of at least ${formatLimit(minimalEffect)} here, unless a row says otherwise. docs/work.md shows how far counts follow time.`;
+	return folded("How this was decided", html`<p>${how}</p><p>Took ${formatDuration(result.durationMs)}.</p>`);
 }
 
 export const methodSection = defineSection({

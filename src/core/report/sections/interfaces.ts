@@ -46,7 +46,7 @@ function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
 			...rows.slice(0, maxNamed).map((row) => [`${sentenceOf(row)}.`]),
 			...(rows.length > maxNamed ? [[`${rows.length - maxNamed} more differ.`]] : []),
 		],
-		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and let the target branch set `gates: { interface: warn }` for this model first: its rules judge the change.",
+		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and let the target branch set `gates: { interface: warn, not-comparable: neutral }` for this model first: its rules judge the change.",
 	};
 }
 

@@ -35,12 +35,11 @@ function rowCells(row: WorkloadRow, isPlain: boolean): string[] {
 	];
 }
 
-function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number): string {
+function rowsTable(rows: readonly WorkloadRow[], limit: number): string {
 	const isPlain = isCounted(rows);
 	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
-	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
 	const figures = [isPlain ? "change" : `change (${level} interval)`, armTitle("base", rows), armTitle("head", rows)];
-	const head = ["model · engine · workload", "verdict", ...figures, ...(isPlain ? [] : ["P99 change", memory]), "golden"];
+	const head = ["model · engine · workload", "verdict", ...figures, ...(isPlain ? [] : ["P99 change", "GPU memory"]), "golden"];
 	const cells = rows.slice(0, limit).map((row) => rowCells(row, isPlain));
 	const table = markdownTable(head, cells, isPlain ? [2, 3, 4, 5] : [2, 3, 4, 5, 6, 7]);
 	return withHiddenRows(table, rows.length - limit, "more row");
@@ -49,7 +48,7 @@ function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number):
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
 	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
 	const summary = `${formatCount(rows.length)} ${label} ${rows.length === 1 ? "row" : "rows"}`;
-	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
+	return foldedMarkdown(summary, detail.quietRows ? rowsTable(rows, detail.rows) : "Left out here; see `report.html`.");
 }
 
 /** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
@@ -62,7 +61,7 @@ function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
 	const changed = rows.filter((row) => !row.isUnchanged);
 	const unchanged = rows.filter((row) => row.isUnchanged);
 	return [
-		...(changed.length === 0 ? [] : [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(result, changed, detail.rows)]),
+		...(changed.length === 0 ? [] : [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(changed, detail.rows)]),
 		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
 	];
 }
