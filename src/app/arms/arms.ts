@@ -102,21 +102,20 @@ interface Head {
 async function openHead(opening: Opening): Promise<Head> {
 	const { request, processes } = opening;
 	const { head, home, cwd, event } = request;
-	if (head !== undefined && !(await isFolder(resolve(cwd, head)))) {
+	const path = resolve(cwd, head ?? home);
+	if (head !== undefined && !(await isFolder(path))) {
 		const folder = await checkOut({ arm: "head", ref: head, source: { label: head, ref: head } }, opening);
 		return { folder, commit: folder.source.commit ?? null, repository: home };
 	}
-	const path = head === undefined ? home : resolve(cwd, head);
-	const label = relative(cwd, path) || basename(path);
-	const known = await describeHead(path, request, processes);
-	const commit = known?.commit ?? null;
-	const source = { label, ...(event === undefined || commit === null ? {} : nameHead(event, commit)), ...stateOf(known, event) };
-	return { folder: { arm: "head", path, source }, commit, repository: path };
+	const known = event !== undefined || isCheckout(path) ? await describeFolder(path, processes) : null;
+	const name = event === undefined || known === null ? {} : nameHead(event, known.commit);
+	const source = { label: relative(cwd, path) || basename(path), ...name, ...stateOf(known, event) };
+	return { folder: { arm: "head", path, source }, commit: known?.commit ?? null, repository: path };
 }
 
-/** Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
-async function describeHead(path: string, { event }: ArmsRequest, processes: Processes) {
-	return event !== undefined || existsSync(join(path, ".git")) ? describeFolder(path, processes) : null;
+/** A folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
+function isCheckout(path: string): boolean {
+	return existsSync(join(path, ".git"));
 }
 
 function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
@@ -134,7 +133,10 @@ async function openBase(head: Head, opening: Opening): Promise<ArmFolder | strin
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.
-	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
+	if (recipe.how === "ref" && event === undefined) {
+		const { ref } = recipe;
+		return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
+	}
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
 	return openFoundBase({ head, commit, recipe }, opening);
@@ -159,12 +161,8 @@ async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder>
 	const path = resolve(request.cwd, base);
 	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
 	const label = relative(request.cwd, path) || basename(path);
-	const known = existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
+	const known = isCheckout(path) ? await describeFolder(path, processes) : null;
 	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
-}
-
-function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
-	return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
 }
 
 async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
@@ -173,7 +171,12 @@ async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecip
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
 	let base = await findBase(recipe, commit, history);
-	if (base.state === "none") return isReview(event) && isOfTarget(event) ? refuseNoBase(base.why) : base.why;
+	if (base.state === "none") {
+		// Pull requests and merge queues always have a target.
+		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
+		const message = `A change under review has nothing to be compared with: ${base.why}.`;
+		throw new ConfigError({ code: "git-ref", message, fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`." });
+	}
 	if (isReview(event)) {
 		// The change must not choose what it is compared with: the target branch's config does.
 		opening.rules = await configs.atCommit(base.commit, git);
@@ -208,24 +211,10 @@ async function otherBase({ baseline, event, target, commit }: Choice, history: H
 	const tips = [target.commit, "baseRef" in event ? await history.branchTip(event.baseRef) : null];
 	for (const tip of tips) if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
 	if (event.kind === "push") return other;
-	throw new ConfigError({
-		code: "git-ref",
-		message: `The base ${other.label} (${other.commit.slice(0, 7)}) is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`,
-		fix: "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.",
-	});
-}
-
-/** Pull requests and merge queues always have a target, so that a run without a base is a fault. */
-function isOfTarget(event: RunEvent): boolean {
-	return event.kind === "pull-request" || event.kind === "merge-group";
-}
-
-function refuseNoBase(why: string): never {
-	throw new ConfigError({
-		code: "git-ref",
-		message: `A change under review has nothing to be compared with: ${why}.`,
-		fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
-	});
+	const name = `${other.label} (${other.commit.slice(0, 7)})`;
+	const message = `The base ${name} is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`;
+	const fix = "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.";
+	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
 interface Checkout {
@@ -239,25 +228,22 @@ interface Checkout {
 async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder> {
 	const { request, processes } = opening;
 	const { arm, ref, source, repository = request.home } = checkout;
-	const git = gitIn(repository, processes, request.access);
+	const { access, event, outFolder } = request;
+	const git = gitIn(repository, processes, access);
 	// Only a workflow's clone may be fetched into.
-	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
-	const { access, outFolder } = request;
+	const fetched = event === undefined ? null : await (await openHistory(git)).find(ref);
 	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(outFolder, "worktrees", arm), processes, access });
 	opening.closers.push(() => tree.remove());
-	const own = arm === "head" ? null : await request.configs.inFolder(tree.path);
+	const { root, path, commit } = tree;
+	const own = arm === "head" ? null : await request.configs.inFolder(path);
 	const config = own?.state === "read" ? own.config : request.config;
-	const lfs = { arm, root: tree.root, path: tree.path, config, isUntrusted: arm === "head" && isForeign(request.event) };
-	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes, request.access));
+	// The head may be the work of anyone.
+	const isForeign = event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
+	const lfs = { arm, root, path, config, isUntrusted: arm === "head" && isForeign, remote: await remoteName(git) };
+	const lfsProblem = await fetchLfsFiles(lfs, gitIn(root, processes, access));
 	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
-	const folder = { arm, path: tree.path, source: { ...source, commit: tree.commit } };
-	const absent = (file: string): Promise<string | null> => whyAbsent(file, tree.path, gitIn(tree.path, processes));
-	return { ...folder, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
-}
-
-/** The head may be the work of anyone. */
-function isForeign(event: RunEvent | undefined): boolean {
-	return event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
+	const absent = (file: string): Promise<string | null> => whyAbsent(file, path, gitIn(path, processes));
+	return { arm, path, source: { ...source, commit }, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
 }
 
 async function isFolder(path: string): Promise<boolean> {
