@@ -68,7 +68,7 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		for (const closer of opening.closers.splice(0)) await closer();
 	};
 	try {
-		const head = await openHead(opening);
+		const head = await openNamed("head", request.head, opening);
 		const base = await openBase(head, opening);
 		const common = { notes: opening.notes, close };
 		const absent = { state: "absent" } as const;
@@ -91,7 +91,7 @@ interface Opening {
 	rules: SideConfig | null;
 }
 
-interface Head {
+interface Side {
 	folder: ArmFolder;
 	/** Where it is a commit, or a folder checked out at one. */
 	commit: string | null;
@@ -99,35 +99,33 @@ interface Head {
 	repository: string;
 }
 
-async function openHead(opening: Opening): Promise<Head> {
+/** @param name a folder or a git ref, as the user wrote it; absent: the config's folder. */
+async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
-	const { head, home, cwd, event } = request;
-	const path = resolve(cwd, head ?? home);
-	if (head !== undefined && !(await isFolder(path))) {
-		const folder = await checkOut({ arm: "head", ref: head, source: { label: head, ref: head } }, opening);
-		return { folder, commit: folder.source.commit ?? null, repository: home };
+	const path = resolve(request.cwd, name ?? request.home);
+	if (name !== undefined && !(await isFolder(path))) {
+		const folder = await checkOut({ arm, ref: name, source: { label: name, ref: name } }, opening);
+		return { folder, commit: folder.source.commit ?? null, repository: request.home };
 	}
-	const known = event !== undefined || isCheckout(path) ? await describeFolder(path, processes) : null;
-	const name = event === undefined || known === null ? {} : nameHead(event, known.commit);
-	const source = { label: relative(cwd, path) || basename(path), ...name, ...stateOf(known, event) };
-	return { folder: { arm: "head", path, source }, commit: known?.commit ?? null, repository: path };
+	const event = arm === "head" ? request.event : undefined;
+	// Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
+	const known = event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
+	const label = relative(request.cwd, path) || basename(path);
+	const source = { label, ...(event && known ? nameHead(event, known.commit) : {}), ...stateOf(known, event) };
+	const absent = arm === "head" ? {} : { whyAbsent: (file: string) => whyAbsent(file, path, null) };
+	return { folder: { arm, path, source, ...absent }, commit: known?.commit ?? null, repository: path };
 }
 
-/** A folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
-function isCheckout(path: string): boolean {
-	return existsSync(join(path, ".git"));
-}
-
-function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
+function stateOf(known: { commit: string; dirty: boolean } | null, event: RunEvent | undefined): Pick<ArmSource, "commit" | "found"> {
 	if (known === null) return {};
 	if (!known.dirty) return { commit: known.commit };
 	return event === undefined ? {} : { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
 }
 
 /** @returns the folder, or why there is none. */
-async function openBase(head: Head, opening: Opening): Promise<ArmFolder | string> {
+async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
-	if (base !== undefined) return openNamedBase(base, opening);
+	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
 	if (usesHeadsFiles(event, config))
 		return { ...head.folder, arm: "base", source: { ...head.folder.source, found: "The same files as the head's." } };
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
@@ -156,16 +154,7 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {
-	const { request, processes } = opening;
-	const path = resolve(request.cwd, base);
-	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
-	const label = relative(request.cwd, path) || basename(path);
-	const known = isCheckout(path) ? await describeFolder(path, processes) : null;
-	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
-}
-
-async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
+async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
 	const { head, commit, recipe } = of;
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
@@ -182,30 +171,29 @@ async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecip
 		opening.rules = await configs.atCommit(base.commit, git);
 		const { baseline } =
 			opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
-		base = await otherBase({ baseline, event, target: base, commit }, history, opening);
+		base = await otherBase(base, { baseline, event, commit, history }, opening.notes);
 	}
-	const { label, ref, found } = base;
-	const source = { label, ...(ref === undefined ? {} : { ref }), found };
-	return checkOut({ arm: "base", ref: base.commit, source, repository: head.repository }, opening);
+	const { state: _, commit: ref, ...source } = base;
+	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
 }
 
 type Found = Extract<FoundBase, { state: "found" }>;
 
-interface Choice {
-	baseline: Config["baseline"];
-	event: RunEvent;
-	/** Where the change left its target branch. */
-	target: Found;
-	/** Of the head. */
-	commit: string;
-}
-
-/** The base that a config names instead of the commit that the event names; it must be part of the target branch. */
-async function otherBase({ baseline, event, target, commit }: Choice, history: History, opening: Opening): Promise<Found> {
+/**
+ * The base that a config names instead of the commit that the event names; it must be part of the target branch.
+ * @param target where the change left that branch.
+ * @param of with the commit of the head.
+ */
+async function otherBase(
+	target: Found,
+	of: { baseline: Config["baseline"]; event: RunEvent; commit: string; history: History },
+	notes: string[],
+): Promise<Found> {
+	const { baseline, event, history } = of;
 	if (baseline.from === "base-ref") return target;
-	const other = await findBase(chooseBase(event, baseline), commit, history);
+	const other = await findBase(chooseBase(event, baseline), of.commit, history);
 	if (other.state === "none") {
-		opening.notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
+		notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
 		return target;
 	}
 	const tips = [target.commit, "baseRef" in event ? await history.branchTip(event.baseRef) : null];

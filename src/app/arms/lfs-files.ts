@@ -45,27 +45,19 @@ async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
 	const goldens = new Set(specs.flatMap(({ engine: { golden } }) => (golden === undefined || arm === "base" ? [] : [join(path, golden)])));
-	const named = await Promise.all([...[...models].map(externalData), ...[...goldens].map(tensorFiles)]);
-	return named.flat();
+	const lists = [...[...models].map(externalData), ...[...goldens].map(tensorFiles)];
+	return (await Promise.all(lists.map((list) => list.catch(leaveToStages)))).flat();
 }
 
 async function externalData(model: string): Promise<string[]> {
-	try {
-		const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
-		return external.flatMap(({ path }) => (path === null ? [] : [path]));
-	} catch (error) {
-		return leaveToStages(error);
-	}
+	const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
+	return external.flatMap(({ path }) => (path === null ? [] : [path]));
 }
 
 async function tensorFiles(manifest: string): Promise<string[]> {
-	try {
-		const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
-		const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
-		return files.map((file) => join(dirname(manifest), file.path));
-	} catch (error) {
-		return leaveToStages(error);
-	}
+	const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
+	const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+	return files.map((file) => join(dirname(manifest), file.path));
 }
 
 /** The stage that needs a file reports that it cannot be read. */
