@@ -176,7 +176,7 @@ export const acceptChangeTable = {
 		config: { value: "FILE", does: "Config file to write.", default: "trtgate.yml" },
 		prune: { does: "Only remove entries that are stale." },
 	},
-	example: 'trtgate accept trtgate-out --reason "twice the accuracy, see #41"',
+	example: "trtgate accept trtgate-out --reason accuracy",
 } as const satisfies CommandTable;
 
 const historyPlace = {
