@@ -43,7 +43,6 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 	"/git/trees/{tree_sha}": ["get"],
 	"/git/commits": ["post"],
 	"/git/commits/{commit_sha}": ["get"],
-	"/tarball/{ref}": ["get"],
 	"/releases": ["get", "post"],
 	"/releases/latest": ["get"],
 	"/releases/tags/{tag}": ["get"],

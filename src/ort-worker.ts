@@ -3,15 +3,16 @@ import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { idleLine, type Reply, type Task } from "./adapters/onnxruntime/protocol.ts";
 import { runBuild } from "./adapters/onnxruntime/worker/build.ts";
+import { runCount, runProfile } from "./adapters/onnxruntime/worker/count.ts";
 import { runDefects } from "./adapters/onnxruntime/worker/defects.ts";
 import { writeAtomic } from "./adapters/onnxruntime/worker/files.ts";
 import { runInfer } from "./adapters/onnxruntime/worker/infer.ts";
-import { runMeasure } from "./adapters/onnxruntime/worker/measure.ts";
 
 function runTask(task: Task): Promise<Reply> {
 	if (task.kind === "build") return runBuild(task);
 	if (task.kind === "defects") return runDefects(task);
-	return task.kind === "infer" ? runInfer(task) : runMeasure(task);
+	if (task.kind === "count") return runCount(task);
+	return task.kind === "profile" ? runProfile(task) : runInfer(task);
 }
 
 async function replyTo(task: Task): Promise<Reply> {
@@ -42,6 +43,22 @@ function joinStreams(): void {
 	process.stderr.write = process.stdout.write.bind(process.stdout);
 }
 
+/** ONNX Runtime writes its log synchronously, and a pipe that is full refuses to take more. */
+function waitForReaders(): void {
+	const { writeSync } = fs;
+	const patient = (...written: Parameters<typeof writeSync>): number => {
+		for (;;) {
+			try {
+				return writeSync(...written);
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+			}
+		}
+	};
+	fs.writeSync = patient as typeof writeSync;
+}
+
+waitForReaders();
 let jobs: AsyncIterator<string> | null = null;
 for (let path: string | undefined = process.argv[2]; path !== undefined; ) {
 	const task = JSON.parse(fs.readFileSync(path, "utf8")) as Task;

@@ -1,1 +1,1 @@
-export{t as GitHub,r as getOctokitOptions}from"./actions-github-utils.js";
+export{t as GitHub,n as context,r as defaults,i as getOctokitOptions,a as getUserAgentWithOrchestrationId}from"./actions-github-utils.js";

@@ -20,6 +20,7 @@ const commands: readonly Entry[] = [
 	{ table: tables.demoTable, load: async () => (await import("./commands/demo.ts")).demo },
 	{ table: tables.runTable, load: async () => (await import("./commands/run.ts")).run },
 	{ table: tables.preflightTable, load: async () => (await import("./commands/preflight.ts")).preflight },
+	{ table: tables.costTable, load: async () => (await import("./commands/cost.ts")).cost },
 	{ table: golden.recordTable, load: async () => (await import("./golden/record.ts")).recordGolden },
 	{ table: golden.checkTable, load: async () => (await import("./golden/check.ts")).checkGolden },
 	{ table: golden.calibrateTable, load: async () => (await import("./golden/calibrate.ts")).calibrateGolden },

@@ -1,35 +1,59 @@
 // What is timed and compared in a run: pairs, fresh pairs of what stands out in the history, and engines under load for minutes.
 import { BugError } from "../core/errors.ts";
 import type { EngineSpec, Workload } from "../core/plan/plan.ts";
-import type { BackendFacts, RunFigure } from "../core/schema/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import { type CompareInput, compare } from "../stages/compare.ts";
+import { count } from "../stages/count.ts";
 import { type Measured, type MeasureInput, measure } from "../stages/measure.ts";
 import { soak } from "../stages/soak.ts";
-import { isIdentical, timedWorkloads } from "../stages/workloads.ts";
+import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workloads.ts";
 import { concludeResult } from "./conclude.ts";
 import type { RunContext } from "./run-context.ts";
-
-/**
- * The figure of a run that is compared. A GPU under a lease runs only this job, so the median is its speed. A CPU is shared, and
- * other programs only ever add time: the fastest iteration scatters three to five times less (measured on two busy cores).
- */
-const runFigures: Readonly<Record<BackendFacts["kind"], RunFigure>> = { tensorrt: "median", onnxruntime: "fastest" };
 
 export function timingOf(engines: readonly BuiltEngine[], { prepared, input, facts }: RunContext): MeasureInput {
 	const { measure } = input.config;
 	const workloads = timedWorkloads(prepared.plan, engines, facts.shapes);
 	const compared = workloads.filter((timed) => timed.base && !isIdentical(timed, measure)).length;
-	return { workloads, measure, family: Math.max(1, compared), figure: runFigures[facts.backend.kind], outFolder: input.outFolder };
+	return { workloads, measure, family: Math.max(1, compared), outFolder: input.outFolder };
 }
 
-export function comparisonOf({ workload }: Measured, { workloads, family, figure }: MeasureInput, run: RunContext): CompareInput {
-	const spec = run.prepared.plan.engines.find((engine) => engine.id === workload.engineId);
-	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
+export function comparisonOf({ workload }: Measured, { workloads, family }: MeasureInput, run: RunContext): CompareInput {
+	const spec = specOf(workload, run);
 	const timed = workloads.find((candidate) => candidate.workload === workload);
 	const noBase = timed?.base ? {} : { noBase: whyNoBase(spec, workload, run) };
 	const { looks, cudaGraph } = run.input.config.measure;
-	return { isShared: timed?.head.record.sharedWithBase === true, spec, looks, cudaGraph, family, figure, ...noBase };
+	return { isShared: timed?.head.record.sharedWithBase === true, spec, looks, cudaGraph, family, ...noBase };
+}
+
+function specOf(workload: Workload, { prepared }: RunContext): EngineSpec {
+	const spec = prepared.plan.engines.find((engine) => engine.id === workload.engineId);
+	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
+	return spec;
+}
+
+/** In place of timing them. */
+export async function countWorkloads({ workloads, measure, outFolder }: MeasureInput, run: RunContext): Promise<void> {
+	run.facts.notes.push(...untimedNotes(workloads, measure.soakMs));
+	const noBase = ({ workload }: TimedWorkload) => whyNoBase(specOf(workload, run), workload, run);
+	for await (const { row, error } of count({ workloads, measure, outFolder, noBase }, run.ports)) {
+		run.facts.rows.push(row);
+		if (error !== undefined) run.facts.errors.push(error);
+	}
+}
+
+function untimedNotes(workloads: readonly TimedWorkload[], soakMs: number): string[] {
+	const hasLimit = workloads.some(({ workload }) => workload.config.gates.maxLatencyMs !== undefined);
+	const keys = [...(hasLimit ? ["max-latency"] : []), ...(soakMs > 0 ? ["measure.soak"] : [])];
+	return keys.map((key) => `${key} has no effect: ONNX Runtime's work is counted, and nothing is timed.`);
+}
+
+/** Each workload is compared as soon as it is measured, so that the samples of only one are in memory. */
+export async function measureWorkloads(timing: MeasureInput, run: RunContext): Promise<void> {
+	const { facts, ports } = run;
+	for await (const measured of measure(timing, ports)) {
+		facts.rows.push(compare(measured, comparisonOf(measured, timing, run)));
+		if (measured.error) facts.errors.push(measured.error);
+	}
 }
 
 function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepared }: RunContext): NonNullable<CompareInput["noBase"]> {

@@ -14,7 +14,6 @@ import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config } from "../core/config/config.ts";
-import { formatBytes } from "../core/text/units.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { chosenMachine, maxTimingBytes, workerPathOf } from "./choose-backend.ts";
@@ -102,8 +101,6 @@ function onnxRuntimeOptions(config: Pick<Config, "onnxruntime" | "measure">, wor
 		cacheFolder: cacheFolder(world.environment),
 		processes,
 		threads: config.measure.threads,
-		onBytes: (received, total) =>
-			world.progress.detail(`downloading ONNX Runtime: ${formatBytes(received)}${total === null ? "" : ` of ${formatBytes(total)}`}`),
 		registry: world.environment.registry,
 	};
 }

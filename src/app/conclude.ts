@@ -27,7 +27,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 	const onTwo = baseBackend === undefined ? {} : { baseBackend };
 	const last = facts.errors.at(-1);
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: input.version },
 		...outcomeOf({ gates, errors }),
 		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
@@ -45,6 +45,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		golden: facts.golden,
 		...(facts.interfaceChanges.length === 0 ? {} : { interfaceChanges: [...facts.interfaceChanges] }),
 		...(facts.recipeChanges.length === 0 ? {} : { recipeChanges: [...facts.recipeChanges] }),
+		...(facts.graphCosts.length === 0 ? {} : { graphCosts: [...facts.graphCosts] }),
 		...(facts.goldenChanges.length === 0 ? {} : { goldenChanges: facts.goldenChanges }),
 		...(facts.probes.length === 0 ? {} : { probes: facts.probes }),
 		...(facts.bisections.length === 0 ? {} : { bisections: facts.bisections }),
@@ -108,7 +109,7 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, { ...facts, config }), ...judgeVanishedFigures(row, config, workload)];
+		return [...judgeWorkload(row, workload, { config, errors: facts.errors }), ...judgeVanishedFigures(row, config, workload)];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const spec = engines.find(({ model }) => model.name === change.model);

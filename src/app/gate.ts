@@ -8,16 +8,14 @@ import { type Git, type GitAccess, gitIn, succeeded } from "../adapters/git/run-
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
 import { createProcesses, type Processes } from "../adapters/process/processes.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
-import { withCpuLimits } from "../core/config/gates.ts";
 import { type LoadResult, loadConfig } from "../core/config/parse.ts";
 import { underRulesOf } from "../core/config/rules.ts";
 import { type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs, type Plan } from "../core/plan/plan.ts";
-import type { BackendFacts, Result, WorkflowJob } from "../core/schema/result.ts";
+import type { Result, WorkflowJob } from "../core/schema/result.ts";
 import type { RunEvent } from "../formats/github/event.ts";
-import type { Repository } from "../ports/code-host.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -32,7 +30,7 @@ import { checkOutFolder, makeOutFolder, outRoots, removeEarlierResult } from "./
 import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
-import { learnedPlan } from "./time-left.ts";
+import { recallTimes } from "./step-times.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions {
@@ -49,8 +47,6 @@ export interface GateOptions {
 	job?: WorkflowJob | undefined;
 	/** For fetching the base from the workflow's server. */
 	access?: GitAccess | undefined;
-	/** Keeps the history where there is no clone to push from. */
-	repository?: Repository | undefined;
 	out: string;
 	seed?: string | undefined;
 	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
@@ -141,12 +137,12 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		const composition = { ...composed, ports: { ...composed.ports, ...options.ports } };
 		running.composition = composition;
 		if (running.stopped !== null) composition.stop(running.stopped);
-		const { kind } = await composition.ports.backend.facts();
-		const input = fitLimits(gateInput(opening, opened, sides), kind);
+		const input = gateInput(opening, opened, sides);
 		if (mode === "plan") {
 			const prepared = await prepareGate(input, composition.ports);
 			refuseFaults(prepared, prepared.config);
-			return { state: "planned", plan: await learnedPlan(prepared, input, composition.ports), config: prepared.config };
+			const { plan } = await recallTimes(prepared, input, composition.ports);
+			return { state: "planned", plan, config: prepared.config };
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);
@@ -175,7 +171,7 @@ async function watchHistory({ config, own, outFolder, options, composition }: Wa
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
-		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access, repository: options.repository }),
+		store: await openRunStore(config.history, { cwd: own.home, processes, access: options.access }),
 		...{ outFolder, branch: config.history.branch },
 		files: ports.files,
 		gpuUuid: await gpuUuid().catch(() => null),
@@ -308,13 +304,6 @@ function gateInput({ options, own, outFolder }: Opening, { folders, noBase, note
 		job: options.job,
 		beforeBuild: options.beforeBuild,
 	};
-}
-
-function fitLimits(input: GateInput, kind: BackendFacts["kind"]): GateInput {
-	if (kind !== "onnxruntime") return input;
-	const fitted = (config: Config | undefined): Config | undefined => (config === undefined ? undefined : withCpuLimits(config));
-	const [config, headConfig] = [withCpuLimits(input.config), withCpuLimits(input.headConfig)];
-	return { ...input, config, headConfig, baseConfig: fitted(input.baseConfig), rules: fitted(input.rules) };
 }
 
 function refusalOf(error: unknown): ConfigError {

@@ -11,6 +11,7 @@ import type {
 	Finding,
 	GoldenChange,
 	GoldenVerdict,
+	GraphCost,
 	InterfaceChange,
 	ProbeResult,
 	RecipeChange,
@@ -121,6 +122,7 @@ export interface Facts {
 	recipeChanges: readonly RecipeChange[];
 	/** Cases that the head's goldens lack, by the base's id of the engine. */
 	droppedCases: ReadonlyMap<string, readonly string[]>;
+	graphCosts: readonly GraphCost[];
 	goldenChanges: GoldenChange[];
 	/** Goldens whose sensitivity was not tested to the end. */
 	untested: { model: string; message: string }[];
@@ -147,6 +149,7 @@ export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "confi
 		interfaceChanges: [],
 		recipeChanges: [],
 		droppedCases: new Map(),
+		graphCosts: [],
 		goldenChanges: [],
 		untested: [],
 		probes: [],

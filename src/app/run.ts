@@ -12,10 +12,9 @@ import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
-import { compare } from "../stages/compare.ts";
 import { explain } from "../stages/explain.ts";
+import { graphCosts } from "../stages/graph-costs.ts";
 import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
-import { measure } from "../stages/measure.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
 import { probe } from "../stages/probe.ts";
@@ -23,11 +22,11 @@ import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
 import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
-import { comparisonOf, measureAgain, soakEngines, timingOf } from "./comparison.ts";
+import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
 import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, unchangedMode } from "./run-context.ts";
-import { keepTimes, learnedPlan, withTimeLeft } from "./time-left.ts";
+import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
@@ -63,17 +62,19 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 	const { shapes, models, lost } = shapeWorkloads(found.plan, found.models, found.config);
 	facts.shapes = shapes;
 	facts.interfaceChanges = [...found.interfaces.changes, ...lost];
+	facts.graphCosts = graphCosts(found.plan, models, shapes);
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
 	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
-	const plan = await learnedPlan(prepared, input, ports);
-	const followed = withTimeLeft(ports, plan, { facts, input });
-	const run: RunContext = { prepared: { ...prepared, plan }, input, facts, ports: followed.ports };
+	const recalled = await recallTimes(prepared, input, ports);
+	const later = [...(input.isSoakDue === true ? ["soak"] : []), ...(facts.backend.kind === "tensorrt" ? ["explain"] : [])];
+	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
+	const run: RunContext = { prepared: { ...prepared, plan: recalled.plan }, input, facts, ports: { ...ports, progress } };
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
 	try {
 		await runOnMachine(run);
-		await keepTimes(run, followed.forecast);
+		await keepTimes(took, input, ports);
 	} finally {
 		await gpuLease.release();
 	}
@@ -93,19 +94,18 @@ async function runOnMachine(run: RunContext): Promise<void> {
 	await probeEngines(engines, run);
 	enterStage("measure", facts, ports);
 	const timing = timingOf(engines, run);
-	// Each workload is compared as soon as it is measured, so that the samples of only one are in memory.
-	for await (const measured of measure(timing, ports)) {
-		facts.rows.push(compare(measured, comparisonOf(measured, timing, run)));
-		if (measured.error) facts.errors.push(measured.error);
-	}
-	await measureAgain(timing, run);
-	if (run.input.isSoakDue === true) {
-		enterStage("soak", facts, ports);
-		await soakEngines(timing, run);
+	if (facts.backend.kind === "onnxruntime") await countWorkloads(timing, run);
+	else {
+		await measureWorkloads(timing, run);
+		await measureAgain(timing, run);
+		if (run.input.isSoakDue === true) {
+			enterStage("soak", facts, ports);
+			await soakEngines(timing, run);
+		}
 	}
 	facts.notes.push(...ports.telemetry.degradations());
 	enterStage("explain", facts, ports);
-	if (facts.backend.kind === "tensorrt") await explainWorkloads(timing.workloads, run);
+	await explainWorkloads(timing.workloads, run);
 }
 
 function droppedCases({ goldens, counterparts }: Prepared): Map<string, readonly string[]> {
@@ -194,7 +194,7 @@ const rebuildsUseless =
 
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
-	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not timed.`;
+	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`;
 }
 
 async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {

@@ -41,7 +41,7 @@ export function resultWithoutRun(
 ): Result {
 	const none = { findings: [], builds: [], golden: [], workloads: [], gates: [], notes: [] };
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
 		...(run === undefined ? {} : { run }),

@@ -1,5 +1,4 @@
 // Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
-import type { TurnLimits } from "../core/compare/turns.ts";
 import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import type { Fill } from "../core/fill.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
@@ -33,8 +32,8 @@ export interface BuildJob {
 	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
-	/** What the builder is at, and how much of the build is done where its log says so. */
-	onPhase?(phase: string, share: number): void;
+	/** What the builder does now. */
+	onPhase?(phase: string): void;
 }
 
 export interface InferCase {
@@ -99,17 +98,23 @@ export type MeasureResult =
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
-/** Two runs whose processes live at once and take turns. */
-export interface MeasurePairJob {
-	runs: Readonly<Record<Arm, MeasureJob>>;
-	/** Decides the order within each round of turns. */
-	seed: string;
-	limits: TurnLimits;
-	/** How far the fastest iterations of both halves of a side's rounds may differ, as a share. */
-	tolerance: number;
+/** One process that loads the engine and counts the instructions of an inference, on one thread. */
+export interface CountJob {
+	engine: BuiltEngine;
+	inputs: readonly TimedInput[];
+	/** Same for both sides, so that they read the same values. */
+	seed: number;
+	timeoutMs: number;
+	logPath: string;
 }
 
-/** A separate run that times each layer: slower than a timed run, and never compared with one. */
+/** absent: this backend counts nothing; `reason` is a sentence. `otherInput`: on values of the next seed. */
+export type CountResult =
+	| { state: "counted"; instructions: number; otherInput: number }
+	| { state: "absent"; reason: string }
+	| { state: "failed"; failure: ToolFailure };
+
+/** A separate run that times each layer, or counts its instructions: never compared with a timed run. */
 export interface ProfileJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -159,8 +164,8 @@ export interface Backend {
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
-	/** Where engines run on a CPU that other programs share. null: this backend times one process at a time. */
-	measurePair?(job: MeasurePairJob): Promise<Readonly<Record<Arm, MeasureResult>> | null>;
+	/** In place of timing: on ONNX Runtime. */
+	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
 	trace?(job: TraceJob): Promise<TraceResult>;
 	/** Sentences so far about what was degraded or chosen; each once. */

@@ -160,8 +160,11 @@ export interface PullDraft {
 	draft: boolean;
 }
 
-/** A file as a stored blob, or as text in the same request; null takes it out. */
-export type TreeChange = { path: string } & ({ blob: string | null } | { text: string });
+/** A file as a stored blob; null takes it out. */
+export interface TreeChange {
+	path: string;
+	blob: string | null;
+}
 
 /** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
 export interface Repository {
@@ -173,8 +176,6 @@ export interface Repository {
 	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
 	filesUnder(commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>>;
 	readBlob(sha: string): Promise<ApiResult<{ bytes: Uint8Array }>>;
-	/** All files of a commit in one request, as a gzipped tar archive with one folder on top. */
-	readArchive(commit: string): Promise<ApiResult<{ archive: Uint8Array }>>;
 	writeBlob(bytes: Uint8Array): Promise<ApiResult<{ sha: string }>>;
 	/** The tree `base`, where there is one, with files put into it, and those without a blob taken out of it. */
 	writeTree(base: string | null, files: readonly TreeChange[]): Promise<ApiResult<{ sha: string }>>;

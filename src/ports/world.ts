@@ -5,7 +5,6 @@ import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custo
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
-import type { TimeLeft } from "../core/plan/time-left.ts";
 import type { TensorFile } from "../core/schema/golden.ts";
 import type { GoldenVerdict, GpuWindow } from "../core/schema/result.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
@@ -69,7 +68,7 @@ export interface KeptVerdicts {
 	keep(key: string, verdicts: readonly GoldenVerdict[], at: string): Promise<void>;
 }
 
-/** What the steps of earlier runs took, in milliseconds by step. */
+/** What steps took when they last ran, in milliseconds by step. */
 export interface KeptTimes {
 	recall(key: string): Promise<Readonly<Record<string, number>>>;
 	/** Steps that are not among them keep their earlier times. */
@@ -96,11 +95,11 @@ export interface Progress {
 	stage(name: string, items: number): void;
 	/** One item of the stage begins; `leftMs` is the time left of the stage where it is known. */
 	item(label: string, leftMs?: number): void;
-	/** Something about the current item, e.g. `pair 3 of 5`; how much of the item is done, 0 to 1, and what share of it the part is that begins. */
-	detail(text: string, share?: number, part?: number): void;
+	/** Something about the current item, e.g. `pair 3 of 5`. */
+	detail(text: string): void;
 	done(summary: string): void;
-	/** From now on, the time left of the whole run at any moment. */
-	expect?(left: () => TimeLeft): void;
+	/** From now on, the time left of the whole run at any moment; null where it is unknown. */
+	expect?(leftMs: () => number | null): void;
 }
 
 /** Samples the GPU during the runs. Nothing here throws or ends a run; a failure becomes a sentence in `degradations`. */

@@ -109,7 +109,7 @@ async function buildOne(prepared: Buildable, input: BuildInput & { number?: numb
 		cacheFolder: rebuilds > 1 ? undefined : `${input.outFolder}/cache`,
 		logPath: `${input.outFolder}/logs/build-${name}-${arm}${suffix}.log`,
 		timeoutMs: input.timeoutMs,
-		onPhase: (phase, share) => ports.progress.detail(`${which}${phase}`, (number - 1 + share) / rebuilds),
+		onPhase: (phase) => ports.progress.detail(`${which}${phase}`),
 	});
 	if (record.state !== "built" || record.enginePath === undefined) return { record };
 	return { record, engine: { spec, arm, record, path: record.enginePath, model, assets } };

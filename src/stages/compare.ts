@@ -3,7 +3,7 @@ import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
 import { enqueueNotes } from "../core/explain/machine.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Comparison, RunFigure, WorkloadResult } from "../core/schema/result.ts";
+import type { Comparison, WorkloadResult } from "../core/schema/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { comparisonOptions, type Measured } from "./measure.ts";
@@ -12,7 +12,6 @@ export interface CompareInput {
 	spec: EngineSpec;
 	looks: Config["measure"]["looks"];
 	family: number;
-	figure: RunFigure;
 	/** One engine serves both sides, because the model did not change. */
 	isShared: boolean;
 	/** Kernels are launched as one CUDA graph. */
@@ -39,7 +38,6 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 		precision: input.spec.engine.precision,
 		shapes: Object.fromEntries(measured.inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
 		streams: workload.config.streams,
-		figure: input.figure,
 		verdict: latency.verdict,
 		latency,
 		p99: measured.state === "identical" ? identical(compared.p99, input) : compared.p99,

@@ -32,7 +32,9 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 
 /** What the change does not touch has nothing to explain. */
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
-	return rows.find(({ id }) => id === workload.id)?.runs.length !== 0;
+	const row = rows.find(({ id }) => id === workload.id);
+	// A count takes two processes more, which only a change is worth.
+	return row?.work === undefined ? row?.runs.length !== 0 : row.verdict === "regressed" || row.verdict === "improved";
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */
@@ -67,6 +69,7 @@ function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 /** Nsight Systems first: it finds the kernel for Nsight Compute to profile. */
 function* kernelProfiles(input: ExplainInput): Generator<Profiling> {
 	for (const timed of input.workloads) {
+		if (input.rows.find(({ id }) => id === timed.workload.id)?.work !== undefined) continue;
 		const found: WorkloadKernels = { base: null, head: null };
 		for (const tool of ["nsys", "ncu"] as const) {
 			if (!isEnabled(tool, timed, input)) continue;

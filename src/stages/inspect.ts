@@ -21,7 +21,6 @@ import type {
 	DType,
 	GoldenManifest,
 	GoldenOutput,
-	MutationRecord,
 	NoiseFloor,
 	OutputSlice,
 	Precision,
@@ -79,8 +78,6 @@ export interface Inspection {
 	/** Outputs that together hold boxes, and how to compare them; null where there are none. */
 	detections: { proposal: Detections; why: string[] } | null;
 	noiseFloor: NoiseFloor | null;
-	/** Of goldens recorded before `sensitivity`. */
-	mutation: MutationRecord | null;
 	/** With the defects of the outputs, which are tried again. */
 	sensitivity: SensitivityRecord;
 	findings: Weakness[];
@@ -113,7 +110,6 @@ export async function inspect(
 		groups: (manifest.detections ?? []).map((spec) => ({ name: spec.name, limits: boxLimitsOf(spec) })),
 		detections: proposedGroup(manifest, outputs),
 		noiseFloor: manifest.noiseFloor ?? null,
-		mutation: manifest.mutation ?? null,
 		sensitivity,
 		findings: findingsOf({ ...manifest, sensitivity }, outputs),
 	};
@@ -171,7 +167,7 @@ function unmeasured(manifest: Tested): Weakness[] {
 			fix,
 		});
 	}
-	if (manifest.mutation === undefined && (manifest.sensitivity.state === "untested" || manifest.sensitivity.state === "unfinished")) {
+	if (manifest.sensitivity.state === "untested" || manifest.sensitivity.state === "unfinished") {
 		found.push({
 			kind: "unmeasured",
 			severity: "warn",

@@ -1,5 +1,6 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
 import { ConfigError } from "../core/errors.ts";
+import { outputsOf } from "../core/golden/compare/judge.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/golden/record/sensitivity.ts";
@@ -86,12 +87,16 @@ async function baseManifest(id: string, { models, baseFolder }: GoldenInput, por
 	}
 }
 
-/** The head's cases under the base's limits: looser ones hold once they are merged. What only the head has keeps its own. */
+/** The head's cases under the base's limits: looser ones hold once they are merged. Outputs that only the head has keep their own. */
 export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
-	const outputs = Object.entries(head.outputs).map(([name, output]) => [
-		name,
-		Object.hasOwn(base.outputs, name) ? base.outputs[name] : output,
-	]);
+	const known = new Set(namedOutputs(base));
+	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
+		const own = known.has(name) ? base.outputs : head.outputs;
+		const output = Object.hasOwn(own, name) ? own[name] : undefined;
+		return output === undefined ? [] : [[name, output] as const];
+	});
+	const ownGroups = (head.detections ?? []).filter((group) => !outputsOf(group).some((name) => known.has(name)));
+	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
 	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
 	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
 	return {
@@ -99,27 +104,33 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 		...(noiseFloor === undefined ? {} : { noiseFloor }),
 		...(rounding === undefined ? {} : { rounding }),
 		outputs: Object.fromEntries(outputs),
-		...(base.detections === undefined
-			? head.detections === undefined
-				? {}
-				: { detections: head.detections }
-			: { detections: base.detections }),
+		...(first === undefined ? {} : { detections: [first, ...others] }),
 		...(base.policy === undefined ? {} : { policy: base.policy }),
 	};
 }
 
-/** Whether the base's golden asks the same of its engine: the same inputs, and the same bytes expected. */
+/** Those of its cases too: one without limits of its own has the config's. */
+function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
+	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
+}
+
+/** Whether the base's golden asks the same of its engine: the same inputs, and the same outputs and labels expected. */
 export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
-	const hashes = ({ inputs, outputs }: GoldenCase): string =>
-		JSON.stringify(
-			[inputs, outputs].map((files) =>
+	const contents = ({ inputs, outputs, labels = {} }: GoldenCase): string =>
+		JSON.stringify([
+			...[inputs, outputs].map((files) =>
 				Object.entries(files)
-					.map(([name, { sha256 }]) => [name, sha256])
-					.sort(),
+					.map(([name, { path: _, stats: __, ...content }]) => [name, content] as const)
+					.sort(byName),
 			),
-		);
+			Object.entries(labels).sort(byName),
+		]);
 	const own = base?.cases.find(({ id }) => id === golden.id);
-	return own !== undefined && hashes(own) === hashes(golden);
+	return own !== undefined && contents(own) === contents(golden);
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+	return one < other ? -1 : 1;
 }
 
 /** The verdict on an engine whose golden cannot be used. */

@@ -1,14 +1,13 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
 import { compareRuns } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
-import { turnLimits } from "../core/compare/turns.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { type ErrorSubject, recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
-import type { Arm, ErrorRecord, PerfRun, RunFigure } from "../core/schema/result.ts";
+import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -21,7 +20,6 @@ export interface MeasureInput {
 	measure: Config["measure"];
 	/** Number of workloads compared, over which the error is spread. */
 	family: number;
-	figure: RunFigure;
 	outFolder: string;
 }
 
@@ -37,7 +35,7 @@ export interface Measured {
 	error?: ErrorRecord;
 }
 
-type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure" | "measurePair"> };
+type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
@@ -81,7 +79,7 @@ async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports:
 	const length = await pilot(timed, input, ports);
 	for (let pair = 0; pair < budget; pair += 1) {
 		const goal = looks.find((look) => look > pair) ?? budget;
-		ports.progress.detail(`pair ${pair + 1} of ${goal}`, pair / goal, 1 / goal);
+		ports.progress.detail(`pair ${pair + 1} of ${goal}`);
 		const failure = await measureUntilValid(pair, { timed, input, length, ledger }, ports);
 		if (ports.interrupt.reason() !== null) return finish("interrupted");
 		if (failure) return finish("failed", recordFault(failure, subjectOf(timed)));
@@ -102,14 +100,14 @@ function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
 
 function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
 	const compared = compareRuns(runs, comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }));
-	return compared.isHopeless || shouldStop(compared.latency);
+	return shouldStop(compared.latency);
 }
 
 /** How a workload's runs are compared: the same while measuring and at the end. */
-export function comparisonOptions(workload: Workload, job: { looks: readonly number[]; family: number; figure: RunFigure }) {
-	const { looks, family, figure } = job;
+export function comparisonOptions(workload: Workload, job: { looks: readonly number[]; family: number }) {
+	const { looks, family } = job;
 	const { latency, p99 } = workload.config.gates;
-	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family, figure };
+	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family };
 }
 
 interface Measuring {
@@ -155,20 +153,7 @@ async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measur
 function pairJob(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring): PairJob {
 	const { timed, input, length, ledger } = measuring;
 	const { outFolder } = input;
-	const turns = { limits: { ...turnLimits(input.measure), ...floorOf(ledger) }, tolerance: minimalEffectOf(timed, input) / 4 };
-	const common = { ...commonOf(timed, input), ...length };
-	return { ...at, order: ledger.runs.length, timed, outFolder, common, ...(takesTurns(measuring) ? { turns } : {}) };
-}
-
-function floorOf({ taken }: Ledger): { floorMs?: Record<Arm, number> } {
-	const fastest = (arm: Arm): number =>
-		Math.min(...taken.filter(({ run }) => run.arm === arm).map(({ run }) => run.minMs ?? Number.POSITIVE_INFINITY));
-	return taken.length === 0 ? {} : { floorMs: { base: fastest("base"), head: fastest("head") } };
-}
-
-/** On a CPU the processes of a pair take turns; a GPU under a lease has no other programs whose bursts both runs must share. */
-function takesTurns({ timed, input }: Pick<Measuring, "timed" | "input">): boolean {
-	return input.figure === "fastest" && timed.base !== undefined;
+	return { ...at, order: ledger.runs.length, timed, outFolder, common: { ...commonOf(timed, input), ...length } };
 }
 
 function minimalEffectOf(timed: TimedWorkload, input: MeasureInput): number {
@@ -180,15 +165,9 @@ function commonOf(timed: TimedWorkload, { measure }: MeasureInput) {
 	return { inputs: timed.inputs, streams: timed.workload.config.streams, seed: 1, threads, timeoutMs };
 }
 
-/**
- * One short discarded process per side, so that no pair pays for cold caches. On a GPU it also shows how long the runs have to be; on a
- * shared CPU the length of its other programs' bursts decides, which a pilot does not show.
- */
+/** One short discarded process per side, so that no pair pays for cold caches; it also shows how long the runs have to be. */
 async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<RunLength> {
 	const { warmUpMs, durationMs, adaptsLength } = input.measure;
-	// Each process of a pair warms itself up before its first turn.
-	if (takesTurns({ timed, input })) return { warmUpMs, durationMs };
-	const isAdaptive = adaptsLength && input.figure === "median";
 	const arms: readonly Arm[] = timed.base ? ["base", "head"] : ["head"];
 	const pilots: Float64Array[] = [];
 	for (const arm of arms) {
@@ -198,13 +177,13 @@ async function pilot(timed: TimedWorkload, input: MeasureInput, ports: MeasurePo
 			...commonOf(timed, input),
 			engine: engineOf(timed, arm),
 			warmUpMs: 0,
-			durationMs: isAdaptive ? pilotMs : 0,
+			durationMs: adaptsLength ? pilotMs : 0,
 			samplesPath: `${path}.f64`,
 			logPath: `${path}.log`,
 		});
 		if (result.state === "ok") pilots.push(result.samplesMs);
 	}
-	return isAdaptive && pilots.length === arms.length
+	return adaptsLength && pilots.length === arms.length
 		? chooseRunLength(pilots, {
 				warmUpMs,
 				durationMs,

@@ -4,6 +4,7 @@ import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { formatRange, type RecipeOf } from "../core/plan/recipe.ts";
 import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../core/schema/result.ts";
+import type { BuiltEngine } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
 /** Where a side's files lie. */
@@ -28,7 +29,7 @@ export type PreparedModel =
 	| { state: "broken"; spec: EngineSpec; arm: "head"; fault: ConfigError };
 
 /** What a side's engine is built from. */
-export function recipeOf({ spec, model, assets }: Extract<PreparedModel, { state: "ready" }>): RecipeOf {
+export function recipeOf({ spec, model, assets }: Pick<BuiltEngine, "spec" | "model" | "assets">): RecipeOf {
 	return { spec, modelSha256: model.sha256, assets };
 }
 

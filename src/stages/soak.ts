@@ -66,7 +66,6 @@ async function soakOne(timed: TimedWorkload, input: SoakInput, ports: SoakPorts)
 			ledger.elapsedS === 0
 				? `up to ${formatDuration(soakMs)}`
 				: `${formatDuration(ledger.elapsedS * 1000)} of at most ${formatDuration(soakMs)}`,
-			ledger.elapsedS / (soakMs / 1000),
 		);
 		const fromMs = ports.clock.now();
 		const durationMs = lengthOf(timed, leftMs, input);

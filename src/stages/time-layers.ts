@@ -13,7 +13,7 @@ import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh">>)[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh" | "work">>)[];
 	/** As the driver names it. */
 	gpu?: string | undefined;
 	memoryBytes?: number | undefined;
@@ -64,7 +64,8 @@ export async function* timeLayers(timing: LayerTiming, input: ExplainInput, port
 	}
 	const { base, head } = { base: modelOf("base", timing, seen), head: modelOf("head", timing, seen) };
 	if (base === null || head === null) return;
-	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, enginesMs: enginesMs(timing) });
+	const unit = timing.row?.work === undefined ? undefined : "M instructions";
+	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit });
 	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation: { ...explanation, ...machineOf(timing, input) } } };
 }
 
@@ -75,6 +76,8 @@ function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: Exp
 
 /** Only what is red or undecided is worth the time. */
 function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
+	// A count repeats exactly.
+	if (row?.work !== undefined) return 1;
 	if (row === undefined || !["regressed", "inconclusive"].includes(row.verdict) || engines.length < 2 || seen.size < 2) return 1;
 	const onceMs = [...seen.values()].map(({ times: [first] }) => profileMs(first)).reduce((sum, ms) => sum + ms, 0);
 	return Math.max(1, Math.min(mostProfiles, Math.floor(budgetMs / Math.max(1, onceMs))));
@@ -87,8 +90,9 @@ function profileMs(profile: LayerProfile | undefined): number {
 }
 
 function enginesMs({ row }: LayerTiming): { base: number; head: number } | null {
-	const { base, head } = row?.latency ?? {};
-	return base === undefined || head === undefined ? null : { base, head };
+	const { base, head } = row?.work ?? row?.latency ?? {};
+	const scale = row?.work === undefined ? 1 : 1e-6;
+	return base === undefined || head === undefined ? null : { base: base * scale, head: head * scale };
 }
 
 function modelOf(arm: Arm, { engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): EngineModel | null {
@@ -125,6 +129,7 @@ async function* profileOnce(
 		logPath: `${input.outFolder}/logs/layers-${name}.log`,
 	});
 	const whose = `${id} (${arm})`;
+	const isCounted = result?.state === "done" && result.layers?.unit !== undefined;
 	if (result?.state === "failed") yield { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
 	if (result?.state !== "done") return;
 	const known = seen.get(arm);
@@ -133,8 +138,11 @@ async function* profileOnce(
 	}
 	yield {
 		files: [
-			...(repeat > 1 ? [] : [{ path: layers, what: `layers of ${whose}` }]),
-			{ path: profile, what: `time of each layer of ${whose}${repeat === 1 ? "" : `, again (${repeat})`}` },
+			...(repeat > 1 || isCounted ? [] : [{ path: layers, what: `layers of ${whose}` }]),
+			{
+				path: profile,
+				what: `${isCounted ? "instructions" : "time"} of each layer of ${whose}${repeat === 1 ? "" : `, again (${repeat})`}`,
+			},
 		],
 		...(result.sentence === undefined ? {} : { note: `The layers of ${whose} are not shown: ${result.sentence}` }),
 		...(result.layers === null || repeat > 1 ? {} : { seen: { id, arm, layers: result.layers } }),

@@ -1,10 +1,10 @@
-// Times one pair: its runs one after the other, or, on a CPU that other programs share, by turns of two living processes.
+// Times one pair: its runs one after the other.
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
 import type { Arm, PerfRun } from "../core/schema/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
-import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../ports/backend.ts";
+import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Telemetry, ToolFailure } from "../ports/world.ts";
 import type { TimedWorkload } from "./workloads.ts";
@@ -19,8 +19,6 @@ export interface PairJob {
 	outFolder: string;
 	/** What both sides' runs have in common. */
 	common: Pick<MeasureJob, "inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs">;
-	/** Absent: one run after the other. */
-	turns?: Pick<MeasurePairJob, "limits" | "tolerance">;
 }
 
 export type TakenRun = WatchedRun & { samples: Float64Array };
@@ -32,19 +30,17 @@ interface TakenPair {
 	failure?: ToolFailure;
 }
 
-type TimingPorts = Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure" | "measurePair"> };
+type TimingPorts = Pick<Ports, "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
 
 /** One run after the other ends at the first that is unusable. */
 export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenPair> {
 	const runs: PerfRun[] = [];
 	const taken: TakenRun[] = [];
 	let failure: ToolFailure | undefined;
-	const pairFromMs = ports.clock.now();
-	const both = await byTurns(job, ports.backend);
-	for (const [index, arm] of job.arms.entries()) {
-		if (failure && both === null) break;
-		const fromMs = both === null ? ports.clock.now() : pairFromMs;
-		const result = both?.[arm] ?? (await ports.backend.measure(runJob(job, index)));
+	for (const index of job.arms.keys()) {
+		if (failure) break;
+		const fromMs = ports.clock.now();
+		const result = await ports.backend.measure(runJob(job, index));
 		const run = toRun(job, index, result);
 		runs.push(run);
 		const watched = { run, fromMs, toMs: ports.clock.now(), timedMs: "timedMs" in result ? result.timedMs : undefined };
@@ -54,12 +50,6 @@ export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenP
 		else taken.push({ ...watched, samples: result.samplesMs });
 	}
 	return { runs, taken, ...(failure ? { failure } : {}) };
-}
-
-async function byTurns(job: PairJob, backend: TimingPorts["backend"]): Promise<Readonly<Record<Arm, MeasureResult>> | null> {
-	if (job.turns === undefined || job.arms.length < 2) return null;
-	const runs = Object.fromEntries(job.arms.map((arm, index) => [arm, runJob(job, index)])) as Record<Arm, MeasureJob>;
-	return (await backend.measurePair?.({ runs, seed: `${job.timed.workload.id}:${job.pair}`, ...job.turns })) ?? null;
 }
 
 function armAt({ arms }: PairJob, index: number): Arm {

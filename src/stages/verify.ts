@@ -8,6 +8,7 @@ import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
+import { isSameRecipe } from "../core/plan/recipe.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
@@ -16,6 +17,7 @@ import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { CustomCommands } from "../ports/world.ts";
 import { type GoldenSet, isSameCase, judgeUnusable, readTensors } from "./load-goldens.ts";
+import { recipeOf } from "./prepared.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
@@ -103,9 +105,9 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
 }
 
-/** A base of another model fails what was recorded from the new one: that says nothing of the change. */
+/** A base that is built otherwise may fail what was recorded for the new engine: that says nothing of the change. */
 function isNewCase(golden: GoldenCase, { set, head, base }: Pick<EngineVerification, "set" | "head" | "base">): boolean {
-	return base !== undefined && base.model.sha256 !== head.model.sha256 && !isSameCase(golden, set.ofBase);
+	return base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase);
 }
 
 function otherPrecision(head: BuiltEngine, base: BuiltEngine | undefined): BuiltEngine["spec"]["engine"]["precision"] | undefined {

@@ -177,7 +177,10 @@ export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shap
 }
 
 /** Two engines with the same bytes are not timed, and take no share of the error budget. */
-export function isIdentical({ head, base }: { head: BuiltEngine; base?: BuiltEngine }, settings: Config["measure"]): boolean {
+export function isIdentical(
+	{ head, base }: { head: BuiltEngine; base?: BuiltEngine },
+	settings: Pick<Config["measure"], "identicalEngines">,
+): boolean {
 	const hash = head.record.engineSha256;
 	const isSamePlan = hash !== undefined && hash === base?.record.engineSha256;
 	return settings.identicalEngines === "skip" && isSamePlan && pluginsOf(head) === pluginsOf(base);

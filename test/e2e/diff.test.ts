@@ -33,7 +33,7 @@ it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", asy
 	expect(comparisons[0].diff).toMatchObject({ isSameStructure: false, unchanged: { groups: 7, of: 10 } });
 	const html = (await diff("--format", "html")).stdout;
 	expect(html).toContain("<code>block1 + block1.relu</code>");
-	for (const picture of ["waterfall", "changemap", "graph of the head"]) expect(html).toContain(picture);
+	for (const picture of ["waterfall", "graph of the head"]) expect(html).toContain(picture);
 	expect(html).not.toMatch(/(?:src|href)="?http/);
 });
 

@@ -18,7 +18,7 @@ function arms(files: Record<string, string>): string {
 
 interface Fault {
 	what: string;
-	kind: "build" | "infer" | "measure";
+	kind: "build" | "infer" | "count";
 	misbehave: string;
 	code: string;
 	says: RegExp;
@@ -26,15 +26,15 @@ interface Fault {
 
 const faults: Fault[] = [
 	{
-		what: "hangs while it measures",
-		kind: "measure",
+		what: "hangs while it counts",
+		kind: "count",
 		misbehave: "setInterval(() => {}, 1000); await new Promise(() => {});",
 		code: "tool-timeout",
 		says: /1 s/,
 	},
 	{
-		what: "crashes while it measures",
-		kind: "measure",
+		what: "crashes while it counts",
+		kind: "count",
 		misbehave: 'console.error("last words"); process.exit(9);',
 		code: "tool-crashed",
 		says: /last words/,
@@ -61,7 +61,7 @@ it.each(faults)(
 	"a worker that $what is the runner's fault: exit 3, and what was known is kept",
 	async ({ kind, misbehave, code, says }) => {
 		const hangs = code === "tool-timeout";
-		const config = hangs ? (kind === "measure" ? withoutGolden : impatient) : quickConfig;
+		const config = hangs ? (kind === "count" ? withoutGolden : impatient) : quickConfig;
 		const folder = arms({ "trtgate.yml": kind === "infer" ? untimed(config) : config });
 		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
 			cwd: folder,
@@ -74,12 +74,11 @@ it.each(faults)(
 		expect(JSON.stringify(result.errors)).toMatch(says);
 		expect(run.stdout + run.stderr).toContain(code);
 		expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
-		if (kind === "measure") {
+		if (kind === "count") {
 			expect(result.golden.map((verdict) => verdict.state)).toEqual(hangs ? [] : ["match", "match"]);
 			const [row] = result.workloads;
 			expect(row?.verdict).toBe("not-comparable");
-			expect(row?.runs.every((measured) => measured.state === "unusable" && measured.reason)).toBe(true);
-			expect(row?.replaced).toBe(4);
+			expect(row?.work).toMatchObject({ verdict: "not-comparable", estimate: null, reason: expect.any(String) });
 		}
 		expect(existsSync(join(folder, "out", "report.html"))).toBe(true);
 	},
@@ -103,7 +102,7 @@ it("Ctrl-C ends the children and leaves a valid partial result, marked as such",
 		onStart: (started) => (pid = started),
 	});
 	const raw = join(folder, "out", "logs");
-	await until(() => existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("measure-")));
+	await until(() => existsSync(raw) && readdirSync(raw).some((name) => name.startsWith("count-")));
 	process.kill(pid, "SIGINT");
 	const run = await running;
 	expect(run.exit, run.stdout + run.stderr).toBe(3);

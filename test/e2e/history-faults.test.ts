@@ -63,7 +63,7 @@ it("a history in a folder loses nothing when a writer and a compaction are kille
 	expect(await recordsIn(kept)).toHaveLength(nights.length);
 	expect(await runCli(["history", "compact", "--folder", "kept"], { cwd: folder })).toMatchObject({ exit: 0 });
 	expect(await recordsIn(kept)).toHaveLength(nights.length);
-	expect(existsSync(join(kept, "months/2026-01.json"))).toBe(true);
+	expect(existsSync(join(kept, "months/2026-01.jsonl.gz"))).toBe(true);
 });
 
 it("a history in a folder breaks the lock of another machine's compaction after a day, and no sooner", async () => {

@@ -36,7 +36,7 @@ it("the gate reuses golden verdicts while engine, golden and limits stay the sam
 	const store = join(folder, ".cache/trtgate/timing-caches");
 	const [kept] = readdirSync(store).filter((name) => name.startsWith("times-"));
 	const times = JSON.parse(readFileSync(join(store, kept ?? "", "entry.json"), "utf8")).facts as Record<string, number>;
-	const buildMs = Object.entries(times).find(([step]) => /^build net\/\S+ [0-9a-f]{64}$/.test(step))?.[1] ?? 0;
+	const buildMs = Object.entries(times).find(([step]) => /^build net\/\S+ \(base\)$/.test(step))?.[1] ?? 0;
 	const learned = await plan();
 	expect(learned).toMatch(new RegExp(`build +base .* ${formatDuration(buildMs).replaceAll(".", "\\.")}\n`));
 	expect(learned).toMatch(/build +head .* 0 ms\n/);

@@ -77,7 +77,6 @@ function job(): MeasureInput {
 		workloads: [timed],
 		measure: settings as unknown as MeasureInput["measure"],
 		family: 1,
-		figure: "median" as const,
 		outFolder: "/out",
 	};
 }

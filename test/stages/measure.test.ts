@@ -1,5 +1,5 @@
 // The order, the number and the replacement of runs, with in-memory ports.
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
@@ -29,11 +29,10 @@ function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }):
 
 async function measureOne(
 	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
-	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean; figure?: "median" | "fastest" } = {},
+	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
 ) {
 	const backend = fakeBackend(answer);
-	const { figure = "median" } = options;
-	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
+	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, outFolder: "/out" };
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
 	const [measured] = all;
@@ -44,7 +43,6 @@ async function measureOne(
 			spec: spec!,
 			looks: config.measure.looks,
 			family: 1,
-			figure,
 			isShared: false,
 			cudaGraph: options.cudaGraph ?? true,
 		}),
@@ -58,20 +56,6 @@ it("measure runs the pairs in the plan's order, after one discarded run of each 
 	expect(backend.warmed).toEqual(["base", "head"]);
 	const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
 	expect(backend.order).toEqual(expected);
-});
-
-it("measure lets the sides of a pair take turns on a CPU, without a pilot, and replaces both where one breaks", async () => {
-	const { backend, measured, row } = await measureOne(
-		(arm, nth) => (arm === "head" && nth === 3 ? brokenRun("it crashed") : steadyRun(1)),
-		{
-			figure: "fastest",
-		},
-	);
-	expect(backend.warmed).toEqual([]);
-	expect(backend.together).toBe(6);
-	expect(row.latency.pairs).toBe(5);
-	expect(measured.runs.map(({ order }) => order)).toEqual(measured.runs.map((_, index) => index));
-	expect(measured.runs.map(({ arm }) => arm).slice(0, 2)).toEqual(order[0] === "base" ? ["base", "head"] : ["head", "base"]);
 });
 
 it("measure lets the builds of a side take turns, pair by pair, and the verdict counts how they differ", async () => {
@@ -178,28 +162,4 @@ it("measure keeps the pairs so far when it is interrupted, and calls them inconc
 	expect(measured.state).toBe("interrupted");
 	expect(row).toMatchObject({ verdict: "inconclusive", latency: { reason: "The timing was interrupted." } });
 	expect(measured.runs.length).toBeGreaterThanOrEqual(5);
-});
-
-describe("the figure that is compared", () => {
-	/** Every run of the head has the same fastest iteration as the base's, and a median half as long again. */
-	const disturbed = (arm: Arm, nth: number): MeasureResult => {
-		const slow = arm === "head" ? 1.5 : 1;
-		const samplesMs = Float64Array.from({ length: 21 }, (_, index) => wobble(nth) * (index === 0 ? 1 : slow));
-		return { state: "ok", samplesMs, peakMemoryBytes: null, wallMs: 10, timedMs: 10 };
-	};
-
-	it.each([
-		["median", "regressed"],
-		["fastest", "unchanged"],
-	] as const)("the figure that is compared is the %s: %s where only the fastest iterations agree", async (figure, verdict) => {
-		const input = { workloads: [timed()], measure: config.measure, family: 1, figure, outFolder: "/out" };
-		for await (const measured of measure(input, fakePorts(fakeBackend(disturbed)))) {
-			expect(
-				compare(measured, { spec: spec!, looks: config.measure.looks, family: 1, figure, isShared: false, cudaGraph: true }),
-			).toMatchObject({
-				verdict,
-				figure,
-			});
-		}
-	});
 });

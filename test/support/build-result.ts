@@ -223,7 +223,7 @@ export function buildGate(overrides: Partial<GateResult> = {}): GateResult {
 /** Everything green, unless a test says otherwise. */
 export function buildResult(overrides: Partial<Result> = {}): Result {
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: "0.1.0" },
 		outcome: "pass",
 		startedAt: "2026-11-21T09:45:00.000Z",

@@ -1,6 +1,6 @@
 // Builders of what a golden check that does not pass keeps to be drawn.
 import { Buffer } from "node:buffer";
-import type { ErrorHistogram, ErrorMap, GoldenCheck } from "../../src/core/schema/result.ts";
+import type { ErrorMap, GoldenCheck } from "../../src/core/schema/result.ts";
 
 /** Bytes of cells in base64, as result.json has them. */
 export function cellsOf(bytes: readonly number[]): string {
@@ -13,12 +13,7 @@ export function buildErrorMap(overrides: Partial<ErrorMap> = {}): ErrorMap {
 	return { rows, columns, height: 16, width: 16, axes: [2, 3], image: true, largest: 0.5, cells, ...overrides };
 }
 
-export function buildHistogram(overrides: Partial<ErrorHistogram> = {}): ErrorHistogram {
-	const counts = Array.from({ length: 48 }, (_, bin) => Math.round(900 * Math.exp(-(((bin - 20) / 7) ** 2))));
-	return { from: 1e-6, to: 1, counts, equal: 0, notFinite: 0, elements: 16_384, ...overrides };
-}
-
-/** A check of elements with a little of everything: a tolerance that grows with the golden, equal elements, a NaN. */
+/** A check of elements with a little of everything: a tolerance that grows with the golden, a NaN. */
 export function buildDrawnCheck(overrides: Partial<GoldenCheck> = {}): GoldenCheck {
 	return {
 		output: "depth",
@@ -29,7 +24,6 @@ export function buildDrawnCheck(overrides: Partial<GoldenCheck> = {}): GoldenChe
 		pass: false,
 		severity: "fail",
 		elements: 16_384,
-		histogram: buildHistogram({ equal: 210, notFinite: 3, tolerance: [1e-5, 2.5e-3] }),
 		errorMap: buildErrorMap(),
 		largest: [
 			{ index: [0, 0, 0, 0], got: "NaN", expected: 0.25, allowed: 2.6e-4 },

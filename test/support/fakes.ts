@@ -1,7 +1,7 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import type { Arm } from "../../src/core/schema/result.ts";
-import type { Backend, MeasureJob, MeasurePairJob, MeasureResult } from "../../src/ports/backend.ts";
+import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
 
 export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} };
@@ -20,9 +20,7 @@ function isPilot({ samplesPath }: MeasureJob): boolean {
 }
 
 /** Answers each timed run by `answer`, and remembers in which order the sides were asked. */
-export function fakeBackend(
-	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
-): Backend & { order: Arm[]; warmed: Arm[]; together: number } {
+export function fakeBackend(answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult): Backend & { order: Arm[]; warmed: Arm[] } {
 	const order: Arm[] = [];
 	const warmed: Arm[] = [];
 	const refuse = (): never => {
@@ -31,7 +29,6 @@ export function fakeBackend(
 	const backend = {
 		order,
 		warmed,
-		together: 0,
 		facts: refuse,
 		fingerprint: refuse,
 		build: refuse,
@@ -44,10 +41,6 @@ export function fakeBackend(
 			}
 			order.push(arm);
 			return answer(arm, order.length - 1, job);
-		},
-		async measurePair({ runs }: MeasurePairJob) {
-			backend.together += 1;
-			return { base: await backend.measure(runs.base), head: await backend.measure(runs.head) };
 		},
 	};
 	return backend;

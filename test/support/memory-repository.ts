@@ -1,7 +1,6 @@
 // A forge's repository in memory, with the rules of git: commits know their parents, branches only move forward.
 import { createHash } from "node:crypto";
 import type { ApiResult, CommitRelation, HostedPull, Repository } from "../../src/ports/code-host.ts";
-import { gzippedTarball } from "./tarball.ts";
 
 interface Commit {
 	tree: string;
@@ -77,7 +76,7 @@ function relate(objects: Objects, base: string, head: string): CommitRelation {
 
 type Shared = Pick<MemoryRepository, "branches" | "pulls" | "writes"> & { objects: Objects };
 
-type Reading = "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob" | "readArchive";
+type Reading = "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob";
 
 function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
 	const resolve = (name: string): string | undefined => branches.get(name) ?? (objects.commits.has(name) ? name : undefined);
@@ -95,11 +94,6 @@ function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
 			const entries = objects.filesOf(commit).filter(([path]) => path.startsWith(`${folder}/`));
 			return { state: "done", files: entries.map(([path, blob]) => ({ path, blob })) };
 		},
-		async readArchive(commit) {
-			const text = (blob: string): string => Buffer.from(objects.blobs.get(blob) ?? []).toString();
-			const entries = objects.filesOf(commit).map(([path, blob]) => ({ path: `acme-engines/${path}`, text: text(blob) }));
-			return { state: "done", archive: new Uint8Array(gzippedTarball(entries)) };
-		},
 		readBlob: async (sha) => ({ state: "done", bytes: objects.blobs.get(sha) ?? new Uint8Array() }),
 	};
 }
@@ -113,8 +107,7 @@ function writing({ objects, branches, writes }: Shared): Omit<Repository, Readin
 		async writeTree(base, files) {
 			writes.push("tree");
 			const tree = new Map(objects.trees.get(base ?? ""));
-			for (const { path, ...file } of files) {
-				const blob = "text" in file ? objects.putBlob(Buffer.from(file.text)) : file.blob;
+			for (const { path, blob } of files) {
 				if (blob === null && !tree.delete(path)) return refuse("github-rejected", `there is no ${path} to take out`);
 				if (blob !== null) tree.set(path, blob);
 			}

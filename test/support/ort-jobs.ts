@@ -13,7 +13,7 @@ import type { ModelOnDisk } from "../../src/ports/world.ts";
 const root = join(import.meta.dirname, "../..");
 export const models = join(root, "test/fixtures/onnxruntime");
 export const net = join(models, "net.onnx");
-export const wasmSource = join(root, "node_modules/onnxruntime-web/dist");
+export const wasmSource = join(root, "dist/ort");
 export const program = (name: string): string => join(import.meta.dirname, "programs", `${name}.mjs`);
 
 export function temporaryFolder(): string {
@@ -64,18 +64,13 @@ export function inferJob(engine: BuiltEngine, cases: readonly InferCase[], folde
 	return { engine, cases, scratchFolder: join(folder, "scratch"), logPath: join(folder, "infer.log"), threads: 1, timeoutMs: 600_000 };
 }
 
-export function measureJob(engine: BuiltEngine, folder: string) {
+export function countJob(engine: BuiltEngine, folder: string) {
 	return {
 		engine,
 		inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32, 32], fill: "normal" }] as const,
-		streams: 1,
 		seed: 1,
-		warmUpMs: 20,
-		durationMs: 60,
-		threads: 1,
 		timeoutMs: 600_000,
-		samplesPath: join(folder, "raw", "samples.f64"),
-		logPath: join(folder, "measure.log"),
+		logPath: join(folder, "count.log"),
 	};
 }
 

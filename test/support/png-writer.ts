@@ -8,6 +8,7 @@ export interface PngKind {
 	depth: number;
 	/** Colour type: 0 grey, 2 colour, 3 palette, 4 and 6 with alpha. */
 	colour: number;
+	/** In the header; the pixels are written row by row all the same. */
 	interlaced: boolean;
 }
 
@@ -29,23 +30,13 @@ export function pngHeader({ width, height, depth, colour, interlaced }: PngKind)
 }
 
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
-const adam7 = ["0088", "4088", "0448", "2044", "0224", "1022", "0112"].map((pass) => [...pass].map(Number));
-
-/** Rows and bytes of a row for each pass that is not empty. */
-function passes({ width, height, depth, colour, interlaced }: PngKind): { rows: number; bytes: number }[] {
-	const sized = (interlaced ? adam7 : [[0, 0, 1, 1]]).map(([x, y, dx, dy]) => {
-		const columns = Math.ceil((width - x!) / dx!);
-		return { rows: columns > 0 ? Math.ceil((height - y!) / dy!) : 0, bytes: Math.ceil((columns * depth * samples[colour]!) / 8) };
-	});
-	return sized.filter(({ rows }) => rows > 0);
-}
-
 export const pngSignature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
 /** Every byte of pixels is what `byte` says; the rows take the five filters in turn. */
 export function writePng(kind: PngKind, byte: () => number): Buffer {
-	const rows = passes(kind).flatMap(({ rows: count, bytes }) =>
-		Array.from({ length: count }, (_, y) => Uint8Array.from({ length: bytes + 1 }, (_, at) => (at === 0 ? y % 5 : byte()))),
+	const bytes = Math.ceil((kind.width * kind.depth * samples[kind.colour]!) / 8);
+	const rows = Array.from({ length: kind.height }, (_, y) =>
+		Uint8Array.from({ length: bytes + 1 }, (_, at) => (at === 0 ? y % 5 : byte())),
 	);
 	const palette = Uint8Array.from({ length: 3 * 2 ** Math.min(8, kind.depth) }, byte);
 	return Buffer.concat([

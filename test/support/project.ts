@@ -109,7 +109,7 @@ export function readResult(out: string): Result {
  * A bundle like the committed one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; all else is real.
  * In it, `job` is the job and `write(text)` writes the answer's file.
  */
-export function distWithFaultyWorker(kind: "build" | "infer" | "measure", misbehave: string, atEnd?: AtEnd): string {
+export function distWithFaultyWorker(kind: "build" | "infer" | "count", misbehave: string, atEnd?: AtEnd): string {
 	const folder = temporaryFolder(atEnd);
 	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));

@@ -5,7 +5,8 @@ import { ToolError } from "../../core/errors.ts";
 import type { HistoryFile } from "../../core/history/files.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import type { HistoryStore } from "../../ports/history.ts";
-import { readInputText } from "../process/input-file.ts";
+import { toBytes, toText } from "../process/gzip-text.ts";
+import { readInput } from "../process/input-file.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
 import { fileStore, lockFolder } from "./store.ts";
 
@@ -16,9 +17,9 @@ const maxFiles = 200_000;
 
 export function historyFolder(root: string): HistoryStore {
 	const files = fileStore();
-	const write = async ({ path, text }: HistoryFile): Promise<void> => {
-		await files.makeFolder(join(root, dirname(path)));
-		await files.writeText(join(root, path), text);
+	const write = async (file: HistoryFile): Promise<void> => {
+		await files.makeFolder(join(root, dirname(file.path)));
+		await files.writeBytes(join(root, file.path), toBytes(file));
 	};
 	return {
 		name: root,
@@ -55,7 +56,10 @@ export async function readFolder(root: string): Promise<HistoryFile[]> {
 	await collect(root, "", paths);
 	if (paths.length > maxFiles) throw tooMany(root);
 	const found: HistoryFile[] = [];
-	for (const path of paths) found.push({ path, text: await readInputText(join(root, path), inputKinds.history).catch(() => "") });
+	for (const path of paths) {
+		const bytes = readInput(join(root, path), inputKinds.history);
+		found.push({ path, text: await bytes.then((whole) => toText(path, whole)).catch(() => "") });
+	}
 	return found;
 }
 

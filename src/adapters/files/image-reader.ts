@@ -5,7 +5,7 @@ import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../core/schema/golden.ts";
 import { type ImageHeader, maxJpegMebibytes, maxPixels, readImageHeader } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
-import { decodePng, type InflateZlib } from "../../formats/image/png.ts";
+import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 
@@ -41,7 +41,11 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 		return kind === "png" ? decodePng(bytes, inflateZlib) : await decodeJpeg(bytes);
 	} catch (cause) {
 		const got = cause instanceof Error ? cause.message : "something else";
-		const fix = got.includes("limit exceeded") ? { fix: tooLarge } : {};
+		const fix = got.includes("limit exceeded")
+			? { fix: tooLarge }
+			: got === interlaced
+				? { fix: "Save the image without interlacing." }
+				: {};
 		const expected = `a complete ${kind === "png" ? "PNG" : "JPEG"} image`;
 		throw tensorInvalid(path, { expected, got: JSON.stringify(got.slice(0, 200)), ...fix });
 	}

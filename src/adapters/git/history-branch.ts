@@ -7,6 +7,7 @@ import { ConfigError, ToolError } from "../../core/errors.ts";
 import type { HistoryFile } from "../../core/history/files.ts";
 import { classifyFetch } from "../../formats/git/output.ts";
 import type { HistoryStore } from "../../ports/history.ts";
+import { toBytes } from "../process/gzip-text.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder } from "../process/write-error.ts";
@@ -159,14 +160,15 @@ interface NewCommit {
 
 /** fast-import makes the trees from those of the tip, so no file of others is needed. */
 async function commit({ git, branch }: Scratch, { tip, files, message }: NewCommit): Promise<void> {
-	const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
-	const stdin = [
-		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n${data(message)}`,
-		...(tip === null ? [] : [`from ${tip}\n`]),
-		...(tip === null ? ["deleteall\n"] : []),
-		...files.map(({ path, text }) => `M 100644 inline ${path}\n${data(text)}`),
+	const data = (bytes: Buffer) => [`data ${bytes.length}\n`, bytes, "\n"];
+	const parts = [
+		`commit ${nextRef}\ncommitter trtgate <trtgate@users.noreply.github.com> ${Math.floor(Date.now() / 1000)} +0000\n`,
+		...data(Buffer.from(message)),
+		tip === null ? "deleteall\n" : `from ${tip}\n`,
+		...files.flatMap((file) => [`M 100644 inline ${file.path}\n`, ...data(toBytes(file))]),
 		"done\n",
-	].join("");
+	];
+	const stdin = Buffer.concat(parts.map((part) => Buffer.from(part)));
 	const record = await git(["fast-import", "--quiet", "--force", "--done"], { stdin });
 	if (!succeeded(record)) throw unwritable(branch, record);
 }

@@ -6,7 +6,7 @@ import type { ProcessRecord } from "../process/spawn.ts";
 
 export interface GitCall {
 	timeoutMs?: number;
-	stdin?: string;
+	stdin?: string | Uint8Array;
 	captureBytes?: number;
 	/** Settings for this call, `name=value`. */
 	settings?: readonly string[];

@@ -63,7 +63,7 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 				...(base === null ? {} : { base_tree: base }),
 				tree: files.map(({ path, ...file }) => ({
 					...{ path, mode: "100644", type: "blob" },
-					...("text" in file ? { content: file.text } : { sha: file.blob }),
+					sha: file.blob,
 				})),
 			}),
 		// With no author, GitHub signs the commit in the name of the token.
@@ -113,7 +113,7 @@ function settingFault(fault: ApiFault): ApiFault {
 
 const reads = "contents: read";
 
-type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob" | "readArchive">;
+type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob">;
 
 function readCalls(calls: Calls): ReadCalls {
 	return {
@@ -131,10 +131,6 @@ function readCalls(calls: Calls): ReadCalls {
 			return ask(calls, "tree", { route, given: { commit_sha: commit }, permission: reads, parse: parseCommitTree });
 		},
 		filesUnder: (commit, folder) => listFiles(calls, commit, folder),
-		readArchive: (commit) => {
-			const parse = (data: unknown) => (data instanceof ArrayBuffer ? new Uint8Array(data) : null);
-			return ask(calls, "archive", { route: "GET /repos/{owner}/{repo}/tarball/{ref}", given: { ref: commit }, permission: reads, parse });
-		},
 		readBlob: (sha) => {
 			const route = "GET /repos/{owner}/{repo}/git/blobs/{file_sha}";
 			return ask(calls, "bytes", { route, given: { file_sha: sha }, permission: reads, parse: parseBlob });

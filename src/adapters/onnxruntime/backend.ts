@@ -1,12 +1,12 @@
 // The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
 import { arch, availableParallelism, cpus, platform } from "node:os";
+import { BugError } from "../../core/errors.ts";
 import type { BackendFacts } from "../../core/schema/result.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, type OnnxRuntimeContext } from "./build.ts";
+import { countRun, profileRun } from "./count.ts";
 import { inferCases } from "./infer.ts";
-import { measureRun } from "./measure.ts";
-import { measurePair } from "./measure-pair.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export interface OnnxRuntimeOptions {
@@ -24,8 +24,6 @@ export interface OnnxRuntimeOptions {
 	untrustedFolder?: string | undefined;
 	/** Base address of the npm registry for `native`. */
 	registry?: string | undefined;
-	/** Progress of a download. */
-	onBytes?(received: number, total: number | null): void;
 	/** As in RuntimeChoice. */
 	onNative?(note: string): void;
 	/** Absent: the system's count. */
@@ -36,7 +34,9 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 	const notes: string[] = [];
 	let chosen: Promise<Runtime> | null = null;
 	const runtime = (): Promise<Runtime> => {
-		chosen ??= chooseRuntime({ ...options, onNative: (note) => notes.push(note) });
+		// Only WebAssembly counts its work.
+		const flavour = options.flavour === "native" ? "native" : "wasm";
+		chosen ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
 		return chosen;
 	};
 	const context = async (): Promise<OnnxRuntimeContext> => ({ runtime: await runtime(), place: options, threads: options.threads });
@@ -45,9 +45,10 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		fingerprint: async () => fingerprintOf(await runtime(), options),
 		build: async (job) => buildEngine(job, await context()),
 		infer: async (job) => inferCases(job, await context()),
-		measure: async (job) => measureRun(job, await context()),
-		measurePair: async (job) => measurePair(job, await context()),
+		measure: () => Promise.reject(new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." })),
+		count: async (job) => countRun(job, await context()),
 		notes: () => notes,
+		profile: async (job) => profileRun(job, await context()),
 	};
 }
 

@@ -1,6 +1,6 @@
 // Builds an engine for ONNX Runtime: checks that the model loads, and stores it with its recipe.
-import { rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord, Failure } from "../../core/schema/result.ts";
@@ -8,7 +8,7 @@ import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/fai
 import type { BuildJob } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
-import { describeFile, type EngineFile, placeModel } from "./engine-file.ts";
+import { placeModel } from "./engine-file.ts";
 import type { Runtime } from "./runtime.ts";
 import { runWorker, type WorkerPlace, type WorkerResult } from "./worker-process.ts";
 
@@ -17,8 +17,6 @@ export interface OnnxRuntimeContext {
 	place: WorkerPlace;
 	threads: number;
 }
-
-const optimisedName = "optimised.onnx";
 
 /** @throws ConfigError output-unwritable. */
 export async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): Promise<BuildRecord> {
@@ -39,27 +37,23 @@ export async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): P
 async function build(job: BuildJob, context: OnnxRuntimeContext, started: number): Promise<BuildRecord> {
 	await makeFolders(job.engineFolder);
 	const warnings = createWarningCounter();
-	const saveTo = join(job.engineFolder, optimisedName);
-	const result = await tryLoad(job, { context, saveTo, onLine: warnings.add });
+	const result = await tryLoad(job, context, warnings.add);
 	const record = { ...describeBuild(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
 	if (result.state === "refused") return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
 	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
-	const { saved, version } = result.reply;
-	if (!saved) await rm(saveTo, { force: true });
-	const engine = saved ? await describeFile(saveTo) : await placeModel(job.model, job.engineFolder);
-	const recipe = recipeOf(context, { version, saved });
+	const engine = await placeModel(job.model, job.engineFolder);
+	const recipe = recipeOf(context, result.reply.version);
 	await writeRecipe(join(job.engineFolder, "recipe.json"), recipe);
-	return { ...record, ...describeEngine(engine, saved), state: "built", recipe, durationMs: performance.now() - started };
+	return {
+		...{ ...record, state: "built", recipe, durationMs: performance.now() - started },
+		...{ engineKind: "ONNX model with recipe", engineBytes: engine.bytes, engineSha256: engine.sha256, enginePath: engine.path },
+	};
 }
 
-function tryLoad(
-	job: BuildJob,
-	how: { context: OnnxRuntimeContext; saveTo: string; onLine(line: string): void },
-): Promise<WorkerResult<"build">> {
-	const { context, saveTo, onLine } = how;
+function tryLoad(job: BuildJob, context: OnnxRuntimeContext, onLine: (line: string) => void): Promise<WorkerResult<"build">> {
 	const { flavour, folder } = context.runtime;
 	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: context.threads, saveTo } as const;
+	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: context.threads } as const;
 	return runWorker<"build">(task, context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
 }
 
@@ -83,26 +77,14 @@ function withPaths(failure: Failure, job: BuildJob): Failure {
 	return { ...failure, title: strip(failure.title), excerpt: failure.excerpt.map(strip) };
 }
 
-function describeEngine(
-	engine: EngineFile,
-	saved: boolean,
-): Pick<BuildRecord, "engineKind" | "engineBytes" | "engineSha256" | "enginePath"> {
-	return {
-		engineKind: saved ? "optimised ONNX model" : "ONNX model with recipe",
-		engineBytes: engine.bytes,
-		engineSha256: engine.sha256,
-		enginePath: engine.path,
-	};
-}
-
-function recipeOf(context: OnnxRuntimeContext, built: { version: string; saved: boolean }): Record<string, string> {
+function recipeOf(context: OnnxRuntimeContext, version: string): Record<string, string> {
 	return {
 		runtime: context.runtime.flavour === "wasm" ? "onnxruntime-web" : "onnxruntime-node",
-		version: built.version,
+		version,
 		flavour: context.runtime.flavour,
-		optimisation: built.saved ? "extended when built, all when loaded" : "all when loaded",
+		optimisation: "all when loaded",
 		threads: String(context.threads),
-		file: built.saved ? optimisedName : "the model as it is",
+		file: "the model as it is",
 	};
 }
 
@@ -110,8 +92,7 @@ async function writeRecipe(path: string, recipe: Readonly<Record<string, string>
 	await orWriteError(writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`), path);
 }
 
-/** Locations of the external data next to an engine; an optimised model contains everything. */
-export function externalOf(engine: { path: string; model: BuildJob["model"] }): string[] {
-	if (basename(engine.path) === optimisedName) return [];
+/** Locations of the external data next to an engine. */
+export function externalOf(engine: { model: BuildJob["model"] }): string[] {
 	return engine.model.external.filter((file) => file.path !== null).map((file) => file.location);
 }

@@ -7,7 +7,7 @@ import { brokenVerdict } from "../../core/golden/record/defects/judge.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { DefectJob, DefectResult, PlannedDefect } from "../../ports/reference.ts";
 import { orWriteError } from "../process/write-error.ts";
-import { refusedRun } from "./measure.ts";
+import { refusedRun } from "./count.ts";
 import { type Copy, copyModel } from "./model-copy.ts";
 import { parseDefectLine, type TensorPlace } from "./protocol.ts";
 import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";

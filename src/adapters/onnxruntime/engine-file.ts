@@ -1,16 +1,14 @@
 // Puts a model into the engine folder as the engine: with all its external data, and hashed.
-import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { constants } from "node:fs";
 import { copyFile, link, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
 
 /** Smaller files are copied, so that a later export into the same file cannot change the engine; larger ones are linked. */
 const copyBelowBytes = 256 * 1024 * 1024;
 
-export interface EngineFile {
+interface EngineFile {
 	path: string;
 	bytes: number;
 	sha256: string;
@@ -47,10 +45,4 @@ function tryLink(source: string, target: string): Promise<boolean> {
 		() => true,
 		() => false,
 	);
-}
-
-export async function describeFile(path: string): Promise<EngineFile> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
-	return { path, bytes: (await stat(path)).size, sha256: hash.digest("hex") };
 }

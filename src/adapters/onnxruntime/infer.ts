@@ -9,7 +9,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
 import { externalOf, type OnnxRuntimeContext } from "./build.ts";
-import { refusedRun } from "./measure.ts";
+import { refusedRun } from "./count.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
 import { drawsRandomly } from "./worker-hosts.ts";
 import { badOutput, runWorker } from "./worker-process.ts";

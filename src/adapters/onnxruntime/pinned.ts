@@ -9,13 +9,13 @@ export interface PinnedFile {
 
 export const ortVersion = "1.30.0";
 
-/** The two files of onnxruntime-web that WebAssembly without a browser needs. */
+/** The two files of onnxruntime-web that WebAssembly without a browser needs; the first with a counter of its instructions (scripts/wasm). */
 export const pinnedWasm: { version: string; wasm: PinnedFile; module: PinnedFile } = {
 	version: ortVersion,
 	wasm: {
 		name: "ort-wasm-simd-threaded.wasm",
-		bytes: 14_239_897,
-		sha256: "3398c10d07d229bd91b364548e130e0e51a8e5704b88c7c083ebbeb78842dee2",
+		bytes: 18_023_949,
+		sha256: "1a59b52108df9d528ef2ef7521f6b8196debb5d35dfac4bc259b690741e22fbb",
 	},
 	module: {
 		name: "ort-wasm-simd-threaded.mjs",
@@ -24,15 +24,11 @@ export const pinnedWasm: { version: string; wasm: PinnedFile; module: PinnedFile
 	},
 };
 
-export const defaultRegistry = "https://registry.npmjs.org";
-
 export interface PinnedPackage {
 	name: string;
 	version: string;
 	/** `dist.integrity` of the registry, without `sha512-`. */
 	sha512: string;
-	/** Bounds what a wrong server may send. */
-	maxBytes: number;
 }
 
 /** The native build and the package that it requires. Its install script and other dependencies are for CUDA and not needed. */
@@ -41,12 +37,10 @@ export const pinnedNative: readonly PinnedPackage[] = [
 		name: "onnxruntime-node",
 		version: ortVersion,
 		sha512: "twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==",
-		maxBytes: 200_000_000,
 	},
 	{
 		name: "onnxruntime-common",
 		version: ortVersion,
 		sha512: "7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==",
-		maxBytes: 1_000_000,
 	},
 ];

@@ -5,6 +5,7 @@ import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judg
 import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";
 import type { DType } from "../../core/schema/golden.ts";
+import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 
 export type Flavour = "wasm" | "native";
@@ -26,8 +27,6 @@ export interface RuntimeJob {
 
 export interface BuildTask extends RuntimeJob {
 	kind: "build";
-	/** Where the optimised model is saved; only the native build can. */
-	saveTo?: string;
 }
 
 export interface TensorPlace {
@@ -51,15 +50,16 @@ export interface InferTask extends RuntimeJob {
 	outputFolder: string;
 }
 
-export interface MeasureTask extends RuntimeJob {
-	kind: "measure";
+export interface CountTask extends RuntimeJob {
+	kind: "count";
 	inputs: readonly TimedInput[];
-	streams: number;
 	seed: number;
-	warmUpMs: number;
-	/** "by turns": each line of the worker's input is a turn, in milliseconds; it ends with the input. */
-	durationMs: number | "by turns";
-	samplesPath: string;
+}
+
+export interface ProfileTask extends RuntimeJob {
+	kind: "profile";
+	inputs: readonly TimedInput[];
+	seed: number;
 }
 
 /** Defects of weight tensors, one after the other, in the scratch copy that `modelPath` names. */
@@ -73,17 +73,7 @@ export interface DefectTask extends RuntimeJob {
 	defects: readonly { number: number; path: string; place: WeightLocation; defect: WeightDefect }[];
 }
 
-export type Task = BuildTask | InferTask | MeasureTask | DefectTask;
-
-/** A line of the worker's output after its warm-up and after each turn: how long the turn took, and its fastest iteration. */
-export const turnLine = "trtgate: turn ";
-
-/** null: not such a line. */
-export function parseTurnLine(line: string): { timedMs: number; fastestMs: number } | null {
-	const value = line.startsWith(turnLine) ? parseObject(line.slice(turnLine.length)) : null;
-	const { timedMs, fastestMs } = value ?? {};
-	return typeof timedMs === "number" && typeof fastestMs === "number" && fastestMs >= 0 ? { timedMs, fastestMs } : null;
-}
+export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
 /** The line of a worker that waits for its next job, with the job file of the last one. */
 export const idleLine = "trtgate: done with ";
@@ -98,10 +88,11 @@ export const defectLine = "trtgate: defect ";
 
 export type Reply =
 	| { kind: "failed"; message: string }
-	| { kind: "build"; version: string; saved: boolean }
+	| { kind: "build"; version: string }
 	| { kind: "infer"; cases: readonly CaseReply[] }
 	| { kind: "defects" }
-	| { kind: "measure"; iterations: number; timedMs: number; peakMemoryBytes: number | null };
+	| { kind: "count"; instructions: number; otherInput: number }
+	| { kind: "profile"; nodes: readonly CountedNode[] };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -110,11 +101,9 @@ export function parseReply(text: string): Reply | null {
 	const value = parseObject(text);
 	if (value === null) return null;
 	if (value.kind === "failed") return isText(value.message) ? { kind: "failed", message: value.message } : null;
-	if (value.kind === "build") {
-		const { version, saved } = value;
-		return isText(version) && typeof saved === "boolean" ? { kind: "build", version, saved } : null;
-	}
-	if (value.kind === "measure") return parseMeasure(value);
+	if (value.kind === "build") return isText(value.version) ? { kind: "build", version: value.version } : null;
+	if (value.kind === "count") return parseCount(value);
+	if (value.kind === "profile") return parseProfileReply(value);
 	if (value.kind === "defects") return { kind: "defects" };
 	const cases = value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
 	return cases === null ? null : { kind: "infer", cases };
@@ -129,11 +118,14 @@ function parseObject(text: string): Fields | null {
 	}
 }
 
-function parseMeasure(value: Fields): Reply | null {
-	const { iterations, timedMs, peakMemoryBytes } = value;
-	if (!isCount(iterations) || typeof timedMs !== "number" || !(timedMs >= 0)) return null;
-	if (peakMemoryBytes !== null && !isCount(peakMemoryBytes)) return null;
-	return { kind: "measure", iterations, timedMs, peakMemoryBytes };
+function parseProfileReply({ nodes }: Fields): Reply | null {
+	return Array.isArray(nodes) ? { kind: "profile", nodes } : null;
+}
+
+/** Instructions come in halves. */
+function parseCount({ instructions, otherInput }: Fields): Reply | null {
+	const isWork = (value: unknown): value is number => typeof value === "number" && isCount(2 * value);
+	return isWork(instructions) && isWork(otherInput) ? { kind: "count", instructions, otherInput } : null;
 }
 
 /** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */

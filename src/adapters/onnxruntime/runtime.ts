@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { access, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { usageError } from "../../core/errors.ts";
+import type { Processes } from "../process/processes.ts";
 import { fetchNative } from "./native-fetch.ts";
 import { ortVersion } from "./pinned.ts";
 import type { Flavour } from "./protocol.ts";
@@ -25,7 +26,7 @@ export interface RuntimeChoice {
 	/** No native runtime is taken from here: the checkout of an action. */
 	untrustedFolder?: string | undefined;
 	registry?: string | undefined;
-	onBytes?(received: number, total: number | null): void;
+	processes: Processes;
 	/** Called where the runtime is not the one that ships with trtgate: which it is, and where it lies. */
 	onNative?(note: string): void;
 }

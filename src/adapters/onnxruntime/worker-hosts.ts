@@ -1,5 +1,5 @@
 // Worker processes that live on for the next job: starting ONNX Runtime in WebAssembly takes a quarter of a second of CPU, one more
-// session in a process that has it a few milliseconds. Only where an earlier job cannot change a later one: never for timing, for a model
+// session in a process that has it a few milliseconds. Only where an earlier job cannot change a later one: never for counting, for a model
 // that draws random numbers (the generator is seeded once a process), or after a job that failed.
 import type { OnnxGraph, OnnxModel } from "../../core/onnx/model.ts";
 import { cutLines, lastLines } from "../process/lines.ts";
@@ -23,7 +23,6 @@ interface Host {
 	kind: string;
 	/** To the end of the job, or of the process. */
 	run(job: HostedJob): Promise<ProcessRecord>;
-	end(): void;
 }
 
 /** The longest that a timer can wait. */
@@ -37,11 +36,6 @@ function waitingHosts(processes: Processes): Set<Host> {
 	const hosts = waiting.get(processes) ?? new Set();
 	waiting.set(processes, hosts);
 	return hosts;
-}
-
-/** Nothing runs beside a timing. */
-export function endWaitingHosts(processes: Processes): void {
-	for (const host of waitingHosts(processes)) host.end();
 }
 
 /** @throws ConfigError output-unwritable, ToolError disk-full of the log. */
@@ -97,10 +91,6 @@ function createHost(kind: string, processes: Processes): Host {
 			const shared = { wallMs: performance.now() - started, tail: tail.lines(), logPath: job.logPath, argv: job.argv };
 			if (ended === null) return { state: "exited", exitCode: 0, signal: null, stdout: "", problem: "", ...shared };
 			return { ...ended, ...shared, state: isLate ? "timed-out" : ended.state };
-		},
-		end() {
-			hosts.delete(host);
-			pipes?.input.end();
 		},
 	};
 	return host;

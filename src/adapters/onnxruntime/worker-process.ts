@@ -5,10 +5,10 @@ import { join } from "node:path";
 import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
-import type { Pipes, ProcessRecord } from "../process/spawn.ts";
+import type { ProcessRecord } from "../process/spawn.ts";
 import { inNewFolder, orWriteError } from "../process/write-error.ts";
 import { parseReply, type Reply, type Task } from "./protocol.ts";
-import { endWaitingHosts, runHosted } from "./worker-hosts.ts";
+import { runHosted } from "./worker-hosts.ts";
 
 export interface WorkerPlace {
 	processes: Processes;
@@ -20,7 +20,6 @@ export interface WorkerLimits {
 	logPath: string;
 	timeoutMs: number;
 	onLine?(line: string): void;
-	talk?(pipes: Pipes): void;
 	/** The job needs a process of its own. */
 	isAlone?: boolean;
 }
@@ -44,12 +43,11 @@ export async function runWorker<K extends Task["kind"]>(
 ): Promise<WorkerResult<K>> {
 	return inNewFolder("trtgate-job-", async (folder) => {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
-		const isHosted = task.flavour === "wasm" && task.kind !== "measure" && limits.isAlone !== true;
+		const isHosted = task.flavour === "wasm" && task.kind !== "count" && task.kind !== "profile" && limits.isAlone !== true;
 		const stays = isHosted ? { stays: true } : {};
 		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })), jobPath);
 		const { isAlone: _, ...rest } = limits;
-		const job = { argv: [place.nodePath, place.workerPath, jobPath] as const, env: workerEnvironment(task), ...rest };
-		if (task.kind === "measure") endWaitingHosts(place.processes);
+		const job = { argv: [place.nodePath, place.workerPath, jobPath] as const, env: workerEnvironment, ...rest };
 		const record = isHosted
 			? await runHosted({ ...job, kind: [place.workerPath, task.folder, task.threads].join() }, place.processes)
 			: await place.processes.run(job);
@@ -57,11 +55,8 @@ export async function runWorker<K extends Task["kind"]>(
 	});
 }
 
-/** Node's options of the user are not for this process; native runs wait in libuv's pool, one thread for each stream. */
-function workerEnvironment(task: { kind: Task["kind"]; streams?: unknown }): Record<string, string> {
-	const streams = typeof task.streams === "number" ? task.streams : 1;
-	return { NODE_OPTIONS: "", UV_THREADPOOL_SIZE: String(Math.max(4, streams + 1)) };
-}
+/** Node's options of the user are not for this process. */
+const workerEnvironment = { NODE_OPTIONS: "" };
 
 async function readReply(path: string): Promise<Reply | null> {
 	try {

@@ -13,7 +13,7 @@ export interface ProcessOptions {
 	/** The whole environment; absent: our own. */
 	env?: Readonly<Record<string, string | undefined>>;
 	/** Written to the child's input, which is then closed. */
-	stdin?: string;
+	stdin?: string | Uint8Array;
 	/** Takes over the child's input and output for a conversation; only its errors then go to log, tail and lines. */
 	talk?(pipes: Pipes): void;
 	timeoutMs: number;

@@ -1,6 +1,5 @@
 // What people see while the gate works: a live line on a terminal, a line a step in a log, groups on GitHub, or nothing.
 import { stripVTControlCharacters } from "node:util";
-import type { TimeLeft } from "../../core/plan/time-left.ts";
 import type { Clock, Progress } from "../../ports/world.ts";
 import type { StandardStreams } from "../process/standard-streams.ts";
 
@@ -22,12 +21,12 @@ type Ticker = (tick: () => void) => void;
 /** One line that is redrawn during a stage; at its end, a line with its summary remains. */
 export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock; ticker?: Ticker }): Progress {
 	const { clock } = options;
-	let left = (): TimeLeft | undefined => now?.left;
+	let left = (): number | null => now?.leftMs ?? null;
 	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);
 	let now: StageNow | null = null;
 	const draw = (): void => {
 		if (now === null) return;
-		stream.write(`${clearLine}${dim(fitColumns(describeNow({ ...now, left: left() }, clock), (stream.columns ?? 80) - 1))}`);
+		stream.write(`${clearLine}${dim(fitColumns(describeNow({ ...now, leftMs: left() }, clock), (stream.columns ?? 80) - 1))}`);
 	};
 	options.ticker?.(draw);
 	const close = (summary: string): void => {
@@ -39,12 +38,12 @@ export function terminalProgress(stream: LineStream, options: { color: boolean; 
 	return {
 		stage(name, items) {
 			close("");
-			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", startedMs: clock.now(), itemMs: clock.now() };
+			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", leftMs: null, startedMs: clock.now(), itemMs: clock.now() };
 			draw();
 		},
 		item(label, leftMs) {
 			if (now === null) return;
-			now = { ...now, at: now.at + 1, label: cleanLine(label), detail: "", left: knownLeft(leftMs), itemMs: clock.now() };
+			now = { ...now, at: now.at + 1, label: cleanLine(label), detail: "", leftMs: leftMs ?? null, itemMs: clock.now() };
 			draw();
 		},
 		detail(text) {
@@ -65,7 +64,7 @@ interface StageNow {
 	at: number;
 	label: string;
 	detail: string;
-	left?: TimeLeft | undefined;
+	leftMs: number | null;
 	startedMs: number;
 	/** When the current item began. */
 	itemMs: number;
@@ -77,28 +76,13 @@ const shownMs = 2000;
 function describeNow(now: StageNow, clock: Clock): string {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
-	return [`  ${now.name}${count}`, now.label, now.detail, sinceMs < shownMs ? "" : formatWait(sinceMs), leftText(now.left)]
+	return [`  ${now.name}${count}`, now.label, now.detail, sinceMs < shownMs ? "" : formatWait(sinceMs), leftText(now.leftMs)]
 		.filter((part) => part !== "")
 		.join(" · ");
 }
 
-function knownLeft(leftMs: number | undefined): TimeLeft | undefined {
-	return leftMs === undefined ? undefined : { leastMs: leftMs, mostMs: leftMs };
-}
-
-/** `2 min 5 s left` where that is known, else `2 to 5 min left`. */
-export function leftText(left: TimeLeft | undefined): string {
-	if (left === undefined || left.mostMs < shownMs) return "";
-	const { leastMs, mostMs } = left;
-	if (leastMs === mostMs) return `${formatWait(mostMs)} left`;
-	const [least = "", most = ""] = [leastMs, mostMs].map((ms) => formatWait(Math.ceil(ms / unitOf(ms)) * unitOf(ms)));
-	const unit = /^\d+( \w+)$/.exec(most)?.[1] ?? "";
-	return `${least === most ? "" : `${unit !== "" && least.endsWith(unit) ? least.slice(0, -unit.length) : least} to `}${most} left`;
-}
-
-/** A range is not exact to the second. */
-function unitOf(ms: number): number {
-	return ms < 55_000 ? 5000 : 60_000;
+export function leftText(leftMs: number | null): string {
+	return leftMs === null || leftMs < shownMs ? "" : `${formatWait(leftMs)} left`;
 }
 
 function tick(color: boolean): string {
@@ -116,7 +100,7 @@ export interface Pulse {
 export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { begin(items: number): void; end(): void } {
 	const nowMs = (): number => pulse?.clock.now() ?? 0;
 	let [items, at, isOpen, detail, itemMs, wroteMs] = [0, 0, false, "", 0, 0];
-	let left: (() => TimeLeft) | null = null;
+	let left: (() => number | null) | null = null;
 	const write = (text: string): void => {
 		stream.write(`${text}\n`);
 		wroteMs = nowMs();
@@ -129,7 +113,7 @@ export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { b
 	};
 	pulse?.ticker(() => {
 		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
-		write(`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.())].filter((part) => part !== "").join(" · ")}`);
+		write(`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null)].filter((part) => part !== "").join(" · ")}`);
 	});
 	return {
 		begin,
@@ -141,7 +125,7 @@ export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { b
 		item(label, leftMs) {
 			at += 1;
 			[detail, itemMs] = ["", nowMs()];
-			const wait = leftText(left?.() ?? knownLeft(leftMs));
+			const wait = leftText(left === null ? (leftMs ?? null) : left());
 			write(`  ${countOf(at, items)}${cleanLine(label)}${wait === "" ? "" : ` · ${wait}`}`);
 		},
 		detail(text) {

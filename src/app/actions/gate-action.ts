@@ -9,7 +9,6 @@ import type { Environment } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
-import { githubRepository } from "../../adapters/github/repository.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { Result } from "../../core/schema/result.ts";
@@ -113,7 +112,7 @@ interface FinishedRun {
 async function runJob(job: Job): Promise<FinishedRun | null> {
 	const { overrides, ...inputs } = readInputs();
 	const { cwd, context, caches, configPath, stop } = job;
-	const { token, cache } = job.inputs;
+	const { cache } = job.inputs;
 	saveState("out", resolve(cwd, inputs.out));
 	saveState("config", configPath);
 	const underWay = watchRun(job);
@@ -126,7 +125,6 @@ async function runJob(job: Job): Promise<FinishedRun | null> {
 		event: context?.event,
 		job: context === null ? undefined : workflowJob(context.run, context.inputs.name),
 		...accessOf(job.inputs),
-		repository: context === null || token === "" ? undefined : githubRepository({ ...context.run, token }),
 		isFresh: cache === "false",
 		progress: underWay.progress,
 		onStart: (stopRun) =>

@@ -38,7 +38,9 @@ export async function demo(argv: readonly string[], terminal: Terminal): Promise
 	if (first === out || !json) showResult(replayed, { json, outFolder: first }, terminal);
 	if (first === out || replayed.outcome === "error") return exitOf(replayed);
 	if (!args.flag("quiet"))
-		terminal.err("\nThat was a recording. Now live, on this machine's CPU: four small networks on ONNX Runtime, not TensorRT.\n\n");
+		terminal.err(
+			"\nThat was a recording. Now live, on this machine: four small networks on ONNX Runtime, whose work is counted. Not time, not TensorRT.\n\n",
+		);
 	const live = await play({ out, ...quickstart(await examplesAt("quickstart")) }, progress, terminal);
 	await openPageWith(replayed, live, { outFolder: out, files: fileStore() });
 	showResult(live, { json, outFolder: out }, terminal);

@@ -4,6 +4,8 @@ import { readStructure } from "../../adapters/files/external-files.ts";
 import { withInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
+import { figuresOf } from "../../core/onnx/cost/compare.ts";
+import { costsOf } from "../../core/onnx/cost/cost.ts";
 import { describeModel } from "../../core/onnx/describe.ts";
 import { type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
 import { refuseImpossible, resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
@@ -22,14 +24,18 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const sizes = args.isGiven("dims") || args.isGiven("shape") ? checkedSizes(model.onnx, given) : {};
+	const sizes = args.isGiven("dims") || args.isGiven("shape") ? checkedSizes(model.onnx, given) : { context: {}, shapes: {} };
 	const findings = findingsOf(model, {
 		...(tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt }),
-		...sizes,
+		...sizes.context,
 	});
 	const summary = describeModel(model);
+	// Sizes that are not given stay open: the figures are then lower bounds.
+	const cost = () => figuresOf(costsOf(model.onnx)({ shapes: sizes.shapes }));
 	terminal.out(
-		args.flag("json") ? jsonText({ model: summary, findings }) : renderPreflight(summary, findings, { color: terminal.color.out }),
+		args.flag("json")
+			? jsonText({ model: summary, cost: cost(), findings })
+			: renderPreflight(summary, findings, { color: terminal.color.out }),
 	);
 	return findings.some((finding) => finding.severity === "error") ? exitCodes.failed : exitCodes.ok;
 }
@@ -42,10 +48,11 @@ async function read(path: string, hashes: boolean): Promise<InspectedModel> {
 }
 
 /** @throws ConfigError config-dims where a size is missing, or the model cannot run with them. */
-function checkedSizes(model: OnnxModel, given: ShapeSource): Pick<PreflightContext, "dims" | "shapes"> {
-	refuseImpossible(model, { check: shapeCheck(model), shapes: resolveShapes(model, given) }, given);
+function checkedSizes(model: OnnxModel, given: ShapeSource) {
+	const shapes = resolveShapes(model, given);
+	refuseImpossible(model, { check: shapeCheck(model), shapes }, given);
 	const dims = Object.entries(given.dims).map(([name, size]) => [name, { min: size, opt: size, max: size }] as const);
-	return { dims: Object.fromEntries(dims), shapes: given.inputs };
+	return { context: { dims: Object.fromEntries(dims), shapes: given.inputs } satisfies Partial<PreflightContext>, shapes };
 }
 
 function checkedVersion(version: string | undefined): string | undefined {

@@ -82,6 +82,20 @@ export const preflightTable = {
 	example: "trtgate preflight models/resnet50.onnx --tensorrt 10.6",
 } as const satisfies CommandTable;
 
+export const costTable = {
+	name: "cost",
+	positionals: ["MODEL"],
+	usage: "MODEL [BASE]",
+	does: "counts what an ONNX file costs without running it: multiply-adds, parameters and memory, compared with another file",
+	options: {
+		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", again: true },
+		shape,
+		top: { value: "N", does: "Number of nodes to list.", default: "10" },
+		json,
+	},
+	example: "trtgate cost head/det.onnx base/det.onnx --dims batch=8",
+} as const satisfies CommandTable;
+
 export const diagnoseTable = {
 	name: "diagnose",
 	positionals: ["LOG|DIR"],

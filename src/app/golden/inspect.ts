@@ -27,8 +27,6 @@ export async function inspectGolden(argv: readonly string[], terminal: Terminal)
 }
 
 const shownCases = 12;
-/** Weights whose change moves nothing. */
-const shownUnseen = 8;
 
 export function renderInspection(inspection: Inspection): string {
 	return [
@@ -38,7 +36,6 @@ export function renderInspection(inspection: Inspection): string {
 		...inspection.outputs.flatMap((output) => ["", ...outputLines(output)]),
 		...groupLines(inspection),
 		"",
-		...mutation(inspection),
 		...describeSensitivity(inspection.sensitivity),
 		...findings(inspection),
 		"",
@@ -120,16 +117,6 @@ function groupLines({ groups, detections }: Inspection): string[] {
 	const { proposal, why } = detections;
 	const title = "boxes: proposal from the values, for your review:";
 	return [...own, "", title, ...why.map((sentence) => `    ${sentence}`), `    ${JSON.stringify(proposal)}`];
-}
-
-function mutation({ mutation: record }: Inspection): string[] {
-	if (record === null) return [];
-	const { tested, tensors, noticed, belowNoise, relative, unseen } = record;
-	const sample = tested < tensors ? ` of ${tensors}, drawn by seed` : "";
-	const line = `weights: ${tested}${sample} changed by ${figure(relative * 100)} %: ${noticed} noticed, ${belowNoise} below the noise`;
-	const shown = (unseen ?? []).slice(0, shownUnseen).map((name) => quoteName(name, ""));
-	const more = belowNoise - shown.length;
-	return shown.length === 0 ? [line] : [line, `  no case depends on ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
 }
 
 function findings({ findings: all }: Inspection): string[] {

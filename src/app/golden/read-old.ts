@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
-import { sameBytes } from "../../core/golden/compare/kernels.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import type { RunOutputs } from "../../core/golden/record/noise-floor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
@@ -63,7 +62,9 @@ export async function readBegun(manifest: GoldenManifest, { folder, cases, ports
 		for (const golden of manifest.cases) {
 			const inputs = await readTensors(golden.inputs, folder, ports);
 			const given = cases.find(({ id }) => id === golden.id)?.inputs ?? {};
-			const same = Object.entries(inputs).every(([name, { data }]) => given[name] !== undefined && sameBytes(data, given[name].data));
+			const same = Object.entries(inputs).every(
+				([name, { data }]) => given[name] !== undefined && Buffer.compare(data, given[name].data) === 0,
+			);
 			if (!same) return null;
 			outputs.push(await readTensors(golden.outputs, folder, ports));
 		}

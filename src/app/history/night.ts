@@ -7,6 +7,7 @@ import { beginBisection, type Doubt, describeBisection, isAfter, narrowed, nextC
 import { subjectOf } from "../../core/history/judge-trend.ts";
 import type { HistoryRow } from "../../core/schema/history.ts";
 import type { Result } from "../../core/schema/result.ts";
+import { comparedOf } from "../../core/stats/summary.ts";
 import { type HistoryWatch, pinRows } from "./history-watch.ts";
 
 /** A run of its own in the same job, of one commit against another. */
@@ -111,6 +112,6 @@ function withoutGolden(config: Config): Config {
 
 function levelOf({ workloads }: Result, series: string): number | null {
 	const row = workloads.find(({ id }) => id === series);
-	const estimate = row?.fresh?.estimate ?? row?.latency.estimate ?? null;
+	const estimate = row?.fresh?.estimate ?? (row && comparedOf(row).estimate) ?? null;
 	return estimate === null ? null : Math.log1p(estimate);
 }

@@ -6,10 +6,8 @@ import { historyBranch } from "../../adapters/git/history-branch.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { type GitAccess, gitIn } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
-import { historyApi } from "../../adapters/github/history-api.ts";
 import { createProcesses, type Processes } from "../../adapters/process/processes.ts";
-import { usageError } from "../../core/errors.ts";
-import type { Repository } from "../../ports/code-host.ts";
+import { ConfigError, usageError } from "../../core/errors.ts";
 import type { HistoryStore } from "../../ports/history.ts";
 
 export interface HistoryPlace {
@@ -33,19 +31,19 @@ export function openStore(
 	);
 }
 
-interface RunWorld {
-	cwd: string;
-	processes: Processes;
-	access: GitAccess | undefined;
-	/** Of the workflow run: keeps the history where the job has no clone, no git, or none that git reads. */
-	repository: Repository | undefined;
-}
-
-export async function openRunStore(place: HistoryPlace, world: RunWorld): Promise<HistoryStore> {
-	const { cwd, processes, repository } = world;
-	if (place.branch === undefined || repository === undefined) return openStore(place, world);
-	const hasClone = await isRepository(gitIn(cwd, processes)).catch(() => false);
-	return hasClone ? openStore(place, world) : historyApi(repository, place.branch);
+/** @throws ConfigError history-denied where a branch is named and there is no clone to push from. */
+export async function openRunStore(
+	place: HistoryPlace,
+	world: { cwd: string; processes: Processes; access: GitAccess | undefined },
+): Promise<HistoryStore> {
+	if (place.branch !== undefined && !(await isRepository(gitIn(world.cwd, world.processes)).catch(() => false))) {
+		throw new ConfigError({
+			code: "history-denied",
+			message: `The history cannot use the branch ${place.branch}: ${world.cwd} is not a clone, or git is not installed.`,
+			fix: "Check out the repository with actions/checkout in a job that has git, or keep the history in a folder.",
+		});
+	}
+	return openStore(place, world);
 }
 
 export function sha256(text: string): string {

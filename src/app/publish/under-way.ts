@@ -2,7 +2,6 @@
 import { setTimeout } from "node:timers/promises";
 import { usualPace } from "../../adapters/github/request.ts";
 import { leftText } from "../../adapters/terminal/progress.ts";
-import type { TimeLeft } from "../../core/plan/time-left.ts";
 import { shorten } from "../../core/text/escape.ts";
 import type { HostedCheckRun } from "../../ports/code-host.ts";
 import type { Progress } from "../../ports/world.ts";
@@ -121,15 +120,14 @@ interface ProgressState {
 	/** 1-based; 0 before the first. */
 	at: number;
 	items: number;
-	/** Of the whole run; undefined before it is known. */
-	left?: () => TimeLeft;
+	/** Of the whole run; null where it is unknown. */
+	left?: () => number | null;
 }
 
 /** `measure 2 of 3 · 4 min left`. */
 function progressTitle({ stage, at, items, left }: ProgressState): string {
 	const count = at === 0 || items === 0 ? "" : ` ${Math.min(at, items)} of ${items}`;
-	const inMinutes = (ms: number): number => Math.ceil(ms / 60_000) * 60_000;
-	const now = left?.();
-	const wait = now === undefined ? "" : leftText({ leastMs: inMinutes(now.leastMs), mostMs: inMinutes(now.mostMs) });
+	const leftMs = left?.() ?? null;
+	const wait = leftText(leftMs === null ? null : Math.ceil(leftMs / 60_000) * 60_000);
 	return `${shorten(stage, 60)}${count}${wait === "" ? "" : ` · ${wait}`}`;
 }

@@ -1,27 +1,19 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both sides summed up.
-import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
-import { median } from "../stats/quantile.ts";
-import { tCritical } from "../stats/student-t.ts";
-import { figureMs, isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
-import { formatLimit, formatPercent } from "../text/units.ts";
-import { perMedianDeviation } from "./disturbed.ts";
-import { defaultAlpha, defaultLooks, errorShare, nominalP } from "./looks.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
+import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
+import { errorShare } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";
-import { type JudgeOptions, judgePairs, openRange } from "./verdict.ts";
+import { type JudgeOptions, judgePairs } from "./verdict.ts";
 
 interface CompareOptions extends Omit<JudgeOptions, "share"> {
 	/** Number of workloads of the job that share its error; 1 by default. */
 	family?: number;
 	/** Minimal effect of P99, wider than the median's: a tail is noisier. */
 	p99MinimalEffect: number;
-	/** The figure of a run whose latency is compared; the median by default. */
-	figure?: RunFigure;
 }
 
 export interface RunsCompared {
 	latency: Comparison;
-	/** More pairs would not decide either, because the machine is too busy. */
-	isHopeless: boolean;
 	p99: Comparison;
 	memory: Comparison;
 	noise: WorkloadResult["noise"];
@@ -29,7 +21,7 @@ export interface RunsCompared {
 	head: ArmStats | null;
 }
 
-type Figure = "medianMs" | "minMs" | "p99Ms";
+type Figure = "medianMs" | "p99Ms";
 
 /** The side's runs that count, by pair; where a pair was measured again, the later run holds. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
@@ -62,7 +54,7 @@ function detectableBy({ interval }: Comparison): number | null {
 
 /** Compares the runs that count (state ok, all figures finite) of one workload. Without a base every verdict is `missing`. */
 export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): RunsCompared {
-	const { p99MinimalEffect, figure, family = 1, ...shared } = options;
+	const { p99MinimalEffect, family = 1, ...shared } = options;
 	const counted = { base: byPair(runs, "base"), head: byPair(runs, "head") };
 	const kept = { base: [...counted.base.values()], head: [...counted.head.values()] };
 	const judge = (figure: Figure, own: Pick<JudgeOptions, "minimalEffect" | "share">): Comparison => {
@@ -71,56 +63,16 @@ export function compareRuns(runs: readonly PerfRun[], options: CompareOptions): 
 		return reason === undefined ? comparison : { ...comparison, reason };
 	};
 	const { minimalEffect } = options;
-	const share = errorShare("latency", family);
-	const judged = judge(figure === "fastest" ? "minMs" : "medianMs", { minimalEffect, share });
-	const { looks = defaultLooks, alpha = defaultAlpha } = shared;
-	// A GPU under a lease is not busy with other work.
-	const busy =
-		figure === "fastest" ? hopeless(judged, { pairs: pairsOf(counted.base, counted.head, "minMs"), looks, alpha: alpha * share }) : null;
-	const latency = busy === null ? judged : { ...judged, reason: busy };
-	const figures = (arm: Arm) => kept[arm].map((run) => figureMs(run, figure) ?? Number.NaN);
+	const latency = judge("medianMs", { minimalEffect, share: errorShare("latency", family) });
+	const medians = (arm: Arm) => kept[arm].map((run) => run.medianMs ?? Number.NaN);
 	return {
 		latency,
-		isHopeless: busy !== null,
 		p99: judge("p99Ms", { minimalEffect: p99MinimalEffect, share: errorShare("p99", family) }),
 		memory: compareExact(peakOf(kept.base), peakOf(kept.head), observedMemory),
-		noise: { runCv: runCv(figures("base"), figures("head")), detectable: detectableBy(latency) },
+		noise: { runCv: runCv(medians("base"), medians("head")), detectable: detectableBy(latency) },
 		base: summarizeArm(kept.base),
 		head: summarizeArm(kept.head),
 	};
-}
-
-/** The scatter that few pairs show may be too large by as much: below it lies the truth in 1 of 20 cases, with 4 degrees of freedom. */
-const leastScatter = 0.65;
-/** By how many standard errors the estimate may still move. */
-const mostMove = 2;
-
-/**
- * Why measuring may stop before its last look, as one sentence, or null: even at the smallest scatter that agrees with the pairs so far, the
- * last look's interval would be wider than the limit on both sides, and would still hold zero. It can only lead to `inconclusive`.
- *
- * @param alpha the error that this comparison may spend over all its looks.
- */
-function hopeless(
-	latency: Comparison,
-	{ pairs, looks, alpha }: { pairs: readonly Pair[]; looks: readonly number[]; alpha: number },
-): string | null {
-	const last = Math.max(...looks);
-	const [p, lastP] = [nominalP(looks, latency.pairs, alpha), nominalP(looks, last, alpha)];
-	if (latency.verdict !== "inconclusive" || latency.interval === null || latency.estimate === null) return null;
-	if (p === null || lastP === null || latency.pairs >= last) return null;
-	const change = { estimate: Math.log1p(latency.estimate), low: Math.log1p(latency.interval[0]), high: Math.log1p(latency.interval[1]) };
-	const counted = latency.pairs - (latency.setAside ?? 0);
-	const error = (change.high - change.low) / 2 / tCritical(p, counted - 1);
-	const logs = pairs.map(({ base, head }) => Math.log(head / base));
-	const middle = median(logs);
-	// A few pairs that were slow on one side do not count here: among more pairs they are set aside.
-	const sd = perMedianDeviation * median(logs.map((log) => Math.abs(log - middle)));
-	const halfAtLast = (tCritical(lastP, last - 1) * leastScatter * sd) / Math.sqrt(last);
-	const limit = Math.log1p(latency.minimalEffect);
-	if (halfAtLast <= limit || Math.abs(change.estimate) + mostMove * error >= halfAtLast) return null;
-	const scatter = formatPercent(Math.expm1(sd));
-	return `This machine is too busy: its pairs scatter by ${scatter}, so ${last} of them would not decide on a limit of ${formatLimit(latency.minimalEffect)} either, and timing stopped after ${latency.pairs}; ${openRange(change, limit)}`;
 }
 
 // Compares facts that have no noise, or whose noise has a known bound: engine size, memory.

@@ -1,6 +1,6 @@
 // Formats a comparison of times as one sentence, with its uncertainty.
 import type { Comparison, Interval } from "../schema/result.ts";
-import { formatPercent, percentDigits } from "../text/units.ts";
+import { formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
 /** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */
 function renderChange(estimate: number, interval: Interval, level: number): string {
@@ -32,6 +32,29 @@ function renderMeasured(comparison: Comparison, estimate: number, interval: Inte
 		default:
 			return `Inconclusive after ${pairs}: ${change}. ${reason} Not a pass.`;
 	}
+}
+
+/** `19.35 M → 27.45 M instructions, +41.9 %`. */
+export function workText({ base, head, estimate, interval }: Comparison): string {
+	if (base === undefined || head === undefined || estimate === null) return "";
+	const percent = (fraction: number) => formatPercent(fraction, { sign: true });
+	const [low, high] = interval ?? [estimate, estimate];
+	const range = low === high ? "" : ` (${percent(low).replace(" %", "")} to ${percent(high)} by the values of the inputs)`;
+	return `${formatWork(base)} → ${formatWork(head)} instructions, ${percent(estimate)}${range}`;
+}
+
+const workVerdicts: Partial<Record<Comparison["verdict"], string>> = {
+	regressed: "More work",
+	improved: "Less work",
+	unchanged: "No relevant change of work",
+};
+
+/** A comparison of counted work as a sentence. */
+export function renderWork(work: Comparison, doubt: string | undefined): string {
+	const says = workVerdicts[work.verdict];
+	if (says === undefined || work.base === undefined) return `${says ?? "Not compared"}: ${work.reason ?? "nothing was counted."}`;
+	const warns = doubt === undefined || work.verdict !== "regressed" ? "" : ` ${doubt} It only warns.`;
+	return `${says}: ${workText(work)}.${warns}`;
 }
 
 /** A comparison of times as a sentence. */

@@ -79,7 +79,7 @@ function decide({ estimate, low, high }: LogChange, limit: number): Decision {
 }
 
 /** What the interval does not rule out: a slowdown, which gates judge; a speedup too where only that is beyond the limit. */
-export function openRange({ low, high }: LogChange, limit: number): string {
+function openRange({ low, high }: LogChange, limit: number): string {
 	const slowdown = `a slowdown of up to ${formatPercent(toFraction(high))} is not ruled out`;
 	const speedUp = `a speedup of up to ${formatPercent(-toFraction(low))}`;
 	if (high <= 0) return `${speedUp} is not ruled out.`;

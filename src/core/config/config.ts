@@ -36,6 +36,8 @@ export interface Gates {
 	engineSize: Threshold;
 	buildTime: Threshold;
 	soakDrift: Threshold;
+	/** Executed instructions, where they are counted. */
+	work: Threshold;
 	/** Largest relative L2 by precision, for outputs whose golden names no comparator. */
 	relativeL2: Readonly<Record<Precision, number>>;
 	/** What a golden that head and base both fail does. */
@@ -45,7 +47,6 @@ export interface Gates {
 	inconclusive: "neutral" | "fail";
 	/** What a workload does that the base's engine has and that cannot be compared. */
 	notComparable: "neutral" | "fail";
-	cpuSpeed: "warn" | "fail";
 	/** What a failing probe does where the base passes it. */
 	probes: "warn" | "fail" | "off";
 	/** What a model whose inputs or outputs differ between base and head does. */
@@ -62,7 +63,7 @@ export interface Gates {
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
 	 * `golden`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
-	 * (`inconclusive`, `cpu-speed`).
+	 * (`inconclusive`).
 	 */
 	pointers: Readonly<Record<string, string>>;
 }

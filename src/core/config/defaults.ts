@@ -9,9 +9,6 @@ const latency: Threshold = {
 	fail: 0.1,
 };
 
-/** On a CPU that others share, pairs of short nets scatter by 3 to 5 %: 16 of them do not decide on 2 %, five to eight do on this. */
-export const cpuLatencyWarn = 0.05;
-
 // A tail estimated from one run of 3 s scatters by 3 to 5 %, so its limits lie wider than those of the median.
 const p99: Threshold = { warn: 0.1, fail: 0.2 };
 
@@ -26,6 +23,9 @@ const buildTime: Threshold = { warn: 0.5 };
 
 // A GPU that keeps its clocks drifts by about 1 % (measured on an H200); one that throttles by more than the latency may.
 const soakDrift: Threshold = { warn: 0.02, fail: 0.1 };
+
+// The count is exact. What it says about a GPU is not, so by default it only warns.
+const work: Threshold = { warn: 0.02 };
 
 /**
  * Largest relative L2 error to an fp32 reference. fp32 engines may compute in TF32 (5e-4 measured on real engines),
@@ -52,6 +52,7 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	engineSize,
 	buildTime,
 	soakDrift,
+	work,
 	relativeL2,
 	// A change is not blocked for what it did not cause; releases and nightly runs set `fail`.
 	existing: "warn",
@@ -61,8 +62,6 @@ export const defaultGates: Omit<Gates, "pointers"> = {
 	inconclusive: "neutral",
 	// The change decides whether it can be compared, so it must not pass by preventing that.
 	notComparable: "fail",
-	// How fast a CPU runs a model predicts little about the GPU.
-	cpuSpeed: "warn",
 	// A probe has no reference: some models read their neighbours on purpose, as those with per-tensor dynamic quantisation do.
 	probes: "warn",
 	// Whatever feeds and reads the engine breaks with it.
@@ -93,7 +92,7 @@ export const defaultMeasure: MeasureConfig = {
 	timeoutMs: 10 * minuteMs,
 	// Large models without a timing cache build for many minutes.
 	buildTimeoutMs: 30 * minuteMs,
-	// One thread waits for no other: the least noise on a shared CPU.
+	// Several runners of one machine share its processors.
 	threads: 1,
 	// With shared kernel timings two builds differ by less than 0.1 %, and a second build is cheap.
 	rebuilds: 1,

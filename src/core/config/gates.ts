@@ -1,8 +1,8 @@
 // Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
 import type { GatesFile, GrowthFile, Precision, ThresholdFile } from "../schema/config.ts";
 import { formatTimes } from "../text/units.ts";
-import type { Config, Gates, Occasion, Threshold } from "./config.ts";
-import { cpuLatencyWarn, defaultGates } from "./defaults.ts";
+import type { Gates, Occasion, Threshold } from "./config.ts";
+import { defaultGates } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
 import type { Resolution } from "./problem.ts";
 import { parseDuration, parseShare } from "./values.ts";
@@ -32,12 +32,12 @@ const thresholds = [
 	["engine-size", "engineSize"],
 	["build-time", "buildTime"],
 	["soak-drift", "soakDrift"],
+	["work", "work"],
 ] as const;
 const limits = ["warn", "fail"] as const;
 const settings = [
 	["inconclusive", "inconclusive"],
 	["not-comparable", "notComparable"],
-	["cpu-speed", "cpuSpeed"],
 	["probes", "probes"],
 	["interface", "interface"],
 	["golden-change", "goldenChange"],
@@ -163,19 +163,4 @@ function pointersOf(leaves: Layer): Record<string, string> {
 		if (pointer !== undefined) pointers[name] = pointer;
 	}
 	return pointers;
-}
-
-/** The same config with the defaults for the CPU, where the file sets nothing else. */
-export function withCpuLimits(config: Config): Config {
-	const fitted = <Level extends { gates: Gates }>(level: Level): Level => {
-		const { pointers, latency } = level.gates;
-		const isSet = pointers["latency.warn"] !== undefined || latency.warn !== defaultGates.latency.warn;
-		const warn = Math.min(cpuLatencyWarn, latency.fail ?? cpuLatencyWarn);
-		return isSet ? level : { ...level, gates: { ...level.gates, latency: { ...latency, warn } } };
-	};
-	const models = config.models.map((model) => ({
-		...model,
-		engines: model.engines.map((engine) => fitted({ ...engine, workloads: engine.workloads.map(fitted) })),
-	}));
-	return fitted({ ...config, models });
 }

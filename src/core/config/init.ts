@@ -3,7 +3,6 @@ import { yamlText } from "../onnx/input-shapes/render.ts";
 import type { OnnxModel } from "../onnx/model.ts";
 import { cleanName } from "../text/escape.ts";
 import { withoutInvisible } from "../text/invisible.ts";
-import { cpuLatencyWarn } from "./defaults.ts";
 import { type FoundDim, type FoundDims, findDims, type KnownSizes } from "./find-dims.ts";
 import { folderName } from "./identity.ts";
 import { isName } from "./values.ts";
@@ -47,7 +46,8 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 		"",
 		"# Limits on the change from base to head, relative to the base. Without this, the defaults hold:",
 		"# gates:",
-		`#   latency: { warn: 2%, fail: 10% } # on a CPU, warn is ${100 * cpuLatencyWarn}%`,
+		"#   latency: { warn: 2%, fail: 10% }",
+		"#   work: { warn: 2% } # counted where there is no TensorRT",
 		"#   memory: { fail: 5% }",
 		"#   engine-size: { fail: 10% }",
 		"#   max-latency: 5ms # none by default",

@@ -9,7 +9,7 @@ interface Target {
 	reads: "text" | "integer" | "integers" | "boolean";
 }
 
-/** Inputs by name. `inconclusive` and `cpu-speed` win over every level of the file. */
+/** Inputs by name. `inconclusive` wins over every level of the file. */
 export const configInputs: Readonly<Record<string, Target>> = {
 	backend: { pointer: "/backend", reads: "text" },
 	onnxruntime: { pointer: "/onnxruntime", reads: "text" },
@@ -17,7 +17,6 @@ export const configInputs: Readonly<Record<string, Target>> = {
 	"base-trtexec": { pointer: "/base/trtexec", reads: "text" },
 	"base-python": { pointer: "/base/python", reads: "text" },
 	inconclusive: { pointer: "/gates/inconclusive", reads: "text" },
-	"cpu-speed": { pointer: "/gates/cpu-speed", reads: "text" },
 	pairs: { pointer: "/measure/pairs", reads: "integers" },
 	"warm-up": { pointer: "/measure/warm-up", reads: "text" },
 	duration: { pointer: "/measure/duration", reads: "text" },

@@ -130,13 +130,13 @@ type Level = { gates: Gates; pointer: string };
 
 const workloadGates: readonly (keyof Gates)[] = [
 	"latency",
+	"work",
 	"p99",
 	"memory",
 	"soakDrift",
 	"maxLatencyMs",
 	"inconclusive",
 	"notComparable",
-	"cpuSpeed",
 ];
 const engineGates: readonly (keyof Gates)[] = [
 	"engineSize",
@@ -203,7 +203,7 @@ function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 	return [when, { key: "probes.only", shown: probes.only.join(", ") || "all", pointer: probes.pointer }, ...shares];
 }
 
-/** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter: more pairs, longer runs. */
+/** Everything that holds for the whole file, value by value. Of numbers the larger is the stricter, such as more pairs and longer runs; a switch is stricter when it is on. */
 function rulesShown(config: Config): Rule[] {
 	const { gates: _, measure, commands, runners, ...rules } = rulesOfFile(config);
 	const { looks, adaptsLength, ...settings } = measure;
@@ -220,22 +220,24 @@ function rulesShown(config: Config): Rule[] {
 
 function* leaves(key: string, value: unknown): Generator<Rule> {
 	if (value === undefined) return;
-	if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
-		return;
-	}
-	const pointer = `/${key.replaceAll(".", "/")}`;
 	if (Array.isArray(value) && value.some((part) => typeof part === "object")) {
 		for (const { name, ...part } of value as readonly { name: string }[]) yield* leaves(`${key}.${name}`, part);
-		return;
-	}
-	if (Array.isArray(value)) {
-		const most: unknown = value.at(-1);
-		yield { key, ...(typeof most === "number" ? { laxness: -most } : {}), shown: value.join(", ") || "all", pointer };
-	} else if (key.endsWith("-ms") && typeof value === "number") {
-		const [name, at] = [key, pointer].map((text) => text.replace(/-ms$/, ""));
-		yield { key: name ?? key, laxness: -value, shown: formatDuration(value), pointer: at ?? pointer };
-	} else yield { key, ...(typeof value === "number" ? { laxness: -value } : {}), shown: String(value), pointer };
+	} else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+		for (const [name, part] of Object.entries(value)) if (name !== "pointer") yield* leaves(`${key}.${kebab(name)}`, part);
+	} else yield leafOf(key, value);
+}
+
+function leafOf(key: string, value: unknown): Rule {
+	const isTime = key.endsWith("-ms") && typeof value === "number";
+	const name = isTime ? key.slice(0, -"-ms".length) : key;
+	const most: unknown = Array.isArray(value) ? value.at(-1) : value;
+	const shown = Array.isArray(value) ? value.join(", ") || "all" : isTime ? formatDuration(value) : String(value);
+	return {
+		key: name,
+		...(typeof most === "number" || typeof most === "boolean" ? { laxness: -Number(most) } : {}),
+		shown,
+		pointer: `/${name.replaceAll(".", "/")}`,
+	};
 }
 
 function kebab(name: string): string {

@@ -1,6 +1,8 @@
-// Edits the list `accept` of a trtgate.yml and leaves everything else as it is, comments too.
-import { isMap, isSeq, parseDocument } from "yaml";
+// Edits the list `accept` of a trtgate.yml and leaves everything else as it is, to the byte.
+import { Document, isMap, isScalar, isSeq, parseDocument, YAMLMap, YAMLSeq } from "yaml";
 import type { AcceptFile } from "../schema/config.ts";
+
+const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 
 /**
  * @param keeps decides on each entry that the file has.
@@ -8,13 +10,26 @@ import type { AcceptFile } from "../schema/config.ts";
  */
 export function editAccepted(text: string, added: readonly AcceptFile[], keeps: (entry: Partial<AcceptFile>) => boolean): string {
 	const document = parseDocument(text);
-	const list = document.get("accept");
-	const before = isSeq(list) ? list.items : [];
-	const kept = before.filter((item) => !isMap(item) || keeps(item.toJSON() as Partial<AcceptFile>));
-	if (added.length === 0 && kept.length === before.length) return text;
-	if (kept.length + added.length === 0) document.delete("accept");
-	else document.set("accept", document.createNode([]));
-	const written = document.get("accept");
-	if (isSeq(written)) written.items = [...kept, ...added.map((entry) => document.createNode(entry))];
-	return document.toString({ lineWidth: 0 });
+	const { contents } = document;
+	if (!isMap(contents)) return text;
+	const pair = contents.items.find(({ key }) => isScalar(key) && key.value === "accept");
+	const list = isSeq(pair?.value) ? pair.value : new YAMLSeq();
+	const kept = list.items.filter((item) => !isMap(item) || keeps(item.toJSON() as Partial<AcceptFile>));
+	if (added.length === 0 && kept.length === list.items.length) return text;
+	list.items = [...kept, ...added.map((entry) => document.createNode(entry))];
+	list.flow = false;
+	const isEmpty = list.items.length === 0;
+	const [from, to] = isScalar(pair?.key) ? [pair.key.range?.[0], list.range?.[2]] : [text.length, text.length];
+	if (contents.flow || from === undefined || to === undefined) {
+		if (isEmpty) document.delete("accept");
+		else document.set("accept", list);
+		return document.toString(asWritten);
+	}
+	const section = new Document(new YAMLMap());
+	section.set("accept", list);
+	const written = isEmpty ? "" : section.toString(asWritten);
+	const before = text.slice(0, from);
+	const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+	const whole = `${gap}${written}`;
+	return `${before}${text.includes("\r\n") ? whole.replaceAll("\n", "\r\n") : whole}${text.slice(to)}`;
 }

@@ -1,6 +1,6 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
 import { groupBy } from "../group.ts";
-import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
+import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../schema/result.ts";
 import { alikeDetail } from "./alike-detail.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
@@ -9,7 +9,7 @@ import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { meanOf, undelayed } from "./model.ts";
-import { type Delta, halfWidthOfSum, judgeDeltas, type Noise, quadrature, type TimedChange } from "./noise.ts";
+import { type Delta, exactDeltas, halfWidthOfSum, judgeDeltas, type Noise, quadrature, type TimedChange } from "./noise.ts";
 import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
@@ -18,6 +18,8 @@ export interface Surroundings {
 	gpu: string | null;
 	/** What one inference of each whole engine takes in timed runs, milliseconds. */
 	enginesMs: { base: number; head: number } | null;
+	/** Instructions were counted, which repeats exactly. */
+	unit?: LayerUnitName | undefined;
 }
 
 interface Judged extends Changed {
@@ -37,11 +39,12 @@ const mostShift = 0.15;
 export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const engines = alikeDetail(given);
 	const overheadMs = profilerOverhead(engines, around.enginesMs);
-	const { groups, noise, isTimed } = judge(engines, overheadMs, around.enginesMs);
+	const { groups, noise, isTimed } = judge(engines, overheadMs, around);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
 	const graph = graphOf(groups, engines, overheadMs);
 	return {
+		...(around.unit === undefined ? {} : { unit: around.unit }),
 		base: summaryOf(given.base),
 		head: summaryOf(given.head),
 		isSameStructure: groups.every(({ isSameStructure }) => isSameStructure),
@@ -73,7 +76,7 @@ function profilerOverhead(engines: Engines, enginesMs: Surroundings["enginesMs"]
 function judge(
 	engines: Engines,
 	overheadMs: number,
-	enginesMs: Surroundings["enginesMs"],
+	{ enginesMs, unit }: Surroundings,
 ): { groups: Judged[]; noise: Noise; isTimed: boolean } {
 	const found = componentsOf(engines).map((component) => ({
 		component,
@@ -94,8 +97,8 @@ function judge(
 	// Equal names hide other precisions: what is far beyond a clock is no shift of the machine.
 	const isOther = engines.base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
 	const others = changes.map((change) => ({ ...change, isUnchanged: false }));
-	const noise = isOther ? judgeDeltas(others, iterations) : usual;
-	const isRepeated = Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
+	const noise = unit !== undefined ? exactDeltas(changes) : isOther ? judgeDeltas(others, iterations) : usual;
+	const isRepeated = unit !== undefined || Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {
 		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };
 		const isChanged = one.isChanged || isOther;

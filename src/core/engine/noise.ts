@@ -62,6 +62,18 @@ export function judgeDeltas(changes: readonly TimedChange[], iterations = Number
 	return { deltas, commonFactor };
 }
 
+/** Less than this is the reading of the counter, in millions of instructions. */
+const leastCount = 0.001;
+
+/** Of counts, which have no noise. */
+export function exactDeltas(changes: readonly TimedChange[]): Noise {
+	const deltas = changes.map(({ base, head }): Delta => {
+		const ms = head.ms - base.ms;
+		return { ms, halfWidthMs: 0, sharedMs: 0, isSignificant: Math.abs(ms) >= leastCount };
+	});
+	return { deltas, commonFactor: 1 };
+}
+
 function rowOf(change: TimedChange, factor: number): Row {
 	const { base, head } = change;
 	const launches = (base.launches + head.launches) / 2;

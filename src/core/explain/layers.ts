@@ -46,7 +46,7 @@ function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
 /** Of a result that has layers and no explanation: the layers' connections and ONNX nodes are unknown. */
 export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null {
 	const engines = base === null || head === null ? null : { base: modelOf(base), head: modelOf(head) };
-	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null });
+	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });
 }
 
 function modelOf({ iterations, layers }: ArmLayers): EngineModel {

@@ -1,34 +1,30 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
-import { renderVerdict } from "../compare/sentence.ts";
+import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BackendFacts, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import type { Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
 	workload: WorkloadConfig,
-	context: { config: Config; backend: BackendFacts; errors?: readonly ErrorRecord[] },
+	{ config, errors = [] }: { config: Config; errors?: readonly ErrorRecord[] },
 ): GateResult[] {
 	const { gates } = workload;
-	const onCpu = context.backend.caveat !== undefined;
-	const isExplained = context.errors?.some((error) => concerns(error, row)) ?? false;
+	const context = { gates, isExplained: errors.some((error) => concerns(error, row)) };
 	const candidates: [GateName, GateStatus | null, string][] = [
-		[
-			"latency",
-			capped(latencyStatus(row.latency, gates, isExplained), gates, onCpu && row.latency.verdict !== "not-comparable"),
-			renderVerdict(row.latency),
-		],
-		["p99", capped(tailStatus(row.p99, gates.p99), gates, onCpu), `P99: ${renderVerdict(row.p99)}`],
-		["memory", capped(tailStatus(row.memory, gates.memory), gates, onCpu), memoryMessage(row)],
-		["soak-drift", capped(soakStatus(row, gates), gates, onCpu), row.soak === undefined ? "" : soakText(row.soak)],
-		["max-latency", capped(absoluteStatus(row, gates), gates, onCpu), absoluteMessage(row, gates)],
+		["latency", comparedStatus(row.latency, gates.latency, context), renderVerdict(row.latency)],
+		["work", workStatus(row, context), row.work === undefined ? "" : renderWork(row.work, row.doubt)],
+		["p99", tailStatus(row.p99, gates.p99), `P99: ${renderVerdict(row.p99)}`],
+		["memory", tailStatus(row.memory, gates.memory), memoryMessage(row)],
+		["soak-drift", soakStatus(row, gates), row.soak === undefined ? "" : soakText(row.soak)],
+		["max-latency", absoluteStatus(row, gates), absoluteMessage(row, gates)],
 	];
 	const place = { model: row.model, engine: row.engine, workload: row.workload };
 	return candidates.flatMap(([gate, status, message]) => {
 		if (status === null) return [];
-		return [{ gate, ...place, status, message, ...placeOf(context.config, gates.pointers[gate] ?? workload.pointer) }];
+		return [{ gate, ...place, status, message, ...placeOf(config, gates.pointers[gate] ?? workload.pointer) }];
 	});
 }
 
@@ -37,14 +33,17 @@ function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult)
 	return model === row.model && (engine ?? row.engine) === row.engine && (workload ?? row.workload) === row.workload;
 }
 
-/**
- * @param isExplained an error of the run says why there is no figure: it decides, and tells a fault of the machine from others.
- * @returns null: no gate, because there is nothing to compare with.
- */
-function latencyStatus(latency: Comparison, gates: Gates, isExplained: boolean): GateStatus | null {
-	switch (latency.verdict) {
+interface Context {
+	gates: Gates;
+	/** An error of the run says why there is no figure: it decides, and tells a fault of the machine from others. */
+	isExplained: boolean;
+}
+
+/** null: no gate, because there is nothing to compare with. */
+function comparedStatus(comparison: Comparison, limits: Threshold, { gates, isExplained }: Context): GateStatus | null {
+	switch (comparison.verdict) {
 		case "regressed":
-			return judgeChange(latency.estimate ?? Number.NaN, gates.latency);
+			return judgeChange(comparison.estimate ?? Number.NaN, limits);
 		case "improved":
 		case "unchanged":
 			return "pass";
@@ -63,9 +62,9 @@ function tailStatus(comparison: Comparison, limits: Threshold): GateStatus | nul
 	return comparison.verdict === "unchanged" || comparison.verdict === "improved" ? "pass" : null;
 }
 
-/** CPU speed predicts little about TensorRT's: it only warns unless the config sets otherwise. */
-function capped(status: GateStatus | null, gates: Gates, onCpu: boolean): GateStatus | null {
-	return onCpu && status === "fail" && gates.cpuSpeed === "warn" ? "warn" : status;
+function workStatus({ work, doubt }: WorkloadResult, context: Context): GateStatus | null {
+	const status = work === undefined ? null : comparedStatus(work, context.gates.work, context);
+	return status === "fail" && doubt !== undefined ? "warn" : status;
 }
 
 function absoluteStatus(row: WorkloadResult, gates: Gates): GateStatus | null {

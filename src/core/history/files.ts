@@ -1,8 +1,10 @@
 // The files of a history: one for each run, and one for each month that was compacted. What cannot be used is kept and named.
+
+import { isObject } from "../found.ts";
 import type { HistoryRecord } from "../schema/history.ts";
 import { validate } from "../schema/history-validator.js";
 import { cleanText, shorten } from "../text/escape.ts";
-import { type PackedTable, packTable, readPackedTable, recordAt, type Table, tableOf } from "./columns.ts";
+import { type Table, tableOf } from "./columns.ts";
 
 export interface HistoryFile {
 	/** From the top of the store, with forward slashes. */
@@ -20,7 +22,8 @@ export interface History {
 const runPath = /^runs\/(\d{4})\/(\d{2})\/([A-Za-z0-9._-]+\.json)$/;
 /** Made from the records, for people. */
 const shownPath = /^(README\.md|pictures\/[\w-]+\.svg)$/;
-const monthPath = /^months\/(\d{4}-\d{2})\.json$/;
+/** A line for each run: its file's name and its record. */
+const monthPath = /^months\/(\d{4}-\d{2})\.jsonl\.gz$/;
 
 /** Named by its content, so that writing it twice is writing it once. */
 export function fileOf(record: HistoryRecord, hash: (text: string) => string): HistoryFile {
@@ -38,18 +41,31 @@ interface NamedRecord {
 type Read = { state: "ok"; record: HistoryRecord } | { state: "skipped"; why: string };
 
 export function readRecord(text: string): Read {
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch {
-		return { state: "skipped", why: "it is not JSON; the file may be truncated" };
-	}
-	const version = typeof value === "object" && value !== null && "schemaVersion" in value ? value.schemaVersion : undefined;
+	const value = parse(text);
+	return value === undefined ? { state: "skipped", why: "it is not JSON; the file may be truncated" } : checkRecord(value);
+}
+
+function checkRecord(value: unknown): Read {
+	const version = isObject(value) ? value["schemaVersion"] : undefined;
 	if (typeof version === "number" && version > 1) return { state: "skipped", why: `a newer trtgate wrote it (schemaVersion ${version})` };
 	if (validate(value)) return { state: "ok", record: value as HistoryRecord };
 	const [error] = validate.errors ?? [];
 	const where = error === undefined || error.instancePath === "" ? "" : ` at ${error.instancePath}`;
 	return { state: "skipped", why: `it is not a record of trtgate: ${cleanText(shorten(`${error?.message ?? "unknown"}${where}`, 200))}` };
+}
+
+/** null: at least one line is no record of this version. */
+function readMonth(text: string): NamedRecord[] | null {
+	const runs = text
+		.trimEnd()
+		.split("\n")
+		.map((line): NamedRecord | null => {
+			const value = parse(line);
+			if (!isObject(value) || typeof value["name"] !== "string") return null;
+			const read = checkRecord(value["record"]);
+			return read.state === "ok" ? { name: value["name"], record: read.record } : null;
+		});
+	return runs.every((run) => run !== null) ? runs : null;
 }
 
 export function readHistory(files: readonly HistoryFile[]): History {
@@ -58,9 +74,9 @@ export function readHistory(files: readonly HistoryFile[]): History {
 	const sorted = [...files].sort((left, right) => (left.path < right.path ? -1 : 1));
 	const months = sorted.flatMap(({ path, text }) => {
 		if (!monthPath.test(path)) return [];
-		const table = readPackedTable(parse(text));
-		if (table === null) skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
-		return table ?? [];
+		const runs = readMonth(text);
+		if (runs === null) skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
+		return runs === null ? [] : tableOf(runs);
 	});
 	const known = new Set(months.flatMap(({ columns }) => columns.get("source") ?? []));
 	const compacted = new Set(months.flatMap(({ names }) => names));
@@ -84,7 +100,7 @@ function parse(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
-		return null;
+		return undefined;
 	}
 }
 
@@ -108,38 +124,24 @@ export function compact(files: readonly HistoryFile[], month: string): Compactio
 		if (read.state === "ok") byMonth.set(own, [...(byMonth.get(own) ?? []), { path, name, record: read.record }]);
 	}
 	const done = [...byMonth].flatMap(
-		([own, runs]) => compactMonth(files.find(({ path }) => path === `months/${own}.json`)?.text, own, runs) ?? [],
+		([own, runs]) => compactMonth(files.find(({ path }) => path === monthFile(own))?.text, own, runs) ?? [],
 	);
 	if (done.length === 0) return null;
 	return { write: done.map(({ file }) => file), remove: done.flatMap(({ remove }) => remove) };
 }
+
+const monthFile = (month: string): string => `months/${month}.jsonl.gz`;
 
 function compactMonth(
 	text: string | undefined,
 	month: string,
 	runs: readonly (NamedRecord & { path: string })[],
 ): { file: HistoryFile; remove: string[] } | null {
-	const earlier = text === undefined ? null : readPackedTable(parse(text));
+	const kept = text === undefined ? [] : readMonth(text);
 	// A month that cannot be read may hold records of others: it is never overwritten.
-	if (text !== undefined && earlier === null) return null;
-	const kept = (earlier?.names ?? []).map((name, at) => ({ name, record: recordAt(earlier as Table, at) }));
+	if (kept === null) return null;
 	const names = new Set(kept.map(({ name }) => name));
 	const all = [...kept, ...runs.filter(({ name }) => !names.has(name))].sort((left, right) => (left.name < right.name ? -1 : 1));
-	const packed = packTable(tableOf(all));
-	if (!isSame(packed, all)) return null;
-	return { file: { path: `months/${month}.json`, text: `${JSON.stringify(packed)}\n` }, remove: runs.map(({ path }) => path) };
-}
-
-/** Reads back what was packed: a record is removed only where its copy is the same. */
-function isSame(packed: PackedTable, all: readonly NamedRecord[]): boolean {
-	const table = readPackedTable(JSON.parse(JSON.stringify(packed)));
-	return table !== null && all.every(({ record }, at) => canonical(recordAt(table, at)) === canonical(record));
-}
-
-/** The same text for the same content, whatever the order of keys and rows. */
-function canonical(value: unknown): string {
-	if (Array.isArray(value)) return `[${value.map(canonical).sort().join()}]`;
-	if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
-	const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
-	return `{${entries.map(([key, child]) => `${JSON.stringify(key)}:${canonical(child)}`).join()}}`;
+	const lines = all.map(({ name, record }) => `${JSON.stringify({ name, record })}\n`);
+	return { file: { path: monthFile(month), text: lines.join("") }, remove: runs.map(({ path }) => path) };
 }

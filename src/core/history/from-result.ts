@@ -40,7 +40,6 @@ function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
 	const { arms, environment, workloads, tool } = result;
 	const { timing, ...fingerprint } = environment;
 	const { commit } = arms.head;
-	const figure = workloads[0]?.figure;
 	return {
 		schemaVersion: 1,
 		at: result.startedAt,
@@ -54,7 +53,7 @@ function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
 		method: words({
 			trtgate: tool.version,
 			...(timing === undefined ? {} : { timing }),
-			...(figure === undefined ? {} : { figure }),
+			...(workloads[0]?.work === undefined ? {} : { figure: "work" }),
 		}),
 		rows: workloads.map((workload) => rowOf(workload, result, hash)),
 	};
@@ -72,7 +71,8 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload);
-	const fresh = workload.fresh === undefined ? null : logRatioOf(workload.fresh);
+	// A count that is repeated is the same.
+	const fresh = workload.work !== undefined ? ratio : workload.fresh === undefined ? null : logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
 	const facts = (arm: Arm) =>
 		factsOf(
@@ -91,7 +91,8 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 	};
 }
 
-function ratioOf({ latency, noise }: WorkloadResult): LogRatio | null {
+function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {
+	if (work !== undefined) return work.estimate === null ? null : { ppm: millionths(Math.log1p(work.estimate)), halfPpm: 0, pairs: 1 };
 	const ratio = logRatioOf(latency);
 	// The difference of two runs has twice the variance of one.
 	return ratio === null || noise.runCv === null ? ratio : { ...ratio, sdPpm: millionths(noise.runCv * Math.SQRT2) };

@@ -33,7 +33,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
 	const { workloads, note } = thinned(records.workloads);
 	return {
-		schemaVersion: 2,
+		schemaVersion: 1,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
 		...(failureKind === undefined ? {} : { failureKind }),
@@ -52,6 +52,7 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		golden: records.golden,
 		...(records.recipeChanges === undefined ? {} : { recipeChanges: records.recipeChanges }),
 		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
+		...(records.graphCosts === undefined ? {} : { graphCosts: records.graphCosts }),
 		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
 		...(records.probes === undefined ? {} : { probes: records.probes }),
 		...(records.bisections === undefined ? {} : { bisections: records.bisections }),
@@ -161,6 +162,7 @@ type Records = Pick<
 	| "golden"
 	| "recipeChanges"
 	| "interfaceChanges"
+	| "graphCosts"
 	| "goldenChanges"
 	| "probes"
 	| "bisections"
@@ -173,6 +175,7 @@ type Records = Pick<
 function namedRecords(parts: readonly NamedResult[]): Records {
 	const recipes = collect(parts, ({ recipeChanges }) => recipeChanges ?? []);
 	const interfaces = collect(parts, ({ interfaceChanges }) => interfaceChanges ?? []);
+	const costs = collect(parts, ({ graphCosts }) => graphCosts ?? []);
 	const changes = collect(parts, ({ goldenChanges }) => goldenChanges ?? []);
 	const probes = collect(parts, ({ probes }) => probes ?? []);
 	const bisections = collect(parts, ({ bisections }) => bisections ?? []);
@@ -182,6 +185,7 @@ function namedRecords(parts: readonly NamedResult[]): Records {
 		golden: collect(parts, ({ golden }) => golden),
 		...(recipes.length === 0 ? {} : { recipeChanges: recipes }),
 		...(interfaces.length === 0 ? {} : { interfaceChanges: interfaces }),
+		...(costs.length === 0 ? {} : { graphCosts: costs }),
 		...(changes.length === 0 ? {} : { goldenChanges: changes }),
 		...(probes.length === 0 ? {} : { probes }),
 		...(bisections.length === 0 ? {} : { bisections }),

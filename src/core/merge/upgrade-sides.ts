@@ -12,6 +12,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../schema/result.ts";
+import { comparedOf } from "../stats/summary.ts";
 import { formatPercent } from "../text/units.ts";
 
 /** Of a time, between two jobs. */
@@ -123,11 +124,11 @@ export interface Speed {
 /** Pairs on one GPU have a verdict. */
 function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
 	const verdicts = { regressed: "slower", improved: "faster", unchanged: "alike", inconclusive: "unclear" } as const;
-	return rows.flatMap(({ id, latency: { verdict, estimate, interval } }) =>
-		estimate === null || verdict === "missing" || verdict === "not-comparable"
-			? []
-			: [{ id, change: estimate, verdict: verdicts[verdict], interval }],
-	);
+	return rows.flatMap((row) => {
+		const { verdict, estimate, interval } = comparedOf(row);
+		if (estimate === null || verdict === "missing" || verdict === "not-comparable") return [];
+		return [{ id: row.id, change: estimate, verdict: verdicts[verdict], interval }];
+	});
 }
 
 /** Two jobs meet other clocks and neighbours: less than this between them says nothing. */

@@ -29,7 +29,7 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 	const scopes = scopesOf(model).filter(({ kind }) => kind !== "function");
 	const constants = constantsIn(scopes);
 	const [graph] = scopes;
-	const types = inferTypes(model, scopes, constants);
+	const types = inferTypes(model, scopes, { constants });
 	const own = graph && { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
 	const shapes = graph === undefined || own === undefined ? new Map() : inferShapes(model, graph, own).shapes;
 	const shapeOf: Walk["shapeOf"] = (scope, name) => constantNamed(constants, scope, name)?.dims ?? shapes.get(name) ?? null;

@@ -6,16 +6,14 @@ import type { Scope } from "./walk.ts";
 export function producersOf(scope: Scope): number[][] {
 	const producer = new Map<string, number>();
 	for (const [index, node] of scope.nodes.entries()) for (const name of node.outputs) if (name !== "") producer.set(name, index);
-	const captured = new Map<number, string[]>();
-	for (const { nodeIndex, graph } of scope.subgraphs) {
-		const names = captured.get(nodeIndex) ?? [];
-		for (const name of outerNames(graph)) names.push(name);
-		captured.set(nodeIndex, names);
-	}
-	return scope.nodes.map((node, index) => {
-		const producers = [...node.inputs, ...(captured.get(index) ?? [])].map((name) => producer.get(name));
-		return producers.filter((at) => at !== undefined);
-	});
+	return readsOf(scope).map((names) => names.map((name) => producer.get(name)).filter((at) => at !== undefined));
+}
+
+/** By node, the names that it or a body inside it reads. */
+export function readsOf(scope: Scope): string[][] {
+	const reads = scope.nodes.map((node) => [...node.inputs]);
+	for (const { nodeIndex, graph } of scope.subgraphs) for (const name of outerNames(graph)) reads[nodeIndex]?.push(name);
+	return reads;
 }
 
 /** What a subgraph reads from around it: everything that it does not give itself. */

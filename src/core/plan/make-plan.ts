@@ -43,8 +43,7 @@ export function estimateSteps(
 	steps: readonly Step[],
 	{ config, arms, backend = usualBackend(config), known }: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
 ): Pick<Plan, "steps" | "estimateMs"> {
-	const engines = new Map(engineSpecs(config).map(({ id, engine }) => [id, engine]));
-	const expected = { backend, measure: config.measure, arms: arms.length, engines, ...(known === undefined ? {} : { known }) };
+	const expected = { backend, measure: config.measure, arms: arms.length, ...(known === undefined ? {} : { known }) };
 	const estimated = steps.map((step) => estimateStep(step, expected));
 	const sum = (key: "likelyMs" | "estimateMs"): number => estimated.reduce((total, step) => total + step[key], 0);
 	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };

@@ -63,10 +63,8 @@ export type PlannedStep = Step & {
 	estimateMs: number;
 	/** Where the verdict is plain at the first look. */
 	likelyMs: number;
-	/** From earlier runs. */
+	/** From the last run of this step. */
 	isKnown: boolean;
-	/** Of builds that were never timed: standard deviation of the logarithm of what they take ÷ the estimate; else 0. */
-	spread: number;
 };
 
 /** What the record of a build says of its job. */

@@ -90,6 +90,7 @@ function describeCases(cases: readonly string[]): string {
 
 function describeMeasure(step: Extract<PlannedStep, { kind: "measure" }>, { plan, config }: Around): string {
 	const name = cleanName(step.workloadId);
+	if (config.backend === "onnxruntime") return `${name}: its instructions are counted`;
 	if (plan.arms.length < 2) return `${name}: ${count(step.pairs, "run")} of the head`;
 	const first = config.measure.looks[0] ?? step.pairs;
 	const order = step.firstArms.slice(0, first).map((arm) => (arm === "base" ? "B" : "H"));
@@ -113,22 +114,20 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 	);
 }
 
-/** Of the estimate: less need not be said to be a guess. */
+/** Of the estimate: less need not be called a guess. */
 const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	const guessedMs = steps.reduce((sum, step) => sum + (step.spread > 0 ? step.estimateMs : 0), 0);
-	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: a first build may take from a third to three times its estimate.`;
+	const guessedMs = steps.reduce((sum, step) => sum + (step.kind === "build" && !step.isKnown ? step.estimateMs : 0), 0);
+	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: TensorRT takes from seconds to many minutes for each.`;
 	const time =
 		least === most ? `Estimated time: ${most}.` : `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
 	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;
 }
 
-function lengthText(ms: number, { backend, measure }: Config): string {
-	return measure.adaptsLength && backend !== "onnxruntime"
-		? `up to ${formatDuration(ms)}; on TensorRT as long as its noise requires`
-		: formatDuration(ms);
+function lengthText(ms: number, { measure }: Config): string {
+	return measure.adaptsLength ? `up to ${formatDuration(ms)}; as long as its noise requires` : formatDuration(ms);
 }
 
 function settingLines(config: Config): string[] {
@@ -162,6 +161,7 @@ function gateSettings(config: Config): [string, string][] {
 		["engine-size", gates.engineSize],
 		["build-time", gates.buildTime],
 		["soak-drift", gates.soakDrift],
+		["work", gates.work],
 	];
 	const rows = limits.map(([name, threshold]): [string, string] => [`/gates/${name}`, describeLimits(threshold)]);
 	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];

@@ -1,26 +1,29 @@
 // One comparison as text, always with its interval.
-import type { BackendFacts, Comparison, Interval, WorkloadResult } from "../schema/result.ts";
+
+import { workText } from "../compare/sentence.ts";
+import type { BackendFacts, Comparison, WorkloadResult } from "../schema/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { counted, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
 
 export const dash = "–";
 
-function intervalDigits(interval: Interval | null): number {
-	return interval === null ? 1 : percentDigits((interval[1] - interval[0]) / 2);
+/** A change that was counted has no width. */
+function intervalDigits({ interval, pairs }: Pick<Comparison, "interval" | "pairs">): number {
+	return interval === null || pairs === 0 ? 1 : percentDigits((interval[1] - interval[0]) / 2);
 }
 
 /** `+4.2 %`, with as many digits as the interval supports. */
 export function changeText(comparison: Comparison): string {
 	if (comparison.estimate === null) return dash;
-	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison.interval) });
+	return formatPercent(comparison.estimate, { sign: true, digits: intervalDigits(comparison) });
 }
 
 /** `+3.7 % … +4.6 %`. */
 export function intervalText(comparison: Comparison): string {
 	const { interval } = comparison;
 	if (interval === null) return "no interval";
-	const digits = intervalDigits(interval);
+	const digits = intervalDigits(comparison);
 	return interval.map((bound) => formatPercent(bound, { sign: true, digits })).join(" … ");
 }
 
@@ -72,9 +75,10 @@ export function limitsText(workload: WorkloadResult): string | null {
 
 /** The one sentence for a row that did not change. */
 export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
-	const { latency } = workload;
-	if (latency.estimate === null || latency.pairs === 0)
-		return `${withCaveat("No relevant change", backend)}: ${cleanMessage(latency.reason ?? "not timed")}`;
+	const { latency, work } = workload;
+	if (work !== undefined && work.base !== undefined) return `${withCaveat("No relevant change", backend)}: work ${workText(work)}.`;
+	if (work !== undefined || latency.estimate === null || latency.pairs === 0)
+		return `${withCaveat("No relevant change", backend)}: ${cleanMessage((work ?? latency).reason ?? "not timed")}`;
 	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
 	return `${withCaveat("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
 }

@@ -9,14 +9,22 @@ import { type LayerUnit, layerUnit } from "./layer-format.ts";
 export const mostRows = 5;
 
 /** All figures of a comparison in one unit. */
-export function unitOf({ rows, account }: EngineDiff): LayerUnit {
+export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
 	const all = [...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]), Math.abs(account?.measuredMs ?? 0)];
-	return layerUnit(all.reduce((most, ms) => Math.max(most, ms), 0));
+	return layerUnit(
+		all.reduce((most, ms) => Math.max(most, ms), 0),
+		unit,
+	);
 }
 
 /** `+0.89 ± 0.25 µs`; empty where the noise is larger or nothing was timed. */
 export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
-	return changeMs === null || !isSignificant ? "" : `${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name}`;
+	return changeMs === null || !isSignificant ? "" : `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name}`;
+}
+
+/** ` ± 0.25`; empty of a count, which is exact. */
+function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
+	return unit.name === "M instructions" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
 /** `the same in 24 of 24`; empty for a group of its own. */
@@ -78,12 +86,13 @@ export function rowSentence(row: EngineRow, unit: LayerUnit): string {
 /** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
-	const of = account.from === "runs" ? "of the timed runs" : "of the layers' sum";
+	const ofRuns = unit.name === "M instructions" ? "of the count" : "of the timed runs";
+	const of = account.from === "runs" ? ofRuns : "of the layers' sum";
 	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
 	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
-	const explained = `${unit.formatChange(account.attributedMs)} ± ${unit.format(account.halfWidthMs)}`;
+	const explained = `${unit.formatChange(account.attributedMs)}${withinText(account.halfWidthMs, unit)}`;
 	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
-	const once = account.profiles === 1 ? ` With one profile each, ± is ${noise}.` : "";
+	const once = account.profiles === 1 && unit.name !== "M instructions" ? ` With one profile each, ± is ${noise}.` : "";
 	const rest =
 		account.largestRestMs === 0 ? "" : `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
 	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained${rest}.${once}`;
@@ -91,7 +100,7 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
 	const { groups, of, changeMs, halfWidthMs } = unchanged;
-	const time = changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)} ± ${unit.format(halfWidthMs ?? 0)} ${unit.name})`;
+	const time = changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name})`;
 	const factor = account?.commonFactor ?? 1;
 	const clock =
 		factor === 1

@@ -1,9 +1,10 @@
-// Times of layers as text, in one unit for all layers of a workload.
+// Times of layers, or their instructions, as text, in one unit for all layers of a workload.
+import type { LayerUnitName } from "../schema/result.ts";
 
 const minus = "\u2212";
 
 export interface LayerUnit {
-	name: "ms" | "µs";
+	name: "ms" | "µs" | "M instructions";
 	/** `7.53`, without the unit. */
 	format(ms: number): string;
 	/** `+0.89`. */
@@ -11,14 +12,15 @@ export interface LayerUnit {
 }
 
 /** Layers of one engine are compared with each other, so all use the unit that fits the slowest. */
-export function layerUnit(longestMs: number): LayerUnit {
-	const isLong = longestMs >= 1;
+export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
+	const isLong = longestMs >= 1 || unit !== undefined;
+	const digits = unit === undefined ? (isLong ? 3 : 2) : longestMs >= 10 ? 1 : 3;
 	const format = (ms: number): string => {
-		const text = (isLong ? ms : ms * 1000).toFixed(isLong ? 3 : 2);
+		const text = (isLong ? ms : ms * 1000).toFixed(digits);
 		return Number(text) < 0 ? minus + text.slice(1) : text.replace(/^-/, "");
 	};
 	return {
-		name: isLong ? "ms" : "µs",
+		name: unit ?? (isLong ? "ms" : "µs"),
 		format,
 		formatChange: (ms) => (Number.parseFloat(format(Math.abs(ms))) > 0 && ms > 0 ? `+${format(ms)}` : format(ms)),
 	};

@@ -9,7 +9,7 @@ import { cleanText, shorten } from "../text/escape.ts";
 
 /** A result of 300 workloads is about 5 million characters; ten times that is not a result. */
 const maxChars = 64 * 1024 * 1024;
-const schemaVersion = 2;
+const schemaVersion = 1;
 
 interface Fault extends SchemaProblem {
 	cause?: unknown;
@@ -45,38 +45,13 @@ function parseJson(text: string, path: string): unknown {
 	}
 }
 
-function renamed(value: unknown, from: string, to: string): unknown {
-	if (!isObject(value) || !Object.hasOwn(value, from)) return value;
-	const { [from]: found, ...others } = value;
-	return { ...others, [to]: found };
-}
-
-/** Version 1 had other names for three keys. Anything unexpected is left for the schema to refuse. */
-function upgradeVersion1(value: Record<string, unknown>): unknown {
-	const { backend, parts, goldenChanges } = value;
-	const withCaveat = (found: unknown): unknown => renamed(found, "caution", "caveat");
-	return {
-		...value,
-		schemaVersion,
-		...(isObject(backend) ? { backend: withCaveat(backend) } : {}),
-		...(Array.isArray(parts)
-			? {
-					parts: parts.map((part: unknown) =>
-						isObject(part) && isObject(part["backend"]) ? { ...part, backend: withCaveat(part["backend"]) } : part,
-					),
-				}
-			: {}),
-		...(Array.isArray(goldenChanges) ? { goldenChanges: goldenChanges.map((change: unknown) => renamed(change, "loud", "weakened")) } : {}),
-	};
-}
-
-function currentVersion(value: unknown, path: string): unknown {
+/** A better message than the schema's. */
+function checkVersion(value: unknown, path: string): void {
 	const version = isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
-	if (version === schemaVersion || version === undefined) return value;
-	if (version === 1 && isObject(value)) return upgradeVersion1(value);
+	if (version === schemaVersion || version === undefined) return;
 	throw invalid(path, {
 		pointer: "/schemaVersion",
-		expected: `schemaVersion ${schemaVersion} (or 1, which is upgraded)`,
+		expected: `schemaVersion ${schemaVersion}`,
 		got: `schemaVersion ${describe(version)}`,
 		fix: "Use the trtgate that wrote this file, or run the gate again with this one.",
 	});
@@ -84,7 +59,8 @@ function currentVersion(value: unknown, path: string): unknown {
 
 /** @throws ConfigError result-invalid, with the place, what was expected and what was found. */
 export function parseResult(text: string, path: string): Result {
-	const value = currentVersion(parseJson(text, path), path);
+	const value = parseJson(text, path);
+	checkVersion(value, path);
 	if (validate(value)) return value as Result;
 	// Nobody writes a result by hand, so no advice on a key helps.
 	const { fix: _, ...problem } = toProblem(validate.errors ?? [], value, { schema: resultSchema, what: "a result" });

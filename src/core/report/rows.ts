@@ -1,8 +1,8 @@
 // One row a workload: what every report's main table shows, from verdicts and gates.
 import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
-import { shownMs } from "../stats/summary.ts";
+import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
-import { formatBytes, formatMs } from "../text/units.ts";
+import { formatBytes, formatMs, formatWork } from "../text/units.ts";
 import { changeText, dash, intervalText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
 import { engineKey, type GateIndex, indexGates } from "./index-gates.ts";
@@ -34,7 +34,7 @@ export interface WorkloadTexts {
 	golden: string;
 }
 
-const rowGates: readonly GateName[] = ["latency", "p99", "memory", "max-latency", "vanished", "run"];
+const rowGates: readonly GateName[] = ["latency", "work", "p99", "memory", "max-latency", "vanished", "run"];
 
 function verdictTone(workload: WorkloadResult, latency: GateStatus | undefined, hasBase: boolean): Tone {
 	switch (workload.verdict) {
@@ -78,11 +78,11 @@ export function workloadRows(result: Result): WorkloadRow[] {
 	const tallies = goldenTallies(result);
 	const hasBase = result.arms.base !== null;
 	return result.workloads.map((workload) => {
-		const tone = verdictTone(workload, gates.status("latency", workload), hasBase);
+		const tone = verdictTone(workload, gates.status(speedGate(workload), workload), hasBase);
 		const golden = tallies.get(engineKey(workload)) ?? null;
 		const isSpeedUnchanged = hasSameSpeed({ workload, tone }, gates, hasBase);
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
-		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload.verdict, backendOfRow(result, workload));
+		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
 		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
 	});
 }
@@ -96,25 +96,41 @@ function memoryText(base: ArmStats | null, head: ArmStats | null): string {
 	return `${from.endsWith(unit) ? from.slice(0, -unit.length) : from} → ${to}`;
 }
 
-/** Which figure of its runs a time is. */
-export function timeFigure(rows: readonly WorkloadRow[]): string {
-	const [figure = "median", other] = new Set(rows.map(({ workload }) => workload.figure ?? "median"));
-	// Only a merged result holds both: each row then shows its backend.
-	return other === undefined ? figure : "median (on a CPU: fastest)";
+/** The gate of what is compared of a workload. */
+export function speedGate({ work }: Pick<WorkloadResult, "work">): GateName {
+	return work === undefined ? "latency" : "work";
+}
+
+/** Nothing in the table was timed. */
+export function isCounted(rows: readonly WorkloadRow[]): boolean {
+	return rows.length > 0 && rows.every(({ workload }) => workload.work !== undefined);
+}
+
+/** What the figures of base and head are; only a merged result holds both. */
+function figureOf(rows: readonly WorkloadRow[]): string {
+	if (isCounted(rows)) return "instructions";
+	return rows.some(({ workload }) => workload.work !== undefined) ? "median or instructions" : "median";
 }
 
 /** The heading above a side's times. */
-export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string => `${arm}, ${timeFigure(rows)}`;
+export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string => `${arm}, ${figureOf(rows)}`;
+
+function levelText(workload: WorkloadResult, arm: Arm): string {
+	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
+	if (level === undefined) return dash;
+	return workload.work === undefined ? formatMs(level) : formatWork(level);
+}
 
 export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts {
-	const { base, head, latency } = workload;
-	const [baseMs, headMs] = [shownMs(workload, "base"), shownMs(workload, "head")];
-	const isOneEngine = latency.pairs === 0 && latency.estimate === 0;
+	const { base, head, work } = workload;
+	const compared = comparedOf(workload);
+	const isOneEngine = compared.pairs === 0 && compared.estimate === 0 && compared.base === undefined;
+	const isExact = work?.interval != null && work.interval[0] === work.interval[1];
 	return {
-		base: baseMs === undefined ? dash : formatMs(baseMs),
-		head: headMs === undefined ? dash : formatMs(headMs),
-		change: isOneEngine ? "same engine" : changeText(latency),
-		interval: isOneEngine || latency.interval === null ? "" : intervalText(latency),
+		base: levelText(workload, "base"),
+		head: levelText(workload, "head"),
+		change: isOneEngine ? "same engine" : changeText(compared),
+		interval: isOneEngine || isExact || compared.interval === null ? "" : intervalText(compared),
 		p99: isOneEngine ? dash : workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),
 		memory: memoryText(base, head),
 		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,

@@ -9,6 +9,7 @@ import { fileSection } from "./sections/files.ts";
 import { findingSection } from "./sections/findings.ts";
 import { goldenChangeSection } from "./sections/golden-changes.ts";
 import { goldenSection } from "./sections/goldens.ts";
+import { graphCostSection } from "./sections/graph-costs.ts";
 import { highlightSection, nextStepSection } from "./sections/highlights.ts";
 import { interfaceSection } from "./sections/interfaces.ts";
 import { noteSection, noticeSection } from "./sections/notices.ts";
@@ -30,6 +31,7 @@ export const reportSections: readonly ReportSection[] = [
 	partSection,
 	workloadSection,
 	changedWorkloadSection,
+	graphCostSection,
 	soakSection,
 	trendSection,
 	recipeSection,

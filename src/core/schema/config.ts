@@ -83,7 +83,7 @@ export interface ConfigFile {
 	/** Version of this file's format. */
 	version: 1;
 	backend?: Backend;
-	/** Which ONNX Runtime runs the onnxruntime backend. auto: the WebAssembly build that ships with trtgate, unless the command line or the action names a folder with a native one. */
+	/** Which ONNX Runtime runs the onnxruntime backend. auto and wasm: the WebAssembly build that ships with trtgate, whose work is counted. native: for models too large for it; its speed is not judged. */
 	onnxruntime?: "auto" | "wasm" | "native";
 	device?: DeviceFile;
 	base?: BaseFile;
@@ -217,6 +217,7 @@ export interface GatesFile {
 	"engine-size"?: ThresholdFile;
 	"build-time"?: ThresholdFile;
 	"soak-drift"?: ThresholdFile;
+	work?: ThresholdFile;
 	golden?: {
 		/** Largest relative L2 error by precision, for outputs whose golden names no comparator. */
 		"relative-l2"?:
@@ -230,8 +231,6 @@ export interface GatesFile {
 	};
 	/** What an inconclusive comparison does to the check. */
 	inconclusive?: "neutral" | "fail";
-	/** The most that CPU speed may do to the check on the onnxruntime backend. */
-	"cpu-speed"?: "warn" | "fail";
 	/** What a failing probe does to the check where the base passes it. */
 	probes?: "warn" | "fail" | "off";
 	/** What a model whose inputs or outputs differ between base and head does to the check. */
@@ -279,7 +278,7 @@ export interface MeasureFile {
 	duration?: Duration;
 	timeout?: Duration;
 	"build-timeout"?: Duration;
-	/** ONNX Runtime's threads. */
+	/** ONNX Runtime's threads where it computes outputs; work is counted on one. */
 	threads?: number;
 	/** How often base and head are each built. Above 1 no kernel timings are shared, and the interval includes the build-to-build variation. Default: 1, with shared kernel timings. */
 	rebuilds?: number;

@@ -93,7 +93,6 @@ export interface GoldenManifest {
 	};
 	noiseFloor?: NoiseFloor;
 	rounding?: RoundingRecord;
-	mutation?: MutationRecord;
 	sensitivity?: SensitivityRecord;
 	/** What engines of the golden's model deviated from it when `golden calibrate` set limits: the evidence for them. */
 	calibration?: CalibrationRecord[];
@@ -212,23 +211,6 @@ export interface RoundingAt {
 	outputs: {
 		[k: string]: Spread;
 	};
-}
-/** Of goldens recorded before `sensitivity`: what the change of one weight tensor at a time did. */
-export interface MutationRecord {
-	/** Relative L2 size of each change: every value times 1 + or - this. */
-	relative: number;
-	seed: number;
-	/** Float weight tensors of the model that can be changed. */
-	tensors: number;
-	/** How many were changed; fewer than tensors where they were sampled for time. */
-	tested: number;
-	noticed: number;
-	/** Changes that move no output by more than the noise floor. */
-	belowNoise: number;
-	/** Relative L2 of the smallest change of the outputs that lies above the noise floor. */
-	smallest?: number;
-	/** Tensors whose change lies below the noise floor. */
-	unseen?: string[];
 }
 /** Which defects of outputs and of weight tensors the golden notices, as the recorder tested. */
 export interface SensitivityRecord {

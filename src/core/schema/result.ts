@@ -15,22 +15,23 @@ export type GoldenState = "match" | "mismatch" | "existing" | "stale" | "error";
 /** A number; those that JSON cannot represent are strings. */
 export type Numeric = number | ("NaN" | "Infinity" | "-Infinity");
 export type Bound = "at-most" | "at-least";
-export type Interval = [number, number];
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
 /** known: head and base differ in the same way. skipped: the probe does not apply; the message says why. */
 export type ProbeState = "agrees" | "differs" | "known" | "skipped";
 /** accumulates: no single node. agrees: the output does not deviate from ONNX Runtime. impossible: the message says why. */
 export type BisectionState = "found" | "accumulates" | "agrees" | "unfinished" | "impossible";
-/** The figure of a run that is compared. median (default). fastest, on CPUs that others share: other programs only ever add time. */
-export type RunFigure = "median" | "fastest";
 export type VerdictKind = "regressed" | "improved" | "unchanged" | "inconclusive" | "not-comparable" | "missing";
+export type Interval = [number, number];
 export type GpuUseSource = "gpm" | "nvidia-smi" | "tegrastats";
 export type SoakState = "steady" | "time-up" | "interrupted";
+/** What the figures in the place of milliseconds are, where instructions were counted: millions of them. */
+export type LayerUnitName = "M instructions";
 export type GateName =
 	| "preflight"
 	| "build"
 	| "golden"
 	| "latency"
+	| "work"
 	| "p99"
 	| "memory"
 	| "engine-size"
@@ -51,7 +52,7 @@ export type ErrorKind = "configuration" | "runner" | "github" | "internal";
 
 /** Everything one run of the gate found out and decided. Every report is a pure function of it. */
 export interface Result {
-	schemaVersion: 2;
+	schemaVersion: 1;
 	tool: {
 		name: "trtgate";
 		version: string;
@@ -96,6 +97,8 @@ export interface Result {
 	interfaceChanges?: InterfaceChange[];
 	/** Engines that base and head build differently, each by its own config. */
 	recipeChanges?: RecipeChange[];
+	/** What each model costs by its graph alone, at the sizes of its workloads. */
+	graphCosts?: GraphCost[];
 	/** Goldens that are not the same in base and head: each needs a review. */
 	goldenChanges?: GoldenChange[];
 	/** Results of the probes, which need no reference. */
@@ -279,7 +282,6 @@ export interface GoldenCheck {
 	existing?: true;
 	elements: number;
 	worst?: GoldenElement;
-	histogram?: ErrorHistogram;
 	errorMap?: ErrorMap;
 	/** The elements that are furthest from the golden, furthest first. */
 	largest?: GoldenElement[];
@@ -302,21 +304,6 @@ export interface GoldenElement {
 	expected: Numeric;
 	/** Largest allowed error of this element, where the check is per element. */
 	allowed?: number;
-}
-/** How large the differences are in what a check that does not pass judged: its sample, else the whole output. Bins are equally wide on a logarithmic scale. */
-export interface ErrorHistogram {
-	/** Lower end of the first bin, which also holds what is smaller. */
-	from: number;
-	/** Upper end of the last bin, which also holds what is larger. */
-	to: number;
-	/** Empty where no finite elements differ. */
-	counts: number[];
-	/** Elements without any difference. */
-	equal: number;
-	/** Places where one side is NaN or infinite and the other is not identical. */
-	notFinite: number;
-	elements: number;
-	tolerance?: Interval;
 }
 /** Where the differences are in the worst sample of an output that has a plane: the largest of each cell, over all channels. */
 export interface ErrorMap {
@@ -367,6 +354,57 @@ export interface RecipeRow {
 	what: string;
 	base: string;
 	head: string;
+}
+export interface GraphCost {
+	part?: PartName;
+	model: string;
+	/** Present where the engine has an ONNX file of its own. */
+	engine?: string;
+	/** Ids of the workloads that have these sizes. */
+	workloads: string[];
+	/** Of the head's inputs. */
+	shapes: {
+		[k: string]: number[];
+	};
+	/** null: there is no base, or its sizes are not known. */
+	base: GraphFigures | null;
+	head: GraphFigures;
+	/** Largest change of multiply-adds first. */
+	changes: NodeCostChange[];
+	/** Nodes whose multiply-adds or weights differ, those in `changes` included. */
+	changed: number;
+}
+/** Lower bounds where something is not known: what is not known counts as 0. */
+export interface GraphFigures {
+	nodes: number;
+	/** Of convolutions, matrix products, recurrent layers and attention. */
+	multiplyAdds: number;
+	/** Nodes whose multiply-adds are not known. */
+	unknownNodes: number;
+	/** Elements of all tensors that the file holds. */
+	parameters: number;
+	weightBytes: number;
+	/** The most bytes of tensors that are alive at once, in the order of the nodes and the types of the file; weights excluded. */
+	activationBytes: number;
+	tensors: number;
+	/** Tensors whose size is not known. */
+	unknownTensors: number;
+}
+export interface NodeCostChange {
+	/** Its name, or its first output. */
+	node: string;
+	/** null: only the head has it. */
+	base: NodeCost | null;
+	head: NodeCost | null;
+}
+export interface NodeCost {
+	operator: string;
+	/** null: not known. */
+	multiplyAdds: number | null;
+	/** Elements of its constant inputs. */
+	weights: number;
+	/** Shape of its first output: [1, 64, 80, 80]. */
+	output: string;
 }
 export interface GoldenChange {
 	part?: PartName;
@@ -455,9 +493,11 @@ export interface WorkloadResult {
 		[k: string]: number[];
 	};
 	streams: number;
-	figure?: RunFigure;
 	verdict: VerdictKind;
 	latency: Comparison;
+	work?: Comparison;
+	/** Why the work may not follow the time where the change is; its gate then only warns. */
+	doubt?: string;
 	fresh?: Comparison;
 	p99: Comparison;
 	memory: Comparison;
@@ -491,7 +531,7 @@ export interface Comparison {
 	pairs: number;
 	/** The smallest change, either way, that the interval excludes. */
 	excluded: number | null;
-	/** The base's level: head / base − 1 is the estimate. Geometric mean over the pairs that count, in ms; only of times. */
+	/** The base's level: head / base − 1 is the estimate. Of times the geometric mean over the pairs that count, in ms; of work the count. */
 	base?: number;
 	/** The head's level, of the same pairs. */
 	head?: number;
@@ -612,6 +652,7 @@ export interface WorkloadLayers {
 }
 /** The layers of the engine of one side, timed in a run of its own with the profiler on: slower than a timed run, and never compared by a gate. */
 export interface ArmLayers {
+	unit?: LayerUnitName;
 	iterations: number;
 	/** All layers of the engine; `layers` may hold fewer. */
 	count: number;
@@ -642,6 +683,7 @@ export interface EngineFingerprint {
 }
 /** Why the head's engine is faster or slower than the base's: both compared by ONNX nodes. */
 export interface EngineDiff {
+	unit?: LayerUnitName;
 	base: EngineSummary;
 	head: EngineSummary;
 	isSameStructure: boolean;

@@ -1,5 +1,5 @@
 // What is kept of a run's samples, and of a side's runs.
-import type { Arm, ArmStats, PerfRun, RunFigure, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
 export interface RunSummary {
@@ -79,20 +79,12 @@ export function summarizeArm(runs: readonly PerfRun[]): ArmStats | null {
 	};
 }
 
-/** Names of the figures, for people. */
-export const figureNames: Readonly<Record<RunFigure, string>> = { median: "median", fastest: "fastest iteration" };
-
-interface Timed {
-	medianMs?: number;
-	minMs?: number;
-}
-
-/** Of a run, or of a side: undefined where nothing was timed. */
-export function figureMs(timed: Timed | null | undefined, figure: RunFigure | undefined): number | undefined {
-	return figure === "fastest" ? timed?.minMs : timed?.medianMs;
-}
-
 /** A side's time as reports show it beside the change: of the same pairs and the same estimate where there is a comparison. */
 export function shownMs(workload: WorkloadResult, arm: Arm): number | undefined {
-	return workload.latency[arm] ?? figureMs(workload[arm], workload.figure);
+	return workload.latency[arm] ?? workload[arm]?.medianMs;
+}
+
+/** What is compared of a workload: the counted work, or the time. */
+export function comparedOf({ work, latency }: Pick<WorkloadResult, "work" | "latency">): Comparison {
+	return work ?? latency;
 }

@@ -10,6 +10,7 @@ import type {
 	InterfaceValue,
 	Outcome,
 	VerdictKind,
+	WorkloadResult,
 } from "../schema/result.ts";
 import { cleanName } from "./escape.ts";
 import { formatCount } from "./units.ts";
@@ -74,6 +75,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	build: "build",
 	golden: "golden",
 	latency: "latency",
+	work: "work",
 	p99: "P99 latency",
 	memory: "peak memory",
 	"engine-size": "engine size",
@@ -91,7 +93,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	"soak-drift": "drift under load",
 };
 
-const speedGates: ReadonlySet<GateName> = new Set(["latency", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);
+const speedGates: ReadonlySet<GateName> = new Set(["latency", "work", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);
 
 /** A label about performance, with the backend's caveat. */
 export function withCaveat(label: string, backend: BackendFacts): string {
@@ -100,8 +102,10 @@ export function withCaveat(label: string, backend: BackendFacts): string {
 	return label.endsWith(")") ? `${label.slice(0, -1)}; ${caveat})` : `${label} (${caveat})`;
 }
 
-export function speedLabel(verdict: VerdictKind, backend: BackendFacts): string {
-	return withCaveat(verdictLabels[verdict], backend);
+const workLabels: Partial<Record<VerdictKind, string>> = { regressed: "more work", improved: "less work" };
+
+export function speedLabel({ verdict, work }: Pick<WorkloadResult, "verdict" | "work">, backend: BackendFacts): string {
+	return withCaveat((work === undefined ? undefined : workLabels[verdict]) ?? verdictLabels[verdict], backend);
 }
 
 export function gateLabel(gate: GateName, backend: BackendFacts): string {

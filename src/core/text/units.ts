@@ -60,6 +60,17 @@ export function formatCount(value: number): string {
 	return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...decimals].join(".");
 }
 
+const decimalUnits = ["", " k", " M", " G", " T", " P", " E"] as const;
+
+/** A large number, about three significant digits: `9,216`, `132 M`, `4.09 G`. */
+export function formatLarge(value: number): string {
+	if (!Number.isFinite(value)) return notANumber;
+	if (Math.abs(value) < 10_000) return formatCount(value);
+	let [size, unit] = [value, 0];
+	while (Math.abs(size) >= 999.5 && unit < decimalUnits.length - 1) [size, unit] = [size / 1000, unit + 1];
+	return `${size.toFixed(Math.abs(size) >= 99.95 ? 0 : Math.abs(size) >= 9.995 ? 1 : 2)}${decimalUnits[unit]}`;
+}
+
 /** A multiple: `6.8×`. */
 export function formatTimes(factor: number): string {
 	return Number.isFinite(factor) ? `${formatCount(Number(factor.toPrecision(2)))}×` : "∞×";
@@ -75,6 +86,21 @@ export function formatMs(ms: number): string {
 	const value = rounded / unit.inMs;
 	const whole = Math.trunc(Math.abs(value)).toString().length;
 	return `${withMinus(value.toFixed(Math.max(0, 4 - whole)))} ${unit.name}`;
+}
+
+const workUnits = [
+	["G", 1e9],
+	["M", 1e6],
+	["k", 1e3],
+] as const;
+
+/** Executed instructions, four significant digits: `19.35 M`, `812`. */
+export function formatWork(instructions: number): string {
+	if (!Number.isFinite(instructions)) return notANumber;
+	const rounded = Number(instructions.toPrecision(4));
+	const [name, size] = workUnits.find(([, least]) => rounded >= least) ?? ["", 1];
+	const value = rounded / size;
+	return `${value.toFixed(name === "" ? 0 : Math.max(0, 4 - Math.trunc(value).toString().length))} ${name}`.trimEnd();
 }
 
 /** A size in binary units, about three significant digits: `743 MiB`, `8.52 MiB`, `512 B`. */

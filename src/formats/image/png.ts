@@ -1,5 +1,5 @@
 // PNG (W3C, third edition) to red, green and blue, a byte each. Nothing is allocated beyond what the first header says, and no
-// more is inflated: pngjs and fast-png bound neither.
+// more is inflated: fast-png bounds neither, and pngjs 7 fills missing pixels from memory that was never written.
 import type { Pixels } from "./preprocess.ts";
 
 /** Inflates zlib data to at most `bytes` bytes; throws where it is broken or becomes more. */
@@ -12,7 +12,7 @@ interface Header {
 	depth: number;
 	samples: number;
 	isPalette: boolean;
-	isInterlaced: boolean;
+	rowBytes: number;
 }
 
 /** By colour type (table 8): samples of a pixel, and the bits that each may have. */
@@ -27,22 +27,19 @@ const colourTypes: Readonly<Record<number, { samples: number; depths: readonly n
 /** Deflate makes at most 1,032 bytes of one. */
 const maxInflation = 1032;
 
+/** Adam7 images are for slow networks, and no export of a test image writes them. */
+export const interlaced = "an interlaced image";
+
 /** The caller has checked the size in the header. @throws Error that says what is wrong. */
 export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 	const { header, palette, packed } = readChunks(bytes);
-	const passes = passesOf(header);
-	const size = passes.reduce((sum, { height, rowBytes }) => sum + height * (1 + rowBytes), 0);
+	const size = header.height * (1 + header.rowBytes);
 	if (size > packed.length * maxInflation) throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
 	const raw = inflate(packed, size);
 	if (raw.length !== size) throw new Error(`${raw.length} bytes of pixels where ${size} belong`);
 	const rgb = new Uint8Array(header.width * header.height * 3);
-	let at = 0;
-	for (const pass of passes) {
-		const rows = raw.subarray(at, at + pass.height * (1 + pass.rowBytes));
-		unfilter(rows, pass, Math.max(1, (header.samples * header.depth) >> 3));
-		paint(rows, pass, { header, palette, rgb });
-		at += rows.length;
-	}
+	unfilter(raw, header);
+	paint(raw, { header, palette, rgb });
 	return { width: header.width, height: header.height, rgb };
 }
 
@@ -99,44 +96,15 @@ function readHeader(type: string, data: Uint8Array): Header {
 	const [depth = 0, colour = 0, compression, filter, interlace = 0] = data.subarray(8);
 	const known = colourTypes[colour];
 	if (known === undefined || !known.depths.includes(depth)) throw new Error(`colour type ${colour} with ${depth} bits`);
+	if (interlace === 1) throw new Error(interlaced);
 	if (compression !== 0 || filter !== 0 || interlace > 1) throw new Error("an unknown way to compress, filter or interlace");
-	const { samples } = known;
-	return { width: view.getUint32(0), height: view.getUint32(4), depth, samples, isPalette: colour === 3, isInterlaced: interlace === 1 };
-}
-
-/** The rows of an image, or of one of the seven that Adam7 makes of it: every `dx`-th pixel from `x` on. */
-interface Pass {
-	x: number;
-	y: number;
-	dx: number;
-	dy: number;
-	width: number;
-	height: number;
-	rowBytes: number;
-}
-
-const whole = [[0, 0, 1, 1]] as const;
-const adam7 = [
-	[0, 0, 8, 8],
-	[4, 0, 8, 8],
-	[0, 4, 4, 8],
-	[2, 0, 4, 4],
-	[0, 2, 2, 4],
-	[1, 0, 2, 2],
-	[0, 1, 1, 2],
-] as const;
-
-function passesOf(header: Header): Pass[] {
-	const passes = (header.isInterlaced ? adam7 : whole).map(([x, y, dx, dy]) => {
-		const width = Math.ceil((header.width - x) / dx);
-		const height = Math.ceil((header.height - y) / dy);
-		return { x, y, dx, dy, width, height, rowBytes: Math.ceil((width * header.samples * header.depth) / 8) };
-	});
-	return passes.filter(({ width, height }) => width > 0 && height > 0);
+	const [width, height, { samples }] = [view.getUint32(0), view.getUint32(4), known];
+	return { width, height, depth, samples, isPalette: colour === 3, rowBytes: Math.ceil((width * samples * depth) / 8) };
 }
 
 /** Each row begins with its filter's number; what it predicts is added in place. */
-function unfilter(rows: Uint8Array, { height, rowBytes }: Pass, pixelBytes: number): void {
+function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header): void {
+	const pixelBytes = Math.max(1, (samples * depth) >> 3);
 	let above: Uint8Array = new Uint8Array(rowBytes);
 	for (let y = 0; y < height; y += 1) {
 		const start = y * (rowBytes + 1) + 1;
@@ -174,13 +142,13 @@ interface Canvas {
 }
 
 /** Alpha is dropped: a tensor has three channels or one. */
-function paint(rows: Uint8Array, pass: Pass, { header, palette, rgb }: Canvas): void {
-	const { width, samples, isPalette } = header;
+function paint(rows: Uint8Array, { header, palette, rgb }: Canvas): void {
+	const { width, height, samples, isPalette, rowBytes } = header;
 	const step = samples >= 3 ? 1 : 0;
-	for (let y = 0; y < pass.height; y += 1) {
-		const start = y * (pass.rowBytes + 1) + 1;
-		let to = ((pass.y + y * pass.dy) * width + pass.x) * 3;
-		for (let index = 0; index < pass.width * samples; index += samples) {
+	let to = 0;
+	for (let y = 0; y < height; y += 1) {
+		const start = y * (rowBytes + 1) + 1;
+		for (let index = 0; index < width * samples; index += samples) {
 			const first = sampleAt(rows, start, { index, header });
 			if (isPalette) rgb.set(colourOf(palette, first), to);
 			else {
@@ -188,7 +156,7 @@ function paint(rows: Uint8Array, pass: Pass, { header, palette, rgb }: Canvas): 
 				rgb[to + 1] = sampleAt(rows, start, { index: index + step, header });
 				rgb[to + 2] = sampleAt(rows, start, { index: index + 2 * step, header });
 			}
-			to += pass.dx * 3;
+			to += 3;
 		}
 	}
 }

@@ -218,7 +218,7 @@ describe("images", () => {
 	const { images } = oracle;
 	const png = bytesOf(images.png);
 	const same: Preprocess = { layout: "hwc", scale: 1 };
-	const square: PngKind = { width: 12, height: 12, depth: 8, colour: 0, interlaced: true };
+	const square: PngKind = { width: 12, height: 12, depth: 8, colour: 0, interlaced: false };
 	const small = pngHeader(square);
 	const idat = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
 	const iend = pngChunk("IEND", new Uint8Array());
@@ -254,19 +254,15 @@ describe("images", () => {
 	});
 
 	const depths: Readonly<Record<number, readonly number[]>> = { 0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16] };
-	const kinds = Object.entries(depths).flatMap(([colour, bits]) =>
-		bits.flatMap((depth) =>
-			[false, true].map((interlaced): PngKind => ({ width: 13, height: 11, depth, colour: Number(colour), interlaced })),
-		),
-	);
-	it.each(kinds)("images are read from PNG as pngjs reads them: colour $colour, $depth bits, interlaced $interlaced", async (kind) => {
+	const kinds = Object.entries(depths).flatMap(([colour, bits]) => bits.map((depth) => ({ depth, colour: Number(colour) })));
+	it.each(kinds)("images are read from PNG as pngjs reads them: colour $colour, $depth bits", async (kind) => {
 		for (const [width, height] of [
 			[13, 11],
 			[1, 1],
 			[3, 20],
 		] as const) {
 			let seed = width;
-			const bytes = writePng({ ...kind, width, height }, () => {
+			const bytes = writePng({ ...kind, width, height, interlaced: false }, () => {
 				seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
 				return (seed >> 16) & 255;
 			});
@@ -351,6 +347,7 @@ describe("images", () => {
 			bytes: Buffer.concat([pngSignature, small, idat(99), iend]),
 			words: "99 bytes of pixels where",
 		},
+		{ what: "interlacing", bytes: writePng({ ...square, interlaced: true }, () => 0), words: "an interlaced image" },
 		{
 			what: "hardly any pixels for a large header",
 			bytes: Buffer.concat([pngSignature, pngHeader({ ...square, width: 4096, height: 4096 }), idat(5), iend]),

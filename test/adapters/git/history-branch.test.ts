@@ -47,7 +47,7 @@ it("a history on a branch loses no record of many writers at once, beside a comp
 	const { tables, skipped } = readHistory(await storeIn(right).read());
 	expect(tables.flatMap(({ names }) => names)).toHaveLength(13);
 	expect(skipped).toEqual([]);
-	expect(recordsAt(remote)).toContain("months/2026-01.json");
+	expect(recordsAt(remote)).toContain("months/2026-01.jsonl.gz");
 });
 
 it("a history on a branch keeps commits, depth, filters and refs out of the user's clone", async () => {
@@ -78,7 +78,7 @@ it("a history on a branch compacts into a new root, keeps files of others, and d
 	await store.add([fileOfNight(0), { path: "notes.txt", text: "ours" }]);
 	await store.add([fileOfNight(1)]);
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(true);
-	expect(recordsAt(remote)).toEqual(["months/2026-01.json", "notes.txt"]);
+	expect(recordsAt(remote)).toEqual(["months/2026-01.jsonl.gz", "notes.txt"]);
 	expect(git(remote, "rev-list", "--count", branch)).toBe("1");
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
 	await store.add([fileOfNight(40)]);

@@ -3,13 +3,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { BuiltEngine } from "../../../src/ports/backend.ts";
+import type { BuiltEngine, InferCase } from "../../../src/ports/backend.ts";
 import {
 	buildJob,
 	builtEngine,
+	countJob,
 	floats,
 	inferJob,
-	measureJob,
 	modelAt,
 	models,
 	net,
@@ -109,7 +109,7 @@ describe("infer", () => {
 	});
 
 	it("infer lets one bad case fail alone, with ONNX Runtime's own message", async () => {
-		const cases = [
+		const cases: InferCase[] = [
 			{ id: "wrong shape", inputs: { image: floats([1, 2], [1, 2]) } },
 			{ id: "wrong name", inputs: { images: image(0) } },
 			{ id: "good", inputs: { image: image(0) } },
@@ -174,78 +174,34 @@ describe("infer", () => {
 	});
 });
 
-it("measure leaves the raw samples on disk and reports the memory", async () => {
-	const job = measureJob(engine, folder);
-	const result = await backend.measure(job);
-	if (result.state !== "ok") throw new Error(result.reason);
-	expect(result.samplesMs.length).toBeGreaterThanOrEqual(10);
-	expect(Math.min(...result.samplesMs)).toBeGreaterThan(0);
-	expect(new Float64Array(new Uint8Array(readFileSync(job.samplesPath)).buffer)).toEqual(result.samplesMs);
-	expect(result.peakMemoryBytes).toBeGreaterThan(40e6);
-	expect(result.peakMemoryBytes).toBeLessThan(400e6);
+it("count gives the same number in every process", async () => {
+	const job = countJob(engine, folder);
+	const [first, again] = await Promise.all([backend.count?.(job), backend.count?.(job)]);
+	expect(first).toMatchObject({ state: "counted" });
+	expect(again).toEqual(first);
+	const { instructions = 0, otherInput = 0 } = first?.state === "counted" ? first : {};
+	expect(instructions).toBeGreaterThan(100_000);
+	expect(otherInput).toBe(instructions);
 });
 
-it("measure reports the same peak memory for a long run, in which V8 optimises ONNX Runtime's largest function, as for a short one", async () => {
-	const segmenter = await builtEngine(backend, modelAt("examples/quickstart/base/models/segmenter.onnx"), join(folder, "segmenter"));
-	const inputs = [{ name: "image", dtype: "float32", shape: [1, 3, 48, 48], fill: "normal" }] as const;
-	const peaks: number[] = [];
-	for (const durationMs of [5, 1500]) {
-		const result = await backend.measure({ ...measureJob(segmenter, folder), inputs, warmUpMs: 5, durationMs });
-		peaks.push(result.state === "ok" ? (result.peakMemoryBytes ?? 0) : 0);
-	}
-	const [short = 0, long = 0] = peaks;
-	expect(long / short).toBeGreaterThan(0.8);
-	expect(long / short).toBeLessThan(1.25);
+it("count explains why an engine does not run", async () => {
+	const inputs = [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }] as const;
+	const result = await backend.count?.({ ...countJob(engine, folder), inputs });
+	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
+	const { message = "", excerpt } = result?.state === "failed" ? result.failure : {};
+	expect(message).toContain("ONNX Runtime cannot run this engine");
+	expect(excerpt?.join()).toMatch(/rank/i);
 });
 
-it("measure runs once where only caches are to be warmed", async () => {
-	const result = await backend.measure({ ...measureJob(engine, folder), warmUpMs: 0, durationMs: 0 });
-	expect(result.state === "ok" && result.samplesMs.length).toBe(1);
-});
-
-it("measure lets streams take turns and reports it in the log", async () => {
-	const job = { ...measureJob(engine, folder), streams: 2, threads: 2 };
-	expect((await backend.measure(job)).state).toBe("ok");
-	expect(readFileSync(job.logPath, "utf8")).toContain("the streams take turns");
-});
-
-it("measure explains why an engine does not run", async () => {
-	const result = await backend.measure({
-		...measureJob(engine, folder),
-		inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }],
-	});
-	expect(result).toMatchObject({
-		state: "unusable",
-		failure: { code: "tool-output" },
-		reason: expect.stringContaining("ONNX Runtime cannot run this engine"),
-	});
-	expect(result.state === "unusable" && result.failure.excerpt?.join()).toMatch(/rank/i);
-});
-
-describe("measurePair", () => {
-	const limits = { warmUpMs: 5, leastMs: 20, mostMs: 40, turnMs: 2 };
-	const jobs = (head = {}) => ({
-		base: { ...measureJob(engine, folder), samplesPath: join(folder, "base.f64") },
-		head: { ...measureJob(engine, folder), samplesPath: join(folder, "head.f64"), ...head },
-	});
-
-	it("measurePair leaves the raw samples of both sides, from turns of processes of their own", async () => {
-		const runs = jobs();
-		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
-		for (const arm of ["base", "head"] as const) {
-			const result = results?.[arm];
-			if (result?.state !== "ok") throw new Error(result?.reason);
-			expect(result.samplesMs.length).toBeGreaterThanOrEqual(10);
-			expect(result.timedMs).toBeGreaterThanOrEqual(limits.leastMs);
-			expect(new Float64Array(new Uint8Array(readFileSync(runs[arm].samplesPath)).buffer)).toEqual(result.samplesMs);
-			expect(result.peakMemoryBytes).toBeGreaterThan(40e6);
-		}
-	});
-
-	it("measurePair explains which side does not run, and ends the other", async () => {
-		const runs = jobs({ inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 32], fill: "ones" }] });
-		const results = await backend.measurePair?.({ runs, seed: "a", limits, tolerance: 0.02 });
-		expect(results?.head).toMatchObject({ state: "unusable", reason: expect.stringContaining("cannot run this engine") });
-		expect(results?.base).toMatchObject({ state: "unusable", reason: "the other run of its pair was unusable" });
-	});
+it("profile counts the instructions of each node, which together are those of the inference", async () => {
+	const folderOf = (name: string) => join(folder, "layers", name);
+	const places = { profilePath: folderOf("p.json"), layersPath: folderOf("l.json"), nodesPath: folderOf("n.onnx") };
+	const result = await backend.profile?.({ ...countJob(engine, folder), ...places });
+	const whole = await backend.count?.(countJob(engine, folder));
+	if (result?.state !== "done" || whole?.state !== "counted") throw new Error("neither profiled nor counted");
+	expect(result.layers).toMatchObject({ unit: "M instructions", iterations: 1 });
+	expect(result.layers?.layers.map(({ name, type }) => [name, type])).toContainEqual(["/conv", "FusedConv"]);
+	expect(result.info?.layers.find(({ name }) => name === "/conv")?.weights).toEqual({ dtype: "fp32", elements: 8 * 3 * 3 * 3 });
+	expect((result.layers?.totalMs ?? 0) / (whole.instructions / 1e6)).toBeGreaterThan(0.8);
+	expect((result.layers?.totalMs ?? 0) / (whole.instructions / 1e6)).toBeLessThan(1.2);
 });

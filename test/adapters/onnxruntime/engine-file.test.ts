@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { describeFile, placeModel } from "../../../src/adapters/onnxruntime/engine-file.ts";
+import { placeModel } from "../../../src/adapters/onnxruntime/engine-file.ts";
 import { modelAt, temporaryFolder } from "../../support/ort-jobs.ts";
 
 let folder = "";
@@ -51,11 +51,4 @@ it("placeModel never writes outside the engine folder", async () => {
 	const engine = await placeModel(modelAt(join(folder, "m.onnx"), outside), engines);
 	expect(engine.bytes).toBe(5);
 	expect(existsSync(join(folder, "evil.bin")) || existsSync("/tmp/evil-w.bin")).toBe(false);
-});
-
-it("describeFile reports size and hash", async () => {
-	writeFileSync(join(folder, "abc"), "abc");
-	// FIPS 180-2, B.1.
-	const sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-	expect(await describeFile(join(folder, "abc"))).toEqual({ path: join(folder, "abc"), bytes: 3, sha256 });
 });

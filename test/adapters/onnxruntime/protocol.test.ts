@@ -7,7 +7,7 @@ const place = { name: "y", dtype: "float32", shape: [1, 2], path: "out-0-0.bin" 
 
 it.each<Reply>([
 	{ kind: "failed", message: "no" },
-	{ kind: "build", version: "1.30.0", saved: true },
+	{ kind: "build", version: "1.30.0" },
 	{
 		kind: "infer",
 		cases: [
@@ -15,24 +15,24 @@ it.each<Reply>([
 			{ state: "done", outputs: [place] },
 		],
 	},
-	{ kind: "measure", iterations: 10, timedMs: 12.5, peakMemoryBytes: null },
-	{ kind: "measure", iterations: 10, timedMs: 12.5, peakMemoryBytes: 5 },
+	{ kind: "count", instructions: 10, otherInput: 12.5 },
+	{ kind: "profile", nodes: [] },
 ])("parseReply takes %j", (reply) => {
 	expect(parseReply(JSON.stringify(reply))).toEqual(reply);
 });
 
 it.each([
 	["nothing", ""],
-	["half an object", '{"kind":"measure"'],
+	["half an object", '{"kind":"count"'],
 	["a list", "[]"],
 	["null", "null"],
 	["no kind", "{}"],
 	["another kind", '{"kind":"__proto__"}'],
-	["a negative count", '{"kind":"measure","iterations":-1,"timedMs":1,"peakMemoryBytes":null}'],
-	["a fraction", '{"kind":"measure","iterations":1.5,"timedMs":1,"peakMemoryBytes":null}'],
-	["memory that is text", '{"kind":"measure","iterations":1,"timedMs":1,"peakMemoryBytes":"1"}'],
-	["a time below zero", '{"kind":"measure","iterations":1,"timedMs":-1,"peakMemoryBytes":null}'],
-	["no time", '{"kind":"measure","iterations":1,"peakMemoryBytes":null}'],
+	["a negative count", '{"kind":"count","instructions":-1,"otherInput":1}'],
+	["a fraction other than a half", '{"kind":"count","instructions":1.25,"otherInput":1}'],
+	["a count that is text", '{"kind":"count","instructions":"1","otherInput":1}'],
+	["no count of other inputs", '{"kind":"count","instructions":1}'],
+	["nodes that are no list", '{"kind":"profile","nodes":7}'],
 	["cases that are no list", '{"kind":"infer","cases":7}'],
 	["a case that is null", '{"kind":"infer","cases":[null]}'],
 	["outputs that are no list", '{"kind":"infer","cases":[{"state":"done","outputs":{}}]}'],

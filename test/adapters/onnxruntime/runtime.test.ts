@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { OnnxRuntimeOptions } from "../../../src/adapters/onnxruntime/backend.ts";
 import { installFakeNative } from "../../support/fake-native.ts";
-import { buildJob, builtEngine, floats, inferJob, measureJob, modelAt, temporaryFolder, testBackend } from "../../support/ort-jobs.ts";
+import { buildJob, builtEngine, countJob, floats, inferJob, modelAt, temporaryFolder, testBackend } from "../../support/ort-jobs.ts";
 
 const folder = temporaryFolder();
 const nativeFolder = installFakeNative(join(folder, "installed"));
@@ -77,22 +77,17 @@ describe("the native runtime", () => {
 		return modelAt(path);
 	};
 
-	it("the native runtime saves the optimised model as the engine", async () => {
+	it("the native runtime keeps the model as it is as the engine", async () => {
 		const engine = await builtEngine(backend, modelOf("plain"), join(folder, "plain"));
 		expect(engine.record).toMatchObject({
-			engineKind: "optimised ONNX model",
-			engineBytes: "extended of plain".length,
-			recipe: { runtime: "onnxruntime-node", version: "9.9.9", flavour: "native", file: "optimised.onnx" },
+			engineKind: "ONNX model with recipe",
+			engineBytes: "plain".length,
+			recipe: { runtime: "onnxruntime-node", version: "9.9.9", flavour: "native", optimisation: "all when loaded" },
 		});
-		expect(readFileSync(engine.path, "utf8")).toBe("extended of plain");
+		expect(readFileSync(engine.path, "utf8")).toBe("plain");
 	});
 
-	it("the native runtime keeps the model as it is where the optimised one cannot be saved", async () => {
-		const { record } = await builtEngine(backend, modelOf("too large"), join(folder, "large"));
-		expect(record).toMatchObject({ engineKind: "ONNX model with recipe", recipe: { optimisation: "all when loaded" } });
-	});
-
-	it("the native runtime refuses where the model does not load either way", async () => {
+	it("the native runtime refuses where the model does not load", async () => {
 		const record = await backend.build(buildJob(modelOf("refuse"), join(folder, "refuse")));
 		expect(record).toMatchObject({ state: "refused", failure: { code: "ort-unsupported-op" } });
 	});
@@ -104,13 +99,10 @@ describe("the native runtime", () => {
 		expect(result).toMatchObject({ cases: [{ outputs: { y: x } }] });
 	});
 
-	it("the native runtime runs as many inferences at once as there are streams, in a pool that is large enough", async () => {
-		const engine = await builtEngine(backend, modelOf("streams"), join(folder, "streams"));
-		const job = { ...measureJob(engine, folder), inputs: [{ name: "x", dtype: "float32", shape: [1], fill: "ones" } as const], streams: 6 };
-		const result = await backend.measure(job);
-		expect(result.state === "ok" && result.samplesMs.length).toBeGreaterThanOrEqual(60);
-		expect(readFileSync(job.logPath, "utf8")).toContain("at once 6 pool 7");
-		expect(readFileSync(job.logPath, "utf8")).not.toContain("at once 7");
+	it("the native runtime counts nothing, and says so", async () => {
+		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "uncounted"));
+		const result = await backend.count?.(countJob(engine, folder));
+		expect(result).toMatchObject({ state: "absent", reason: expect.stringContaining("`onnxruntime: wasm` does") });
 	});
 
 	it("the native runtime answers a case with the bytes that it was given", async () => {

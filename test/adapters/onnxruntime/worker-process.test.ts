@@ -6,9 +6,9 @@ import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import type { Backend, BuiltEngine } from "../../../src/ports/backend.ts";
 import {
 	buildJob,
+	countJob,
 	floats,
 	inferJob,
-	measureJob,
 	modelAt,
 	models,
 	net,
@@ -40,7 +40,7 @@ it.each([
 		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
 		log: expect.stringMatching(/\.log$/),
 	};
-	expect(await backend.measure({ ...measureJob(engine, folder), timeoutMs })).toMatchObject({ state: "unusable", failure });
+	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
 	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
 	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
 	expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
@@ -49,20 +49,20 @@ it.each([
 it("a worker that does not do its work is reported where it ends well without an answer", async () => {
 	const silent = testBackend({ workerPath: "/dev/null" });
 	const failure = { code: "tool-output", message: expect.stringContaining("left no result that can be read") };
-	expect(await silent.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure });
+	expect(await silent.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
 	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
 });
 
 it("a worker that does not do its work is missing where node is", async () => {
 	const backend = testBackend({ nodePath: "/no/node" });
-	expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "tool-missing" } });
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure: { code: "tool-missing" } });
 });
 
 it("a worker that does not do its work is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
 	setTimeout(() => void processes.killAll(), 200);
-	expect(await backend.measure(measureJob(engine, folder))).toMatchObject({ state: "unusable", failure: { code: "interrupted" } });
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure: { code: "interrupted" } });
 });
 
 it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
@@ -74,10 +74,10 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 	},
 );
 
-it.each(["few-samples", "lost-samples", "nan-samples", "other-job"])("a worker that does not do its work is rejected: %s", async (lie) => {
-	const liar = { ...engine, path: `/x/${lie}.onnx` };
-	const result = await backendOf("wrong-answer").measure(measureJob(liar, join(folder, lie)));
-	expect(result).toMatchObject({ state: "unusable", failure: { code: "tool-output" } });
+it("a worker that does not do its work is rejected where it answers another job", async () => {
+	const liar = { ...engine, path: "/x/other-job.onnx" };
+	const result = await backendOf("wrong-answer").count?.(countJob(liar, join(folder, "other-job")));
+	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
 });
 
 it("a worker that does not do its work is killed in the middle of a model that never ends", async () => {

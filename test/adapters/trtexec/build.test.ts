@@ -6,11 +6,11 @@ import { bed } from "../../support/replay/bed.ts";
 it("a build tells which layer it times kernels for, and keeps no verbose line in its log", async () => {
 	const fault = { step: "build", do: "recording", recording: "10.6/build-classifier-verbose" } as const;
 	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [fault] } });
-	const told: [phase: string, share: number][] = [];
+	const told: string[] = [];
 	const asked = await job({});
-	await backend.build({ ...asked, onPhase: (phase, share) => told.push([phase, share]) });
-	expect(told).toContainEqual(["timing kernels: layer 3 of 8", expect.closeTo(0.234, 2)]);
-	expect(told.at(-1)).toEqual(["kernels are chosen", 0.97]);
+	await backend.build({ ...asked, onPhase: (phase) => told.push(phase) });
+	expect(told).toContainEqual("timing kernels: layer 3 of 8");
+	expect(told.at(-1)).toBe("kernels are chosen");
 	const log = readFileSync(asked.logPath, "utf8");
 	expect(log).toMatch(/\[I\] \[TRT\] Engine generation completed/);
 	expect(log).not.toMatch(/\[V\]|^Layer\(/m);

@@ -197,3 +197,65 @@ it("both sides are found after a push, by its commit before", async () => {
 	expect(again.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main is new") });
 	await again.close();
 });
+
+const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
+const withConfig = (base: string, head: string) =>
+	makeRepository({ base: { ...texts.base, "trtgate.yml": base }, head: { ...texts.head, "trtgate.yml": head } });
+
+it("both sides have their own configs, and the target branch's is the one whose rules hold", async () => {
+	const repo = withConfig(configText("gates: { memory: { fail: 1% } }\n"), configText("gates: { memory: { fail: off } }\n"));
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
+	for (const side of [opened.baseConfig, opened.rules])
+		expect(side).toMatchObject({ state: "read", config: { gates: { memory: { fail: 0.01 } } } });
+	await opened.close();
+});
+
+it("both sides are opened where the base has no config, or one that cannot be read", async () => {
+	const none = makeRepository(texts);
+	const opened = await open(workspaceOf(none), { event: pullEvent(none) });
+	expect([opened.baseConfig, opened.rules]).toEqual([{ state: "absent" }, { state: "absent" }]);
+	await opened.close();
+	const broken = withConfig("version: 1\nmodels: none\n", configText());
+	const other = await open(workspaceOf(broken), { event: pullEvent(broken) });
+	for (const side of [other.baseConfig, other.rules])
+		expect(side).toMatchObject({ state: "broken", why: expect.stringContaining("models") });
+	await other.close();
+});
+
+it("the base of a pull request is chosen by the target branch's config, never by the head's", async () => {
+	const repo = withConfig(configText(), configText());
+	const workspace = workspaceOf(repo);
+	for (const ref of [repo.head, "refs/heads/nowhere"]) {
+		const config = configOf(`baseline: { from: pinned, ref: ${ref} }\n`);
+		const opened = await open(workspace, { config, event: pullEvent(repo) });
+		expect(opened.folders[0]?.source.commit).toBe(repo.base);
+		await opened.close();
+	}
+});
+
+it("the base of a pull request is what the target branch pins, where that is part of the branch", async () => {
+	const repo = withConfig(configText("baseline: { from: pinned, ref: old }\n"), configText());
+	const first = git(repo.origin, "rev-parse", `${repo.base}^`);
+	git(repo.origin, "tag", "old", first);
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
+	expect(opened.folders[0]?.source).toMatchObject({ label: "old", commit: first });
+	expect(opened.rules).toMatchObject({ state: "read", config: { baseline: { from: "pinned" } } });
+	expect(opened.baseConfig).toEqual({ state: "absent" });
+	await opened.close();
+});
+
+it("the base of a pull request falls back to the target branch, with a note, where no release is there yet", async () => {
+	const repo = withConfig(configText("baseline: { from: tag }\n"), configText());
+	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
+	expect(opened.folders[0]?.source.commit).toBe(repo.base);
+	expect(opened.notes).toEqual([expect.stringMatching(/^baseline\.from is tag, but no release .*: the base is main instead\.$/)]);
+	await opened.close();
+});
+
+it("the base of a pull request is refused where the target branch pins a commit of the change", async () => {
+	const repo = withConfig(configText("baseline: { from: pinned, ref: feature }\n"), configText());
+	await expect(open(workspaceOf(repo), { event: pullEvent(repo) })).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringMatching(/is not part of main, the branch that this change goes to/),
+	});
+});

@@ -59,7 +59,6 @@ const inspection: Inspection = {
 	],
 	detections: null,
 	noiseFloor: null,
-	mutation: { relative: 0.01, seed: 1, tensors: 9, tested: 9, noticed: 7, belowNoise: 2, unseen: ["a.bias", "b.bias"] },
 	sensitivity: {
 		state: "complete",
 		seed: 1,
@@ -79,7 +78,6 @@ describe("renderInspection", () => {
 		["limits just below one with the digits that count", "  cosine (warns): cosine similarity: fp32 ≥ 0.99999"],
 		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
-		["weights that no case depends on", "7 noticed, 2 below the noise\n  no case depends on a.bias, b.bias"],
 		["what it notices", "It notices all defects, of weights and of outputs, that move an output beyond rounding: 8 at fp32."],
 		["weights that no defect shows", 'No tried defect of 1 of 9 weight tensors moves an output: "c.bias".'],
 	])("renderInspection tells %s", (_, words) => {

@@ -81,26 +81,3 @@ test("memory takes the largest run of each side", () => {
 	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
 	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");
 });
-
-/** Pairs on a shared CPU, the head slower by these factors. */
-function scattered(factors: readonly number[]): PerfRun[] {
-	return factors.flatMap((factor, pair) => [run(["base", pair], 2), run(["head", pair], 2 * factor)]);
-}
-
-test.each([
-	["scatter beyond the limit ends it at the first look", [0.8, 1.25, 0.85, 1.2, 1], true],
-	["scatter that more pairs may narrow goes on", [0.99, 1.015, 0.985, 1.012, 1], false],
-	["two pairs slow on one side may be set aside among more", [1, 1.5, 1.001, 0.7, 0.999], false],
-	["a large slowdown may still be found in wide scatter", [1.6, 1.2, 1.9, 1.3, 1.5], false],
-	["at the last look nothing is left to be saved", [0.8, 1.25, 0.85, 1.2, 1, 0.8, 1.25, 0.85], false],
-])("on a shared CPU, %s", (_, factors, expected) => {
-	const shared = { ...options, looks: [5, 8], minimalEffect: 0.02, figure: "fastest" as const };
-	const got = compareRuns(scattered(factors), shared);
-	expect([got.latency.verdict, got.isHopeless]).toEqual(["inconclusive", expected]);
-	if (expected) {
-		expect(got.latency.reason).toMatch(
-			/^This machine is too busy: its pairs scatter by 3\d[.\d]* %, so 8 of them would not decide on a limit of 2 % either, and timing stopped after 5; a slowdown of up to .+\.$/,
-		);
-	}
-	expect(compareRuns(scattered(factors), { ...shared, figure: "median" }).isHopeless).toBe(false);
-});

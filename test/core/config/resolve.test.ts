@@ -1,7 +1,6 @@
 // Filling in: defaults, inheritance, levels of gates, inputs, sources, and the rules between values.
 import { describe, expect, it } from "vitest";
 import { defaultGates, defaultMeasure } from "../../../src/core/config/defaults.ts";
-import { withCpuLimits } from "../../../src/core/config/gates.ts";
 import { formatSource } from "../../../src/core/config/source.ts";
 import { loaded, refused, withModel } from "./load.ts";
 
@@ -229,7 +228,7 @@ it("inputs that are empty were not given", () => {
 });
 
 it("inputs win over every level of the gates", () => {
-	const config = loaded(withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral, cpu-speed: fail } }]"), {
+	const config = loaded(withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral } }]"), {
 		inconclusive: "fail",
 	});
 	const [engine] = config.models[0]?.engines ?? [];
@@ -238,7 +237,6 @@ it("inputs win over every level of the gates", () => {
 		"fail",
 		"fail",
 	]);
-	expect(engine?.workloads[0]?.gates.cpuSpeed).toBe("fail");
 });
 
 it.each([
@@ -274,19 +272,4 @@ it("sources distinguish default, file and input for every setting", () => {
 	expect(formatSource(config, "/backend")).toBe("input backend");
 	expect(formatSource(config, "/models/net/engines/fp32")).toBe("default");
 	expect(formatSource(config, "/profile/nsys")).toBe("default");
-});
-
-it.each([
-	["nothing set", "", 0.05, 0.1],
-	["the default set", "latency: { warn: 2% }", 0.02, 0.1],
-	["a lower limit that fails", "latency: { fail: 3% }", 0.03, 0.03],
-	["a limit that fails below the default", "latency: { fail: 1% }", 0.01, 0.01],
-	["no warning", "latency: { warn: off }", undefined, 0.1],
-])("withCpuLimits raises the default warning on every level, with %s", (_, gates, warn, fail) => {
-	const config = withCpuLimits(
-		loaded(withModel("workloads: [{ name: a }, { name: b, gates: { latency: { warn: 1%, fail: 4% } } }]", `gates: { ${gates} }\n`)),
-	);
-	const [engine] = config.models[0]!.engines;
-	for (const level of [config, engine!, engine!.workloads[0]!]) expect(level.gates.latency).toEqual({ ...(warn && { warn }), fail });
-	expect(engine!.workloads[1]!.gates.latency).toEqual({ warn: 0.01, fail: 0.04 });
 });

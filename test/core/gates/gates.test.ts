@@ -4,20 +4,8 @@ import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type {
-	BackendFacts,
-	BuildRecord,
-	Comparison,
-	ErrorRecord,
-	Finding,
-	GateName,
-	GoldenVerdict,
-	WorkloadResult,
-} from "../../../src/core/schema/result.ts";
+import type { BuildRecord, Comparison, ErrorRecord, Finding, GateName, GoldenVerdict, WorkloadResult } from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
-
-const gpu: BackendFacts = { kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" };
-const cpu: BackendFacts = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU", caveat: "CPU, not TensorRT" };
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
 	return {
@@ -61,14 +49,10 @@ function row(changes: Partial<WorkloadResult>): WorkloadResult {
 	};
 }
 
-function statusOf(
-	name: GateName,
-	changes: Partial<WorkloadResult>,
-	where: { yaml?: string; backend?: BackendFacts; errors?: ErrorRecord[] } = {},
-): string | undefined {
+function statusOf(name: GateName, changes: Partial<WorkloadResult>, where: { yaml?: string; errors?: ErrorRecord[] } = {}): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
-	return judgeWorkload(row(changes), workload, { backend: gpu, ...where, config }).find((gate) => gate.gate === name)?.status;
+	return judgeWorkload(row(changes), workload, { config, errors: where.errors }).find((gate) => gate.gate === name)?.status;
 }
 
 it.each([
@@ -123,10 +107,23 @@ it("the latency gate is inconclusive on what cannot be compared where the rules 
 	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
 });
 
-it("the latency gate only warns of CPU speed, unless the config wants more", () => {
-	const slower = { latency: comparison("regressed", 0.5) };
-	expect(statusOf("latency", slower, { backend: cpu })).toBe("warn");
-	expect(statusOf("latency", slower, { backend: cpu, yaml: "gates: { cpu-speed: fail }" })).toBe("fail");
+it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
+	["regressed", 0.5, "", "warn"],
+	["regressed", 0.5, "gates: { work: { fail: 10% } }", "fail"],
+	["regressed", 0.03, "gates: { work: { fail: 10% } }", "warn"],
+	["improved", -0.2, "", "pass"],
+	["unchanged", 0, "", "pass"],
+	["not-comparable", null, "", "inconclusive"],
+	["missing", null, "", undefined],
+])("the work gate on %s by %s with %j is %s", (verdict, estimate, yaml, status) => {
+	const changes = { work: comparison(verdict, estimate), latency: comparison("missing", null) };
+	expect(statusOf("work", changes, { yaml })).toBe(status);
+	expect(statusOf("latency", changes, { yaml })).toBeUndefined();
+});
+
+it("the work gate only warns of what the count may misjudge", () => {
+	const changes = { work: comparison("regressed", 0.5), doubt: "Counts follow the time of such nodes poorly: 1 more Erf." };
+	expect(statusOf("work", changes, { yaml: "gates: { work: { fail: 10% } }" })).toBe("warn");
 });
 
 it("the p99 and memory gates pronounce what is certain and leave doubt alone", () => {

@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
 	{ head: "gates: { vanished: off }", says: "gates.vanished: warn → off." },
 	{ head: "gates: { not-comparable: neutral }", says: "gates.not-comparable: fail → neutral." },
 	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive: fail → neutral." },
-	{ base: "gates: { cpu-speed: fail }", says: "gates.cpu-speed: fail → warn." },
+	{ base: "gates: { work: { fail: 5% } }", says: "gates.work.fail: 5 % → off." },
 	{ head: "probes: off", says: "probes: nightly → off." },
 	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probes.only: determinism, padding → padding.", both: true },
 	{ in: "model", base: "golden-notice: { fp32: 0.9 }", head: "golden-notice: { fp32: 0.5 }", says: "golden-notice.fp32: 90 % → 50 %." },

@@ -1,14 +1,21 @@
 // Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
 import { expect, it } from "vitest";
-import { recordAt } from "../../../src/core/history/columns.ts";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../../src/core/schema/history.ts";
 import { buildRatio, buildRecord, buildRow, hash } from "../../support/history-records.ts";
 
 const fileOfNight = (night: number): HistoryFile => fileOf(buildRecord(night), hash);
 
-function recordsIn(files: readonly HistoryFile[]): HistoryRecord[] {
-	return readHistory(files).tables.flatMap((table) => table.names.map((_, at) => recordAt(table, at)));
+function recordsIn({ text }: HistoryFile): HistoryRecord[] {
+	return text
+		.trimEnd()
+		.split("\n")
+		.map((line) => (JSON.parse(line) as { record: HistoryRecord }).record);
+}
+
+/** File names of the runs that are read. */
+function namesIn(files: readonly HistoryFile[]): string[] {
+	return readHistory(files).tables.flatMap(({ names }) => names);
 }
 
 const varied: HistoryRecord[] = [
@@ -28,14 +35,9 @@ it("files of a history give every record back after compaction, whatever it hold
 	const files = varied.map((record) => fileOf(record, hash));
 	const compaction = compact(files, "2026-02");
 	expect(compaction?.remove).toEqual(files.map(({ path }) => path));
-	expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.json"]);
-	const back = recordsIn(compaction?.write ?? []);
-	expect(new Set(back.map(({ source }) => source))).toEqual(new Set(varied.map(({ source }) => source)));
-	for (const record of back) {
-		const { rows, ...rest } = varied.find(({ source }) => source === record.source) ?? buildRecord(9);
-		expect(record).toEqual({ ...rest, rows: expect.arrayContaining(rows) });
-		expect(record.rows).toHaveLength(rows.length);
-	}
+	expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.jsonl.gz"]);
+	expect(recordsIn(compaction?.write[0] ?? fileOfNight(9))).toEqual(varied);
+	expect(namesIn(compaction?.write ?? [])).toEqual(files.map(({ path }) => path.slice("runs/2026/01/".length)));
 });
 
 it("files of a history compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
@@ -45,13 +47,13 @@ it("files of a history compact past months only, add to a month that is there, a
 	const month = once?.write ?? [];
 	expect(compact([...month, next], "2026-02")).toBeNull();
 	const twice = compact([...month, late, next], "2026-02");
-	expect(recordsIn(twice?.write ?? []).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
+	expect(recordsIn(twice?.write[0] ?? fileOfNight(9)).map(({ at }) => at.slice(8, 10))).toEqual(["01", "21"]);
 });
 
 it("files of a history read a run once where compaction was interrupted before it removed the run", () => {
 	const files = [fileOfNight(0), fileOfNight(1)];
 	const both = [...files, ...(compact(files, "2026-02")?.write ?? [])];
-	expect(recordsIn(both)).toHaveLength(2);
+	expect(namesIn(both)).toHaveLength(2);
 	expect(readHistory(both).skipped).toEqual([]);
 });
 
@@ -65,21 +67,18 @@ it.each([
 	],
 	["a duplicate", (file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }), "duplicate"],
 	["elsewhere", (file: HistoryFile) => ({ ...file, path: "notes/x.txt" }), "not a file of a history"],
-	[
-		"a damaged month",
-		() => ({ path: "months/2025-12.json", text: '{"schemaVersion":1,"names":["a"],"columns":{"at":{"n":[1,2]}}}' }),
-		"not a month",
-	],
+	["a month without records", () => ({ path: "months/2025-12.jsonl.gz", text: "" }), "not a month"],
+	["a damaged month", () => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }), "not a month"],
 ])("files of a history keep and name a file that is %s", (_, damage, why) => {
 	const bad = damage(fileOfNight(1));
 	const { skipped } = readHistory([fileOfNight(0), bad]);
 	expect(skipped).toEqual([expect.stringContaining(why)]);
 	expect(skipped[0]).toContain(bad.path);
-	expect(recordsIn([fileOfNight(0), bad])).toHaveLength(1);
+	expect(namesIn([fileOfNight(0), bad])).toHaveLength(1);
 	const compaction = compact([fileOfNight(0), bad], "2026-02");
 	if (why !== "duplicate") expect(compaction?.remove).not.toContain(bad.path);
 });
 
 it("files of a history never write over a month that cannot be read", () => {
-	expect(compact([fileOfNight(0), { path: "months/2026-01.json", text: "damaged" }], "2026-02")).toBeNull();
+	expect(compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02")).toBeNull();
 });

@@ -289,6 +289,48 @@ it("mergeResults draws no markup from a part's own words", () => {
 	}
 });
 
+describe("with the review of a plan", () => {
+	const lost = buildGate({
+		gate: "coverage",
+		engine: "int8",
+		status: "warn",
+		message: "The base checks this engine; the head no longer does.",
+	});
+	const looser = buildGate({ gate: "limit-change", status: "warn", message: "gates.p99.fail: 20 % → off." });
+	const about = ({ gates }: Result) => gates.filter(({ gate }) => gate === "coverage" || gate === "limit-change");
+
+	it("mergeResults reports what several parts and the plan find about the whole change once, of no part", () => {
+		const location = { path: "trtgate.yml", line: 3 };
+		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, { ...looser, location }] }));
+		const merged = mergeResults(parts, { ...how, review: [lost, looser] });
+		expect(about(merged)).toEqual([lost, { ...looser, location }]);
+		expect(merged.gates.filter(({ gate }) => gate === "latency").map((gate) => gate.part)).toEqual(["h200", "l4"]);
+	});
+
+	it("mergeResults keeps what only one of them finds", () => {
+		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], { ...how, review: [looser] });
+		expect(about(merged)).toEqual([lost, looser]);
+		const other = { ...lost, engine: "fp8" };
+		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([lost, other]);
+	});
+
+	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
+		const parts = [part("l4"), part("h200")];
+		expect(mergeResults(parts, how).outcome).toBe("pass");
+		expect(mergeResults(parts, { ...how, review: [{ ...lost, status }] }).outcome).toBe(status);
+	});
+
+	it("mergeResults is no pass where the plan found nothing wrong and a part is missing", () => {
+		const listed = { ...looser, status: "pass" as const };
+		const expected = [
+			{ name: "l4", artifact: "a" },
+			{ name: "h200", artifact: "b" },
+		];
+		expect(mergeResults([part("l4")], { ...how, expected, review: [listed] }).outcome).toBe("error");
+		expect(mergeResults([part("l4")], { ...how, review: [listed] }).outcome).toBe("pass");
+	});
+});
+
 it.each(Object.entries(resultCases))("mergeResults merges the case %s with another", (_, result) => {
 	const merged = mergeResults([{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })], how);
 	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();

@@ -1,9 +1,9 @@
 // Which engine of the base each engine of the head is compared with.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Precision } from "../../../src/core/config/config.ts";
 import { findCounterparts, underNameOf } from "../../../src/core/plan/counterparts.ts";
 import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
+import type { Precision } from "../../../src/core/schema/config.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 interface Named {

@@ -1,36 +1,40 @@
-// What builds are expected to take before anything is built.
+// What steps are expected to take before anything is built.
 import { expect, it } from "vitest";
-import { coldBuildMs, secondBuildMs } from "../../../src/core/plan/build-time.ts";
-import type { EngineFacts } from "../../../src/core/plan/estimate.ts";
+import { type Known, stepKey } from "../../../src/core/plan/estimate.ts";
 import { makePlan } from "../../../src/core/plan/make-plan.ts";
 import { loaded } from "../config/load.ts";
 
-const small = { convolutions: 5, groupedConvolutions: 0 };
-const large = { convolutions: 60, groupedConvolutions: 14 };
-const ready: EngineFacts = {
-	...{ isShared: false, sharesTimings: true },
-	...{ sha256: { base: "b", head: "h" }, work: { base: small, head: large } },
-};
-const engine = loaded("version: 1\nmodels: { net: { onnx: a.onnx } }").models[0]!.engines[0]!;
+function stepsOf(known?: Known) {
+	const config = loaded("version: 1\nbackend: tensorrt\nmodels: { net: { onnx: a.onnx } }\nmeasure: { rebuilds: 3 }");
+	return makePlan({ config, arms: ["base", "head"], cases: new Map([["net/fp32", ["a"]]]), seed: "", ...(known && { known }) }).steps;
+}
 
-it.each<[string, Partial<EngineFacts>, number, { base: number; head: number }]>([
-	["of each side's own model", {}, 1, { base: coldBuildMs(small, engine), head: secondBuildMs(large, engine) }],
-	[
-		"with kernel timings of its own for each side",
-		{ sharesTimings: false },
-		1,
-		{ base: coldBuildMs(small, engine), head: coldBuildMs(large, engine) },
-	],
-	["of a new model", { sharesTimings: false, sha256: { head: "h" } }, 1, { base: 0, head: coldBuildMs(large, engine) }],
-	["three times each", {}, 3, { base: 3 * coldBuildMs(small, engine), head: 3 * coldBuildMs(large, engine) }],
-	["of one model for both, once", { isShared: true }, 3, { base: coldBuildMs(small, engine), head: 0 }],
-])("builds %s", (_, change, rebuilds, expected) => {
-	const config = loaded(`version: 1\nbackend: tensorrt\nmodels: { net: { onnx: a.onnx } }\nmeasure: { rebuilds: ${rebuilds} }`);
-	const known = { times: {}, engines: new Map([["net/fp32", { ...ready, ...change }]]) };
-	const { steps } = makePlan({ config, arms: ["base", "head"], cases: new Map(), seed: "", known });
-	const builds = steps.filter((step) => step.kind === "build");
-	expect(Object.fromEntries(builds.map(({ arm, estimateMs }) => [arm, estimateMs]))).toEqual(expected);
-	const guesses = builds.filter(({ isKnown }) => !isKnown);
-	for (const { spread } of guesses) expect(spread).toBeGreaterThan(0);
-	if (rebuilds > 1) expect(new Set(guesses.map(({ spread }) => spread)).size).toBe(1);
+function timesOf(known?: Known): Record<string, [number, boolean]> {
+	const steps = stepsOf(known).filter(({ kind }) => kind !== "preflight");
+	return Object.fromEntries(steps.map((step) => [`${stepKey(step)} ${"arm" in step ? step.arm : ""}`, [step.estimateMs, step.isKnown]]));
+}
+
+it("a step is expected to take what it took in the last run, a verification for both sides at once", () => {
+	const times = { "build net/fp32 (base)": 47_000, "verify net/fp32": 4000, "measure net/fp32/default": 12_000 };
+	expect(timesOf({ times, unchanged: new Set() })).toEqual({
+		"build net/fp32 (base) base": [47_000, true],
+		"build net/fp32 (head) head": [3 * 30_000, false],
+		"verify net/fp32 base": [0, true],
+		"verify net/fp32 head": [4000, true],
+		"measure net/fp32/default ": [12_000, true],
+	});
+});
+
+it("an engine that serves both sides is built once and not timed", () => {
+	const times = timesOf({ times: {}, unchanged: new Set(["net/fp32"]) });
+	expect(times["build net/fp32 (base) base"]).toEqual([90_000, false]);
+	expect(times["build net/fp32 (head) head"]).toEqual([0, true]);
+	expect(times["measure net/fp32/default "]).toEqual([0, true]);
+});
+
+it("the name of a step is no key of an object's prototype", () => {
+	const config = loaded("version: 1\nmodels: { net: { onnx: a.onnx } }");
+	const known = { times: Object.create({ "build net/fp32 (head)": 1 }) as Record<string, number>, unchanged: new Set<string>() };
+	const { steps } = makePlan({ config, arms: ["head"], cases: new Map(), seed: "", known });
+	expect(steps.find(({ kind }) => kind === "build")?.isKnown).toBe(false);
 });

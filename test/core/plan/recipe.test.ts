@@ -26,7 +26,7 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	["plugins", `${int8}, plugins: [a.so]`, `${int8}, plugins: [{ path: a.so, dynamic: true }]`, "a.so", "a.so (dynamic)"],
 	["calibration", int8, `${int8}, calibration: net.cache`, "none", "net.cache"],
 	["dla", int8, `${int8}, dla: { core: 0 }`, "none", "core 0"],
-	["dla", `${int8}, dla: { core: 0 }`, `${int8}, dla: { core: 0 }, gpu-fallback: true`, "core 0", "core 0 with GPU fallback"],
+	["dla", `${int8}, dla: { core: 0 }`, `${int8}, dla: { core: 0, gpu-fallback: true }`, "core 0", "core 0 with GPU fallback"],
 	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("max: 8", "max: 9")}`, "1 to 8, optimum 4", "1 to 9, optimum 4"],
 	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("opt: 4", "opt: 5")}`, "1 to 8, optimum 4", "1 to 8, optimum 5"],
 	["dims.batch", `${int8}, dims: { batch: 4 }`, `${int8}, dims: { batch: 8 }`, "4", "8"],

@@ -26,29 +26,9 @@ describe("parseResult", () => {
 		expect(parseResult(text, name)).toEqual(JSON.parse(text));
 	});
 
-	it("parseResult upgrades a result of version 1: `caution` is now `caveat`, also of each part", () => {
-		const backend = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30.0", device: "CPU" } as const;
-		const part = { name: "a", state: "merged", workloads: 1 } as const;
-		const withKey = (key: string): string => {
-			const facts = { ...backend, [key]: "CPU, not TensorRT" };
-			return JSON.stringify({ ...buildResult(), schemaVersion: 1, backend: facts, parts: [{ ...part, backend: facts }] });
-		};
-		const caveat = { ...backend, caveat: "CPU, not TensorRT" };
-		expect(parseResult(withKey("caution"), "r.json")).toEqual({ ...buildResult(), backend: caveat, parts: [{ ...part, backend: caveat }] });
-		expect(refusal(withKey("advice")).message).toContain('the key "advice"');
-	});
-
-	it("parseResult upgrades a result of version 1: `loud` is now `weakened`", () => {
-		const [change] = parseResult(read("version-1/weakened-golden.json"), "r.json").goldenChanges ?? [];
-		expect(change?.weakened).toEqual(["tolerance of logits: 0.001 to 0.01"]);
-		expect(parseResult(JSON.stringify({ ...buildResult(), schemaVersion: 1 }), "r.json")).toEqual(buildResult());
-		const bothKeys = read("version-1/weakened-golden.json").replace('"loud"', '"weakened": [], "loudest"');
-		expect(refusal(bothKeys).message).toContain('the key "loudest"');
-	});
-
 	/** Pointer and expectation by file: every invalid example has its line here. */
 	const invalid: Record<string, [pointer: string, expected: string]> = {
-		"another-version.json": ["/schemaVersion", "schemaVersion 2 (or 1, which is upgraded)"],
+		"another-version.json": ["/schemaVersion", "schemaVersion 1"],
 		"missing-gates.json": ["/gates", "a value, got missing"],
 		"unknown-field.json": ["/backend/gpu", 'got the key "gpu"'],
 		"unknown-outcome.json": ["/outcome", "one of pass, warn, fail, inconclusive, error"],

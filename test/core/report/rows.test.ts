@@ -9,7 +9,7 @@ import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { Arm, PerfRun } from "../../../src/core/schema/result.ts";
 import { buildResult, buildWorkload } from "../../support/build-result.ts";
 
-/** A shared CPU under load: pair by pair the head is faster, but the median of its runs is the larger one. */
+/** A machine under load: pair by pair the head is faster, but the median of its runs is the larger one. */
 const busy = [
 	[12.1, 10.2],
 	[12.4, 10.3],
@@ -19,13 +19,15 @@ const busy = [
 ] as const;
 
 function run(arm: Arm, pair: number, ms: number): PerfRun {
-	const figures = { medianMs: 1.2 * ms, meanMs: 1.2 * ms, minMs: ms, p90Ms: 1.3 * ms, p95Ms: 1.4 * ms, p99Ms: 2 * ms };
+	const figures = { medianMs: ms, meanMs: ms, minMs: 0.8 * ms, p90Ms: 1.3 * ms, p95Ms: 1.4 * ms, p99Ms: 2 * ms };
 	return { arm, pair, order: 2 * pair + Number(arm === "head"), state: "ok", wallMs: 900, iterations: 50, ...figures };
 }
 
 const runs = busy.flatMap(([base, head], pair) => [run("base", pair, base), run("head", pair, head)]);
-const { noise, ...compared } = compareRuns(runs, { minimalEffect: 0.02, p99MinimalEffect: 0.1, figure: "fastest" });
-const workload = buildWorkload({ ...compared, noise, runs, figure: "fastest", verdict: compared.latency.verdict });
+const { noise, ...compared } = compareRuns(runs, { minimalEffect: 0.02, p99MinimalEffect: 0.1 });
+const workload = buildWorkload({ ...compared, noise, runs, verdict: compared.latency.verdict });
+const untouched = { pairs: 0, excluded: null, minimalEffect: 0.02, level: 1 };
+const cpu = { kind: "onnxruntime", name: "ONNX Runtime (WebAssembly)", version: "1.30.0", device: "CPU" } as const;
 const result = buildResult({ workloads: [workload] });
 
 const milliseconds = (text: string) => Number(text.replace(" ms", ""));
@@ -35,22 +37,22 @@ const percentOf = (text: string) => Number(text.replace("\u2212", "-").replace("
 
 test("the sides' own medians contradict the change here", () => {
 	expect(compared.latency.estimate).toBeLessThan(0);
-	expect(compared.head?.minMs).toBeGreaterThan(compared.base?.minMs ?? Number.NaN);
+	expect(compared.head?.medianMs).toBeGreaterThan(compared.base?.medianMs ?? Number.NaN);
 });
 
 test("base and head of a row lie as far apart as its change says, and name their figure", () => {
 	const [row] = workloadRows(result);
 	const texts = row && workloadTexts(row);
 	expect(changeBetween(texts?.base ?? "", texts?.head ?? "")).toBeCloseTo(percentOf(texts?.change ?? ""), 1);
-	expect(renderMarkdown(result)).toContain("| base, fastest | head, fastest | P99 change |");
+	expect(renderMarkdown(result)).toContain("| base, median | head, median | P99 change |");
 	expect(renderTerminal(result, { color: false, columns: 200 })).toMatch(
-		/Times are the fastest of each run\.\nworkload +verdict +base +head +change/,
+		/Times are the median of each run\.\nworkload +verdict +base +head +change/,
 	);
 });
 
 test("the table of all figures shows what was compared beside its change, not the sides' medians", () => {
 	const [, base = "", head = "", change = ""] =
-		/min<small>compared pairs<\/small><\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<]+)</.exec(
+		/median<small>compared pairs<\/small><\/th><td class="n">([^<]+)<\/td><td class="n">([^<]+)<\/td><td class="n">([^<]+)</.exec(
 			renderHtml(result),
 		) ?? [];
 	expect(changeBetween(base, head)).toBeCloseTo(percentOf(change), 1);
@@ -62,7 +64,25 @@ test("the CSV holds both levels with the change", () => {
 	expect(cell("latency_head_ms") / cell("latency_base_ms") - 1).toBeCloseTo(cell("latency_change_fraction"), 9);
 });
 
+const work = { ...untouched, verdict: "regressed", estimate: 0.419, base: 19.35e6, head: 27.45e6 } as const;
+const counted = buildWorkload({
+	...{ work: { ...work, interval: [0.419, 0.419] }, verdict: "regressed", runs: [], base: null, head: null },
+	distribution: null,
+});
+
+test("a counted row holds both counts and the exact change, without columns that only timing fills", () => {
+	const only = buildResult({ backend: cpu, workloads: [counted] });
+	const markdown = renderMarkdown(only);
+	expect(markdown).toContain("| change | base, instructions | head, instructions | golden |");
+	expect(markdown).toMatch(/\| \+41\.9\s% \| 19\.35\sM \| 27\.45\sM \|/);
+	expect(markdown).toContain("Work counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.");
+	expect(markdown).toContain("work 19.35 M → 27.45 M instructions, +41.9 %");
+	const [header = "", line = ""] = renderCsv(only).split("\r\n");
+	expect(line.split(",")[header.split(",").indexOf("work_head_instructions")]).toBe("27450000");
+	expect(renderHtml(only)).not.toContain("P99 change");
+});
+
 test("a merged result with both figures reports which belongs to which", () => {
-	const both = buildResult({ workloads: [workload, { ...workload, figure: "median" as const }] });
-	expect(renderMarkdown(both)).toContain("base, median (on a CPU: fastest)");
+	const both = buildResult({ workloads: [workload, counted] });
+	expect(renderMarkdown(both)).toContain("base, median or instructions");
 });

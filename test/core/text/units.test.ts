@@ -4,6 +4,7 @@ import {
 	formatBytes,
 	formatCount,
 	formatDuration,
+	formatLarge,
 	formatLimit,
 	formatMs,
 	formatPercent,
@@ -114,4 +115,20 @@ test.each([0, -0.0001, 7, 999, 1000, 12_345.6, -1_234_567, 0.0004, 2 / 3, 999_99
 
 test("formatCount has no number to write where there is none", () => {
 	expect([Number.NaN, Number.POSITIVE_INFINITY].map(formatCount)).toEqual(["n/a", "n/a"]);
+});
+
+test.each([
+	[0, "0"],
+	[6400, "6,400"],
+	[9999, "9,999"],
+	[10_000, "10.0 k"],
+	[131_999, "132 k"],
+	[999_499, "999 k"],
+	[999_500, "1.00 M"],
+	[4_089_184_256, "4.09 G"],
+	[1.94e10, "19.4 G"],
+	[2 ** 53, "9.01 P"],
+	[Number.POSITIVE_INFINITY, "n/a"],
+])("a count of %d is written %s", (count, text) => {
+	expect(formatLarge(count)).toBe(text);
 });

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 
-import { createBlob, signedUrl } from "./blobs.ts";
 import { type GitStore, runGit } from "./git.ts";
 import { type Call, notFound, ok, type Reply, type Route, refuse, textOf, textsOf } from "./http.ts";
 import { type Json, pageUrl, repositoryUrl } from "./render.ts";
@@ -203,21 +202,6 @@ export const objectRoutes: readonly Route[] = [
 				return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json" } };
 			const facts = { sha, node_id: `B_${sha}`, size: content.length, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` };
 			return ok({ ...facts, content: content.toString("base64"), encoding: "base64" });
-		},
-	},
-	{
-		method: "GET",
-		template: "/repos/{owner}/{repo}/tarball/{ref}",
-		needs: [{ contents: "read" }],
-		async handle(call) {
-			const git = await call.world.git();
-			const sha = await git.resolve(call.params["ref"] ?? "");
-			if (sha === undefined) return notFound();
-			const content = await git.run(["archive", "--format=tar.gz", `--prefix=acme-engines-${sha.slice(0, 7)}/`, sha]);
-			// GitHub too sends them to another server with an address that needs no token.
-			const key = createBlob(call.world, ".tar.gz");
-			Object.assign(call.world.state.blobs.get(key) ?? {}, { content, contentType: "application/x-gzip", isComplete: true });
-			return { status: 302, headers: { location: signedUrl(call.world, key) } };
 		},
 	},
 	{ method: "POST", template: "/repos/{owner}/{repo}/git/trees", needs: [{ contents: "write" }], handle: createTree },

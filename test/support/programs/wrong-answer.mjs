@@ -14,15 +14,6 @@ const replies = {
 	"huge-output": () => ({ kind: "infer", cases: [output([1e9, 1e9, 1e9], "out-0-0.bin")] }),
 	"few-cases": () => ({ kind: "infer", cases: [] }),
 	"other-job": () => ({ kind: "build", version: "1", saved: false, note: "" }),
-	"few-samples": () => {
-		writeFileSync(job.samplesPath, new Uint8Array(16));
-		return { kind: "measure", iterations: 3, peakMemoryBytes: null };
-	},
-	"lost-samples": () => ({ kind: "measure", iterations: 100, peakMemoryBytes: null }),
-	"nan-samples": () => {
-		writeFileSync(job.samplesPath, new Uint8Array(8).fill(255));
-		return { kind: "measure", iterations: 1, peakMemoryBytes: null };
-	},
 };
 const name = Object.keys(replies).find((key) => job.modelPath.includes(key));
 writeFileSync(job.resultPath, JSON.stringify(replies[name]()));

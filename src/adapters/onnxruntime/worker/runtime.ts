@@ -41,16 +41,16 @@ export function versionOf(ort: Ort): string {
 	return ort.env.versions.node ?? ort.env.versions.web ?? "unknown";
 }
 
-export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; saveTo?: string }): Promise<InferenceSession> {
+export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; isProfiled?: true }): Promise<InferenceSession> {
 	return ort.InferenceSession.create(job.modelPath, {
 		executionProviders: [job.flavour === "wasm" ? "wasm" : "cpu"],
 		graphOptimizationLevel: options.level,
 		executionMode: "sequential",
 		intraOpNumThreads: job.threads,
 		interOpNumThreads: 1,
-		// Warnings: they are counted by class in the build's record.
-		logSeverityLevel: 2,
-		...(options.saveTo === undefined ? {} : { optimizedModelFilePath: options.saveTo }),
+		// Warnings: they are counted by class in the build's record. A profile is logged at the lowest level.
+		logSeverityLevel: options.isProfiled === true ? 0 : 2,
+		enableProfiling: options.isProfiled === true,
 		...(job.flavour === "wasm" && job.external.length > 0 ? { externalData: readExternal(job) } : {}),
 	});
 }

@@ -1,7 +1,7 @@
 // One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
-import { elementBytes, elementCount, type Tensor } from "../tensor/tensor.ts";
+import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
-import { addNarrow, addSame, addWide, sameBytes, slot, stateLength, type WideChunk } from "./kernels.ts";
+import { addNarrow, addWide, slot, stateLength, type WideChunk } from "./kernels.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
 export interface Closeness {
@@ -127,15 +127,9 @@ function narrowAdder(expected: Tensor, got: Tensor): Adder {
 	const readExpected = float32Reader(expected);
 	const readGot = float32Reader(got);
 	const careful = wideAdder(expected, got);
-	const size = elementBytes[expected.dtype];
 	return (state, count) => {
 		const start = state[slot.start] as number;
-		const bytes = ({ data }: Tensor): Uint8Array => data.subarray(start * size, Math.ceil((start + count) * size));
-		// Decoding costs more than looking whether there is need for it; binary32 needs no decoding.
-		const same = expected.dtype !== "float32" && sameBytes(bytes(expected), bytes(got));
-		const values = readExpected(start, count);
-		const added = same ? addSame(values, state) : addNarrow(values, readGot(start, count), state);
-		if (!added) careful(state, count);
+		if (!addNarrow(readExpected(start, count), readGot(start, count), state)) careful(state, count);
 	};
 }
 

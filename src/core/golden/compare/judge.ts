@@ -112,7 +112,7 @@ function checkDetections(input: CaseInput, golden: GoldenCase, sides: BoxSides):
 	});
 }
 
-function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
+export function outputsOf({ boxes, scores, classes, count }: Detections): string[] {
 	return [boxes, scores, classes, count].filter((name) => name !== undefined);
 }
 

@@ -1,4 +1,4 @@
-// Entry of error-map/: adds a histogram of errors, an error map and the worst elements to failed checks.
+// Entry of error-map/: adds an error map and the worst elements to failed checks.
 import type { ComparatorSpec, GoldenOutput } from "../../schema/golden.ts";
 import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../schema/result.ts";
 import { layoutCheck, type OutputPart, worstOf } from "../compare/checks.ts";
@@ -7,7 +7,7 @@ import { type Closeness, makePair } from "../compare/difference.ts";
 import type { CaseInput } from "../compare/judge.ts";
 import { cutSlice, placeSlice } from "../tensor/slice.ts";
 import { elementCount, sliceTensor, type Tensor, tensorMap } from "../tensor/tensor.ts";
-import { errorHistogram, errorMap, largestDifferences, planeOf, type TensorPair } from "./map.ts";
+import { errorMap, largestDifferences, planeOf, type TensorPair } from "./map.ts";
 
 const maxElements = 5;
 /** Of several checks of one output and sample, the first of these is drawn: it has a limit to show among the errors. */
@@ -59,7 +59,6 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 	return {
 		...check,
 		...(check.worst === undefined ? {} : { worst: withAllowed(check.worst, closeness) }),
-		histogram: errorHistogram(judged, closeness),
 		...(map === null ? {} : { errorMap: map }),
 		largest: largestDifferences(judged, maxElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
 	};

@@ -1,6 +1,5 @@
 // The padding probe: values that a mask or length excludes must not change the output.
 import type { OnnxDim } from "../../onnx/model.ts";
-import { sameBytes } from "../compare/kernels.ts";
 import { encodeTensor } from "../record/generators/encode.ts";
 import { isFloating, type Tensor } from "../tensor/tensor.ts";
 import type { Comparison, Positions, ProbeCase, ProbeContext, ProbeRequest } from "./context.ts";
@@ -152,7 +151,7 @@ function mapTensors(tensors: Tensors, change: (tensor: Tensor, name: string) => 
 }
 
 function sameTensor(left: Tensor | undefined, right: Tensor | undefined): boolean {
-	return left !== undefined && right !== undefined && sameBytes(left.data, right.data);
+	return left !== undefined && right !== undefined && Buffer.compare(left.data, right.data) === 0;
 }
 
 /** Whether the engine takes the counted positions alone. */

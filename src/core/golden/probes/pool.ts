@@ -1,5 +1,4 @@
 // The input rows of probes: those of a golden if there is one, else generated from a seed.
-import { sameBytes } from "../compare/kernels.ts";
 import { positionsBeside } from "../record/generators/defaults.ts";
 import { generateInput } from "../record/generators/generate.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
@@ -98,7 +97,7 @@ function isAlike(subject: ProbeSubject, batch: Batch, { first, other }: { first:
 		const [left, right] = [first[name], other[name]];
 		const axis = batch.axes.get(name);
 		if (left === undefined || right === undefined) return false;
-		if (axis === undefined) return sameBytes(left.data, right.data) && String(left.shape) === String(right.shape);
+		if (axis === undefined) return Buffer.compare(left.data, right.data) === 0 && String(left.shape) === String(right.shape);
 		return left.shape.every((size, index) => index === axis || size === right.shape[index]);
 	});
 }
@@ -119,7 +118,7 @@ function isSameRow(pool: Pool, left: number, right: number): boolean {
 	return [...pool.axes].every(([name, axis]) => {
 		const tensor = pool.tensors[name];
 		const [a, b] = [left, right].map((row) => (tensor === undefined ? null : pick(tensor, axis, [row % pool.rows])));
-		return a !== null && a !== undefined && b !== null && b !== undefined && sameBytes(a.data, b.data);
+		return a !== null && a !== undefined && b !== null && b !== undefined && Buffer.compare(a.data, b.data) === 0;
 	});
 }
 

@@ -1,7 +1,6 @@
 // Several cases as one batch, and the batch's outputs as those of its cases: whether a case depends on its neighbours.
 import { groupBy } from "../../group.ts";
 import { feeds, type OnnxGraph } from "../../onnx/model.ts";
-import { sameBytes } from "../compare/kernels.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
 import { cutRanges, type Tensor } from "../tensor/tensor.ts";
 import type { RunOutputs } from "./noise-floor.ts";
@@ -50,7 +49,7 @@ function joinInputs(members: readonly Inputs[], stacked: readonly string[]): Inp
 		if (stacked.includes(name)) {
 			rows.add(tensor.shape[0]);
 			joined[name] = join(tensors);
-		} else if (tensors.every(({ data }) => sameBytes(data, tensor.data))) joined[name] = tensor;
+		} else if (tensors.every(({ data }) => Buffer.compare(data, tensor.data) === 0)) joined[name] = tensor;
 		else return null;
 	}
 	return rows.size === 1 ? joined : null;

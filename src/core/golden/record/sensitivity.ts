@@ -4,7 +4,6 @@ import { quoteName } from "../../onnx/quote.ts";
 import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
-import { sameBytes } from "../compare/kernels.ts";
 import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { everyValue, float64Reader } from "../tensor/values.ts";
 
@@ -167,5 +166,5 @@ function watchSameness(): { see(outputs: ReadonlyMap<string, Tensor>): void; sam
 }
 
 function isSame(left: Tensor, right: Tensor | undefined): boolean {
-	return right !== undefined && sameBytes(left.data, right.data);
+	return right !== undefined && Buffer.compare(left.data, right.data) === 0;
 }

@@ -73,7 +73,7 @@ function factsOf(model: OnnxModel): Facts {
 	const scopes = scopesOf(model);
 	const constants = constantsIn(scopes);
 	const [graph] = scopes;
-	const types = inferTypes(model, scopes, constants);
+	const types = inferTypes(model, scopes, { constants });
 	const shaped =
 		graph === undefined
 			? { shapes: new Map(), values: new Map(), faults: [], stopped: [] }

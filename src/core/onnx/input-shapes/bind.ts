@@ -230,7 +230,7 @@ export function shapeCheck(model: OnnxModel): ShapeCheck {
 	const [graph] = scopes;
 	if (graph === undefined) return () => null;
 	const constants = constantsIn(scopes);
-	const types = inferTypes(model, scopes, constants);
+	const types = inferTypes(model, scopes, { constants });
 	const given = { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
 	const own = new Set<OnnxNode>(inferShapes(model, graph, given).faults.map(({ node }) => node));
 	return (shapes) => {

@@ -100,42 +100,6 @@ export const gatherNd: OperatorRule = ({ node, shapes }) => {
 	return { dims: [...indices.slice(0, -1), ...data.slice(integerAttribute(node, "batch_dims", 0) + reach)] };
 };
 
-export const slice: OperatorRule = (view) => {
-	const input = view.shapes[0];
-	if (!input) return untold;
-	const [starts, ends, axes, steps] = ["starts", "ends", "axes", "steps"].map((name, index) => listOf(view, name, index + 1));
-	const cut = axes === "absent" && Array.isArray(starts) ? [...starts.keys()] : axes;
-	if (!Array.isArray(cut)) return { dims: unknownOf(input.length) };
-	const dims: OnnxDim[] = [...input];
-	for (const [index, given] of cut.entries()) {
-		const axis = axisIn(given, input.length);
-		if (axis === null) return { fault: `slices axis ${given} of ${formatDims(input)}` };
-		const step = steps === "absent" ? 1 : at(steps, index);
-		const range = spanOf({ start: at(starts, index), end: at(ends, index), step }, input[axis] ?? null);
-		dims[axis] = range?.length ?? null;
-		const list = view.values[0];
-		if (input.length === 1 && list && range !== null) return { dims, value: range.map((place) => list[place] ?? null) };
-	}
-	return { dims };
-};
-
-function at(list: readonly number[] | string | undefined, index: number): number | null {
-	return Array.isArray(list) ? (list[index] ?? null) : null;
-}
-
-/** The places that a slice takes; null where they are not known. Long axes are counted, not listed, by their length. */
-function spanOf(
-	cut: { start: number | null; end: number | null; step: number | null },
-	size: OnnxDim,
-): { length: number; map<T>(each: (place: number) => T): T[] } | null {
-	const { start, end, step } = cut;
-	if (typeof size !== "number" || start === null || end === null || step === null || step === 0) return null;
-	const clamp = (place: number, least: number, most: number): number => Math.min(Math.max(place < 0 ? place + size : place, least), most);
-	const [first, last] = step > 0 ? [clamp(start, 0, size), clamp(end, 0, size)] : [clamp(start, 0, size - 1), clamp(end, -1, size - 1)];
-	const length = Math.max(0, Math.ceil((last - first) / step));
-	return { length, map: (each) => Array.from({ length }, (_, index) => each(first + index * step)) };
-}
-
 export const split: OperatorRule = (view) => {
 	const input = view.shapes[0];
 	const axis = input ? axisIn(integerAttribute(view.node, "axis", 0), input.length) : null;

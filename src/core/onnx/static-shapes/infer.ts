@@ -1,101 +1,22 @@
 // Propagates the shapes that are certain from the inputs through the graph; the others stay open.
-import type { OnnxDim, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
+import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
-import {
-	broadcastAll,
-	concat,
-	constantOfShape,
-	expand,
-	flatten,
-	globalPool,
-	pool,
-	reshape,
-	sameAsInput,
-	sameValues,
-	transpose,
-} from "./layouts.ts";
-import {
-	type Dims,
-	elementsOf,
-	integerAttribute,
-	maxValues,
-	type OperatorResult,
-	type OperatorRule,
-	type OperatorView,
-	untold,
-} from "./operator.ts";
+import { broadcastAll, concat, expand, flatten, globalPool, pool, reshape, sameAsInput, sameValues } from "./layouts.ts";
+import { type Dims, maxValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
 import { conv, convTranspose, gemm, matMul, recurrent, withSecond } from "./products.ts";
+import { slice } from "./slice.ts";
 import type { TensorTypes } from "./types.ts";
-
-// Values computed from shapes: lists of sizes that a Reshape or Slice reads later.
-const shapeOf: OperatorRule = ({ node, shapes }) => {
-	const input = shapes[0];
-	if (!input) return { dims: [null] };
-	const end = integerAttribute(node, "end", input.length);
-	const value = input.slice(integerAttribute(node, "start", 0), end);
-	return { dims: [value.length], value };
-};
-
-const sizeOf: OperatorRule = ({ shapes }) => {
-	const elements = shapes[0] ? elementsOf(shapes[0]) : null;
-	return elements === null ? { dims: [] } : { dims: [], value: [elements] };
-};
-
-const range: OperatorRule = ({ values }) => {
-	const [start, limit, delta] = values.map((value) => value?.[0]);
-	if (typeof start !== "number" || typeof limit !== "number" || typeof delta !== "number" || delta === 0) return { dims: [null] };
-	return { dims: [Math.max(0, Math.ceil((limit - start) / delta))] };
-};
-
-const nonZero: OperatorRule = ({ shapes }) => ({ dims: [shapes[0]?.length ?? null, null] });
-
-const oneHot: OperatorRule = ({ node, shapes, values }) => {
-	const input = shapes[0];
-	if (!input) return untold;
-	const axis = integerAttribute(node, "axis", -1);
-	return { dims: input.toSpliced(axis < 0 ? axis + input.length + 1 : axis, 0, values[1]?.[0] ?? null) };
-};
-
-const operations: Readonly<Record<string, (left: number, right: number) => number>> = {
-	Add: (left, right) => left + right,
-	Sub: (left, right) => left - right,
-	Mul: (left, right) => left * right,
-	Div: (left, right) => Math.trunc(left / right),
-	Max: Math.max,
-	Min: Math.min,
-};
-
-/** Sums and products of whole numbers, which sizes are. */
-const arithmetic: OperatorRule = (view) => {
-	const result = broadcastAll(view);
-	const operation = operations[view.node.op];
-	const [left, right] = view.values;
-	const isWhole = view.type === "int64" || view.type === "int32";
-	if ("fault" in result || operation === undefined || !left || !right || !isWhole || view.values.length !== 2) return result;
-	const value = together(left, right, (one, other) => {
-		if (typeof one === "number" && typeof other === "number") return other === 0 && view.node.op === "Div" ? null : operation(one, other);
-		return other === 1 && (view.node.op === "Mul" || view.node.op === "Div") ? one : null;
-	});
-	return value === null ? result : { ...result, value };
-};
-
-function together(left: Dims, right: Dims, join: (one: OnnxDim, other: OnnxDim) => OnnxDim): Dims | null {
-	const length = Math.max(left.length, right.length);
-	if ([left, right].some((list) => list.length !== 1 && list.length !== length)) return null;
-	const pick = (list: Dims, index: number): OnnxDim => list[list.length === 1 ? 0 : index] ?? null;
-	return Array.from({ length }, (_, index) => join(pick(left, index), pick(right, index)));
-}
+import { arithmetic, constantOfShape, nonZero, not, oneHot, range, shapeOf, sizeOf, transposed, where } from "./values.ts";
 
 const keeping =
 	"Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Dropout " +
 	"Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization IsInf IsNaN LayerNormalization " +
-	"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear RMSNormalization " +
+	"LeakyRelu Log LogSoftmax LpNormalization LRN MeanVarianceNormalization Mish Neg PRelu QuantizeLinear RMSNormalization " +
 	"RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh " +
 	"Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu";
-const broadcasting =
-	"And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Mean Mod Or Pow Sum Where Xor";
+const broadcasting = "BitShift BitwiseAnd BitwiseOr BitwiseXor Mean Mod Pow Sum Xor";
 
 function each(operators: string, rule: OperatorRule): [string, OperatorRule][] {
 	return operators.split(" ").map((operator) => [operator, rule]);
@@ -105,7 +26,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	...each(keeping, sameAsInput),
 	...each("Cast Identity", sameValues),
 	...each(broadcasting, broadcastAll),
-	...each("Add Div Max Min Mul Sub", arithmetic),
+	...each("Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mul Or Sub", arithmetic),
 	...each("AveragePool LpPool MaxPool", pool),
 	...each("GlobalAveragePool GlobalLpPool GlobalMaxPool", globalPool),
 	...each(
@@ -121,7 +42,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	...each("Conv ConvInteger", conv),
 	["QLinearConv", withSecond(conv, 3)],
 	["ConvTranspose", convTranspose],
-	["Transpose", transpose],
+	["Transpose", transposed],
 	["Flatten", flatten],
 	["Expand", expand],
 	["ConstantOfShape", constantOfShape],
@@ -133,18 +54,20 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 	["GatherElements", ({ shapes }) => ({ dims: shapes[1] ?? null })],
 	["GatherND", axes.gatherNd],
 	["NonZero", nonZero],
+	["Not", not],
 	["OneHot", oneHot],
 	["Pad", axes.pad],
 	["Range", range],
 	["Shape", shapeOf],
 	["Size", sizeOf],
-	["Slice", axes.slice],
+	["Slice", slice],
 	["SpaceToDepth", axes.spaceToDepth],
 	["Split", axes.split],
 	["Squeeze", axes.squeeze],
 	["Tile", axes.tile],
 	["TopK", axes.topK],
 	["Unsqueeze", axes.unsqueeze],
+	["Where", where],
 ]);
 
 /** Broadcasting and other meanings are as in NumPy since this opset. */
@@ -160,18 +83,23 @@ export interface StaticShapes {
 	stopped: readonly OnnxNode[];
 }
 
-interface Known {
+export interface Known {
 	shapes: Map<string, Dims>;
 	values: Map<string, Dims>;
 }
 
+interface Given {
+	constants: ReadonlyMap<string, OnnxInitializer>;
+	types: Pick<TensorTypes, "get">;
+	/** What is known before the first node, constants aside; left out: the shapes that the graph's inputs declare. */
+	start?: Known;
+	/** Of nodes that have no rule here: control flow, other domains. */
+	others?(view: OperatorView, known: Known): OperatorResult;
+}
+
 /** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
-export function inferShapes(
-	model: OnnxModel,
-	graph: Scope,
-	given: { constants: ReadonlyMap<string, OnnxInitializer>; types: TensorTypes },
-): StaticShapes {
-	const known = knownFirst(model, given.constants);
+export function inferShapes(model: OnnxModel, graph: Scope, given: Given): StaticShapes {
+	const known = knownFirst(model, given);
 	const faults: { node: OnnxNode; what: string }[] = [];
 	const stopped: OnnxNode[] = [];
 	const opset = model.opsets[""] ?? 0;
@@ -179,7 +107,8 @@ export function inferShapes(
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	for (const node of nodesInRunOrder(graph)) {
 		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
-		const result = rule === undefined ? untold : rule(viewOf(node, known, { types: given.types, opset }));
+		const view = viewOf(node, known, { types: given.types, opset });
+		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
 		if ("fault" in result) faults.push({ node, what: result.fault });
 		else keep(node, result, known);
 		const isFed = node.inputs.every((name) => name === "" || known.shapes.has(name));
@@ -188,9 +117,9 @@ export function inferShapes(
 	return { ...known, faults, stopped };
 }
 
-function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitializer>): Known {
-	const known: Known = { shapes: new Map(), values: new Map() };
-	for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
+function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
+	const known: Known = { shapes: new Map(start?.shapes), values: new Map(start?.values) };
+	if (start === undefined) for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
 	for (const [name, { dims, values }] of constants) {
 		known.shapes.set(name, dims);
 		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
@@ -198,7 +127,7 @@ function knownFirst(model: OnnxModel, constants: ReadonlyMap<string, OnnxInitial
 	return known;
 }
 
-function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: TensorTypes; opset: number }): OperatorView {
+function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: Given["types"]; opset: number }): OperatorView {
 	return {
 		node,
 		shapes: node.inputs.map((name) => shapes.get(name) ?? null),

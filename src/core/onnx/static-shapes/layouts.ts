@@ -66,8 +66,6 @@ export const expand: OperatorRule = ({ shapes, values }) => {
 	return dims === null ? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible` } : { dims };
 };
 
-export const constantOfShape: OperatorRule = ({ values }) => ({ dims: values[0] ?? null });
-
 /** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
 export const reshape: OperatorRule = ({ node, shapes, values }) => {
 	const [input, target] = [shapes[0], values[1] ?? integersAttribute(node, "shape")];
@@ -78,7 +76,7 @@ export const reshape: OperatorRule = ({ node, shapes, values }) => {
 		return typeof size === "number" && size < 0 ? null : size;
 	});
 	const result = input ? reshaped(input, { dims, target }) : { dims };
-	return "dims" in result && values[0] && dims.length <= 1 ? { ...result, value: values[0] } : result;
+	return "dims" in result && values[0] ? { ...result, value: values[0] } : result;
 };
 
 function reshaped(input: Dims, to: { dims: readonly OnnxDim[]; target: Dims }): OperatorResult {

@@ -29,16 +29,43 @@ const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
 	RandomUniformLike: 0,
 };
 
+/** Types of the outputs of a node that has no signature here, or that runs bodies; `typesOf` gives those of a body's outputs. */
+export type OtherTypes = (
+	node: OnnxNode,
+	given: readonly (OnnxDType | null)[],
+	typesOf: (body: Scope) => readonly (OnnxDType | null)[],
+) => readonly (OnnxDType | null)[];
+
 /** Of every tensor whose type is certain, by the body that gives it. Functions have the types of their callers, and are left out. */
-export function inferTypes(model: OnnxModel, scopes: readonly Scope[], constants: Constants): ReadonlyMap<Scope, TensorTypes> {
+export function inferTypes(
+	model: OnnxModel,
+	scopes: readonly Scope[],
+	{ constants, others = () => [] }: { constants: Constants; others?: OtherTypes },
+): ReadonlyMap<Scope, TensorTypes> {
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	const found = new Map<Scope, Map<string, OnnxDType>>();
-	for (const scope of scopes) {
-		found.set(scope, statedTypes(scope, constants));
-		if (scope.kind === "function") continue;
-		for (const node of nodesInRunOrder(scope)) if (!local.has(`${node.domain}\n${node.op}`)) follow(node, scope, found);
-	}
+	const visit = (scope: Scope): void => {
+		if (found.has(scope)) return;
+		const types = statedTypes(scope, constants);
+		found.set(scope, types);
+		if (scope.kind === "function") return;
+		const typesOf = (body: Scope): (OnnxDType | null)[] => {
+			visit(body);
+			return body.outputs.map((name) => typeIn(found, body, name));
+		};
+		for (const node of nodesInRunOrder(scope)) {
+			if (local.has(`${node.domain}\n${node.op}`)) continue;
+			follow(node, scope, found);
+			const given = node.inputs.map((name) => typeIn(found, scope, name));
+			for (const [place, type] of others(node, given, typesOf).entries()) keepType(types, node.outputs[place], type);
+		}
+	};
+	for (const scope of scopes) visit(scope);
 	return found;
+}
+
+function keepType(types: Map<string, OnnxDType>, name: string | undefined, type: OnnxDType | null): void {
+	if (name !== undefined && name !== "" && type !== null && !types.has(name)) types.set(name, type);
 }
 
 function statedTypes(scope: Scope, constants: Constants): Map<string, OnnxDType> {
@@ -54,10 +81,7 @@ function follow(node: OnnxNode, scope: Scope, found: ReadonlyMap<Scope, Map<stri
 	const signature = signatureIn(scope, node);
 	if (signature === null || types === undefined) return;
 	const given = node.inputs.map((name) => typeIn(found, scope, name));
-	for (const [place, type] of outputTypes(node, signature, given).entries()) {
-		const name = node.outputs[place] ?? "";
-		if (name !== "" && type !== null && !types.has(name)) types.set(name, type);
-	}
+	for (const [place, type] of outputTypes(node, signature, given).entries()) keepType(types, node.outputs[place], type);
 }
 
 export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {

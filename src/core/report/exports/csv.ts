@@ -1,5 +1,6 @@
 // One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
 import type { Comparison, Result, WorkloadResult } from "../../schema/result.ts";
+import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
 
 type Cell = string | number | null | undefined;
@@ -21,7 +22,7 @@ const columns: readonly Column[] = [
 	["shapes", ({ workload }) => shapesText(workload)],
 	["streams", ({ workload }) => workload.streams],
 	["verdict", ({ workload }) => workload.verdict],
-	["reason", ({ workload }) => workload.latency.reason],
+	["reason", ({ workload }) => comparedOf(workload).reason],
 	...comparisonColumns("latency", (workload) => workload.latency),
 	["latency_pairs", ({ workload }) => workload.latency.pairs],
 	["latency_pairs_set_aside", ({ workload }) => workload.latency.setAside ?? (workload.latency.pairs > 0 ? 0 : undefined)],
@@ -29,6 +30,9 @@ const columns: readonly Column[] = [
 	["latency_head_ms", ({ workload }) => workload.latency.head],
 	["latency_confidence", ({ workload }) => workload.latency.level],
 	["latency_minimal_effect_fraction", ({ workload }) => workload.latency.minimalEffect],
+	["work_change_fraction", ({ workload }) => workload.work?.estimate],
+	["work_base_instructions", ({ workload }) => workload.work?.base],
+	["work_head_instructions", ({ workload }) => workload.work?.head],
 	...comparisonColumns("p99", (workload) => workload.p99),
 	...comparisonColumns("memory", (workload) => workload.memory),
 	...armColumns("base"),

@@ -72,7 +72,7 @@ interface Figure {
 	measure: string;
 	/** For people, e.g. `P99 latency`. */
 	title: string;
-	unit: "ms" | "s" | "bytes" | "error" | "inferences/s";
+	unit: "ms" | "s" | "bytes" | "error" | "inferences/s" | "instructions";
 	smallerIsBetter: boolean;
 	value: number;
 	/** Lowest and highest of the runs, where there were several. */
@@ -101,10 +101,12 @@ export function headFigures(result: Result): Figure[] {
 }
 
 function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
-	const { head } = workload;
-	if (head === null) return [];
+	const { head, work } = workload;
 	const backend = backendOf(result, workload);
 	const subject = withCaveat(subjectName(workload), backend);
+	if (work?.head !== undefined)
+		return [{ measure: "work", title: "work", unit: "instructions", smallerIsBetter: true, subject, value: work.head }];
+	if (head === null) return [];
 	const extra = `${head.runs} runs, ${head.iterations} iterations on ${backend.device}`;
 	return workloadMeasures.flatMap(({ of, ...measure }) => {
 		const value = head[of];

@@ -14,7 +14,6 @@ import {
 import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { graphPart } from "./engine-graph.ts";
-import { changeMap } from "./engine-map.ts";
 import { waterfall } from "./engine-waterfall.ts";
 import { type Column, html, moreText, type Piece, phrase, sortableTable } from "./markup.ts";
 
@@ -35,7 +34,6 @@ export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: {
 		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${machine}${warnings}`,
 		diff.rows.length === 0 ? null : sortableTable(`node groups that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
 		waterfall(diff, unit),
-		changeMap(diff.rows, unit),
 		graphPart(diff.graph, unit, { label, all: graph === "all" }),
 		moreText(diff.rows.length + diff.hidden - mostRows, "rows"),
 		html`<p class="legend">${unchangedSentence(diff, unit)}</p>

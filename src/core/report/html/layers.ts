@@ -23,7 +23,10 @@ function shownArms(layers: WorkloadLayers | undefined): ShownArm[] {
 		const own = layers?.[arm] ?? null;
 		return own === null || own.layers.length === 0 ? [] : [{ arm, layers: own }];
 	});
-	const unit = layerUnit(arms.flatMap((one) => one.layers.layers).reduce((most, { meanMs }) => Math.max(most, meanMs), 0));
+	const unit = layerUnit(
+		arms.flatMap((one) => one.layers.layers).reduce((most, { meanMs }) => Math.max(most, meanMs), 0),
+		arms[0]?.layers.unit,
+	);
 	return arms.map((one) => ({ ...one, unit }));
 }
 
@@ -38,7 +41,12 @@ function columns({ layers, unit }: ShownArm, title: string): Column<TimedLayer>[
 	return [
 		{ title: "#", numeric: true, cell: (layer) => order.get(layer) ?? "" },
 		{ title, heading: true, cell: nameCell },
-		{ title: `time, ${unit.name}`, numeric: true, cell: ({ meanMs }) => unit.format(meanMs), sortBy: ({ meanMs }) => meanMs },
+		{
+			title: unit.name === "M instructions" ? unit.name : `time, ${unit.name}`,
+			numeric: true,
+			cell: ({ meanMs }) => unit.format(meanMs),
+			sortBy: ({ meanMs }) => meanMs,
+		},
 		{ title: "share", numeric: true, cell: ({ share }) => formatPercent(share), sortBy: ({ share }) => share },
 	];
 }
@@ -60,6 +68,9 @@ function legend(arms: readonly ShownArm[]): Markup {
 	const inBaseOrder = arms.toReversed();
 	const totals = inBaseOrder.map(({ layers, unit }) => unit.format(layers.totalMs)).join(" → ");
 	const inferences = inBaseOrder.map(({ layers }) => formatCount(layers.iterations)).join(" and ");
+	if (arms[0]?.layers.unit !== undefined)
+		return html`<p class="legend">all layers together ${totals} ${arms[0].unit.name} · counted in a separate run with ONNX Runtime's profiler, which adds about 0.01 million for each node; not used by any gate</p>
+`;
 	return html`<p class="legend">all layers together ${totals} ${arms[0]?.unit.name ?? ""} · means of ${inferences} inferences in a separate run under TensorRT's profiler, which is slower than the timed runs; not used by any gate</p>
 `;
 }
@@ -70,8 +81,9 @@ export function layersPart(workload: WorkloadResult, { open }: { open: boolean }
 	const [first] = arms;
 	if (first === undefined) return null;
 	const name = subjectName(workload);
+	const what = first.layers.unit === undefined ? "time" : "work";
 	const explanation = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
 	const why = explanation === null ? slowestTable(first, name) : enginePart(explanation, name, { graph: open ? "all" : "near" });
 	const parts = [why, legend(arms), arms.map((arm) => fullTable(arm, name))];
-	return open ? [html`<h3>Where the time went</h3>\n`, ...parts] : folded("Where the time went, layer by layer", parts);
+	return open ? [html`<h3>Where the ${what} went</h3>\n`, ...parts] : folded(`Where the ${what} went, layer by layer`, parts);
 }

@@ -1,5 +1,5 @@
 // Every run of one workload, discarded ones included, and the figures of base and head side by side.
-import type { Arm, ArmStats, Comparison, PerfRun, RunFigure, WorkloadResult } from "../../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../schema/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs } from "../../text/units.ts";
@@ -58,11 +58,10 @@ function perSecond(value: number | null): string {
 
 function figures(workload: WorkloadResult): Figure[] {
 	const { latency, p99, memory } = workload;
-	const compared = (figure: RunFigure) => (figure === (workload.figure ?? "median") ? { compared: latency } : {});
 	return [
-		{ name: "median", of: (stats) => formatMs(stats.medianMs), ...compared("median") },
+		{ name: "median", of: (stats) => formatMs(stats.medianMs), compared: latency },
 		{ name: "mean", of: (stats) => formatMs(stats.meanMs) },
-		{ name: "min", of: (stats) => formatMs(stats.minMs), ...compared("fastest") },
+		{ name: "min", of: (stats) => formatMs(stats.minMs) },
 		{ name: "P90", of: (stats) => formatMs(stats.p90Ms) },
 		{ name: "P95", of: (stats) => formatMs(stats.p95Ms) },
 		{ name: "P99", of: (stats) => formatMs(stats.p99Ms), compared: p99 },

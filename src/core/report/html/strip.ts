@@ -1,6 +1,6 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
 import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
-import { figureMs, figureNames, shownMs } from "../../stats/summary.ts";
+import { shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatMs } from "../../text/units.ts";
@@ -23,9 +23,9 @@ interface DrawnRun extends PerfRun {
 	ms: number;
 }
 
-function drawnRuns({ runs, figure }: WorkloadResult): DrawnRun[] {
+function drawnRuns({ runs }: WorkloadResult): DrawnRun[] {
 	return runs.flatMap((run) => {
-		const ms = figureMs(run, figure);
+		const ms = run.medianMs;
 		return ms !== undefined && ms > 0 ? [{ ...run, ms }] : [];
 	});
 }
@@ -64,7 +64,7 @@ function drawPair(pair: PairOfRuns, index: number, { x, y, radius }: { x: Scale;
 	return html`${link}${dot(pair.base, center - apart, { y, radius })}${dot(pair.head, center + apart, { y, radius })}${pair.unusable.map((run) => cross(run, center, y))}`;
 }
 
-function verticalAxis(y: Scale, referenceMs: number, figure: string): Piece {
+function verticalAxis(y: Scale, referenceMs: number): Piece {
 	const ticks = roundTicks(y, 4);
 	const { labels, unit } = timeLabels(ticks, referenceMs);
 	const lines = ticks.map((tick, index) => {
@@ -74,7 +74,7 @@ function verticalAxis(y: Scale, referenceMs: number, figure: string): Piece {
 	const middle = at((size.top + size.bottom) / 2);
 	return [
 		lines,
-		html`<text class="tick" x="11" y="${middle}" transform="rotate(-90 11 ${middle})" text-anchor="middle">${unit}, ${figure} of a run</text>`,
+		html`<text class="tick" x="11" y="${middle}" transform="rotate(-90 11 ${middle})" text-anchor="middle">${unit}, median of a run</text>`,
 	];
 }
 
@@ -124,7 +124,6 @@ export function drawStrip(workload: WorkloadResult): Markup | null {
 	const x = linearScale([0, Math.max(1, pairs.length - 1)], [size.left + inset, size.right - inset]);
 	const radius = pairs.length > 24 ? 3 : 4.5;
 	const reference = shownMs(workload, "base") ?? shownMs(workload, "head") ?? 0;
-	const figure = figureNames[workload.figure ?? "median"];
-	const label = `${figure} of every run of ${subjectName(workload)}, pair by pair`;
-	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference, figure)}${middle(workload, "base", y)}${middle(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${middleLabels(workload, y)}</svg>`;
+	const label = `median of every run of ${subjectName(workload)}, pair by pair`;
+	return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${verticalAxis(y, reference)}${middle(workload, "base", y)}${middle(workload, "head", y)}${pairs.map((pair, index) => drawPair(pair, index, { x, y, radius }))}${horizontalAxis(pairs, x)}${middleLabels(workload, y)}</svg>`;
 }

@@ -1,12 +1,12 @@
 // The main table of the page: one row a workload, with the forest plot.
 import type { Result, WorkloadResult } from "../../schema/result.ts";
-import { shownMs } from "../../stats/summary.ts";
+import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import { backendOf } from "../facts.ts";
-import { armTitle, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
+import { armTitle, isCounted, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
 import { at, type Column, folded, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
 import { linearScale, roundTicks, type Scale } from "./scale.ts";
 
@@ -28,11 +28,11 @@ function workloadName({ workload }: WorkloadRow): Markup {
 /** The limits, where all rows share them; each row draws its own. */
 function forestTitle(rows: readonly WorkloadRow[]): string {
 	const same = (texts: readonly string[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
-	const level = same(rows.map((row) => levelText(row.workload.latency)));
-	const zone = same(rows.map((row) => formatLimit(row.workload.latency.minimalEffect)));
+	const level = same(rows.map((row) => levelText(comparedOf(row.workload))));
+	const zone = same(rows.map((row) => formatLimit(comparedOf(row.workload).minimalEffect)));
 	const gate = same(rows.map(({ workload }) => (workload.limits?.fail === undefined ? "" : formatLimit(workload.limits.fail))));
 	const parts = [
-		level === undefined ? "interval" : `${level} interval`,
+		...(isCounted(rows) ? [] : [level === undefined ? "interval" : `${level} interval`]),
 		zone === undefined ? "grey: too small to count" : `grey: ±${zone}`,
 		...(gate === undefined ? ["dashed: fails"] : gate === "" ? [] : [`dashed: fails at ${gate}`]),
 	];
@@ -47,25 +47,25 @@ function comparedColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 			title: "change",
 			numeric: true,
 			cell: ({ texts }) => html`<span class="strong">${texts.change}</span>`,
-			sortBy: ({ row }) => row.workload.latency.estimate,
+			sortBy: ({ row }) => comparedOf(row.workload).estimate,
 		},
 		{
 			title: forestTitle(rows),
 			axis: forestAxis(scale),
 			cell: ({ row }) => drawForest(row, scale),
-			sortBy: ({ row }) => row.workload.latency.interval?.[1] ?? null,
+			sortBy: ({ row }) => comparedOf(row.workload).interval?.[1] ?? null,
 		},
 		{
 			title: armTitle("base", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.base,
-			sortBy: ({ row }) => shownMs(row.workload, "base") ?? null,
+			sortBy: ({ row }) => comparedOf(row.workload).base ?? shownMs(row.workload, "base") ?? null,
 		},
 		{
 			title: armTitle("head", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.head,
-			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
+			sortBy: ({ row }) => comparedOf(row.workload).head ?? shownMs(row.workload, "head") ?? null,
 		},
 	];
 }
@@ -76,7 +76,7 @@ function headColumns(rows: readonly WorkloadRow[]): Column<Line>[] {
 			title: armTitle("time", rows),
 			numeric: true,
 			cell: ({ texts }) => texts.head,
-			sortBy: ({ row }) => shownMs(row.workload, "head") ?? null,
+			sortBy: ({ row }) => comparedOf(row.workload).head ?? shownMs(row.workload, "head") ?? null,
 		},
 	];
 }
@@ -94,7 +94,20 @@ function verdictCell({ row }: Line, result: Result): Piece {
 
 function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[] {
 	const compared = result.arms.base !== null;
-	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
+	const ofTimed: Column<Line>[] = [
+		{
+			title: compared ? "P99 change" : "P99",
+			numeric: true,
+			cell: ({ texts }) => texts.p99,
+			sortBy: ({ row }) => row.workload.p99.estimate ?? row.workload.head?.p99Ms ?? null,
+		},
+		{
+			title: "GPU memory",
+			numeric: true,
+			cell: ({ texts }) => texts.memory,
+			sortBy: ({ row }) => row.workload.head?.peakMemoryBytes ?? null,
+		},
+	];
 	return [
 		{
 			title: "Workload",
@@ -103,13 +116,7 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 		},
 		...(compared ? [{ title: "Verdict", cell: (line: Line) => verdictCell(line, result) }] : []),
 		...(compared ? comparedColumns(rows) : headColumns(rows)),
-		{
-			title: compared ? "P99 change" : "P99",
-			numeric: true,
-			cell: ({ texts }) => texts.p99,
-			sortBy: ({ row }) => row.workload.p99.estimate ?? row.workload.head?.p99Ms ?? null,
-		},
-		{ title: memory, numeric: true, cell: ({ texts }) => texts.memory, sortBy: ({ row }) => row.workload.head?.peakMemoryBytes ?? null },
+		...(isCounted(rows) ? [] : ofTimed),
 		...(result.golden.length === 0 ? [] : [{ title: "golden", cell: ({ row }: Line) => goldenCell(row) }]),
 	];
 }
@@ -126,7 +133,7 @@ export function workloadTable(result: Result, rows: readonly WorkloadRow[], anch
 	};
 	const open = ordered.length > maxOpenRows ? ordered.filter((row) => !row.isUnchanged) : ordered;
 	const quiet = ordered.slice(open.length);
-	const label = result.arms.base === null ? "timed" : "unchanged";
+	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
 	const rest = quiet.length === 0 ? null : folded(counted(unchanged.length, `${label} workload`), table(quiet));
 	return section(title, [table(open), rest, moreText(rows.length - maxRows, "rows")], "workloads");
 }
@@ -139,18 +146,17 @@ const margin = 10;
 
 /** The farthest value that the axis is stretched for: beyond it, arrows; else one outlier would flatten all others. */
 function reach(workloads: readonly WorkloadResult[]): number {
-	return workloads.reduce((most, { latency, limits }) => Math.max(most, 4 * latency.minimalEffect, 1.5 * (limits?.fail ?? 0)), 0.02);
+	return workloads.reduce((most, { limits, ...row }) => Math.max(most, 4 * comparedOf(row).minimalEffect, 1.5 * (limits?.fail ?? 0)), 0.02);
 }
 
 /** The common axis of all rows: every interval, every zone and every gate, as far as `reach`. */
 function forestScale(workloads: readonly WorkloadResult[]): Scale {
 	const farthest = reach(workloads);
-	const values = workloads.flatMap(({ latency, limits }) => [
-		-latency.minimalEffect,
-		latency.minimalEffect,
-		...(latency.interval ?? []),
-		...(limits?.fail === undefined ? [] : [limits.fail]),
-	]);
+	const values = workloads.flatMap((workload) => {
+		const { minimalEffect, interval } = comparedOf(workload);
+		const { fail } = workload.limits ?? {};
+		return [-minimalEffect, minimalEffect, ...(interval ?? []), ...(fail === undefined ? [] : [fail])];
+	});
 	const low = Math.max(-farthest, Math.min(-0.001, ...values.slice(0, 100_000)));
 	const high = Math.min(farthest, Math.max(0.001, ...values.slice(0, 100_000)));
 	const pad = (high - low) * 0.04;
@@ -179,8 +185,8 @@ function beyond(value: number, scale: Scale, tone: string): Piece {
 	return null;
 }
 
-function drawInterval({ workload: { latency }, tone }: WorkloadRow, scale: Scale): Piece {
-	const { estimate, interval } = latency;
+function drawInterval({ workload, tone }: WorkloadRow, scale: Scale): Piece {
+	const { estimate, interval } = comparedOf(workload);
 	if (estimate === null) return null;
 	const bar =
 		interval === null
@@ -194,10 +200,11 @@ function drawInterval({ workload: { latency }, tone }: WorkloadRow, scale: Scale
 }
 
 function drawForest(row: WorkloadRow, scale: Scale): Markup {
-	const { latency, limits } = row.workload;
-	const [left, right] = [scale.place(-latency.minimalEffect), scale.place(latency.minimalEffect)];
+	const { limits } = row.workload;
+	const compared = comparedOf(row.workload);
+	const [left, right] = [scale.place(-compared.minimalEffect), scale.place(compared.minimalEffect)];
 	const gate = limits?.fail === undefined || limits.fail > scale.to ? null : vertical("gate", scale.place(limits.fail));
-	const label =
-		latency.estimate === null ? "not compared" : `change ${changeText(latency)}, ${levelText(latency)} interval ${intervalText(latency)}`;
+	const interval = row.workload.work === undefined ? `, ${levelText(compared)} interval ${intervalText(compared)}` : "";
+	const label = compared.estimate === null ? "not compared" : `change ${changeText(compared)}${interval}`;
 	return html`<svg class="forest" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}"><title>${label}</title><rect class="zone" x="${at(left)}" y="3" width="${at(right - left)}" height="${height - 6}"/>${vertical("zero", scale.place(0))}${gate}${drawInterval(row, scale)}</svg>`;
 }

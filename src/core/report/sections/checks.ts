@@ -1,6 +1,7 @@
 // Every gate with its verdict, and the method by which speed was decided.
 import { precedence } from "../../precedence.ts";
-import type { GateResult, Result, WorkloadResult } from "../../schema/result.ts";
+import type { Comparison, GateResult, Result, WorkloadResult } from "../../schema/result.ts";
+import { comparedOf } from "../../stats/summary.ts";
 import { gateLabel, statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
@@ -38,12 +39,9 @@ interface Method {
 }
 
 function methodText({ result, compared }: Method): Markup {
+	if (compared.work !== undefined) return countedText(result, compared.work);
 	const effect = formatLimit(compared.latency.minimalEffect);
-	const figure =
-		compared.figure === "fastest" ? " of their fastest iterations, because on a shared CPU other programs only add time" : " of medians";
-	const order =
-		compared.figure === "fastest" ? "Both processes of a pair took turns of some milliseconds" : "Base and head ran alternately";
-	const paired = `${order}, in shuffled order, on one device. Each pair of runs gives one ratio${figure}; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever side was slow. Iterations within one process are correlated, so the sample is the run; iterations are only shown.`;
+	const paired = `Base and head ran alternately, in shuffled order, on one device. Each pair of runs gives one ratio of medians; the change is the mean of the logarithms of these ratios, the base and head beside it are the geometric means of the same runs, and the interval is a t interval. All intervals of latency and P99 hold together with ${levelText(compared.latency)} confidence, over all looks and all workloads of this job. A pair whose two runs together took far longer than the other pairs is set aside, whichever side was slow. Iterations within one process are correlated, so the sample is the run; iterations are only shown.`;
 	const rules = `Slower or faster: the interval excludes zero and the change is at least the smallest effect that counts (${effect} here, unless a row says otherwise). Unchanged: the whole interval lies within ± that effect. Anything else is inconclusive, which is not a pass. Memory, sizes and goldens are compared exactly.`;
 	return folded(
 		"How this was decided",
@@ -51,11 +49,16 @@ function methodText({ result, compared }: Method): Markup {
 	);
 }
 
+function countedText(result: Result, { minimalEffect }: Comparison): Markup {
+	const how = `Base and head each ran in a process of their own, on one thread and the same inputs. ONNX Runtime's WebAssembly build counted the instructions of the third inference, weighted by class. A count has no noise, so nothing was repeated. More or less work: a change of at least ${formatLimit(minimalEffect)} here, unless a row says otherwise. docs/work.md shows how far counts follow time.`;
+	return folded("How this was decided", html`<p>${how}</p><p>Took ${formatDuration(result.durationMs)}.</p>`);
+}
+
 export const methodSection = defineSection({
 	id: "method",
 	appendix: ["html"],
 	select: ({ result }) => {
-		const compared = result.workloads.find((workload) => workload.latency.interval !== null);
+		const compared = result.workloads.find((workload) => comparedOf(workload).interval !== null);
 		return compared === undefined ? null : { result, compared };
 	},
 	html: methodText,

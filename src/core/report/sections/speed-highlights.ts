@@ -1,6 +1,8 @@
 // Highlights of workloads whose speed is not simply unchanged.
-import type { Result, WorkloadResult } from "../../schema/result.ts";
-import { figureNames, shownMs } from "../../stats/summary.ts";
+
+import { workText } from "../../compare/sentence.ts";
+import type { BackendFacts, Result, WorkloadResult } from "../../schema/result.ts";
+import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
 import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
@@ -8,13 +10,13 @@ import { accountSentences, causeSentences, nextStep } from "../engine-format.ts"
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
 import { type GateIndex, gateKey } from "../index-gates.ts";
+import { speedGate } from "../rows.ts";
 import { recipeSentence } from "./recipes.ts";
 
 function levels(workload: WorkloadResult): string {
 	const [base, head] = [shownMs(workload, "base"), shownMs(workload, "head")];
 	if (base === undefined || head === undefined) return "";
-	const name = figureNames[workload.figure ?? "median"];
-	return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${formatMs(base)} → ${formatMs(head)}`;
+	return `Median ${formatMs(base)} → ${formatMs(head)}`;
 }
 
 function replacedText(workload: WorkloadResult): string | null {
@@ -29,21 +31,37 @@ function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
 }
 
+const countedSentence = "Counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.";
+
+function topicOf({ verdict, work }: WorkloadResult, backend: BackendFacts): [string, string] {
+	const slower = verdict === "regressed";
+	const [one, many] =
+		work !== undefined
+			? [slower ? "increase of work" : "decrease of work", slower ? "increases of work" : "decreases of work"]
+			: [slower ? "slowdown" : "speedup", slower ? "slowdowns" : "speedups"];
+	return [withCaveat(one, backend), withCaveat(many, backend)];
+}
+
 function changedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
 	const slower = workload.verdict === "regressed";
+	const { work } = workload;
 	const backend = backendOfRow(result, workload);
 	const { explanation } = workload;
 	return {
 		severity,
-		topic: [withCaveat(slower ? "slowdown" : "speedup", backend), withCaveat(slower ? "slowdowns" : "speedups", backend)],
-		title: `${subjectName(workload)} is ${speedLabel(workload.verdict, backend)}: ${changeWithInterval(workload.latency)}`,
+		topic: topicOf(workload, backend),
+		title:
+			work === undefined
+				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(workload.latency)}`
+				: `${withCaveat(subjectName(workload), backend)}: work ${workText(work)}`,
 		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode), fix: nextStep }),
 		sentences: [
 			...sentences([recipeSentence(result, workload)]),
 			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([
 				limitsText(workload),
-				`${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`,
+				work === undefined ? `${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.` : countedSentence,
+				workload.doubt === undefined ? null : `${cleanMessage(workload.doubt)}${slower ? " It only warns." : ""}`,
 				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 				replacedText(workload),
 			]),
@@ -54,7 +72,8 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 
 /** The comparison's own reason where it gave one: it distinguishes noise from a change near the limit. */
 function undecidedText(workload: WorkloadResult): string {
-	const { latency, noise } = workload;
+	const { noise } = workload;
+	const latency = comparedOf(workload);
 	if (latency.reason !== undefined) return cleanMessage(latency.reason);
 	const limit = formatLimit(latency.minimalEffect);
 	const why = noise.runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(noise.runCv)} is too high`;
@@ -62,14 +81,14 @@ function undecidedText(workload: WorkloadResult): string {
 }
 
 function inconclusiveHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
-	const { latency } = workload;
+	const latency = comparedOf(workload);
 	const backend = backendOfRow(result, workload);
 	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;
 	const found = latency.estimate === null ? "" : `: ${changeWithInterval(latency)}`;
 	return {
 		severity,
 		topic: [withCaveat("inconclusive comparison", backend), withCaveat("inconclusive comparisons", backend)],
-		title: `${subjectName(workload)} is ${speedLabel("inconclusive", backend)}${after}${found}`,
+		title: `${subjectName(workload)} is ${speedLabel(workload, backend)}${after}${found}`,
 		sentences: sentences([
 			undecidedText(workload),
 			"Not a pass.",
@@ -80,8 +99,8 @@ function inconclusiveHighlight(result: Result, workload: WorkloadResult, severit
 }
 
 function unjudgedHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
-	const label = speedLabel(workload.verdict, backendOfRow(result, workload));
-	const { reason } = workload.latency;
+	const label = speedLabel(workload, backendOfRow(result, workload));
+	const { reason } = comparedOf(workload);
 	return {
 		severity,
 		topic: [`workload ${label}`, `workloads ${label}`],
@@ -104,7 +123,7 @@ const fallback: Readonly<Record<WorkloadResult["verdict"], HighlightSeverity>> =
 };
 
 function severityOf(workload: WorkloadResult, gates: GateIndex): HighlightSeverity {
-	const status = gates.status("latency", workload);
+	const status = gates.status(speedGate(workload), workload);
 	return status === undefined || status === "pass" ? fallback[workload.verdict] : status;
 }
 
@@ -127,11 +146,11 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 
 /** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
-	const size = (workload: WorkloadResult) => Math.abs(workload.latency.estimate ?? 0);
+	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
 	return [...result.workloads]
 		.sort((a, b) => size(b) - size(a))
 		.flatMap((workload) => {
 			const highlight = speedHighlight(result, workload, gates);
-			return highlight === null ? [] : [{ ...highlight, explains: gateKey("latency", workload) }];
+			return highlight === null ? [] : [{ ...highlight, explains: gateKey(speedGate(workload), workload) }];
 		});
 }

@@ -1,5 +1,8 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
+
+import { workText } from "../../compare/sentence.ts";
 import type { Result, WorkloadResult } from "../../schema/result.ts";
+import { comparedOf } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatCount, formatPercent } from "../../text/units.ts";
@@ -21,7 +24,7 @@ const maxUnchanged = 300;
 const maxOpen = 8;
 
 function wasTimed(workload: WorkloadResult): boolean {
-	return workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
+	return workload.layers !== undefined || workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
 }
 
 function shapesText(workload: WorkloadResult): string {
@@ -33,13 +36,14 @@ function shapesText(workload: WorkloadResult): string {
 
 /** The verdict in one sentence. */
 function verdictText(workload: WorkloadResult, result: Result): string {
-	const { latency } = workload;
+	const compared = comparedOf(workload);
 	if (workload.verdict === "unchanged") return unchangedText(workload, backendOfRow(result, workload));
-	const label = speedLabel(workload.verdict, backendOfRow(result, workload));
+	const label = speedLabel(workload, backendOfRow(result, workload));
 	const verdict = label.charAt(0).toUpperCase() + label.slice(1);
-	const reason = latency.reason === undefined ? "" : ` ${cleanMessage(latency.reason)}`;
-	if (latency.estimate === null) return `${verdict}.${reason}`;
-	return `${verdict}: ${changeWithInterval(latency)}.${reason}`;
+	const why = compared.reason ?? workload.doubt;
+	const reason = why === undefined ? "" : ` ${cleanMessage(why)}`;
+	if (compared.estimate === null) return `${verdict}.${reason}`;
+	return `${verdict}: ${workload.work === undefined ? changeWithInterval(compared) : workText(compared)}.${reason}`;
 }
 
 /** What the verdict is based on. */
@@ -57,6 +61,7 @@ function basisText(workload: WorkloadResult): string {
 function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 	const strip = drawStrip(workload);
 	const distribution = drawDistribution(workload);
+	if (strip === null && distribution === null) return null;
 	const title = (text: string) => (level === 3 ? html`<h3>${text}</h3>` : html`<h4>${text}</h4>`);
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
 	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${

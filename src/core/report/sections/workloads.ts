@@ -7,7 +7,7 @@ import type { Detail } from "../budget.ts";
 import { excludedText, levelText } from "../comparison-format.ts";
 import { workloadTable } from "../html/workloads-table.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
-import { armTitle, timeFigure, type WorkloadRow, workloadTexts } from "../rows.ts";
+import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
 import { defineSection } from "../section.ts";
 import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles, wrapText } from "../terminal-text.ts";
 import { speedHighlights } from "./speed-highlights.ts";
@@ -20,7 +20,8 @@ interface Facts {
 	rows: readonly WorkloadRow[];
 }
 
-function rowCells(row: WorkloadRow): string[] {
+/** `isPlain`: of a table without the columns that only timing fills. */
+function rowCells(row: WorkloadRow, isPlain: boolean): string[] {
 	const texts = workloadTexts(row);
 	return [
 		subjectName(row.workload),
@@ -29,29 +30,30 @@ function rowCells(row: WorkloadRow): string[] {
 		texts.interval === "" ? texts.change : `${texts.change} (${texts.interval})`,
 		texts.base,
 		texts.head,
-		texts.p99,
-		texts.memory,
+		...(isPlain ? [] : [texts.p99, texts.memory]),
 		texts.golden,
 	];
 }
 
-function rowsTable(result: Result, rows: readonly WorkloadRow[], limit: number): string {
+function rowsTable(rows: readonly WorkloadRow[], limit: number): string {
+	const isPlain = isCounted(rows);
 	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
-	const memory = result.backend.kind === "tensorrt" ? "GPU memory" : "peak memory";
-	const times = [`change (${level} interval)`, armTitle("base", rows), armTitle("head", rows), "P99 change"];
-	const head = ["model · engine · workload", "verdict", ...times, memory, "golden"];
-	const table = markdownTable(head, rows.slice(0, limit).map(rowCells), [2, 3, 4, 5, 6, 7]);
+	const figures = [isPlain ? "change" : `change (${level} interval)`, armTitle("base", rows), armTitle("head", rows)];
+	const head = ["model · engine · workload", "verdict", ...figures, ...(isPlain ? [] : ["P99 change", "GPU memory"]), "golden"];
+	const cells = rows.slice(0, limit).map((row) => rowCells(row, isPlain));
+	const table = markdownTable(head, cells, isPlain ? [2, 3, 4, 5] : [2, 3, 4, 5, 6, 7]);
 	return withHiddenRows(table, rows.length - limit, "more row");
 }
 
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
-	const label = result.arms.base === null ? "timed" : "unchanged";
+	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
 	const summary = `${formatCount(rows.length)} ${label} ${rows.length === 1 ? "row" : "rows"}`;
-	return foldedMarkdown(summary, detail.quietRows ? rowsTable(result, rows, detail.rows) : "Left out here; see `report.html`.");
+	return foldedMarkdown(summary, detail.quietRows ? rowsTable(rows, detail.rows) : "Left out here; see `report.html`.");
 }
 
 /** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
-function speedCaveat({ backend }: Result): string[] {
+function speedCaveat({ backend }: Result, rows: readonly WorkloadRow[]): string[] {
+	if (isCounted(rows)) return [`Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`];
 	return backend.caveat === undefined ? [] : [`Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`];
 }
 
@@ -59,7 +61,7 @@ function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
 	const changed = rows.filter((row) => !row.isUnchanged);
 	const unchanged = rows.filter((row) => row.isUnchanged);
 	return [
-		...(changed.length === 0 ? [] : [...speedCaveat(result).map(escapeMarkdown), rowsTable(result, changed, detail.rows)]),
+		...(changed.length === 0 ? [] : [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(changed, detail.rows)]),
 		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
 	];
 }
@@ -79,7 +81,8 @@ function terminalRow(row: WorkloadRow): Cell[] {
 }
 
 /** Only an unchanged row rules out changes that a reader may rely on. */
-function ruledOutText({ workload: { latency } }: WorkloadRow): string {
+function ruledOutText({ workload: { latency, work } }: WorkloadRow): string {
+	if (work !== undefined) return work.estimate === 0 && work.base === undefined ? "any" : "";
 	if (latency.verdict !== "unchanged" || latency.excluded === null) return "";
 	return latency.excluded === 0 ? "any" : `≥ ${excludedText(latency.excluded)}`;
 }
@@ -91,7 +94,7 @@ function terminalLines({ result, rows }: Facts, options: TerminalOptions): strin
 	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
-	const about = [...speedCaveat(result), `Times are the ${timeFigure(rows)} of each run.`].join(" ");
+	const about = [...speedCaveat(result, rows), ...(isCounted(rows) ? [] : ["Times are the median of each run."])].join(" ");
 	const all = [...wrapText(about, options.columns), ...lines];
 	return hidden > 0 ? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : all;
 }

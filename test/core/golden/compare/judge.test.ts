@@ -289,6 +289,52 @@ describe("with a base engine", () => {
 	});
 });
 
+describe("with a base engine of another precision", () => {
+	const at = (off: number) => float32([1, 2, 3, 4, 5, 6 + off], [2, 3]);
+	const l2 = (error: number) => error * Math.sqrt(91);
+	const of = (head: number, base: number, options: Partial<CaseInput> = {}) =>
+		judge({ y: golden }, { y: at(l2(head)) }, { base: { y: at(l2(base)) }, precision: "fp16", basePrecision: "fp32", ...options });
+
+	it("judgeCase judges the base by its own limit: what the base's precision forbids is no failure of the head's", () => {
+		// 5e-3 for fp16, 1e-3 for fp32.
+		const verdict = of(4e-3, 2e-3);
+		expect(verdict.state).toBe("match");
+		expect(verdict.checks[0]).toMatchObject({ allowed: 5e-3, baseAllowed: 1e-3, pass: true });
+	});
+
+	it("judgeCase calls only that an old failure which the base's own limit forbids as well", () => {
+		expect(of(0.02, 0.0005).state).toBe("mismatch");
+		expect(of(0.02, 0.002).state).toBe("existing");
+		expect(judge({ y: golden }, { y: at(l2(0.02)) }, { base: { y: at(l2(0.002)) }, precision: "fp16" }).state).toBe("mismatch");
+	});
+
+	it("judgeCase only warns of growth that a lower precision explains, up to the head's limit", () => {
+		const growth = (verdict: GoldenVerdict) => verdict.checks.filter(({ metric }) => metric === "error-growth");
+		const grown = of(4e-3, 1e-5);
+		expect(grown.state).toBe("match");
+		expect(growth(grown).map(({ severity, pass }) => [severity, pass])).toEqual([["warn", false]]);
+		const same = of(4e-3, 1e-5, { basePrecision: undefined });
+		expect(same.state).toBe("mismatch");
+		expect(growth(same).map(({ severity }) => severity)).toContain("fail");
+		expect(of(6e-3, 1e-5).state).toBe("mismatch");
+	});
+
+	it("judgeCase reports no limit of the base where both sides have one precision", () => {
+		expect(judge({ y: golden }, { y: golden }, { base: { y: golden } }).checks[0]).not.toHaveProperty("baseAllowed");
+	});
+});
+
+it("judgeCase lets the base excuse no failure of a case that its own golden lacks", () => {
+	const off = float32([1, 2, 3, 4, 5, 7], [2, 3]);
+	const both = { base: { y: off } };
+	expect(judge({ y: golden }, { y: off }, both)).toMatchObject({ state: "existing", checks: [{ existing: true }] });
+	const isNew = judge({ y: golden }, { y: off }, { ...both, isNewCase: true });
+	expect(isNew.state).toBe("mismatch");
+	expect(isNew.checks.every((check) => !("existing" in check))).toBe(true);
+	expect(judge({ y: golden }, {}, { base: {}, isNewCase: true }).state).toBe("mismatch");
+	expect(judge({ y: golden }, { y: golden }, { ...both, isNewCase: true }).state).toBe("match");
+});
+
 describe("with another model than the golden's", () => {
 	const other = { modelSha256: "c".repeat(64) };
 

@@ -1,8 +1,7 @@
-// The vector kernel beside the plain sums in binary64, over lengths, scales and places where binary32 is not enough.
+// The pass over binary32 beside plain sums, over lengths, scales and values at the edge of the tolerance.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { addNarrow, slot, stateLength } from "../../../../src/core/golden/compare/kernels.ts";
-import { blockElements, isSupported } from "../../../../src/core/golden/simd/difference.ts";
 
 interface Closeness {
 	rtol: number;
@@ -49,14 +48,11 @@ function expectPlain(expected: Float32Array, got: Float32Array, closeness: Close
 	if (expected.length > 0) expect(Math.abs((got[at] ?? 0) - (expected[at] ?? 0))).toBe(state[slot.maxAbs]);
 }
 
-it.each([0, 1, 31, 32, 33, 1023, 1024, 1055, 1056, blockElements, blockElements + 1, 3 * blockElements + 1500])(
-	"the pass over binary32 agrees with plain sums over %i elements",
-	(length) => {
-		const expected = values(length, 1, 3);
-		const got = expected.map((value, at) => value * (1 + 1e-3 * Math.cos(at)) + 1e-6);
-		expectPlain(expected, got, { rtol: 5e-4, atol: 1e-6 });
-	},
-);
+it.each([0, 1, 2, 1023, 16_384])("the pass over binary32 agrees with plain sums over %i elements", (length) => {
+	const expected = values(length, 1, 3);
+	const got = expected.map((value, at) => value * (1 + 1e-3 * Math.cos(at)) + 1e-6);
+	expectPlain(expected, got, { rtol: 5e-4, atol: 1e-6 });
+});
 
 it.each([1e-30, 1e-20, 1e-16, 1e-8, 1, 1e8, 1e18])("the pass over binary32 agrees with plain sums at values around %g", (size) => {
 	const expected = values(5000, 2, size);
@@ -107,9 +103,3 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
 		}
 	},
 );
-
-it("the pass over binary32 leaves limits that binary32 cannot hold to the plain pass", () => {
-	expect(isSupported({ rtol: 0, atol: 1e-38 })).toBe(false);
-	expect(isSupported({ rtol: 1e7, atol: 0 })).toBe(false);
-	expect(isSupported({ rtol: 1e-3, atol: 0 })).toBe(true);
-});

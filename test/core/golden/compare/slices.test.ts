@@ -137,7 +137,6 @@ it("a comparator of a slice draws its errors at the places of the whole, in a re
 	);
 	const { input, verdict } = judge(golden, wrong, { comparators: [{ kind: "max-abs", slice: { axis: 1, from: 4, to: 6 } }] });
 	const drawn = attachErrorMaps(verdict, input, 9).verdict;
-	expect(drawn.checks[0]?.histogram).toMatchObject({ elements: 2 * 2 * 8 * 10, equal: 2 * 2 * 8 * 10 - 1 });
 	expect(drawn.checks[0]?.largest).toMatchObject([{ index: [0, 5, 3, 4] }]);
 	expect(validate(buildResult({ golden: [drawn] })), JSON.stringify(validate.errors)).toBe(true);
 });

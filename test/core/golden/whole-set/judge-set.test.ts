@@ -38,7 +38,8 @@ interface Asked {
 }
 
 function manifestFor(cases: readonly Case[], { comparators, detections }: Asked): GoldenManifest {
-	const outputs = comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
+	const outputs: GoldenManifest["outputs"] =
+		comparators === undefined ? { boxes: {} } : { y: { comparators: comparators as [ComparatorSpec] } };
 	const plain = manifestOf({}, outputs);
 	const all = cases.map(({ expected, labels }, index): GoldenCase => {
 		const [golden] = manifestOf(expected).cases;
@@ -214,5 +215,53 @@ describe("a manifest", () => {
 	it("a manifest may not set the smallest overlap over the set", () => {
 		const comparators = [{ kind: "box-iou", scope: "set" }] as [{ kind: "box-iou"; scope: "set" }];
 		expect(problem({ detections: { name: "d", boxes: "boxes", format: "xyxy", comparators } })).toContain("whole for box-iou");
+	});
+});
+
+describe("over all cases with a base engine", () => {
+	const y = [1, 2, 3, 4, 5, 6];
+	const off = (error: number): Tensor => float32([1, 2, 3, 4, 5, 6 + error * Math.sqrt(91)]);
+	const over = (head: number, base: number, changes: Partial<Parameters<typeof judgeSet>[0]> = {}) => {
+		const expected = { y: float32(y) };
+		const manifest = manifestFor([{ expected, got: expected }], { comparators: [{ kind: "relative-l2", scope: "set" }] });
+		const place = {
+			manifest,
+			model: "net",
+			engine: "plain",
+			precision: "fp16" as const,
+			modelSha256,
+			relativeL2: { fp32: 1e-3, fp16: 5e-3 },
+		};
+		const sides = { expected, got: { y: off(head) }, base: { y: off(base) } };
+		return judgeSet({ ...place, ...changes }, [{ golden: manifest.cases[0], sides }]);
+	};
+
+	it("over all cases the base of another precision is judged by its own limit", () => {
+		expect(over(0.02, 0.002)?.state).toBe("mismatch");
+		expect(over(0.02, 0.002, { basePrecision: "fp32" })?.state).toBe("existing");
+		expect(over(0.02, 0.0005, { basePrecision: "fp32" })?.state).toBe("mismatch");
+	});
+
+	it("over all cases the base excuses no failure of a set that its own golden lacks", () => {
+		expect(over(0.02, 0.02)?.state).toBe("existing");
+		const verdict = over(0.02, 0.02, { isNewSet: true });
+		expect(verdict?.state).toBe("mismatch");
+		expect(verdict?.checks[0]).not.toHaveProperty("existing");
+	});
+
+	it("over all cases growth fails for one precision, and only warns where the base has another", () => {
+		const severities = (verdict: ReturnType<typeof over>) =>
+			verdict?.checks.filter(({ metric }) => metric === "error-growth").map(({ severity }) => severity);
+		// Of 60 values, one is off in the base and all are in the head.
+		const values = Array.from({ length: 60 }, () => 1);
+		const expected = { y: float32(values) };
+		const comparator: ComparatorSpec = { kind: "allclose", scope: "set", rtol: 0, atol: 0.1, tolerance: 0.01 };
+		const manifest = manifestFor([{ expected, got: expected }], { comparators: [comparator] });
+		const sides = { expected, got: { y: float32(values.map(() => 2)) }, base: { y: float32([2, ...values.slice(1)]) } };
+		const place = { manifest, model: "net", engine: "plain", precision: "fp16" as const, modelSha256, relativeL2: {} };
+		const judged = (basePrecision?: Precision) => judgeSet({ ...place, basePrecision }, [{ golden: manifest.cases[0], sides }]);
+		const [same, other] = [judged(), judged("fp32")];
+		expect([same?.state, severities(same)]).toEqual(["mismatch", ["fail"]]);
+		expect([other?.state, severities(other)]).toEqual(["existing", ["warn"]]);
 	});
 });

@@ -351,3 +351,62 @@ it("inferShapes follows nodes that stand behind those that read them, and both o
 	expect(Object.fromEntries(known.shapes)).toMatchObject({ q: ["b", 3, 8, 8], scale: [], c: ["b", 6, 6, 6] });
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
 });
+
+/** PyTorch's export of a padding: a list of zeros and paddings, as a matrix whose rows it reverses and whose columns it lists. */
+it("paddings that PyTorch computes give a known shape", () => {
+	const zeros = node({
+		op: "ConstantOfShape",
+		inputs: ["two"],
+		outputs: ["z"],
+		attributes: [attribute.tensor("value", tensor({ dtype: 7, dims: [1], raw: int64s(0) }))],
+	});
+	const nodes = [
+		zeros,
+		node({ op: "Concat", inputs: ["given", "z"], outputs: ["all"], attributes: [integer("axis", 0)] }),
+		node({ op: "Reshape", inputs: ["all", "pairs"], outputs: ["m"] }),
+		node({ op: "Slice", inputs: ["m", "last", "first", "rows", "last"], outputs: ["r"] }),
+		node({ op: "Transpose", inputs: ["r"], outputs: ["t"], attributes: [integers("perm", [1, 0])] }),
+		node({ op: "Reshape", inputs: ["t", "flat"], outputs: ["pads"] }),
+		node({ op: "Pad", inputs: ["a", "pads"], outputs: ["y"] }),
+	];
+	const list = (name: string, ...values: number[]) => tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
+	const lists = [
+		list("two", 2),
+		list("given", 3, 4),
+		list("pairs", -1, 2),
+		list("last", -1),
+		list("first", -1000),
+		list("rows", 0),
+		list("flat", -1),
+	];
+	const onnx = readOnnx(memorySource(model({ inputs: [value("a", [1, 10])], initializers: lists, nodes })), "m.onnx");
+	const found = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "onnxruntime" }).static;
+	expect([found.values.get("pads"), found.shapes.get("y")]).toEqual([
+		[0, 3, 0, 4],
+		[1, 17],
+	]);
+});
+
+it.each<[string, number, number]>([
+	["Equal", 3, 1],
+	["Greater", 2, 1],
+	["Less", 2, 0],
+	["LessOrEqual", 3, 1],
+])("%s of a size and %d gives %d, and Where follows it", (op, limit, outcome) => {
+	const list = (name: string, ...values: number[]) => tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
+	const nodes = [
+		node({ op: "Shape", inputs: ["a"], outputs: ["s"] }),
+		node({ op, inputs: ["s", "limit"], outputs: ["c"] }),
+		node({ op: "Where", inputs: ["c", "yes", "no"], outputs: ["size"] }),
+		node({ op: "Not", inputs: ["c"], outputs: ["n"] }),
+		node({ op: "Expand", inputs: ["one", "size"], outputs: ["y"] }),
+	];
+	const lists = [list("limit", limit), list("yes", 7), list("no", 9), list("one", 1)];
+	const onnx = readOnnx(memorySource(model({ inputs: [value("a", [3])], initializers: lists, nodes })), "m.onnx");
+	const found = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "onnxruntime" }).static;
+	expect([found.values.get("c"), found.values.get("n"), found.shapes.get("y")]).toEqual([
+		[outcome],
+		[1 - outcome],
+		[outcome === 1 ? 7 : 9],
+	]);
+});

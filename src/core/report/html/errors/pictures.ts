@@ -6,7 +6,6 @@ import { counted, subjectName } from "../../../text/labels.ts";
 import { formatValue } from "../../../text/units.ts";
 import { apartTexts, capRatio, measureText, offBy } from "../../golden-format.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../markup.ts";
-import { drawErrorHistogram } from "./histogram.ts";
 import { drawErrorMap } from "./map.ts";
 
 interface Drawn {
@@ -20,7 +19,7 @@ const maxPictures = 60;
 function drawnChecks(result: Result): Drawn[] {
 	return result.golden.flatMap((verdict) =>
 		verdict.checks
-			.filter(({ histogram, errorMap, largest = [] }) => histogram !== undefined || errorMap !== undefined || largest.length > 0)
+			.filter(({ errorMap, largest = [] }) => errorMap !== undefined || largest.length > 0)
 			.map((check) => ({ verdict, check })),
 	);
 }
@@ -76,11 +75,6 @@ function mapPart({ check }: Drawn, name: string): Piece {
 	return map === null ? null : html`<div><h4>Where</h4>${map}</div>`;
 }
 
-function histogramPart({ check }: Drawn, name: string): Piece {
-	const histogram = check.histogram === undefined ? null : drawErrorHistogram(check.histogram, name);
-	return histogram === null ? null : html`<div><h4>How large</h4>${histogram}</div>`;
-}
-
 function picture(drawn: Drawn): Markup {
 	const { verdict, check } = drawn;
 	const { model, engine, case: id, part } = verdict;
@@ -90,7 +84,7 @@ function picture(drawn: Drawn): Markup {
 	const sample = check.sample === undefined ? "" : `, sample ${check.sample}`;
 	const label = check.severity === "warn" ? pill("warn", "warn") : pill("fail", "bad");
 	return html`<article class="picture"><h3>${output} <small>${subject}${sample}</small> ${label}</h3>
-<p>${measureText(check)}.</p><div class="errors">${mapPart(drawn, name)}${histogramPart(drawn, name)}${elementsPart(drawn, name)}</div></article>
+<p>${measureText(check)}.</p><div class="errors">${mapPart(drawn, name)}${elementsPart(drawn, name)}</div></article>
 `;
 }
 

@@ -1,0 +1,1 @@
+import{t as e}from"./bottleneck-light.js";export default e();export{};

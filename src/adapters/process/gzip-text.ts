@@ -1,0 +1,14 @@
+// Text files, of which those whose names end in .gz are compressed.
+import { gunzipSync, gzipSync } from "node:zlib";
+
+/** A month of a hundred series, measured every hour, takes a tenth of it. */
+const maxBytes = 256 * 1024 * 1024;
+
+export function toBytes({ path, text }: { path: string; text: string }): Buffer {
+	return path.endsWith(".gz") ? gzipSync(text, { level: 9 }) : Buffer.from(text);
+}
+
+/** Throws where the compressed data is broken or too large. */
+export function toText(path: string, bytes: Uint8Array): string {
+	return (path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)).toString("utf8");
+}

@@ -1,0 +1,74 @@
+// Compares the instructions that both sides' inferences execute: exact, so without noise.
+import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
+import type { Arm, Comparison } from "../schema/result.ts";
+import { counted, listNames } from "../text/labels.ts";
+import { formatPercent } from "../text/units.ts";
+
+/** Of one inference, on the workload's values and on others. */
+export interface Work {
+	instructions: number;
+	otherInput: number;
+}
+
+/** Renamed nodes and another order of initializers change the count by up to 3e-6. */
+const sameWork = 1e-5;
+/** The values alone change the count of a convolution net by up to 4e-5. */
+const ofValues = 1e-4;
+
+export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: number): Comparison {
+	const change = (of: (work: Work) => number): number => {
+		const fraction = of(head) / of(base) - 1;
+		return Math.abs(fraction) < sameWork ? 0 : fraction;
+	};
+	const estimate = change(({ instructions }) => instructions);
+	const other = dependsOnValues(base) || dependsOnValues(head) ? change(({ otherInput }) => otherInput) : estimate;
+	const common = { minimalEffect, pairs: 0, level: 1, base: base.instructions, head: head.instructions };
+	if (!Number.isFinite(estimate + other)) {
+		const reason = `The count of the base is ${base.instructions}, that of the head ${head.instructions}: no ratio exists.`;
+		return { ...common, verdict: "not-comparable", reason, estimate: null, interval: null, excluded: null };
+	}
+	const verdict = estimate >= minimalEffect ? "regressed" : estimate <= -minimalEffect ? "improved" : "unchanged";
+	const interval: [number, number] = [Math.min(estimate, other), Math.max(estimate, other)];
+	return { ...common, verdict, estimate, interval, excluded: Math.max(Math.abs(estimate), Math.abs(other)) };
+}
+
+function spreadOf({ instructions, otherInput }: Work): number {
+	return Math.abs(otherInput / instructions - 1);
+}
+
+function dependsOnValues(work: Work): boolean {
+	return spreadOf(work) >= ofValues;
+}
+
+/** Kernels whose time the count misses by more than a few percent (bench/work.ts), and nodes whose work depends on values. */
+const misjudged = /^(?:Erf|Gelu|FastGelu|BiasGelu|QuickGelu|Sigmoid|HardSigmoid|Tanh|Div|Loop|Scan|If|NonMaxSuppression|NonZero|Unique)$/;
+const quantised = /^(?:QLinear|QAttention|QGemm|QMoE|DynamicQuantize|Quantize|Dequantize|MatMulInteger|ConvInteger|MatMulNBits|QOrdered)/;
+
+/** Why the time may have changed otherwise than the work; null where nothing speaks for it. */
+export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxModel>): string | null {
+	const spread = Math.max(spreadOf(works.base), spreadOf(works.head));
+	if (spread >= ofValues) {
+		return `The work depends on the values: on other inputs it differs by ${formatPercent(spread, { digits: 2 })}, so the change is shown as a range.`;
+	}
+	const [before, after] = [operatorsOf(models.base), operatorsOf(models.head)];
+	const changes = [...new Set([...before.keys(), ...after.keys()])].flatMap((op) => {
+		const difference = (after.get(op) ?? 0) - (before.get(op) ?? 0);
+		if (difference === 0 || !(misjudged.test(op) || quantised.test(op))) return [];
+		return [
+			`${counted(Math.abs(difference), difference > 0 ? `more ${op}` : `fewer ${op}`, difference > 0 ? `more ${op}` : `fewer ${op}`)}`,
+		];
+	});
+	if (changes.length === 0) return null;
+	return `Counts follow the time of such nodes poorly: ${listNames(changes)}.`;
+}
+
+/** How many nodes of each operator a model has, subgraphs and functions included. */
+function operatorsOf({ graph, functions }: OnnxModel): Map<string, number> {
+	const counts = new Map<string, number>();
+	const add = ({ nodes, subgraphs }: Pick<OnnxGraph, "nodes" | "subgraphs">): void => {
+		for (const { op } of nodes) counts.set(op, (counts.get(op) ?? 0) + 1);
+		for (const { graph: inner } of subgraphs) add(inner);
+	};
+	for (const part of [graph, ...functions]) add(part);
+	return counts;
+}

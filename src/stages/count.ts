@@ -1,0 +1,103 @@
+// Counts the work of each workload: base and head in a process each, both at once, and compares them.
+import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
+import type { Config } from "../core/config/config.ts";
+import { folderName } from "../core/config/identity.ts";
+import { recordFault } from "../core/errors.ts";
+import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../core/schema/result.ts";
+import { counted } from "../core/text/labels.ts";
+import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
+import type { Ports } from "../ports/ports.ts";
+import { isIdentical, type TimedWorkload } from "./workloads.ts";
+
+export interface CountInput {
+	workloads: readonly TimedWorkload[];
+	measure: Pick<Config["measure"], "timeoutMs" | "identicalEngines">;
+	/** Why a workload has no base to compare with. */
+	noBase(timed: TimedWorkload): Pick<Comparison, "verdict" | "reason">;
+	outFolder: string;
+}
+
+interface Counted {
+	row: WorkloadResult;
+	error?: ErrorRecord;
+}
+
+type CountPorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "count"> };
+
+export async function* count(input: CountInput, ports: CountPorts): AsyncGenerator<Counted> {
+	ports.progress.stage("measure", input.workloads.length);
+	for (const timed of input.workloads) {
+		if (ports.interrupt.reason() !== null) return;
+		ports.progress.item(timed.workload.id);
+		yield await countWorkload(timed, input, ports);
+	}
+	ports.progress.done(counted(input.workloads.length, "workload"));
+}
+
+async function countWorkload(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Counted> {
+	const { gates } = timed.workload.config;
+	const minimalEffect = gates.work.warn ?? gates.work.fail ?? 0.02;
+	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect, level: 1 };
+	if (isIdentical(timed, input.measure)) return { row: rowOf(timed, identical(timed, minimalEffect)) };
+	const { base, head } = await countBoth(timed, input, ports);
+	if (ports.interrupt.reason() !== null)
+		return { row: rowOf(timed, { ...blank, verdict: "inconclusive", reason: "The count was interrupted." }) };
+	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
+	if (fault?.state === "absent") return { row: rowOf(timed, { ...blank, verdict: "missing", reason: fault.reason }) };
+	if (fault?.state === "failed") {
+		const { model, engine } = timed.head.spec;
+		const subject = { model: model.name, engine: engine.name, workload: timed.workload.config.name };
+		const row = rowOf(timed, { ...blank, verdict: "not-comparable", reason: fault.failure.message });
+		return { row, error: recordFault(fault.failure, subject) };
+	}
+	const works = { base: base as Work | null, head: head as Work };
+	if (works.base === null || timed.base === undefined)
+		return { row: rowOf(timed, { ...blank, ...input.noBase(timed), head: works.head.instructions }) };
+	const both = { base: works.base, head: works.head };
+	const doubt = doubtOfWork(both, { base: timed.base.model.onnx, head: timed.head.model.onnx });
+	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };
+}
+
+async function countBoth(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Record<Arm, CountResult | null>> {
+	const run = async (engine: BuiltEngine | undefined): Promise<CountResult | null> => {
+		if (engine === undefined) return null;
+		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
+		const job = { engine, inputs: timed.inputs, seed: 1, timeoutMs: input.measure.timeoutMs, logPath };
+		return (await ports.backend.count?.(job)) ?? { state: "absent", reason: "This backend counts nothing." };
+	};
+	const [base, head] = await Promise.all([run(timed.base), run(timed.head)]);
+	return { base, head };
+}
+
+function rowOf({ workload, head, inputs }: TimedWorkload, work: Comparison): WorkloadResult {
+	const { model, engine } = head.spec;
+	return {
+		id: workload.id,
+		model: model.name,
+		engine: engine.name,
+		workload: workload.config.name,
+		precision: engine.precision,
+		shapes: Object.fromEntries(inputs.map((tensor) => [tensor.name, [...tensor.shape]])),
+		streams: workload.config.streams,
+		verdict: work.verdict,
+		work,
+		...{ latency: untimed, p99: untimed, memory: untimed },
+		...{ base: null, head: null, noise: { runCv: null, detectable: null } },
+		...{ replaced: 0, runs: [], distribution: null },
+		limits: { ...workload.config.gates.work },
+	};
+}
+
+const untimed: Comparison = {
+	verdict: "missing",
+	reason: "Not measured: ONNX Runtime's work is counted.",
+	...{ estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: 0, level: 1 },
+};
+
+function identical({ head }: TimedWorkload, minimalEffect: number): Comparison {
+	const reason =
+		head.record.sharedWithBase === true
+			? "Base and head have the same model and settings, so nothing was counted."
+			: "Base and head have the same engine, byte for byte, so nothing was counted.";
+	return { verdict: "unchanged", reason, estimate: 0, interval: [0, 0], pairs: 0, excluded: 0, minimalEffect, level: 1 };
+}

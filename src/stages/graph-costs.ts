@@ -1,0 +1,87 @@
+// What each model costs by its graph alone, at the sizes of its workloads: base against head, without running anything.
+import { ConfigError } from "../core/errors.ts";
+import { changedNodes, figuresOf } from "../core/onnx/cost/compare.ts";
+import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
+import type { CountedGraph, InputSizes } from "../core/onnx/cost/counted.ts";
+import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
+import type { Plan, Workload } from "../core/plan/plan.ts";
+import type { GraphCost } from "../core/schema/result.ts";
+import { timedInputsOf } from "../core/timed-inputs.ts";
+import type { PreparedModel } from "./prepared.ts";
+import type { WorkloadShapes } from "./workloads.ts";
+
+type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
+
+const maxChanges = 20;
+
+/** One for each model and its sizes, however many engines and workloads have them. */
+export function graphCosts(plan: Plan, models: readonly PreparedModel[], shapes: ReadonlyMap<string, WorkloadShapes>): GraphCost[] {
+	const ready = models.filter((prepared) => prepared.state === "ready");
+	const found = new Map<string, GraphCost>();
+	const count = counter();
+	for (const workload of plan.workloads) {
+		const [head, base] = (["head", "base"] as const).map((arm) =>
+			ready.find((model) => model.arm === arm && model.spec.id === workload.engineId),
+		);
+		const shaped = shapes.get(workload.id);
+		if (head === undefined || shaped === undefined || shaped.headDiffers !== undefined) continue;
+		const key = JSON.stringify([head.spec.model.name, head.model.sha256, base?.model.sha256, shaped.inputs]);
+		const known = found.get(key);
+		if (known !== undefined) known.workloads.push(workload.id);
+		else found.set(key, costOf({ workload, head, base, shaped }, count));
+	}
+	return [...found.values()];
+}
+
+type Count = (model: ReadyModel, sizes: InputSizes) => CountedGraph;
+
+/** Each file is read once, and counted once for the same sizes. */
+function counter(): Count {
+	const models = new Map<string, ReturnType<typeof costsOf>>();
+	const costs = new Map<string, CountedGraph>();
+	return ({ model: { sha256, onnx } }, sizes) => {
+		const key = JSON.stringify([sha256, sizes]);
+		const own = models.get(sha256) ?? costsOf(onnx);
+		const cost = costs.get(key) ?? own(sizes);
+		models.set(sha256, own);
+		costs.set(key, cost);
+		return cost;
+	};
+}
+
+interface Sides {
+	workload: Workload;
+	head: ReadyModel;
+	base: ReadyModel | undefined;
+	shaped: WorkloadShapes;
+}
+
+function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCost {
+	const sizes = sizesOf(shaped.inputs);
+	const baseSizes = base === undefined || shaped.baseDiffers === undefined ? sizes : sizesOfBase(base, workload);
+	const after = count(head, sizes);
+	const before = base === undefined || baseSizes === null ? null : count(base, baseSizes);
+	const changes = before === null ? [] : changedNodes(before, after);
+	const { model, engine } = head.spec;
+	return {
+		model: model.name,
+		...(engine.onnx === model.onnx ? {} : { engine: engine.name }),
+		workloads: [workload.id],
+		shapes: Object.fromEntries(shaped.inputs.map(({ name, shape }) => [name, [...shape]])),
+		base: before && figuresOf(before),
+		head: figuresOf(after),
+		changes: changes.slice(0, maxChanges),
+		changed: changes.length,
+	};
+}
+
+/** Of a base that cannot take the head's inputs; null where the config gives it no sizes. */
+function sizesOfBase({ model, spec }: ReadyModel, { config }: Workload): InputSizes | null {
+	try {
+		const { inputs } = spec.model;
+		return sizesOf(timedInputsOf(model.onnx, inputs)(resolveShapes(model.onnx, { dims: config.dims, inputs })));
+	} catch (error) {
+		if (error instanceof ConfigError) return null;
+		throw error;
+	}
+}

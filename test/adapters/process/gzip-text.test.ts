@@ -1,0 +1,17 @@
+// Files whose names end in .gz are compressed, and others are not.
+import { gunzipSync, gzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { toBytes, toText } from "../../../src/adapters/process/gzip-text.ts";
+
+it("toBytes compresses files that end in .gz alone, the same each time", () => {
+	expect(toBytes({ path: "a.json", text: "ü" })).toEqual(Buffer.from("ü"));
+	const packed = toBytes({ path: "a.jsonl.gz", text: "ü\n" });
+	expect(gunzipSync(packed).toString()).toBe("ü\n");
+	expect(toBytes({ path: "a.jsonl.gz", text: "ü\n" })).toEqual(packed);
+});
+
+it("toText refuses compressed data that is broken or unpacks to more than 256 MiB", () => {
+	expect(toText("a.gz", gzipSync("x"))).toBe("x");
+	expect(() => toText("a.gz", gzipSync("x".repeat(99)).subarray(0, 15))).toThrow();
+	expect(() => toText("a.gz", gzipSync(Buffer.alloc(257 * 1024 * 1024), { level: 1 }))).toThrow(/larger than/);
+});

@@ -1,0 +1,58 @@
+// `trtgate cost`: what it prints of one model and of two, and what it refuses.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, it } from "vitest";
+import { cost } from "../../../src/app/commands/cost.ts";
+import { testTerminal } from "../../support/test-terminal.ts";
+
+async function run(...argv: string[]): Promise<string> {
+	const written: string[] = [];
+	await cost(
+		argv,
+		testTerminal(resolve("test/fixtures/models"), (text) => written.push(text)),
+	);
+	return written.join("");
+}
+
+it("one model: totals, operators, and the nodes with most multiply-adds", async () => {
+	const text = await run("segmenter.onnx", "--top", "2");
+	expect(text).toContain("multiply-adds  17.1 M\nparameters     14.6 k\nweights        57.2 KiB\nlive tensors   1.50 MiB");
+	expect(text).toContain("Conv × 4: 17.1 M multiply-adds (100 %), 14,630 weights");
+	expect(text).toContain("mid (Conv) 9.44 M multiply-adds, 9,248 weights, output [1, 32, 32, 32]");
+	expect(text).toContain("… and 2 more; --json lists all");
+});
+
+it("two models: each figure of base and head, and the changed nodes by name", async () => {
+	const text = await run("head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8");
+	expect(text).toContain("multiply-adds  17.7 M → 56.6 M (+220 %)");
+	expect(text).toContain("block1 9.44 M → 37.7 M multiply-adds: weights 4,640 → 18,464");
+});
+
+it("JSON has the figures, the operators and every node that costs something", async () => {
+	const facts = JSON.parse(await run("segmenter.onnx", "--json"));
+	expect(facts.head.figures).toMatchObject({
+		multiplyAdds: 17_104_896,
+		parameters: 14_634,
+		weightBytes: 58_536,
+		activationBytes: 1_572_864,
+	});
+	expect(facts.head.nodes.map(({ node }: { node: string }) => node)).toContain("mid");
+	expect(facts).not.toHaveProperty("base");
+});
+
+it("JSON of one and of two models is what its schema says", async () => {
+	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
+		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
+	);
+	for (const models of [["segmenter.onnx"], ["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"]])
+		expect(validate(JSON.parse(await run(...models, "--json"))), JSON.stringify(validate.errors)).toBe(true);
+});
+
+it("missing sizes are refused with the line that gives them", async () => {
+	await expect(run("classifier.onnx")).rejects.toMatchObject({ code: "config-dims", fix: expect.stringContaining("--dims batch=") });
+});
+
+it.each([[["a.onnx", "b.onnx", "c.onnx"]], [["segmenter.onnx", "--top", "many"]], [[]]])("%j is refused as usage", async (argv) => {
+	await expect(run(...argv)).rejects.toMatchObject({ code: "usage" });
+});

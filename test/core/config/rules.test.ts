@@ -1,0 +1,162 @@
+// The head's recipes under the base's rules.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ruleChanges, underRulesOf } from "../../../src/core/config/rules.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import { loaded } from "./load.ts";
+
+const same = new Map([["net/e", "net/e"]]);
+
+function config({ model = "", engine = "precision: fp32", rest = "" }: { model?: string; engine?: string; rest?: string } = {}) {
+	const dims = "dims: { batch: { min: 1, opt: 8, max: 32 } }";
+	return loaded(`version: 1\nmodels:\n  net: { onnx: net.onnx, ${dims}, engines: { e: { ${engine} } }${model && `, ${model}`} }\n${rest}`);
+}
+
+describe("underRulesOf takes from the base", () => {
+	it.each<[key: string, base: string, head: string]>([
+		["backend", "backend: tensorrt", "backend: onnxruntime"],
+		["onnxruntime", "onnxruntime: native", "onnxruntime: wasm"],
+		["device", "device: 0", "device: 1"],
+		["base", "base: { trtexec: /opt/old/trtexec }", "base: { trtexec: /opt/new/trtexec }"],
+		["gates", "gates: { memory: { fail: 1% } }", "gates: { memory: { fail: off } }"],
+		["measure", "measure: { pairs: [16] }", "measure: { pairs: [5], unchanged-models: skip, identical-engines: skip }"],
+		["runners", "runners: [{ name: l4, labels: gpu }]", "runners: [{ name: cheap, labels: ubuntu-latest }]"],
+		["preflight", "preflight: { strict: true }", "preflight: { strict: false, tensorrt: 10.6 }"],
+		["baseline", "baseline: { from: tag }", "baseline: { from: pinned, ref: v0 }"],
+		["history", "history: { branch: trends }", "history: { branch: mine, when: always }"],
+		["commands", "comparators: { c: { command: [cmp] } }", "comparators: { c: { command: ['true'] } }"],
+	])("its %s, whether the head sets another or none", (key, base, head) => {
+		const rules = config({ rest: base });
+		const of = (own: string): unknown =>
+			Object.entries(underRulesOf(rules, config({ rest: own }), same)).find(([name]) => name === key)?.[1];
+		const expected = Object.entries(rules).find(([name]) => name === key)?.[1];
+		expect(expected).toBeDefined();
+		for (const own of ["", base, head]) expect(of(own)).toEqual(expected);
+		expect(Object.entries(underRulesOf(config(), config({ rest: head }), same)).find(([name]) => name === key)?.[1]).toEqual(
+			Object.entries(config()).find(([name]) => name === key)?.[1],
+		);
+	});
+
+	it("the limits of each engine and workload", () => {
+		const gates = (fail: string) => `gates: { latency: { fail: ${fail} }, golden: { relative-l2: ${fail === "5%" ? 0.001 : 1} } }`;
+		const workloads = (fail: string) => `workloads: [{ name: w, batch: 8, gates: { p99: { fail: ${fail} } } }]`;
+		const [rules, head] = ["5%", "90%"].map((fail) => config({ engine: `precision: fp16, ${gates(fail)}, ${workloads(fail)}` }));
+		if (rules === undefined || head === undefined) throw new Error("no config");
+		const [spec] = engineSpecs(underRulesOf(rules, head, same));
+		const [own] = engineSpecs(rules);
+		expect(spec?.engine.gates).toEqual(own?.engine.gates);
+		expect(spec?.engine.workloads).toMatchObject([{ name: "w", ofBase: true, gates: own?.engine.workloads[0]?.gates }]);
+	});
+
+	it("when probes run, which of them, and what a golden must notice", () => {
+		const rules = config({ model: "probes: [determinism, padding], golden-notice: { fp32: 0.9 }" });
+		const head = config({ model: "probes: { when: off, mask: m }, golden-notice: { fp32: 0.1 }" });
+		const [model] = underRulesOf(rules, head, same).models;
+		expect(model).toMatchObject({ probes: { when: "on", only: ["determinism", "padding"], mask: "m" }, notice: { fp32: 0.9 } });
+	});
+
+	it("the sizes of its workloads, and keeps those that only the head has", () => {
+		const rules = config({ model: "workloads: [{ name: big, batch: 32, streams: 2 }, { name: small, batch: 1 }]" });
+		const head = config({ model: "workloads: [{ name: big, batch: 1 }, { name: mid, batch: 8 }, { name: renamed, batch: 1 }]" });
+		const [engine] = underRulesOf(rules, head, same).models[0]!.engines;
+		expect(engine?.workloads.map(({ name, dims, streams, ofBase }) => [name, dims["batch"], streams, ofBase])).toEqual([
+			["big", 32, 2, true],
+			["small", 1, 1, true],
+			["mid", 8, 1, undefined],
+		]);
+	});
+});
+
+describe("underRulesOf leaves to the head", () => {
+	it("its recipe: what is built from what", () => {
+		const head = config({
+			engine:
+				"precision: int8, onnx: other.onnx, optimization-level: 0, workspace: 1GiB, flags: ['--refit'], calibration: c.cache, golden: g.json",
+			model: "prepare: python export.py, inputs: { x: { fill: ones } }",
+		});
+		const [model] = underRulesOf(config(), head, same).models;
+		const [own] = head.models;
+		const { gates: _, workloads: __, ...recipe } = own!.engines[0]!;
+		expect(model?.engines[0]).toMatchObject(recipe);
+		expect(model).toMatchObject({ prepare: own?.prepare, inputs: own?.inputs, onnx: "net.onnx" });
+	});
+
+	it("everything of an engine and a model that the base lacks", () => {
+		const rules = config({ rest: "gates: { latency: { fail: 5% } }" });
+		const head = loaded(
+			"version: 1\nmodels:\n  net: { onnx: net.onnx, engines: { e: { precision: fp32 }, more: { precision: fp16 } } }\n  new: { onnx: new.onnx, probes: off }\ngates: { latency: { fail: 90% } }\n",
+		);
+		const ruled = underRulesOf(rules, head, same);
+		expect(engineSpecs(ruled).map(({ id, engine }) => [id, engine.gates.latency.fail])).toEqual([
+			["net/e", 0.05],
+			["net/more", 0.9],
+			["new/fp32", 0.9],
+		]);
+		expect(ruled.models[1]).toEqual(head.models[1]);
+	});
+
+	it("what only concerns the machine, what it accepts, and the place of its lines", () => {
+		const head = config({ rest: "cache: { engines: false }\nprofile: { nsys: never }\n" });
+		const rules = config({ rest: "cache: { timing: false }\n" });
+		const { cache, profile, path, sources, accept } = underRulesOf(rules, head, same);
+		expect({ cache, profile, path, sources, accept }).toEqual({ ...pick(head) });
+	});
+});
+
+function pick({ cache, profile, path, sources, accept }: ReturnType<typeof config>) {
+	return { cache, profile, path, sources, accept };
+}
+
+it("underRulesOf judges a renamed engine by the rules of its counterpart", () => {
+	const rules = config({ engine: "precision: fp32, gates: { latency: { fail: 5% } }" });
+	const head = loaded("version: 1\nmodels:\n  renamed: { onnx: net.onnx, engines: { new: { precision: fp32 } } }\n");
+	const [spec] = engineSpecs(underRulesOf(rules, head, new Map([["renamed/new", "net/e"]])));
+	expect(spec).toMatchObject({ id: "renamed/new", engine: { gates: { latency: { fail: 0.05 } } } });
+});
+
+describe("of any two configs", () => {
+	const text = fc.record({
+		latency: fc.constantFrom("5%", "10%", "90%", "off"),
+		coverage: fc.constantFrom("warn", "fail", "off"),
+		existing: fc.constantFrom("warn", "fail"),
+		pairs: fc.constantFrom("[5]", "[5, 16]"),
+		strict: fc.boolean(),
+		probes: fc.constantFrom("on", "off", "nightly"),
+		level: fc.constantFrom(0, 3, 5),
+	});
+	const configs = text.map(({ latency, coverage, existing, pairs, strict, probes, level }) =>
+		config({
+			engine: `precision: fp32, optimization-level: ${level}`,
+			model: `probes: ${probes}`,
+			rest: `gates: { latency: { warn: 1%, fail: ${latency} }, coverage: ${coverage}, golden: { existing: ${existing} } }\nmeasure: { pairs: ${pairs} }\npreflight: { strict: ${strict} }\n`,
+		}),
+	);
+
+	it("underRulesOf leaves no rule of the head: nothing differs from the base any more, but every recipe is the head's", () => {
+		fc.assert(
+			fc.property(configs, configs, (base, head) => {
+				const ruled = underRulesOf(base, head, same);
+				expect(ruleChanges(base, ruled, same)).toEqual([]);
+				expect(ruled.models[0]?.engines[0]?.tensorrt).toEqual(head.models[0]?.engines[0]?.tensorrt);
+				expect(underRulesOf(base, ruled, same)).toEqual(ruled);
+			}),
+		);
+	});
+
+	it("ruleChanges finds no change of a config with itself, and the same changes both ways round", () => {
+		fc.assert(
+			fc.property(configs, configs, (base, head) => {
+				expect(ruleChanges(base, base, same)).toEqual([]);
+				const key = (one: string, other: string) => (change: { key: string; base: string; head: string }) =>
+					JSON.stringify([change.key, change[one as "base"], change[other as "head"]]);
+				const [there, back] = [ruleChanges(base, head, same), ruleChanges(head, base, same)];
+				expect(there.map(key("base", "head")).sort()).toEqual(back.map(key("head", "base")).sort());
+				// A change is looser one way at least, or it is a rule that only one side has.
+				for (const change of there) {
+					const other = back.find((one) => one.key === change.key);
+					expect([change.isLooser, other?.isLooser]).toContain(true);
+				}
+			}),
+		);
+	});
+});

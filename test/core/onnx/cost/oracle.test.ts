@@ -1,0 +1,73 @@
+// What a graph costs, compared with what other programs count: test/oracles/graph-cost.py, which says what each figure is.
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { costsOf } from "../../../../src/core/onnx/cost/cost.ts";
+import type { CountedGraph } from "../../../../src/core/onnx/cost/counted.ts";
+import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
+import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
+
+interface Case {
+	name: string;
+	model: string;
+	shapes: Record<string, number[]>;
+	published?: number;
+	torch?: number;
+	tool?: Record<string, number>;
+	biases?: Record<string, number>;
+	ones?: number;
+	executed?: number;
+	parameters?: number;
+	weightBytes?: number;
+	peak?: number;
+}
+
+const cases: Case[] = JSON.parse(readFileSync("test/oracles/graph-cost.json", "utf8"));
+
+function count({ model, shapes }: Case): CountedGraph {
+	return costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/${model}`)), model))({ shapes });
+}
+
+function of(figure: keyof Case): [string, Case][] {
+	return cases.filter((each) => each[figure] !== undefined).map((each) => [each.name, each]);
+}
+
+/** Its attention is one fused operator of PyTorch, which PyTorch's counter leaves out. */
+const fusedAttention = ["vit_b_16"];
+
+it.each(cases.map((each) => [each.name, each] as const))("every node and tensor of %s is known", (_, each) => {
+	const { unknownNodes, unknownTensors } = count(each);
+	expect({ unknownNodes, unknownTensors }).toEqual({ unknownNodes: 0, unknownTensors: 0 });
+});
+
+it.each(of("published"))("%s has the multiply-adds that torchvision publishes", (_, each) => {
+	expect(Math.round(count(each).multiplyAdds / 1e6) / 1000).toBe(each.published);
+});
+
+it.each(of("torch").filter(([name]) => !fusedAttention.includes(name)))("%s has the multiply-adds that PyTorch counts", (_, each) => {
+	expect(count(each).multiplyAdds).toBe(each.torch);
+});
+
+it.each(of("tool"))("%s has the multiply-adds of onnx-tool, which adds one for each element of a bias", (_, each) => {
+	const mine: Record<string, number> = {};
+	for (const { node, multiplyAdds } of count(each).nodes)
+		if (multiplyAdds !== 0) mine[node.op] = (mine[node.op] ?? 0) + (multiplyAdds ?? Number.NaN) + 0;
+	for (const [op, added] of Object.entries(each.biases ?? {})) mine[op] = (mine[op] ?? 0) + added;
+	expect(mine).toEqual(each.tool);
+});
+
+it.each(of("ones"))("%s sums as many products as it computes from ones", (_, each) => {
+	expect(count(each).multiplyAdds).toBe(each.ones);
+});
+
+it.each(of("executed"))("%s has the multiply-adds that running it executes", (_, each) => {
+	expect(count(each).multiplyAdds).toBe(each.executed);
+});
+
+it.each(of("parameters"))("%s has the parameters and weights that the onnx package reads", (_, each) => {
+	const { parameters, weightBytes } = count(each);
+	expect({ parameters, weightBytes }).toEqual({ parameters: each.parameters, weightBytes: each.weightBytes });
+});
+
+it.each(of("peak"))("%s keeps as many bytes alive as a brute-force search over a run finds", (_, each) => {
+	expect(count(each).activationBytes).toBe(each.peak);
+});

@@ -1,0 +1,59 @@
+// Engines that base and head build differently: one section in every format, and a sentence where a workload changed.
+import { describe, expect, it } from "vitest";
+import { renderHtml } from "../../../src/core/report/html/report.ts";
+import { renderMarkdown } from "../../../src/core/report/markdown.ts";
+import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
+import { renderTerminal } from "../../../src/core/report/terminal.ts";
+import type { RecipeChange, Result } from "../../../src/core/schema/result.ts";
+import { buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { hostileNames } from "../../support/result-cases.ts";
+
+const change: RecipeChange = {
+	model: "encoder",
+	engine: "fp16",
+	rows: [
+		{ what: "optimization-level", base: "3", head: "0" },
+		{ what: "precision", base: "fp32", head: "fp16" },
+	],
+};
+const slow = buildSlowWorkload({ model: "encoder", engine: "fp16" });
+const result = (recipeChanges: RecipeChange[]): Result => buildResult({ recipeChanges, workloads: [slow] });
+
+const formats: Record<string, (shown: Result) => string> = {
+	markdown: (shown) => renderMarkdown(shown),
+	html: (shown) => renderHtml(shown),
+	terminal: (shown) => renderTerminal(shown, { color: false, columns: 160 }),
+};
+
+describe.each(Object.entries(formats))("the report as %s", (_, render) => {
+	it("the report lists every setting that differs, from the base's to the head's", () => {
+		const text = render(result([change]));
+		expect(text).toContain("1 engine built differently, base → head");
+		for (const word of ["optimization-level", "fp32", "fp16"]) expect(text).toContain(word);
+	});
+
+	it("the report names an engine of another name in the base", () => {
+		expect(render(result([{ ...change, was: "encoder/old", rows: [] }]))).toContain("encoder/old");
+	});
+
+	it("the report has no such section where both sides have one recipe", () => {
+		expect(render(buildResult())).not.toContain("built differently");
+	});
+
+	it("the report draws no markup from a setting", () => {
+		for (const name of hostileNames) {
+			const text = render(result([{ model: name, engine: name, was: name, rows: [{ what: name, base: name, head: name }] }]));
+			expect(text).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
+		}
+	});
+});
+
+it("a changed workload says what is built differently, a few settings by name", () => {
+	const of = (recipeChanges: RecipeChange[]) => recipeSentence(buildResult({ recipeChanges }), slow);
+	expect(of([change])).toBe("Built differently: optimization-level 3 → 0, precision fp32 → fp16.");
+	const many = Array.from({ length: 6 }, (_, at) => ({ what: `s${at}`, base: "1", head: "2" }));
+	expect(of([{ ...change, rows: many }])).toBe("Built differently: s0 1 → 2, s1 1 → 2, s2 1 → 2, s3 1 → 2 and 2 more.");
+	for (const none of [[], [{ ...change, rows: [] }], [{ ...change, engine: "int8" }], [{ ...change, part: "l4" }]])
+		expect(of(none)).toBeNull();
+	expect(renderMarkdown(result([change])).replaceAll("\\", "")).toContain("Built differently: optimization-level 3 → 0");
+});

@@ -1,0 +1,82 @@
+// Which workloads are counted, and what becomes of each answer, with in-memory ports.
+import { expect, it } from "vitest";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
+import type { Arm } from "../../src/core/schema/result.ts";
+import type { BuiltEngine, CountJob, CountResult } from "../../src/ports/backend.ts";
+import { count } from "../../src/stages/count.ts";
+import type { TimedWorkload } from "../../src/stages/workloads.ts";
+import { buildConfig } from "../support/build-config.ts";
+import { silent } from "../support/fakes.ts";
+
+const config = buildConfig();
+const [spec] = engineSpecs(config);
+
+function engine(arm: Arm, engineSha256: string): BuiltEngine {
+	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256 } as const;
+	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
+	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
+	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model: { path: "", onnx, sha256: arm, external: [] } };
+}
+
+function workload(hashes: Partial<Record<Arm, string>>): TimedWorkload {
+	const base = hashes.base === undefined ? {} : { base: engine("base", hashes.base) };
+	const own = { id: "net/plain/one", engineId: spec!.id, config: spec!.engine.workloads[0]! };
+	return { workload: own, head: engine("head", hashes.head ?? "b"), ...base, inputs: [], firstArms: [] };
+}
+
+const counts =
+	(base: number, head: number) =>
+	(arm: Arm): CountResult => {
+		const instructions = arm === "base" ? base : head;
+		return { state: "counted", instructions, otherInput: instructions };
+	};
+
+async function countOne(answer: (arm: Arm) => CountResult, hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }) {
+	const jobs: CountJob[] = [];
+	const backend = {
+		count: async (job: CountJob) => {
+			jobs.push(job);
+			return answer(job.engine.arm);
+		},
+	};
+	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
+	const input = { workloads: [workload(hashes)], measure: config.measure, noBase, outFolder: "/out" };
+	const all = [];
+	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } })) all.push(one);
+	return { ...all[0]!, jobs };
+}
+
+it("count runs base and head once each, on one seed, and compares them", async () => {
+	const { row, jobs } = await countOne(counts(19.35e6, 27.45e6));
+	expect(jobs.map(({ engine, seed }) => [engine.arm, seed])).toEqual([
+		["base", 1],
+		["head", 1],
+	]);
+	expect(row).toMatchObject({ verdict: "regressed", work: { base: 19.35e6, head: 27.45e6, pairs: 0 }, latency: { verdict: "missing" } });
+	expect(row.limits).toEqual({ warn: 0.02 });
+	expect(row.doubt).toBeUndefined();
+});
+
+it("count runs nothing where both engines have the same bytes", async () => {
+	const { row, jobs } = await countOne(counts(1, 2), { base: "a", head: "a" });
+	expect(jobs).toEqual([]);
+	expect(row).toMatchObject({ verdict: "unchanged", work: { estimate: 0, reason: expect.stringContaining("nothing was counted") } });
+});
+
+it("count keeps the head's count where there is no base", async () => {
+	const { row } = await countOne(counts(0, 5e6), { head: "b" });
+	expect(row).toMatchObject({ verdict: "missing", work: { head: 5e6, estimate: null, reason: "New: it was added." } });
+});
+
+it("count reports a side that does not run as an error, and never as a pass", async () => {
+	const failure = { code: "tool-output", message: "it does not run" } as const;
+	const { row, error } = await countOne((arm) => (arm === "base" ? counts(1, 1)(arm) : { state: "failed", failure }));
+	expect(row).toMatchObject({ verdict: "not-comparable", work: { reason: "it does not run" } });
+	expect(error).toMatchObject({ code: "tool-output", model: "net", workload: "one" });
+});
+
+it("count says why nothing is judged where the backend cannot count", async () => {
+	const { row, error } = await countOne(() => ({ state: "absent", reason: "Native ONNX Runtime counts nothing." }));
+	expect(row).toMatchObject({ verdict: "missing", work: { estimate: null, reason: "Native ONNX Runtime counts nothing." } });
+	expect(error).toBeUndefined();
+});
