@@ -18,7 +18,7 @@ import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../cor
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { formatReview } from "../../core/plan/review.ts";
-import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
+import { keepRunners, refuseNewRunners } from "../../core/plan/trusted-runners.ts";
 import type { GateResult } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -68,13 +68,17 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
 	const jobs = planMatrix({
-		config: base?.rules && review !== null ? underRulesOf(base.rules, own, review.counterparts) : own,
+		config: base?.rules && review !== null ? underBase(base.rules, own, review.counterparts) : own,
 		labels,
 		only,
 		name: inputs.name,
 		artifactOf: (job) => artifactName(inputs.artifact, { config: own.path, job }),
 	});
 	return { jobs, review: review?.gates ?? [] };
+}
+
+function underBase(rules: Config, own: Config, counterparts: Counterparts): Config {
+	return { ...underRulesOf(rules, own, counterparts), runners: keepRunners(rules, own, counterparts) };
 }
 
 interface Target {
