@@ -18,7 +18,11 @@ async function nameOf(changes: Partial<OnnxRuntimeOptions>): Promise<string> {
 }
 
 it.each([
-	["auto takes WebAssembly, whose work is counted, whatever is installed", { flavour: "auto", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
+	[
+		"auto takes WebAssembly, whose work is counted, whatever is installed",
+		{ flavour: "auto", nativeFolder },
+		"ONNX Runtime (WebAssembly) 1.30.0",
+	],
 	["native takes the one of the workspace", { flavour: "native", cwd: nativeFolder }, "ONNX Runtime (native) 9.9.9"],
 	["wasm takes WebAssembly whatever is installed", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
 	["native takes what is installed before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],

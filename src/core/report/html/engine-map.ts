@@ -39,7 +39,7 @@ export function changeMap(rows: readonly EngineRow[], unit: LayerUnit): Piece {
 	if (sized.length < 2) return null;
 	const areas = place(sized.sort((a, b) => b.size - a.size).slice(0, mostAreas), { x: 0, y: 0, width, height });
 	return html`<div class="plot"><svg class="changemap" viewBox="0 0 ${width} ${height}" role="img" aria-label="sizes of the changes in the table above">${areas.map((area) => drawn(area, unit))}</svg></div>
-<p class="legend"><i class="err bad"></i>slower<i class="err ok"></i>faster · each area is the size of a change</p>
+<p class="legend"><i class="err bad"></i>${unit.of === "time" ? "slower" : "more"}<i class="err ok"></i>${unit.of === "time" ? "faster" : "less"} · each area is the size of a change</p>
 `;
 }
 
