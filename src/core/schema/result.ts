@@ -184,7 +184,7 @@ export interface BuildRecord {
 	sharedWithBase?: boolean;
 	modelSha256?: string;
 	modelBytes?: number;
-	/** TensorRT plan, optimised ONNX model, ONNX model with recipe. */
+	/** TensorRT plan, ONNX model with recipe. */
 	engineKind?: string;
 	engineBytes?: number;
 	engineSha256?: string;
