@@ -1,5 +1,5 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { AcceptedFigure, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
+import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
 /** Where a resolved value came from. */
@@ -167,16 +167,9 @@ export interface CommandConfig {
 }
 
 /** A change for the worse that is accepted once. */
-export interface AcceptedChange {
-	/** `model/engine` of the head. */
-	engine: string;
-	figure: AcceptedFigure;
+export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	/** Share of the base: 0.1 is 10 %. */
 	atMost: number;
-	/** `recipeHash` of the head's build. */
-	recipe: string;
-	reason: string;
-	by?: string;
 	pointer: string;
 }
 

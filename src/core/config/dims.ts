@@ -83,7 +83,7 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 }
 
 /** The first profile that holds all sizes, as TensorRT's users choose it; null where none does. */
-export function profileFor(profiles: DimProfiles, sizes: ReadonlyMap<string, number>): Dims | null {
+export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
 	const fits = (size: number, range: DimRange | undefined): boolean => range === undefined || (size >= range.min && size <= range.max);
-	return profiles.find((profile) => [...sizes].every(([name, size]) => fits(size, profile[name]))) ?? null;
+	return profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ?? null;
 }
