@@ -60,7 +60,9 @@ export function actionsPage(): [path: string, text: string] {
 
 /** A line that an earlier action has too is not repeated: only its name. */
 function renderSurface({ uses, path, description, inputs, outputs }: Surface, shown: Set<string>): string {
-	const inputLines = Object.entries(inputs).map(([name, input]) => [name, `- \`${name}\`${defaultText(input)}: ${cell(input.description)}`] as const);
+	const inputLines = Object.entries(inputs).map(
+		([name, input]) => [name, `- \`${name}\`${defaultText(input)}: ${cell(input.description)}`] as const,
+	);
 	const outputLines = Object.entries(outputs).map(([name, output]) => [name, `- \`${name}\`: ${cell(output.description)}`] as const);
 	return [
 		`## \`${uses}\``,
