@@ -23,16 +23,28 @@ const pullRequest: Pick<Job, "event" | "ref" | "sha" | "payload"> = {
 /** A model whose output is not that of its golden. */
 const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
-/** Nothing has been released, so there is no base, and nothing is timed: these tests are about what is published. */
-const timed = `${quickConfig}baseline: { from: tag }\n`;
-const config = untimed(timed);
+/** Nothing is timed: these tests are about what is published. */
+const config = untimed();
 
+/** A change on top of a base that has no model yet. */
 function project(folder: string, files: Record<string, string> = {}): string {
+	if (!existsSync(join(folder, ".git"))) {
+		git(folder, "init", "-q");
+		git(folder, "commit", "-q", "--allow-empty", "-m", "Begin");
+		git(folder, "checkout", "-q", "-b", "change");
+	}
 	quickProject(folder, { "trtgate.yml": config, ...files });
-	git(folder, "init", "-q");
 	git(folder, "add", "-A");
 	git(folder, "commit", "-q", "-m", "Add a model");
 	return folder;
+}
+
+/** The same job, whose pull request goes to the first commit. */
+function onBase<Asked extends Partial<Job>>(job: Asked, workspace: string): Asked {
+	const { payload } = job;
+	if (typeof payload !== "object" || payload === null || !("pull_request" in payload)) return job;
+	const base = { ...pull.base, sha: git(workspace, "rev-list", "--max-parents=0", "HEAD") };
+	return { ...job, payload: { ...payload, pull_request: { ...(payload.pull_request as object), base } } };
 }
 
 interface Scene {
@@ -50,7 +62,7 @@ async function scene(files: Record<string, string> = {}): Promise<Scene> {
 		github,
 		workspace,
 		async run(job = {}, inputs = {}) {
-			const env = await github.environment({ ...pullRequest, workspace, temp, ...job });
+			const env = await github.environment({ workspace, temp, ...onBase({ ...pullRequest, ...job }, workspace) });
 			return runActionFolder(".", { env, cwd: workspace, inputs, post: true });
 		},
 	};
@@ -227,9 +239,9 @@ it("artifacts whose name another job has taken get one of their own", async () =
 });
 
 it("a cancelled job leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-	const slow = timed.replace("duration: 5ms", "duration: 3s");
+	const slow = quickConfig.replace("duration: 5ms", "duration: 3s");
 	const { github, workspace } = await scene({ "trtgate.yml": slow });
-	const env = await github.environment({ ...pullRequest, workspace, temp: temporaryFolder() });
+	const env = await github.environment({ ...onBase(pullRequest, workspace), workspace, temp: temporaryFolder() });
 	const out = join(workspace, "trtgate-out");
 	const ran = await runActionFolder(".", {
 		env,

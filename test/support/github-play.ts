@@ -22,7 +22,7 @@ export interface PlayedJob extends Omit<Job, "workspace" | "temp"> {
 	replay: Replay;
 	inputs?: Record<string, string>;
 	/** Folder of the action. */
-	action?: "." | "report";
+	action?: "." | "plan" | "report";
 	/** Of the clone; 1 as actions/checkout leaves it, 0 for all. */
 	depth?: number;
 	/** Commit that is checked out; that of the event by default. */
@@ -113,7 +113,7 @@ async function runJob({ github, origin, folder }: Place, job: PlayedJob): Promis
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(join(temp, "home"), { recursive: true });
 	// A report needs no checkout.
-	if (action === ".") checkOut({ origin, folder: workspace, ref: job.ref, commit: checkedOut, depth });
+	if (action !== "report") checkOut({ origin, folder: workspace, ref: job.ref, commit: checkedOut, depth });
 	else mkdirSync(workspace);
 	const variables = join(folder, "variables.txt");
 	const given = await github.environment({ ...event, workspace, temp });

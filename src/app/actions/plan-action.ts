@@ -13,13 +13,12 @@ import { type Counterparts, underRulesOf } from "../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../core/config/select.ts";
 import { judgeCoverage } from "../../core/gates/coverage.ts";
 import { judgeLimitChanges } from "../../core/gates/limit-changes.ts";
-import { inputKinds } from "../../core/input-kind.ts";
 import { findCounterparts } from "../../core/plan/counterparts.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { formatReview } from "../../core/plan/review.ts";
-import { refuseNewRunners } from "../../core/plan/trusted-runners.ts";
+import { keepRunners, refuseNewRunners } from "../../core/plan/trusted-runners.ts";
 import type { GateResult } from "../../core/schema/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
@@ -29,6 +28,7 @@ import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { announce } from "../publish/under-way.ts";
 import { openTerminal } from "../terminal.ts";
+import { textAt } from "../two-sides.ts";
 import { accessOf, readRunEvent, reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
@@ -68,13 +68,17 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
 	const jobs = planMatrix({
-		config: base?.rules && review !== null ? underRulesOf(base.rules, own, review.counterparts) : own,
+		config: base?.rules && review !== null ? underBase(base.rules, own, review.counterparts) : own,
 		labels,
 		only,
 		name: inputs.name,
 		artifactOf: (job) => artifactName(inputs.artifact, { config: own.path, job }),
 	});
 	return { jobs, review: review?.gates ?? [] };
+}
+
+function underBase(rules: Config, own: Config, counterparts: Counterparts): Config {
+	return { ...underRulesOf(rules, own, counterparts), runners: keepRunners(rules, own, counterparts) };
 }
 
 interface Target {
@@ -97,8 +101,8 @@ async function readTarget(
 	const { baseSha, baseRef } = event;
 	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
 	const home = dirname(relative(cwd, resolve(cwd, path)));
-	const read = await git(["cat-file", "blob", `${baseSha}:./${join(home, basename(path))}`], { captureBytes: inputKinds.config.maxBytes });
-	const loaded = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
+	const text = await textAt(baseSha, join(home, basename(path)), git);
+	const loaded = text === null ? null : loadConfig(text, { path });
 	const blobs: Blobs = async (side, file) => {
 		const found = await git([
 			"rev-parse",

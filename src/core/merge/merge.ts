@@ -139,8 +139,10 @@ function withReview(gates: readonly GateResult[], review: readonly GateResult[])
 	const keyOf = ({ gate, model, engine, workload, message }: GateResult): string =>
 		JSON.stringify([gate, model, engine, workload, message]);
 	const isShared = ({ gate }: GateResult): boolean => gate === "coverage" || gate === "limit-change";
+	// The plan saw the rules of all engines; a part sees some, and counts them otherwise.
+	const ofParts = gates.filter(({ gate }) => review.length === 0 || gate !== "limit-change");
 	const shared = new Map<string, GateResult>();
-	for (const { part: _, ...gate } of [...gates.filter(isShared), ...review]) {
+	for (const { part: _, ...gate } of [...ofParts.filter(isShared), ...review]) {
 		const known = shared.get(keyOf(gate));
 		shared.set(keyOf(gate), { ...known, ...gate });
 	}

@@ -1,6 +1,9 @@
 // Which machines a pull request's own config may choose: those that the base's config names, and the workflow's own.
 import type { Config, RunnerConfig } from "../config/config.ts";
+import type { Counterparts } from "../config/rules.ts";
+import { exactPattern, keepSelected } from "../config/select.ts";
 import { ConfigError } from "../errors.ts";
+import { engineSpecs } from "./plan.ts";
 
 export interface TrustedRunners {
 	/** Of the base's config; none where it has no config. */
@@ -28,3 +31,32 @@ function keyOf(labels: RunnerConfig["labels"]): string {
 	// Runners' labels do not distinguish letter case.
 	return JSON.stringify([group, names.map((name) => name.toLowerCase()).sort()]);
 }
+
+/**
+ * The base's runners for the head's engines: each measures what it did, whatever its name is now. What only the head has goes where the
+ * head puts it, as far as the base has that runner.
+ */
+export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts): RunnerConfig[] {
+	const heads = engineSpecs(head).map(({ id }) => id);
+	return base.runners.flatMap((runner) => {
+		const measured = idsOf(base, runner.engines);
+		const own = head.runners.find(({ name }) => name === runner.name);
+		const added = new Set([...idsOf(head, runner.engines), ...(own === undefined ? [] : idsOf(head, own.engines))]);
+		const mine = heads.filter((id) => {
+			const was = counterparts.get(id);
+			return was === undefined ? added.has(id) : measured.has(was);
+		});
+		if (mine.length === 0) return [];
+		const kept = runner.engines.filter((pattern) => idsOf(head, [pattern]).size > 0);
+		const isSame = kept.length === runner.engines.length && setKey(idsOf(head, kept)) === setKey(mine);
+		return [isSame ? runner : { ...runner, engines: mine.map((id) => exactPattern(id)) }];
+	});
+}
+
+type Sided = Pick<Config, "models" | "runners">;
+
+function idsOf({ models }: Sided, patterns: readonly string[]): Set<string> {
+	return new Set(engineSpecs({ models: keepSelected(models, patterns) }).map(({ id }) => id));
+}
+
+const setKey = (ids: Iterable<string>): string => JSON.stringify([...ids].sort());

@@ -4,7 +4,15 @@ import { judgeBuild } from "../../../src/core/gates/builds.ts";
 import { judgeGolden } from "../../../src/core/gates/goldens.ts";
 import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { BuildRecord, Comparison, ErrorRecord, Finding, GateName, GoldenVerdict, WorkloadResult } from "../../../src/core/schema/result.ts";
+import type {
+	BuildRecord,
+	Comparison,
+	ErrorRecord,
+	Finding,
+	GateName,
+	GoldenVerdict,
+	WorkloadResult,
+} from "../../../src/core/schema/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
@@ -49,7 +57,11 @@ function row(changes: Partial<WorkloadResult>): WorkloadResult {
 	};
 }
 
-function statusOf(name: GateName, changes: Partial<WorkloadResult>, where: { yaml?: string; errors?: ErrorRecord[] } = {}): string | undefined {
+function statusOf(
+	name: GateName,
+	changes: Partial<WorkloadResult>,
+	where: { yaml?: string; errors?: ErrorRecord[] } = {},
+): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
 	return judgeWorkload(row(changes), workload, { config, errors: where.errors }).find((gate) => gate.gate === name)?.status;

@@ -147,10 +147,16 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 /** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
+	const accepted = new Map(
+		result.gates.flatMap((gate) => (gate.accepted === undefined ? [] : [[gateKey(gate.gate, gate), gate.accepted]])),
+	);
 	return [...result.workloads]
 		.sort((a, b) => size(b) - size(a))
 		.flatMap((workload) => {
 			const highlight = speedHighlight(result, workload, gates);
-			return highlight === null ? [] : [{ ...highlight, explains: gateKey(speedGate(workload), workload) }];
+			if (highlight === null) return [];
+			const explains = gateKey(speedGate(workload), workload);
+			const reason = accepted.get(explains);
+			return [{ ...highlight, sentences: [...sentences([reason && cleanMessage(reason)]), ...highlight.sentences], explains }];
 		});
 }

@@ -1,0 +1,116 @@
+// A slowdown that a change accepts once: from the failing run to the entry in trtgate.yml, and to the change after it.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Result } from "../../src/core/schema/result.ts";
+import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { comparisonFiles, installReplay } from "../support/replay/install.ts";
+
+const comment = "# What the classifier may cost.\n";
+
+interface Place {
+	folder: string;
+	run(): Promise<{ run: CliRun; result: Result }>;
+	accept(...argv: string[]): Promise<CliRun>;
+	config(): string;
+	/** Makes the other recorded classifier the base. */
+	merge(): void;
+}
+
+/** A head that is 4.1 % slower than its base, where 3 % fails. */
+function openPlace(): Place {
+	const folder = temporaryFolder();
+	for (const arm of ["base", "head"] as const) {
+		const files = comparisonFiles("slower-head", arm);
+		const text = `${comment}${files["trtgate.yml"]}gates: { latency: { fail: 3% } } # agreed\n`.replace(
+			"    golden: golden/golden.json\n",
+			"",
+		);
+		writeProject(join(folder, arm), { ...files, "trtgate.yml": text });
+	}
+	const env = { PATH: installReplay(folder, { comparison: "slower-head" }) };
+	const path = join(folder, "head/trtgate.yml");
+	return {
+		folder,
+		async run() {
+			const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder, env });
+			return { run, result: readResult(join(folder, "out")) };
+		},
+		accept: (...argv) => runCli(["accept", "out", "--config", "head/trtgate.yml", ...argv], { cwd: folder, env }),
+		config: () => readFileSync(path, "utf8"),
+		merge: () => {
+			for (const name of ["trtgate.yml", "model.onnx"]) writeFileSync(join(folder, "base", name), readFileSync(join(folder, "head", name)));
+		},
+	};
+}
+
+const latencyOf = (result: Result) => result.gates.filter(({ gate }) => gate === "latency");
+
+it("a slowdown that was accepted warns once with who and why, and leaves the rest of trtgate.yml as it was", async () => {
+	const place = openPlace();
+	const first = await place.run();
+	expect(first.run.exit, first.run.stdout + first.run.stderr).toBe(1);
+	expect(latencyOf(first.result)).toMatchObject([{ status: "fail" }]);
+	const before = place.config();
+	const accepted = await place.accept("--reason", "twice the accuracy", "--by", "Ada");
+	expect(accepted.exit, accepted.stderr).toBe(0);
+	expect(accepted.stdout).toMatch(/net\/fp16: latency may grow by at most \d+\.\d%, for the engine [0-9a-f]+ only/);
+	expect(place.config().startsWith(before.slice(0, before.indexOf("gates:")))).toBe(true);
+	for (const kept of [comment, "# agreed"]) expect(place.config()).toContain(kept);
+	const second = await place.run();
+	expect(second.run.exit, second.run.stdout + second.run.stderr).toBe(0);
+	expect(second.result.outcome).toBe("warn");
+	expect(latencyOf(second.result)).toMatchObject([
+		{ status: "warn", message: expect.stringMatching(/Accepted once, up to \+\d+\.\d %.* by Ada: twice the accuracy/) },
+	]);
+	for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
+		const text = name === "terminal" ? second.run.stdout : readFileSync(join(place.folder, "out", name), "utf8");
+		expect(text.replace(/\s+/g, " "), name).toMatch(/by Ada: twice the accuracy/);
+	}
+});
+
+it("a slowdown that was accepted is stale once it is merged, for another engine, and for an engine that is gone", async () => {
+	const place = openPlace();
+	await place.run();
+	await place.accept("--reason", "twice the accuracy");
+	const accepted = place.config();
+	place.merge();
+	const merged = await place.run();
+	expect(merged.run.exit, merged.run.stdout + merged.run.stderr).toBe(1);
+	expect(merged.result.gates.filter(({ status }) => status === "fail")).toMatchObject([
+		{ gate: "accept", model: "net", engine: "fp16", message: expect.stringContaining("the base already has this engine") },
+	]);
+	const pruned = await place.accept("--prune");
+	expect(pruned.exit, pruned.stderr).toBe(0);
+	expect(place.config()).toBe(accepted.slice(0, accepted.indexOf("accept:")));
+	expect((await place.run()).run.exit).toBe(0);
+});
+
+it("a slowdown that was accepted does not excuse the next one of the same engine", async () => {
+	const place = openPlace();
+	await place.run();
+	await place.accept("--reason", "twice the accuracy");
+	writeFileSync(
+		join(place.folder, "head/trtgate.yml"),
+		place.config().replace("{ precision: fp16 }", "{ precision: fp16, optimization-level: 1 }"),
+	);
+	const next = await place.run();
+	expect(next.run.exit, next.run.stdout + next.run.stderr).toBe(1);
+	expect(next.result.gates.filter(({ status }) => status === "fail")).toMatchObject([
+		{ gate: "latency" },
+		{
+			gate: "accept",
+			message: expect.stringMatching(/it is for the engine [0-9a-f]+, and this one is [0-9a-f]+/),
+			location: { path: "head/trtgate.yml" },
+		},
+	]);
+});
+
+it("accept refuses a run in which nothing failed, and one without a reason", async () => {
+	const place = openPlace();
+	place.merge();
+	await place.run();
+	const nothing = await place.accept("--reason", "why not");
+	expect(nothing).toMatchObject({ exit: 2, stderr: expect.stringContaining("has no failed figure that can be accepted") });
+	expect(await place.accept()).toMatchObject({ exit: 2, stderr: expect.stringContaining("accept needs a reason") });
+});

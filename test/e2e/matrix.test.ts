@@ -1,0 +1,126 @@
+// A matrix of jobs from its plan to its report: what the whole change no longer checks, which no single job sees.
+import { expect, it } from "vitest";
+import type { MatrixJob } from "../../src/core/plan/matrix.ts";
+import type { Result } from "../../src/core/schema/result.ts";
+import { pullRequest } from "../support/event-payloads.ts";
+import { openPlay, type Play } from "../support/github-play.ts";
+
+const model = (name: string): string =>
+	`  ${name}: { onnx: ${name}.onnx, dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [], golden: golden/golden.json }\n`;
+const bothRunners = "runners: [{ name: l4, labels: gpu-l4, engines: [first] }, { name: h200, labels: gpu-h200, engines: [second] }]\n";
+
+interface Parts {
+	models?: readonly string[];
+	runners?: string;
+	gates?: string;
+}
+
+function config({ models = ["first", "second"], runners = bothRunners, gates = "" }: Parts = {}): string {
+	return `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels:\n${models.map(model).join("")}${runners}${gates}`;
+}
+
+const files = (parts: Parts) => ({
+	...{
+		"trtgate.yml": config(parts),
+		...Object.fromEntries((parts.models ?? ["first", "second"]).map((name) => [`${name}.onnx`, "fixture:model.onnx"])),
+	},
+	golden: "fixture:golden",
+});
+
+interface Played {
+	play: Play;
+	exits: number[];
+	jobs: MatrixJob[];
+	result: Result;
+	exit: number;
+}
+
+/** Plans, measures each job and reports, as matrix.yml does. */
+async function playMatrix(base: Parts, head: Parts): Promise<Played> {
+	const play = await openPlay();
+	const target = play.commit(files(base), { ref: "refs/heads/main" });
+	const change = play.commit(files(head), { onto: target, ref: "refs/heads/feature" });
+	const merge = play.merge({ number: 7, base: target, head: change });
+	const payload = pullRequest({ head: change, base: target, merge }, { headRef: "feature" });
+	const job = {
+		event: "pull_request",
+		payload,
+		sha: merge,
+		ref: "refs/pull/7/merge",
+		runId: 500,
+		replay: { comparison: "same-model" },
+	} as const;
+	const plan = await play.run({ ...job, action: "plan" });
+	expect(plan.run.exitCode, plan.run.stdout + plan.run.stderr).toBe(0);
+	const { matrix = "", review = "" } = plan.run.outputs;
+	const jobs: MatrixJob[] = JSON.parse(matrix).include;
+	const exits: number[] = [];
+	for (const { name, only } of jobs) {
+		const { run } = await play.run({ ...job, inputs: { name, only, comment: "never", "check-run": "false" } });
+		exits.push(run.exitCode);
+	}
+	const report = await play.run({ ...job, action: "report", inputs: { expected: matrix, review } });
+	return { play, exits, jobs, result: report.result(), exit: report.run.exitCode };
+}
+
+const coverageOf = ({ result }: Played) => result.gates.filter(({ gate }) => gate === "coverage");
+
+it.each([
+	["", 0, "warn", "success"],
+	["gates: { coverage: fail }\n", 1, "fail", "failure"],
+])("a matrix whose change drops a model reports it once: with the base's rules %j exit %i", async (gates, exit, status, conclusion) => {
+	const played = await playMatrix({ gates }, { models: ["first"], gates: "gates: { coverage: off }\n" });
+	expect(played.exit).toBe(exit);
+	expect(played.result.outcome).toBe(status);
+	expect(coverageOf(played)).toMatchObject([{ status, model: "second", engine: "fp32" }]);
+	const { state } = played.play.github;
+	expect(state.checkRuns).toMatchObject([{ conclusion }]);
+	expect(state.comments[0]?.body).toContain("The base checks this engine; the head no longer does.");
+});
+
+it("a matrix whose change takes an engine off its runner still measures it there, and reports the change once", async () => {
+	const played = await playMatrix({}, { runners: "runners: [{ name: l4, labels: gpu-l4, engines: [first] }]\n" });
+	expect(played.jobs.map(({ name, only }) => [name, only])).toEqual([
+		["l4", "first"],
+		["h200", "second"],
+	]);
+	expect(played.exit).toBe(0);
+	expect(played.result.golden.map((verdict) => verdict.model)).toEqual(expect.arrayContaining(["first", "second"]));
+	const changes = played.result.gates.filter(({ gate }) => gate === "limit-change");
+	expect(changes.map(({ message }) => message.split(":", 1)[0])).toEqual([
+		"runners.h200.labels",
+		"runners.h200.engines",
+		"runners.h200.split",
+	]);
+});
+
+it("a matrix whose change renames an engine measures it where it was measured", async () => {
+	const renamed = { models: ["first", "last"], runners: bothRunners.replace("second", "last") };
+	const played = await playMatrix({ gates: "gates: { coverage: fail }\n" }, renamed);
+	expect(played.jobs.map(({ name, only }) => [name, only])).toEqual([
+		["l4", "first"],
+		["h200", "last/fp32"],
+	]);
+	expect(played.exit).toBe(0);
+	expect(played.result.recipeChanges).toMatchObject([{ model: "last", engine: "fp32", was: "second/fp32" }]);
+	expect(coverageOf(played)).toEqual([]);
+});
+
+it("a matrix whose change adds an engine measures it where the change puts it", async () => {
+	const runners = bothRunners.replace("[second]", "[second, third]");
+	const played = await playMatrix({}, { models: ["first", "second", "third"], runners });
+	expect(played.jobs.map(({ name, only }) => [name, only])).toEqual([
+		["l4", "first"],
+		["h200", "second/fp32,third/fp32"],
+	]);
+	expect(played.result.golden.filter((verdict) => verdict.model === "third")).toHaveLength(2);
+});
+
+it("a matrix whose change loosens a limit reports it once, whatever the number of jobs", async () => {
+	const played = await playMatrix({}, { gates: "gates: { golden: { relative-l2: 10 } }\n" });
+	expect(played.exits).toEqual([0, 0]);
+	const changes = played.result.gates.filter(({ gate, status }) => gate === "limit-change" && status === "warn");
+	expect(changes.map(({ message }) => message)).toEqual([
+		expect.stringContaining("gates.golden.relative-l2.fp32: 0.001 → 10, in 2 engines."),
+	]);
+});
