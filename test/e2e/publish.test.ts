@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const sha = "a".repeat(40);
