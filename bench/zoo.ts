@@ -1,7 +1,7 @@
 // Public models through the whole product: init, a golden of real inputs, right and defective answers judged by it, and the gate.
 // node bench/zoo.ts [--only NAME,…] [--fresh] [--prepare] [--no-run] [--write] [--archives DIR] [--cache DIR] [--dist DIR] [--record "OPTIONS"]   (PYTHON names the interpreter)
 // --prepare only fetches and makes inputs and native answers; --no-run leaves out `trtgate run`.
-// What this build of dist/ has done already is not done again, unless --fresh; --write puts the table into docs/models.md.
+// What this build of dist/ has done already is not done again, unless --fresh; --write puts the table into bench/models.md.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -74,7 +74,7 @@ if (values.write) {
 		return [{ ...result, ...(example === undefined || config === undefined ? {} : { config }) }];
 	});
 	writeFileSync(join(here, "zoo", "results.json"), `${JSON.stringify({ results: kept }, null, "\t")}\n`);
-	const page = join(here, "../docs/models.md");
+	const page = join(here, "models.md");
 	writeFileSync(page, zooPage(readFileSync(page, "utf8"), models, results));
 }
 console.log(zooTable(chosen, results));

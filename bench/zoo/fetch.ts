@@ -20,7 +20,7 @@ export interface ZooModel {
 	recipe: string;
 	/** Where outputs hold their classes: OUTPUT:AXIS:FIRST. */
 	classes?: string[];
-	/** Of what docs/models.md shows the config as an example, and what the recipe makes. */
+	/** Of what bench/models.md shows the config as an example, and what the recipe makes. */
 	example?: { heading: string; inputs: string };
 }
 

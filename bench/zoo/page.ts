@@ -1,4 +1,4 @@
-// docs/models.md: the zoo's table and its configs, written between marks from what the bench measured.
+// bench/models.md: the zoo's table and its configs, written between marks from what the bench measured.
 import { isScalar, parseDocument, visit } from "yaml";
 import type { ZooModel } from "./fetch.ts";
 import { takenWith, zooTable } from "./table.ts";
@@ -37,7 +37,7 @@ function exampleOf({ name, example, package: source }: ZooModel, results: Result
 function between(page: string, mark: string, content: string): string {
 	const [begin, end] = [`<!-- ${mark}: written by bench/zoo.ts -->`, `<!-- end of ${mark} -->`];
 	const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-	if (from < 0 || to < from) throw new Error(`docs/models.md lacks the marks of ${mark}`);
+	if (from < 0 || to < from) throw new Error(`bench/models.md lacks the marks of ${mark}`);
 	return `${page.slice(0, from + begin.length)}\n\n${content}\n\n${page.slice(to)}`;
 }
 

@@ -4,6 +4,7 @@ import { ConfigError, ToolError } from "../core/errors.ts";
 import type { CommandTable } from "./commands/arguments.ts";
 import * as golden from "./commands/golden-tables.ts";
 import { renderHelp, usageOf } from "./commands/help.ts";
+import * as history from "./commands/history-tables.ts";
 import * as tables from "./commands/tables.ts";
 import { exitCodes, explainError } from "./exit.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -31,10 +32,10 @@ const commands: readonly Entry[] = [
 	{ table: tables.verdictTable, load: async () => (await import("./commands/verdict.ts")).verdict },
 	{ table: tables.reportTable, load: async () => (await import("./commands/report.ts")).report },
 	{ table: tables.acceptChangeTable, load: async () => (await import("./commands/accept.ts")).acceptChange },
-	{ table: tables.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
-	{ table: tables.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
-	{ table: tables.acceptTable, load: async () => (await import("./history/commands.ts")).acceptAlarms },
-	{ table: tables.trendTable, load: async () => (await import("./history/trend.ts")).trend },
+	{ table: history.importTable, load: async () => (await import("./history/commands.ts")).importHistory },
+	{ table: history.compactTable, load: async () => (await import("./history/commands.ts")).compactHistory },
+	{ table: history.acceptTable, load: async () => (await import("./history/commands.ts")).acceptAlarms },
+	{ table: history.trendTable, load: async () => (await import("./history/trend.ts")).trend },
 	{ table: tables.doctorTable, load: async () => (await import("./commands/doctor.ts")).doctor },
 	{ table: tables.initTable, load: async () => (await import("./commands/init.ts")).init },
 ];

@@ -86,7 +86,7 @@ function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: En
 	const [bases, heads] = [read(base), read(head)];
 	return (one, other) => {
 		const [was, is] = [bases.get(one.id), heads.get(other.id)];
-		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx.graph, is.onnx.graph));
+		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx, is.onnx));
 	};
 }
 

@@ -1,7 +1,7 @@
 // What one run is given, what is known before anything is built, and what the stages have found so far.
 import type { Config } from "../core/config/config.ts";
 import type { Counterparts } from "../core/config/rules.ts";
-import type { ConfigError } from "../core/errors.ts";
+import { type ConfigError, ToolError } from "../core/errors.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import type {
 	BackendFacts,
@@ -159,4 +159,11 @@ export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "confi
 		notes: [],
 		files: [],
 	};
+}
+
+/** @throws ToolError interrupted. */
+export function stopIfInterrupted({ interrupt }: Ports): void {
+	const reason = interrupt.reason();
+	if (reason === null) return;
+	throw new ToolError({ code: "interrupted", message: `The run was ${reason}.`, fix: "Run it again; what was measured so far is kept." });
 }

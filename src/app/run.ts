@@ -1,8 +1,7 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import { createHash } from "node:crypto";
-import { recordError, ToolError } from "../core/errors.ts";
+import { recordError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
-import { calibrationDue } from "../core/golden/calibrate/apply.ts";
 import { underNameOf } from "../core/plan/counterparts.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
@@ -10,22 +9,19 @@ import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
-import { bisect } from "../stages/bisect.ts";
 import { build } from "../stages/build.ts";
 import { explain } from "../stages/explain.ts";
 import { graphCosts } from "../stages/graph-costs.ts";
-import { keepVerdicts, recallVerdicts, type TakenOver } from "../stages/kept-verdicts.ts";
 import { preflight } from "../stages/preflight.ts";
 import { type PreparedModel, recipeOf } from "../stages/prepared.ts";
-import { probe } from "../stages/probe.ts";
 import { filesOfRun } from "../stages/report.ts";
 import { reviewGoldens } from "../stages/review.ts";
-import { type Verified, verify } from "../stages/verify.ts";
 import { shapeWorkloads, type TimedWorkload } from "../stages/workloads.ts";
+import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
 import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
-import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, unchangedMode } from "./run-context.ts";
+import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
 import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
@@ -124,12 +120,6 @@ function enterStage(stage: string, facts: Facts, ports: Ports): void {
 	facts.stage = stage;
 }
 
-function stopIfInterrupted({ interrupt }: Ports): void {
-	const reason = interrupt.reason();
-	if (reason === null) return;
-	throw new ToolError({ code: "interrupted", message: `The run was ${reason}.`, fix: "Run it again; what was measured so far is kept." });
-}
-
 /** A golden that changed needs a review: otherwise a change could redefine what is correct unnoticed. */
 async function reviewChanges({ prepared, input, facts, ports }: RunContext): Promise<void> {
 	const base = input.arms.find((folder) => folder.arm === "base");
@@ -195,67 +185,6 @@ const rebuildsUseless =
 function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	const names = listNames(shared.map(({ model, engine }) => `${model}/${engine}`));
 	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`;
-}
-
-async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
-	const { threads, timeoutMs } = input.config.measure;
-	const unusable = engines.flatMap(({ spec, arm }) => {
-		const fault = arm === "head" ? prepared.goldenFaults.get(spec.id) : undefined;
-		return fault === undefined ? [] : [{ spec, fault }];
-	});
-	const verifying = {
-		unusable,
-		...{ engines, threads, timeoutMs, goldens: prepared.goldens, outFolder: input.outFolder },
-		modelSha256: hashesOfModels(prepared.models),
-		commands: { known: input.config.commands ?? [], cwd: input.arms.find(({ arm }) => arm === "head")?.path ?? "" },
-	};
-	const { keptVerdicts: kept } = ports;
-	const conditions = { version: input.version, backend: facts.backend, environment: facts.environment };
-	const takenOver = kept === undefined || unchangedMode(input) !== "skip" ? [] : await recallVerdicts(verifying, conditions, kept);
-	facts.golden.push(...takenOver.flatMap(({ verdicts }) => verdicts));
-	if (takenOver.length > 0) facts.notes.push(takenOverNote(takenOver));
-	const left = engines.filter(({ spec }) => !takenOver.some(({ engineId }) => engineId === spec.id));
-	const found: Verified[] = [];
-	for await (const verified of verify({ ...verifying, engines: left }, ports)) {
-		found.push(verified);
-		if (verified.state === "judged") facts.golden.push(verified.verdict);
-		else facts.errors.push(verified.error);
-		stopIfInterrupted(ports);
-	}
-	facts.notes.push(...calibrationDue(facts.golden, prepared.goldens, facts.backend));
-	if (kept !== undefined) await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
-}
-
-function takenOverNote(takenOver: readonly TakenOver[]): string {
-	const names = listNames(takenOver.map(({ engineId, at }) => `${engineId} (${at.slice(0, 10)})`));
-	return `Golden verdicts reused from earlier runs with the same engine, golden, limits, machine and versions: ${names}. To verify them again, use run --fresh; in a workflow, cache: false.`;
-}
-
-/** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */
-function hashesOfModels(models: readonly PreparedModel[]): Map<string, string> {
-	const own = models.filter((model) => model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx);
-	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
-}
-
-async function bisectGoldens(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
-	const { bisect: when, budgetMs } = input.config.explain;
-	const { reference } = ports;
-	if (reference === undefined || !(when === "on" || (when === "nightly" && input.isScheduled === true))) return;
-	const { threads, timeoutMs, buildTimeoutMs } = input.config.measure;
-	const searching = { engines, goldens: prepared.goldens, verdicts: facts.golden, outFolder: input.outFolder };
-	for await (const found of bisect({ ...searching, threads, timeoutMs, buildTimeoutMs, budgetMs }, { ...ports, reference })) {
-		facts.bisections.push(found);
-	}
-}
-
-async function probeEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
-	const { threads, timeoutMs } = input.config.measure;
-	const { outFolder, isScheduled = false } = input;
-	for await (const probed of probe({ engines, goldens: prepared.goldens, outFolder, threads, timeoutMs, isScheduled }, ports)) {
-		if (probed.state === "judged") facts.probes.push(...probed.results);
-		else facts.errors.push(probed.error);
-		stopIfInterrupted(ports);
-	}
 }
 
 async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts, ports }: RunContext): Promise<void> {

@@ -1,6 +1,6 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
 import { ConfigError } from "../core/errors.ts";
-import { outputsOf } from "../core/golden/compare/judge.ts";
+import { isSameCase, underLimitsOf } from "../core/golden/manifest/base-limits.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { validateAgainstModel } from "../core/golden/manifest/validate-against-model.ts";
 import { refuseInsensitive, watchSensitivity } from "../core/golden/record/sensitivity.ts";
@@ -8,12 +8,13 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { wholeSet } from "../core/golden/whole-set/tally.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
+import { isSameRecipe } from "../core/plan/recipe.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../core/schema/golden.ts";
 import type { GoldenVerdict } from "../core/schema/result.ts";
 import { formatCount } from "../core/text/units.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
-import type { PreparedModel } from "./prepared.ts";
+import { type PreparedModel, recipeOf } from "./prepared.ts";
 import { confine } from "./resolve-in-workspace.ts";
 
 /** A golden manifest with the folder that its tensors' paths are relative to. */
@@ -27,6 +28,9 @@ export interface GoldenSet {
 	/** The base's own golden of this engine; absent where it has none that can be read. */
 	ofBase?: GoldenManifest;
 }
+
+/** An engine with what it was built from. */
+type Built = Parameters<typeof recipeOf>[0];
 
 type GoldenPorts = Pick<Ports, "files" | "tensors"> & { progress?: Progress };
 
@@ -87,50 +91,9 @@ async function baseManifest(id: string, { models, baseFolder }: GoldenInput, por
 	}
 }
 
-/** The head's cases under the base's limits: looser ones hold once they are merged. Outputs that only the head has keep their own. */
-export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): GoldenManifest {
-	const known = new Set(namedOutputs(base));
-	const outputs = [...new Set(namedOutputs(head))].flatMap((name) => {
-		const own = known.has(name) ? base.outputs : head.outputs;
-		const output = Object.hasOwn(own, name) ? own[name] : undefined;
-		return output === undefined ? [] : [[name, output] as const];
-	});
-	const ownGroups = (head.detections ?? []).filter((group) => !outputsOf(group).some((name) => known.has(name)));
-	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
-	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
-	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
-	return {
-		...rest,
-		...(noiseFloor === undefined ? {} : { noiseFloor }),
-		...(rounding === undefined ? {} : { rounding }),
-		outputs: Object.fromEntries(outputs),
-		...(first === undefined ? {} : { detections: [first, ...others] }),
-		...(base.policy === undefined ? {} : { policy: base.policy }),
-	};
-}
-
-/** Those of its cases too: one without limits of its own has the config's. */
-function namedOutputs({ outputs, cases }: GoldenManifest): string[] {
-	return [...Object.keys(outputs), ...cases.flatMap((golden) => Object.keys(golden.outputs))];
-}
-
-/** Whether the base's golden asks the same of its engine: the same inputs, and the same outputs and labels expected. */
-export function isSameCase(golden: GoldenCase, base: GoldenManifest | undefined): boolean {
-	const contents = ({ inputs, outputs, labels = {} }: GoldenCase): string =>
-		JSON.stringify([
-			...[inputs, outputs].map((files) =>
-				Object.entries(files)
-					.map(([name, { path: _, stats: __, ...content }]) => [name, content] as const)
-					.sort(byName),
-			),
-			Object.entries(labels).sort(byName),
-		]);
-	const own = base?.cases.find(({ id }) => id === golden.id);
-	return own !== undefined && contents(own) === contents(golden);
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-	return one < other ? -1 : 1;
+/** A base that is built otherwise may fail what was recorded for the new engine: that says nothing of the change. */
+export function isNewCase(golden: GoldenCase, { set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined }): boolean {
+	return base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase);
 }
 
 /** The verdict on an engine whose golden cannot be used. */

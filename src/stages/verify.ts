@@ -8,7 +8,6 @@ import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import { isSameRecipe } from "../core/plan/recipe.ts";
 import type { GoldenCase } from "../core/schema/golden.ts";
 import type { ErrorRecord, GoldenVerdict } from "../core/schema/result.ts";
 import { counted } from "../core/text/labels.ts";
@@ -16,8 +15,7 @@ import { formatCount } from "../core/text/units.ts";
 import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { CustomCommands } from "../ports/world.ts";
-import { type GoldenSet, isSameCase, judgeUnusable, readTensors } from "./load-goldens.ts";
-import { recipeOf } from "./prepared.ts";
+import { type GoldenSet, isNewCase, judgeUnusable, readTensors } from "./load-goldens.ts";
 import { type AvailableCommands, runComparatorCommands } from "./run-comparator-commands.ts";
 
 export interface VerifyInput {
@@ -64,8 +62,9 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 		picturesLeft += verification.pictures.left;
 	}
 	// Verdicts that were taken over are not among these, so a match here is not a match of all.
-	const wrong = `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
-	ports.progress.done(hasJudged ? (mismatches === 0 ? "golden cases match" : wrong) : "no golden cases to run");
+	const found =
+		mismatches === 0 ? "golden cases match" : `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
+	ports.progress.done(hasJudged ? found : "no golden cases to run");
 }
 
 interface EngineVerification {
@@ -91,28 +90,9 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
-	const { gates, precision } = head.spec.engine;
-	const { relativeL2, errorGrowth } = gates;
 	const isNewSet = base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
-	const whole = watchSet({
-		...setRefOf(head, set, input),
-		precision,
-		basePrecision: otherPrecision(head, base),
-		relativeL2,
-		errorGrowth,
-		isNewSet,
-	});
+	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
 	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
-}
-
-/** A base that is built otherwise may fail what was recorded for the new engine: that says nothing of the change. */
-function isNewCase(golden: GoldenCase, { set, head, base }: Pick<EngineVerification, "set" | "head" | "base">): boolean {
-	return base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase);
-}
-
-function otherPrecision(head: BuiltEngine, base: BuiltEngine | undefined): BuiltEngine["spec"]["engine"]["precision"] | undefined {
-	const precision = base?.spec.engine.precision;
-	return precision === head.spec.engine.precision ? undefined : precision;
 }
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
@@ -168,8 +148,8 @@ async function* verifyBatch(batch: Batch, verification: EngineVerification): Asy
 }
 
 function labelOf({ cases, done }: Batch, { head, batches, set }: EngineVerification): string {
-	if (batches.length === 1) return head.spec.id;
 	const [from, to, total] = [done + 1, done + cases.length, set.manifest.cases.length].map(formatCount);
+	if (batches.length === 1) return head.spec.id;
 	return `${head.spec.id} · cases ${from} to ${to} of ${total}`;
 }
 
@@ -229,10 +209,15 @@ function commandsOf({ input, ports, head }: EngineVerification): AvailableComman
 	return { known, cwd, scratchFolder, port: ports.custom ?? noCommands };
 }
 
-function setRefOf(head: BuiltEngine, set: GoldenSet, input: VerifyInput) {
+/** What every verdict on an engine rests on. `basePrecision` only where it is another one. */
+function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | "base" | "set" | "input">) {
 	const { model, engine } = head.spec;
+	const { precision, gates } = engine;
 	const modelSha256 = input.modelSha256.get(model.name) ?? head.model.sha256;
-	return { manifest: set.manifest, model: model.name, engine: engine.name, precision: engine.precision, modelSha256 };
+	const ofBase = base?.spec.engine.precision;
+	const basePrecision = ofBase === precision ? undefined : ofBase;
+	const { relativeL2, errorGrowth } = gates;
+	return { manifest: set.manifest, model: model.name, engine: engine.name, precision, basePrecision, modelSha256, relativeL2, errorGrowth };
 }
 
 async function judgeOne(
@@ -240,8 +225,7 @@ async function judgeOne(
 	expected: Outputs,
 	{ answers, verification }: { answers: Answers; verification: EngineVerification },
 ): Promise<GoldenVerdict> {
-	const { head, set, input } = verification;
-	const ref = { ...setRefOf(head, set, input), caseId: golden.id, golden };
+	const ref = { ...setRefOf(verification), caseId: golden.id, golden };
 	const got = answers.head.get(golden.id);
 	if (got?.state !== "done") {
 		verification.whole?.see(golden, null);
@@ -250,10 +234,7 @@ async function judgeOne(
 	const base = answers.base.get(golden.id);
 	const sides = {
 		...ref,
-		basePrecision: otherPrecision(head, verification.base),
 		isNewCase: isNewCase(golden, verification),
-		relativeL2: head.spec.engine.gates.relativeL2,
-		errorGrowth: head.spec.engine.gates.errorGrowth,
 		expected,
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),

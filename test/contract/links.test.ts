@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
-const folders = ["docs", "examples", "golden-schema", "workflows-examples"];
+const folders = ["bench", "docs", "examples", "golden-schema", "worker", "workflows-examples"];
 const pages = [
 	...readdirSync("."),
 	...folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))),

@@ -1,4 +1,4 @@
-// docs/models.md: its configs load and its table is what bench/zoo.ts measured.
+// bench/models.md: its configs load and its table is what bench/zoo.ts measured.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { ZooModel } from "../../bench/zoo/fetch.ts";
@@ -6,7 +6,7 @@ import { zooPage } from "../../bench/zoo/page.ts";
 import type { ZooResult } from "../../bench/zoo/trial.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 
-const page = readFileSync("docs/models.md", "utf8");
+const page = readFileSync("bench/models.md", "utf8");
 const { models }: { models: ZooModel[] } = JSON.parse(readFileSync("bench/zoo/models.json", "utf8"));
 const { results }: { results: ZooResult[] } = JSON.parse(readFileSync("bench/zoo/results.json", "utf8"));
 const examples = [...page.slice(page.indexOf("<!-- configs:")).matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm)].map(
@@ -16,19 +16,19 @@ const examples = [...page.slice(page.indexOf("<!-- configs:")).matchAll(/^### (.
 	}),
 );
 
-it("docs/models.md shows a config for each example of the zoo", () => {
+it("bench/models.md shows a config for each example of the zoo", () => {
 	const tried = new Set(results.map(({ model }) => model));
 	const wanted = models.flatMap(({ name, example }) => (example === undefined || !tried.has(name) ? [] : [`${example.heading}: ${name}`]));
 	expect(examples.map(({ heading }) => heading)).toEqual(wanted);
 	expect(wanted.length).toBeGreaterThanOrEqual(6);
 });
 
-it.each(examples)("docs/models.md $heading: loads, with a golden for its model", ({ text }) => {
+it.each(examples)("bench/models.md $heading: loads, with a golden for its model", ({ text }) => {
 	const loaded = loadConfig(text, { path: "trtgate.yml" });
 	if (loaded.state !== "ok") expect.fail(JSON.stringify(loaded));
 	expect(loaded.config.models.flatMap(({ engines }) => engines.map(({ golden }) => golden))).not.toContain(undefined);
 });
 
-it("docs/models.md is what the bench wrote from its results", () => {
+it("bench/models.md is what the bench wrote from its results", () => {
 	expect(zooPage(page, models, new Map(results.map((result) => [result.model, result])))).toBe(page);
 });

@@ -140,21 +140,26 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	const run = await gate(cwd);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const result = readResult(join(cwd, "out"));
-	expect(result.workloads).toMatchObject([{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base(?:'s config)? has no /) } }]);
+	expect(result.workloads).toMatchObject([
+		{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base(?:'s config)? has no /) } },
+	]);
 });
 
 it.each([
 	["", 1, "fail"],
 	["gates: { not-comparable: neutral }\n", 0, "inconclusive"],
-])("a base whose config has an engine of which its tree has no model is compared with nothing, and never green: with the base's rules %j exit %i", async (gates, exit, outcome) => {
-	const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": `${lenient}${gates}` }));
-	const run = await gate(cwd);
-	expect(run.exit, run.stdout + run.stderr).toBe(exit);
-	const result = readResult(join(cwd, "out"));
-	expect(result).toMatchObject({ outcome, workloads: [{ verdict: "not-comparable" }] });
-	const messages = result.gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message));
-	expect(messages).toEqual([expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /)]);
-});
+])(
+	"a base whose config has an engine of which its tree has no model is compared with nothing, and never green: with the base's rules %j exit %i",
+	async (gates, exit, outcome) => {
+		const cwd = repositoryOf((folder) => void writeProject(folder, { "trtgate.yml": `${lenient}${gates}` }));
+		const run = await gate(cwd);
+		expect(run.exit, run.stdout + run.stderr).toBe(exit);
+		const result = readResult(join(cwd, "out"));
+		expect(result).toMatchObject({ outcome, workloads: [{ verdict: "not-comparable" }] });
+		const messages = result.gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message));
+		expect(messages).toEqual([expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /)]);
+	},
+);
 
 it("a base that does not build is compared with nothing, and never green", async () => {
 	const other = Buffer.from(model);

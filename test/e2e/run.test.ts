@@ -134,18 +134,23 @@ it.each([
 	["", 1, "fail"],
 	["interface: off, ", 1, "fail"],
 	["interface: warn, not-comparable: neutral, ", 0, "inconclusive"],
-])("run does not compare speeds of models with other inputs, and names the difference: with the base's gates %j exit %i", async (gates, exit, outcome) => {
-	const folder = temporaryFolder();
-	quickProject(join(folder, "base"), { "trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`) });
-	const head = { "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") };
-	quickProject(join(folder, "head"), head);
-	const run = await runCli(twoArmsRun, { cwd: folder });
-	expect(run.exit, run.stdout + run.stderr).toBe(exit);
-	const result = readResult(join(folder, "out"));
-	expect(result).toMatchObject({ outcome, workloads: [] });
-	const messages = result.gates.filter(({ status }) => status === outcome).map(({ gate, message }) => `${gate}: ${message}`);
-	expect(messages).toContainEqual(expect.stringMatching(/^interface: .*workload batch 2 of the base no longer runs: the head has no input x/i));
-});
+])(
+	"run does not compare speeds of models with other inputs, and names the difference: with the base's gates %j exit %i",
+	async (gates, exit, outcome) => {
+		const folder = temporaryFolder();
+		quickProject(join(folder, "base"), { "trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`) });
+		const head = { "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") };
+		quickProject(join(folder, "head"), head);
+		const run = await runCli(twoArmsRun, { cwd: folder });
+		expect(run.exit, run.stdout + run.stderr).toBe(exit);
+		const result = readResult(join(folder, "out"));
+		expect(result).toMatchObject({ outcome, workloads: [] });
+		const messages = result.gates.filter(({ status }) => status === outcome).map(({ gate, message }) => `${gate}: ${message}`);
+		expect(messages).toContainEqual(
+			expect.stringMatching(/^interface: .*workload batch 2 of the base no longer runs: the head has no input x/i),
+		);
+	},
+);
 
 it("run warns when the base checked a workload that the head no longer checks", async () => {
 	const folder = twoArms({ "trtgate.yml": quickConfig.replace("{ batch: 2 }", "{ batch: 1 }") });

@@ -13,7 +13,6 @@ import { type Counterparts, underRulesOf } from "../../core/config/rules.ts";
 import { keepSelected, parsePatterns } from "../../core/config/select.ts";
 import { judgeCoverage } from "../../core/gates/coverage.ts";
 import { judgeLimitChanges } from "../../core/gates/limit-changes.ts";
-import { inputKinds } from "../../core/input-kind.ts";
 import { findCounterparts } from "../../core/plan/counterparts.ts";
 import { formatMatrix, type MatrixJob, parseLabels, planMatrix } from "../../core/plan/matrix.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
@@ -29,6 +28,7 @@ import { readConfigFile } from "../config-file.ts";
 import { exitCodes } from "../exit.ts";
 import { announce } from "../publish/under-way.ts";
 import { openTerminal } from "../terminal.ts";
+import { textAt } from "../two-sides.ts";
 import { accessOf, readRunEvent, reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
@@ -101,8 +101,8 @@ async function readTarget(
 	const { baseSha, baseRef } = event;
 	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
 	const home = dirname(relative(cwd, resolve(cwd, path)));
-	const read = await git(["cat-file", "blob", `${baseSha}:./${join(home, basename(path))}`], { captureBytes: inputKinds.config.maxBytes });
-	const loaded = succeeded(read) ? loadConfig(read.stdout, { path }) : null;
+	const text = await textAt(baseSha, join(home, basename(path)), git);
+	const loaded = text === null ? null : loadConfig(text, { path });
 	const blobs: Blobs = async (side, file) => {
 		const found = await git([
 			"rev-parse",

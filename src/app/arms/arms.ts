@@ -68,7 +68,7 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		for (const closer of opening.closers.splice(0)) await closer();
 	};
 	try {
-		const head = await openHead(opening);
+		const head = await openNamed("head", request.head, opening);
 		const base = await openBase(head, opening);
 		const common = { notes: opening.notes, close };
 		const absent = { state: "absent" } as const;
@@ -91,7 +91,7 @@ interface Opening {
 	rules: SideConfig | null;
 }
 
-interface Head {
+interface Side {
 	folder: ArmFolder;
 	/** Where it is a commit, or a folder checked out at one. */
 	commit: string | null;
@@ -99,42 +99,42 @@ interface Head {
 	repository: string;
 }
 
-async function openHead(opening: Opening): Promise<Head> {
+/** @param name a folder or a git ref, as the user wrote it; absent: the config's folder. */
+async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
-	const { head, home, cwd, event } = request;
-	if (head !== undefined && !(await isFolder(resolve(cwd, head)))) {
-		const folder = await checkOut({ arm: "head", ref: head, source: { label: head, ref: head } }, opening);
-		return { folder, commit: folder.source.commit ?? null, repository: home };
+	const path = resolve(request.cwd, name ?? request.home);
+	if (name !== undefined && !(await isFolder(path))) {
+		const folder = await checkOut({ arm, ref: name, source: { label: name, ref: name } }, opening);
+		return { folder, commit: folder.source.commit ?? null, repository: request.home };
 	}
-	const path = head === undefined ? home : resolve(cwd, head);
-	const label = relative(cwd, path) || basename(path);
-	const known = await describeHead(path, request, processes);
-	const commit = known?.commit ?? null;
-	const source = { label, ...(event === undefined || commit === null ? {} : nameHead(event, commit)), ...stateOf(known, event) };
-	return { folder: { arm: "head", path, source }, commit, repository: path };
+	const event = arm === "head" ? request.event : undefined;
+	// Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
+	const known = event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
+	const label = relative(request.cwd, path) || basename(path);
+	const source = { label, ...(event && known ? nameHead(event, known.commit) : {}), ...stateOf(known, event) };
+	const absent = arm === "head" ? {} : { whyAbsent: (file: string) => whyAbsent(file, path, null) };
+	return { folder: { arm, path, source, ...absent }, commit: known?.commit ?? null, repository: path };
 }
 
-/** Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it. */
-async function describeHead(path: string, { event }: ArmsRequest, processes: Processes) {
-	return event !== undefined || existsSync(join(path, ".git")) ? describeFolder(path, processes) : null;
-}
-
-function stateOf(known: { commit: string; dirty: boolean } | null, event?: RunEvent): Pick<ArmSource, "commit" | "found"> {
+function stateOf(known: { commit: string; dirty: boolean } | null, event: RunEvent | undefined): Pick<ArmSource, "commit" | "found"> {
 	if (known === null) return {};
 	if (!known.dirty) return { commit: known.commit };
 	return event === undefined ? {} : { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
 }
 
 /** @returns the folder, or why there is none. */
-async function openBase(head: Head, opening: Opening): Promise<ArmFolder | string> {
+async function openBase(head: Side, opening: Opening): Promise<ArmFolder | string> {
 	const { base, event, config } = opening.request;
-	if (base !== undefined) return openNamedBase(base, opening);
+	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
 	if (usesHeadsFiles(event, config))
 		return { ...head.folder, arm: "base", source: { ...head.folder.source, found: "The same files as the head's." } };
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.
-	if (recipe.how === "ref" && event === undefined) return openPinnedBase(recipe.ref, opening);
+	if (recipe.how === "ref" && event === undefined) {
+		const { ref } = recipe;
+		return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
+	}
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
 	return openFoundBase({ head, commit, recipe }, opening);
@@ -154,78 +154,55 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-async function openNamedBase(base: string, opening: Opening): Promise<ArmFolder> {
-	const { request, processes } = opening;
-	const path = resolve(request.cwd, base);
-	if (!(await isFolder(path))) return checkOut({ arm: "base", ref: base, source: { label: base, ref: base } }, opening);
-	const label = relative(request.cwd, path) || basename(path);
-	const known = existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
-	return { arm: "base", path, source: { label, ...stateOf(known) }, whyAbsent: (file) => whyAbsent(file, path, null) };
-}
-
-function openPinnedBase(ref: string, opening: Opening): Promise<ArmFolder> {
-	return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
-}
-
-async function openFoundBase(of: { head: Head; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
+async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
 	const { head, commit, recipe } = of;
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
 	const history = await openHistory(git, { mayFetch: event !== undefined });
 	let base = await findBase(recipe, commit, history);
-	if (base.state === "none") return isReview(event) && isOfTarget(event) ? refuseNoBase(base.why) : base.why;
+	if (base.state === "none") {
+		// Pull requests and merge queues always have a target.
+		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
+		const message = `A change under review has nothing to be compared with: ${base.why}.`;
+		throw new ConfigError({ code: "git-ref", message, fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`." });
+	}
 	if (isReview(event)) {
 		// The change must not choose what it is compared with: the target branch's config does.
 		opening.rules = await configs.atCommit(base.commit, git);
 		const { baseline } =
 			opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
-		base = await otherBase({ baseline, event, target: base, commit }, history, opening);
+		base = await otherBase(base, { baseline, event, commit, history }, opening.notes);
 	}
-	const { label, ref, found } = base;
-	const source = { label, ...(ref === undefined ? {} : { ref }), found };
-	return checkOut({ arm: "base", ref: base.commit, source, repository: head.repository }, opening);
+	const { state: _, commit: ref, ...source } = base;
+	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
 }
 
 type Found = Extract<FoundBase, { state: "found" }>;
 
-interface Choice {
-	baseline: Config["baseline"];
-	event: RunEvent;
-	/** Where the change left its target branch. */
-	target: Found;
-	/** Of the head. */
-	commit: string;
-}
-
-/** The base that a config names instead of the commit that the event names; it must be part of the target branch. */
-async function otherBase({ baseline, event, target, commit }: Choice, history: History, opening: Opening): Promise<Found> {
+/**
+ * The base that a config names instead of the commit that the event names; it must be part of the target branch.
+ * @param target where the change left that branch.
+ * @param of with the commit of the head.
+ */
+async function otherBase(
+	target: Found,
+	of: { baseline: Config["baseline"]; event: RunEvent; commit: string; history: History },
+	notes: string[],
+): Promise<Found> {
+	const { baseline, event, history } = of;
 	if (baseline.from === "base-ref") return target;
-	const other = await findBase(chooseBase(event, baseline), commit, history);
+	const other = await findBase(chooseBase(event, baseline), of.commit, history);
 	if (other.state === "none") {
-		opening.notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
+		notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
 		return target;
 	}
 	const tips = [target.commit, "baseRef" in event ? await history.branchTip(event.baseRef) : null];
 	for (const tip of tips) if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
 	if (event.kind === "push") return other;
-	throw new ConfigError({
-		code: "git-ref",
-		message: `The base ${other.label} (${other.commit.slice(0, 7)}) is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`,
-		fix: "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.",
-	});
-}
-
-/** Pull requests and merge queues always have a target, so that a run without a base is a fault. */
-function isOfTarget(event: RunEvent): boolean {
-	return event.kind === "pull-request" || event.kind === "merge-group";
-}
-
-function refuseNoBase(why: string): never {
-	throw new ConfigError({
-		code: "git-ref",
-		message: `A change under review has nothing to be compared with: ${why}.`,
-		fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
-	});
+	const name = `${other.label} (${other.commit.slice(0, 7)})`;
+	const message = `The base ${name} is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`;
+	const fix = "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.";
+	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
 interface Checkout {
@@ -239,25 +216,22 @@ interface Checkout {
 async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder> {
 	const { request, processes } = opening;
 	const { arm, ref, source, repository = request.home } = checkout;
-	const git = gitIn(repository, processes, request.access);
+	const { access, event, outFolder } = request;
+	const git = gitIn(repository, processes, access);
 	// Only a workflow's clone may be fetched into.
-	const fetched = request.event === undefined ? null : await (await openHistory(git)).find(ref);
-	const { access, outFolder } = request;
+	const fetched = event === undefined ? null : await (await openHistory(git)).find(ref);
 	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(outFolder, "worktrees", arm), processes, access });
 	opening.closers.push(() => tree.remove());
-	const own = arm === "head" ? null : await request.configs.inFolder(tree.path);
+	const { root, path, commit } = tree;
+	const own = arm === "head" ? null : await request.configs.inFolder(path);
 	const config = own?.state === "read" ? own.config : request.config;
-	const lfs = { arm, root: tree.root, path: tree.path, config, isUntrusted: arm === "head" && isForeign(request.event) };
-	const lfsProblem = await fetchLfsFiles({ ...lfs, remote: await remoteName(git) }, gitIn(tree.root, processes, request.access));
+	// The head may be the work of anyone.
+	const isForeign = event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
+	const lfs = { arm, root, path, config, isUntrusted: arm === "head" && isForeign, remote: await remoteName(git) };
+	const lfsProblem = await fetchLfsFiles(lfs, gitIn(root, processes, access));
 	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
-	const folder = { arm, path: tree.path, source: { ...source, commit: tree.commit } };
-	const absent = (file: string): Promise<string | null> => whyAbsent(file, tree.path, gitIn(tree.path, processes));
-	return { ...folder, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
-}
-
-/** The head may be the work of anyone. */
-function isForeign(event: RunEvent | undefined): boolean {
-	return event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
+	const absent = (file: string): Promise<string | null> => whyAbsent(file, path, gitIn(path, processes));
+	return { arm, path, source: { ...source, commit }, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Which commit a run compares with, and what the head is called: from the event and the config alone, without git.
 import type { Config } from "../../core/config/config.ts";
-import type { PullRequestEvent, PushEvent, RunEvent } from "../../formats/github/event.ts";
+import type { ArmSource } from "../../core/schema/result.ts";
+import type { PushEvent, RunEvent } from "../../formats/github/event.ts";
 
 export type BaseRecipe =
 	/** Where the head left a branch. `merged`: the head may be the merge of this commit, whose first parent is that place. */
@@ -25,7 +26,7 @@ export interface BranchPoint {
 	because: string;
 }
 
-export type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
+type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dispatch" }>;
 
 /** Whether a change is under review, so that the branch it goes to decides how it is compared. A person at a terminal decides for themselves. */
 export function isReview(event: RunEvent | undefined): event is ReviewEvent {
@@ -61,69 +62,49 @@ export function chooseByEvent(event: RunEvent): BaseRecipe {
 			return chooseByPush(event);
 		case "tag":
 			return { how: "previous-tag", tag: event.tag };
-		case "merge-group":
-			return {
-				how: "commit",
-				commit: event.baseSha,
-				found: `what the merge queue adds the change to, on ${event.baseRef}`,
-				mustBeAncestor: false,
-			};
+		case "merge-group": {
+			const found = `what the merge queue adds the change to, on ${event.baseRef}`;
+			return { how: "commit", commit: event.baseSha, found, mustBeAncestor: false };
+		}
 		case "schedule":
 		case "dispatch":
 		case "workflow-run":
 			return { how: "last-release" };
 		case "other":
-			return chooseByName(event.name);
+			if (!namesItsBase.test(event.name)) return { how: "last-release" };
+			return { how: "unknown", why: `the payload of the ${event.name} event could not be read, so its base is not known` };
 	}
 }
 
 /** Events that name their base: where their payload could not be read, any other base would be wrong. */
 const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
-function chooseByName(name: string): BaseRecipe {
-	if (!namesItsBase.test(name)) return { how: "last-release" };
-	return { how: "unknown", why: `the payload of the ${name} event could not be read, so its base is not known` };
-}
-
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {
 	const point = (because: string): BranchPoint => ({ how: "branch-point", branch: ref, because, defaultBranch });
 	if (before === null) return point(`${ref} is new`);
-	return {
-		how: "commit",
-		commit: before,
-		found: `${ref} before this push`,
-		mustBeAncestor: isForced,
-		otherwise: point(isForced ? `${ref} was rewritten` : `what ${ref} was before this push is gone`),
-	};
-}
-
-export interface HeadName {
-	label: string;
-	ref?: string;
+	const otherwise = point(isForced ? `${ref} was rewritten` : `what ${ref} was before this push is gone`);
+	return { how: "commit", commit: before, found: `${ref} before this push`, mustBeAncestor: isForced, otherwise };
 }
 
 /** What the checked-out commit is called in reports. */
-export function nameHead(event: RunEvent, commit: string): HeadName {
+export function nameHead(event: RunEvent, commit: string): Pick<ArmSource, "label" | "ref"> {
+	const named = (ref: string) => (ref === "" ? { label: commit.slice(0, 7) } : { label: ref, ref });
 	switch (event.kind) {
-		case "pull-request":
-			return namePullRequest(event, commit);
-		case "push":
-			return { label: event.ref, ref: event.ref };
+		case "pull-request": {
+			const label = `#${event.number}`;
+			if (commit === event.mergeSha) return { label, ref: `refs/pull/${event.number}/merge` };
+			return commit === event.headSha ? { label, ref: `refs/pull/${event.number}/head` } : { label };
+		}
 		case "tag":
-			return { label: event.tag, ref: event.tag };
+			return named(event.tag);
 		case "merge-group":
 			return { label: `merge queue of ${event.baseRef}` };
+		case "push":
 		case "schedule":
 		case "dispatch":
-			return event.ref === "" ? { label: commit.slice(0, 7) } : { label: event.ref, ref: event.ref };
+			return named(event.ref);
 		case "workflow-run":
 		case "other":
-			return { label: commit.slice(0, 7) };
+			return named("");
 	}
-}
-
-function namePullRequest({ number, mergeSha, headSha }: PullRequestEvent, commit: string): HeadName {
-	const label = `#${number}`;
-	if (commit === mergeSha) return { label, ref: `refs/pull/${number}/merge` };
-	return commit === headSha ? { label, ref: `refs/pull/${number}/head` } : { label };
 }

@@ -1,5 +1,5 @@
 // Finds the base commit that the event determines, through git, and explains in one sentence how it was found.
-import type { FoundTag, History } from "../../adapters/git/history.ts";
+import type { History } from "../../adapters/git/history.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { releaseTags, tagsBefore } from "../../formats/git/version-tag.ts";
 import type { BaseRecipe, BranchPoint } from "./choose-base.ts";
@@ -15,7 +15,11 @@ export async function findBase(recipe: BaseRecipe, head: string, history: Histor
 	const base = await followRecipe(recipe, search);
 	if (base.state === "none" || base.commit !== head) return base;
 	// Comparing a commit with itself would always pass.
-	if (recipe.how === "merge-base") throw withoutChange(recipe.branch);
+	if (recipe.how === "merge-base") {
+		const message = `Base and head are the same commit: the checked-out commit is on ${recipe.branch}, without the change of the pull request.`;
+		const fix = "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
+		throw new ConfigError({ code: "git-ref", message, fix });
+	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
 }
 
@@ -34,9 +38,9 @@ function followRecipe(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
 		case "branch-point":
 			return byBranchPoint(recipe, search);
 		case "previous-tag":
-			return byPreviousTag(recipe.tag, search);
+			return byRelease(recipe.tag, search);
 		case "last-release":
-			return byLastRelease(search);
+			return byRelease(null, search);
 		case "ref":
 			return byRef(recipe.ref, search);
 		case "none":
@@ -72,9 +76,7 @@ async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: 
 	throw missingCommit(commit, recipe.found);
 }
 
-async function byBranchPoint(point: BranchPoint, search: Search): Promise<FoundBase> {
-	const { head, history } = search;
-	const { branch, defaultBranch, because } = point;
+async function byBranchPoint({ branch, defaultBranch, because }: BranchPoint, { head, history }: Search): Promise<FoundBase> {
 	if (defaultBranch !== undefined && defaultBranch !== branch) {
 		const tip = await history.branchTip(defaultBranch);
 		const base = tip !== null && (await history.bring(tip)) ? await history.mergeBase(head, tip) : null;
@@ -88,34 +90,27 @@ async function byBranchPoint(point: BranchPoint, search: Search): Promise<FoundB
 	return found(parent, { label: short(parent) }, `${short(parent)} is the commit before ${short(head)}: ${because}.`);
 }
 
-async function byPreviousTag(tag: string, { head, history }: Search): Promise<FoundBase> {
-	const candidates = tagsBefore(tag, await history.tags());
-	const previous = await history.nearestTag(candidates, head);
-	if (previous === null) return { state: "none", why: `no release comes before ${tag}` };
-	return foundTag(previous, `the release before ${tag}`);
-}
-
-async function byLastRelease({ head, history }: Search): Promise<FoundBase> {
-	const last = await history.nearestTag(releaseTags(await history.tags()), head);
-	if (last === null) return { state: "none", why: `no release comes before ${short(head)}` };
-	return foundTag(last, `the last release before ${short(head)}`);
-}
-
-function foundTag({ tag, isAncestor }: FoundTag, what: string): FoundBase {
-	const branch = isAncestor ? "" : ", which lies on a branch of its own";
-	return found(tag.commit, { label: tag.name, ref: tag.name }, `${tag.name} is ${what}${branch}.`);
+/** @param tag of the head; null: the last release before it. */
+async function byRelease(tag: string | null, { head, history }: Search): Promise<FoundBase> {
+	const tags = await history.tags();
+	const before = tag ?? short(head);
+	const nearest = await history.nearestTag(tag === null ? releaseTags(tags) : tagsBefore(tag, tags), head);
+	if (nearest === null) return { state: "none", why: `no release comes before ${before}` };
+	const { name, commit } = nearest.tag;
+	const branch = nearest.isAncestor ? "" : ", which lies on a branch of its own";
+	return found(
+		commit,
+		{ label: name, ref: name },
+		`${name} is the ${tag === null ? "last release" : "release"} before ${before}${branch}.`,
+	);
 }
 
 async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
 	const commit = await history.find(ref);
-	if (commit === null) {
-		throw new ConfigError({
-			code: "git-ref",
-			message: `Cannot find ${JSON.stringify(ref.slice(0, 200))}, which baseline.ref names: neither this clone nor its remote has it.`,
-			fix: "Correct baseline.ref in the config.",
-		});
-	}
-	return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
+	if (commit !== null) return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
+	const name = JSON.stringify(ref.slice(0, 200));
+	const message = `Cannot find ${name}, which baseline.ref names: neither this clone nor its remote has it.`;
+	throw new ConfigError({ code: "git-ref", message, fix: "Correct baseline.ref in the config." });
 }
 
 function found(commit: string, source: { label: string; ref?: string }, sentence: string): FoundBase {
@@ -127,24 +122,14 @@ async function requireCommit(commit: string, what: string, history: History): Pr
 }
 
 export function missingCommit(commit: string, what: string): ConfigError {
-	return new ConfigError({
-		code: "git-ref",
-		message: `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`,
-		fix: "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.",
-	});
+	const message = `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`;
+	const fix = "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.";
+	return new ConfigError({ code: "git-ref", message, fix });
 }
 
 export function unknownBase(why: string): ToolError {
 	const fix = "Run the job again; or name the base with the input `base`.";
 	return new ToolError({ code: "tool-output", message: `Nothing can be compared: ${why}.`, fix });
-}
-
-function withoutChange(branch: string): ConfigError {
-	return new ConfigError({
-		code: "git-ref",
-		message: `Base and head are the same commit: the checked-out commit is on ${branch}, without the change of the pull request.`,
-		fix: "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.",
-	});
 }
 
 function short(commit: string): string {

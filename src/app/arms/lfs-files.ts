@@ -21,66 +21,43 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 /** @returns why files stay pointers, where any do; the stages then report what they cannot read. */
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
-	const pull = (paths: LfsRequest["paths"]): Promise<LfsProblem | null> => pullLfs({ ...checkout, paths }, git);
 	// A prepare command may read any file.
-	const rounds = checkout.config.models.some((model) => model.prepare !== undefined)
-		? [async () => "all" as const]
-		: [() => namedFiles(checkout), () => filesOfFiles(checkout)];
-	for (const round of rounds) {
-		const paths = await round();
-		const problem = await pull(paths === "all" ? paths : await pointersOf(paths));
+	if (checkout.config.models.some((model) => model.prepare !== undefined)) return pullLfs({ ...checkout, paths: "all" }, git);
+	for (const list of [namedFiles, filesOfFiles]) {
+		const paths: string[] = [];
+		for (const path of new Set(await list(checkout))) if (await isPointerFile(path)) paths.push(path);
+		const problem = await pullLfs({ ...checkout, paths }, git);
 		if (problem !== null) return problem;
 	}
 	return null;
 }
 
-async function pointersOf(paths: readonly string[]): Promise<string[]> {
-	const pointers: string[] = [];
-	for (const path of new Set(paths)) if (await isPointerFile(path)) pointers.push(path);
-	return pointers;
-}
-
 /** Files that the config names. */
 async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
-	return engineSpecs(config).flatMap(({ model, engine }) =>
-		[
-			model.onnx,
-			engine.onnx,
-			...engine.tensorrt.plugins.map((plugin) => plugin.path),
-			...(engine.tensorrt.calibration === undefined ? [] : [engine.tensorrt.calibration.path]),
-			...(engine.golden === undefined ? [] : [engine.golden]),
-		].map((name) => join(path, name)),
-	);
+	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, golden } }) => {
+		const names = [model.onnx, onnx, ...tensorrt.plugins.map((plugin) => plugin.path), tensorrt.calibration?.path, golden];
+		return names.flatMap((name) => (name === undefined ? [] : [join(path, name)]));
+	});
 }
 
 /** Files that those name: external data of models; tensors of goldens, of the head alone. */
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
-	const goldens = new Set(
-		arm === "head" ? specs.flatMap(({ engine }) => (engine.golden === undefined ? [] : [join(path, engine.golden)])) : [],
-	);
-	const named = await Promise.all([...[...models].map(externalData), ...[...goldens].map(tensorFiles)]);
-	return named.flat();
+	const goldens = new Set(specs.flatMap(({ engine: { golden } }) => (golden === undefined || arm === "base" ? [] : [join(path, golden)])));
+	const lists = [...[...models].map(externalData), ...[...goldens].map(tensorFiles)];
+	return (await Promise.all(lists.map((list) => list.catch(leaveToStages)))).flat();
 }
 
 async function externalData(model: string): Promise<string[]> {
-	try {
-		const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
-		return external.flatMap(({ path }) => (path === null ? [] : [path]));
-	} catch (error) {
-		return leaveToStages(error);
-	}
+	const { external } = await withInput(model, inputKinds.model, (input) => readStructure(input, model));
+	return external.flatMap(({ path }) => (path === null ? [] : [path]));
 }
 
 async function tensorFiles(manifest: string): Promise<string[]> {
-	try {
-		const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
-		const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
-		return files.map((file) => join(dirname(manifest), file.path));
-	} catch (error) {
-		return leaveToStages(error);
-	}
+	const { cases } = parseManifest(await readInputText(manifest, inputKinds.golden), manifest);
+	const files = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+	return files.map((file) => join(dirname(manifest), file.path));
 }
 
 /** The stage that needs a file reports that it cannot be read. */

@@ -78,6 +78,6 @@ function wrong(path: string, pointer: string, { expected, got, fix }: { expected
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
 	return usageError(
 		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,
-		fix ?? `docs/goldens.md has the keys: ${kinds.join(", ")}.`,
+		fix ?? `docs/goldens-reference.md has the keys: ${kinds.join(", ")}.`,
 	);
 }

@@ -16,7 +16,7 @@ import { cleanName, cleanText, shorten } from "../../core/text/escape.ts";
 import { counted } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
-import { acceptTable, compactTable, importTable } from "../commands/tables.ts";
+import { acceptTable, compactTable, importTable } from "../commands/history-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { openStore, sha256 } from "./open-store.ts";

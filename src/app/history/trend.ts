@@ -11,7 +11,7 @@ import { renderTrend } from "../../core/report/html/trend/page.ts";
 import { trendFacts } from "../../core/report/trend-facts.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { parseArguments } from "../commands/arguments.ts";
-import { trendTable } from "../commands/tables.ts";
+import { trendTable } from "../commands/history-tables.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { version } from "../version.ts";

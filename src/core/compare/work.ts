@@ -41,7 +41,8 @@ function dependsOnValues(work: Work): boolean {
 }
 
 /** Kernels whose time the count misses by more than a few percent (bench/work.ts), and nodes whose work depends on values. */
-const misjudged = /^(?:Erf|Gelu|FastGelu|BiasGelu|QuickGelu|Sigmoid|HardSigmoid|Tanh|Div|Loop|Scan|If|NonMaxSuppression|NonZero|Unique)$/;
+const misjudged =
+	/^(?:Erf|Gelu|FastGelu|BiasGelu|QuickGelu|Sigmoid|HardSigmoid|Tanh|Softmax|LogSoftmax|Div|Loop|Scan|If|NonMaxSuppression|NonZero|Unique)$/;
 const quantised = /^(?:QLinear|QAttention|QGemm|QMoE|DynamicQuantize|Quantize|Dequantize|MatMulInteger|ConvInteger|MatMulNBits|QOrdered)/;
 
 /** Why the time may have changed otherwise than the work; null where nothing speaks for it. */

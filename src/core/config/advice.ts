@@ -1,4 +1,5 @@
 // Suggests what a user most likely meant: the value at hand in the form that its key takes, and a place for keys of trtexec.
+import { isObject } from "../found.ts";
 import { cleanText } from "../text/escape.ts";
 import { defaultGates } from "./defaults.ts";
 import { parsePointer } from "./pointer.ts";
@@ -12,8 +13,6 @@ interface Found {
 
 const sizesText = /^\d{1,9}(?:[x×,]\d{1,9})+$/;
 const isPrecision = (value: unknown): value is string => typeof value === "string" && Object.hasOwn(defaultGates.relativeL2, value);
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** By the title of what the schema wants: the value in that form; undefined where nothing is plain. */
 const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
@@ -21,8 +20,10 @@ const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
 		if (typeof value === "number") return value > 0 ? { fail: value >= 1 ? `${value}%` : value } : undefined;
 		return typeof value === "string" && /^(?:[\d.]+ ?%|off)$/.test(value) ? { fail: value } : undefined;
 	},
-	EngineFile: ({ key, value }) =>
-		isPrecision(value) ? { precision: value } : value === null && isPrecision(key) ? { precision: key } : undefined,
+	EngineFile: ({ key, value }) => {
+		const precision = value === null ? key : value;
+		return isPrecision(precision) ? { precision } : undefined;
+	},
 	ModelFile: ({ value }) => (typeof value === "string" ? { onnx: value } : undefined),
 	InputFile: ({ value }) => {
 		const shape = Array.isArray(value) ? value : toSizes(value);
@@ -47,28 +48,23 @@ const reshapesByKey: Readonly<Record<string, (found: Found) => unknown>> = {
 	models: ({ value }) => byName(value),
 	engines: ({ value }) => {
 		const names = typeof value === "string" ? value.split(/[\s,]+/) : value;
-		if (!Array.isArray(names) || names.length === 0 || !names.every(isPrecision)) return byName(value);
-		return enginesOf(names);
+		return Array.isArray(names) && names.length > 0 && names.every(isPrecision) ? enginesOf(names) : byName(value);
 	},
 	shape: ({ value }) => toSizes(value),
-	workloads: ({ value }) => (isMapping(value) ? [value] : undefined),
-	profiles: ({ value }) => (isMapping(value) ? [value] : undefined),
-	plugins: ({ value }) => (typeof value === "string" || isMapping(value) ? [value] : undefined),
+	workloads: ({ value }) => (isObject(value) ? [value] : undefined),
+	profiles: ({ value }) => (isObject(value) ? [value] : undefined),
+	plugins: ({ value }) => (typeof value === "string" || isObject(value) ? [value] : undefined),
 	pairs: ({ value }) => (typeof value === "number" ? [value] : undefined),
 	runners: ({ value }) =>
-		isMapping(value) ? Object.entries(value).map(([name, of]) => ({ name, ...(isMapping(of) ? of : { labels: of }) })) : undefined,
+		isObject(value) ? Object.entries(value).map(([name, of]) => ({ name, ...(isObject(of) ? of : { labels: of }) })) : undefined,
 	command: ({ value }) => (typeof value === "string" ? value.trim().split(/\s+/) : undefined),
 };
 
 /** A list whose entries have names, as a mapping. */
 function byName(value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0) return undefined;
-	const entries = value.map((entry) => {
-		if (!isMapping(entry) || typeof entry["name"] !== "string") return undefined;
-		const { name, ...rest } = entry;
-		return [name, rest] as const;
-	});
-	return entries.every((entry) => entry !== undefined) ? Object.fromEntries(entries) : undefined;
+	const isNamed = (entry: unknown): entry is { name: string } => isObject(entry) && typeof entry["name"] === "string";
+	return value.every(isNamed) ? Object.fromEntries(value.map(({ name, ...rest }) => [name, rest])) : undefined;
 }
 
 function toSizes(value: unknown): number[] | undefined {
@@ -168,7 +164,7 @@ export const prebuiltFix =
 /** YAML on one line. */
 function flow(value: unknown): string {
 	if (Array.isArray(value)) return `[${value.map(flow).join(", ")}]`;
-	if (isMapping(value)) {
+	if (isObject(value)) {
 		const entries = Object.entries(value).map(([key, item]) => `${flow(key)}: ${flow(item)}`);
 		return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
 	}

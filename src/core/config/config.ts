@@ -1,8 +1,6 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { AcceptedFigure, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
-
-/** What a run is for, where some defaults are stricter than those for a change under review. */
-export type Occasion = "release" | "nightly";
+import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
+import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
 /** Where a resolved value came from. */
 export type Source =
@@ -22,47 +20,13 @@ export interface DimRange {
 	max: number;
 }
 
-/** Shares of the base: 0.1 is 10 %. An absent limit never fires. */
-export interface Threshold {
-	warn?: number;
-	fail?: number;
-}
+export type { Occasion, Threshold };
 
 /** The gates of one workload, merged from file, model, engine and workload. */
-export interface Gates {
-	latency: Threshold;
-	p99: Threshold;
-	memory: Threshold;
-	engineSize: Threshold;
-	buildTime: Threshold;
-	soakDrift: Threshold;
-	/** Executed instructions, where they are counted. */
-	work: Threshold;
-	/** Largest relative L2 by precision, for outputs whose golden names no comparator. */
-	relativeL2: Readonly<Record<Precision, number>>;
-	/** What a golden that head and base both fail does. */
-	existing: "warn" | "fail";
-	/** Multiples of the base's error, not shares. */
-	errorGrowth: Threshold;
-	inconclusive: "neutral" | "fail";
-	/** What a workload does that the base's engine has and that cannot be compared. */
-	notComparable: "neutral" | "fail";
-	/** What a failing probe does where the base passes it. */
-	probes: "warn" | "fail" | "off";
-	/** What a model whose inputs or outputs differ between base and head does. */
-	interface: "warn" | "fail" | "off";
-	/** What a golden that differs between base and head does. */
-	goldenChange: "warn" | "fail" | "off";
-	/** What looser rules in the head's config do. They hold only after the merge. */
-	limitChange: "warn" | "fail" | "off";
-	/** What a model, engine, workload, golden or golden case does that the base checks and the head does not. */
-	coverage: "warn" | "fail" | "off";
-	/** What a figure does that the base reports and the head does not. */
-	vanished: "warn" | "fail" | "off";
-	maxLatencyMs?: number;
+export interface Gates extends GateValues {
 	/**
 	 * JSON pointers of the values above that the file sets, for annotations: by gate name (`latency`, `engine-size`,
-	 * `golden`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
+	 * `golden.relative-l2`, …; the limit that fails before the one that warns), by limit (`latency.warn`), and by setting
 	 * (`inconclusive`).
 	 */
 	pointers: Readonly<Record<string, string>>;
@@ -203,16 +167,9 @@ export interface CommandConfig {
 }
 
 /** A change for the worse that is accepted once. */
-export interface AcceptedChange {
-	/** `model/engine` of the head. */
-	engine: string;
-	figure: AcceptedFigure;
+export interface AcceptedChange extends Omit<AcceptFile, "at-most"> {
 	/** Share of the base: 0.1 is 10 %. */
 	atMost: number;
-	/** `recipeHash` of the head's build. */
-	recipe: string;
-	reason: string;
-	by?: string;
 	pointer: string;
 }
 

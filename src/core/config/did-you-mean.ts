@@ -31,15 +31,18 @@ export function editDistance(left: string, right: string): number {
 	return last[right.length] ?? 0;
 }
 
-/** The nearest of `known`, or undefined where none is near: at most a third of the letters may be wrong. */
+/** The nearest of `known`, or undefined where none is near: at most a third of the letters may be wrong, and one of a short word. */
 export function didYouMean(word: string, known: readonly string[]): string | undefined {
 	if (word.length === 0 || word.length > maxChars) return undefined;
-	const wanted = simplified(word);
+	// Case and the choice of separator are no difference between words.
+	const simplify = (text: string): string => text.toLowerCase().replace(/[-_ .]/g, "");
+	const wanted = simplify(word);
 	let best: { candidate: string; distance: number } | undefined;
 	for (const candidate of known.slice(0, maxKnown)) {
 		if (candidate.length > maxChars || candidate === word) continue;
-		const distance = editDistance(wanted, simplified(candidate));
-		if (distance <= allowed(wanted, candidate) && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance };
+		const distance = editDistance(wanted, simplify(candidate));
+		const allowed = Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
+		if (distance <= allowed && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance };
 	}
 	return best?.candidate;
 }
@@ -48,14 +51,4 @@ export function didYouMean(word: string, known: readonly string[]): string | und
 export function suggest(word: string, known: readonly string[], fix: string): { fix: string; meant?: string } {
 	const meant = didYouMean(word, known);
 	return meant === undefined ? { fix } : { fix: `Write ${meant}.`, meant };
-}
-
-/** One letter in a short word, more in a long one. */
-function allowed(wanted: string, candidate: string): number {
-	return Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
-}
-
-/** Case and the choice of separator are no difference between words. */
-function simplified(word: string): string {
-	return word.toLowerCase().replace(/[-_ .]/g, "");
 }

@@ -10,6 +10,11 @@ export type Dims = Readonly<Record<string, DimRange>>;
 /** More than any model has; bounds what every workload repeats. */
 export const maxDims = 200;
 
+/** Of one size. */
+export function fixedRange(size: number): DimRange {
+	return { min: size, opt: size, max: size };
+}
+
 /** `file` over `inherited`, by name; `pointer` is the pointer of `file`. */
 export function* resolveDims(
 	file: Readonly<Record<string, DimFile>> | undefined,
@@ -19,25 +24,18 @@ export function* resolveDims(
 	for (const [name, size] of Object.entries(file ?? {})) {
 		const pointer = childPointer(from.pointer, name);
 		yield* checkName(pointer, { name, what: "a dimension" });
-		dims[name] =
-			typeof size === "number"
-				? { min: size, opt: size, max: size }
-				: yield* checkRange(pointer, { min: size.min, opt: size.opt, max: size.max });
+		const { min, opt, max } = typeof size === "number" ? fixedRange(size) : size;
+		dims[name] = { min, opt, max };
+		if (min <= opt && opt <= max) continue;
+		yield {
+			code: "config-dims",
+			pointer,
+			says: `has min ${min}, opt ${opt}, max ${max}`,
+			expected: "min <= opt <= max",
+			fix: "Put the three sizes in order; opt is the size that the engine is tuned for.",
+		};
 	}
 	return dims;
-}
-
-function* checkRange(pointer: string, range: DimRange): Resolution<DimRange> {
-	const { min, opt, max } = range;
-	if (min <= opt && opt <= max) return range;
-	yield {
-		code: "config-dims",
-		pointer,
-		says: `has min ${min}, opt ${opt}, max ${max}`,
-		expected: "min <= opt <= max",
-		fix: "Put the three sizes in order; opt is the size that the engine is tuned for.",
-	};
-	return range;
 }
 
 /** Every dimension at its optimum. */
@@ -54,16 +52,15 @@ export function* resolveProfiles(
 	file: readonly Readonly<Record<string, DimFile>>[] | undefined,
 	from: { pointer: string; dims: Dims },
 ): Resolution<DimProfiles> {
-	const profiles = yield* resolveEach(file ?? [], (dims, index) =>
-		resolveDims(dims, { pointer: childPointer(from.pointer, index), inherited: from.dims }),
-	);
+	const inherited = from.dims;
+	const profiles = yield* resolveEach(file ?? [], (dims, index) => resolveDims(dims, { pointer: `${from.pointer}/${index}`, inherited }));
 	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
 	for (const [index, profile] of profiles.entries()) {
 		const missing = [...names].find((name) => profile[name] === undefined);
 		if (missing === undefined) continue;
 		yield {
 			code: "config-dims",
-			pointer: childPointer(from.pointer, index),
+			pointer: `${from.pointer}/${index}`,
 			says: `has no range for ${formatName(missing)}, which another profile has`,
 			expected: "a range for every dimension in every profile",
 			fix: `Add ${formatName(missing)} here, or give it under dims for all profiles.`,
@@ -86,11 +83,7 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 }
 
 /** The first profile that holds all sizes, as TensorRT's users choose it; null where none does. */
-export function profileFor(profiles: DimProfiles, sizes: ReadonlyMap<string, number>): Dims | null {
-	const holds = (profile: Dims): boolean =>
-		[...sizes].every(([name, size]) => {
-			const range = profile[name];
-			return range === undefined || (size >= range.min && size <= range.max);
-		});
-	return profiles.find(holds) ?? null;
+export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
+	const fits = (size: number, range: DimRange | undefined): boolean => range === undefined || (size >= range.min && size <= range.max);
+	return profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ?? null;
 }

@@ -5,6 +5,7 @@ import { feeds, type OnnxModel } from "../onnx/model.ts";
 import { isTensor } from "../onnx/not-tensor.ts";
 import { cleanName } from "../text/escape.ts";
 import type { DimRange } from "./config.ts";
+import { fixedRange } from "./dims.ts";
 import { isName } from "./values.ts";
 
 export interface FoundDim {
@@ -77,7 +78,7 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 /** Of an axis that its exporter named after others, such as `past_sequence_length + 1`: it grows with them. */
 function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
 	const terms = name.split("+").map((term) => term.trim());
-	const ranges = terms.map((term) => (/^\d{1,6}$/.test(term) ? fixedAt(Number(term)) : dims.find((dim) => dim.name === term)?.range));
+	const ranges = terms.map((term) => (/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range));
 	if (terms.length < 2 || !ranges.every((term) => term !== undefined)) return null;
 	const at = (end: keyof DimRange): number => ranges.reduce((sum, term) => sum + term[end], 0);
 	// Else the name says something else than the sizes that run.
@@ -89,7 +90,7 @@ const optimalBatch = 8;
 
 function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSizes): DimRange {
 	const chosen = sizes.get(name) ?? kind.sizes[0] ?? 1;
-	const fixed = fixedAt(chosen);
+	const fixed = fixedRange(chosen);
 	if (given.has(name) || kind.range === undefined) return fixed;
 	const { min, max } = kind.range;
 	if (kind.isBatch) return ends.batch === false ? fixed : { min, opt: Math.max(optimalBatch, chosen), max: Math.max(max, chosen) };
@@ -98,10 +99,6 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 		opt: chosen,
 		max: ends.largest === false ? chosen : Math.max(max, chosen),
 	};
-}
-
-function fixedAt(size: number): DimRange {
-	return { min: size, opt: size, max: size };
 }
 
 /** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */

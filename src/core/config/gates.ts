@@ -1,101 +1,50 @@
 // Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
-import type { GatesFile, GrowthFile, Precision, ThresholdFile } from "../schema/config.ts";
+import type { GatesFile } from "../schema/config.ts";
 import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
-import { defaultGates } from "./defaults.ts";
-import { childPointer } from "./pointer.ts";
+import { type GateRecord, gateEntries } from "./gate-records.ts";
+import { childPointer, valueAt } from "./pointer.ts";
 import type { Resolution } from "./problem.ts";
 import { parseDuration, parseShare } from "./values.ts";
 
 interface Leaf {
-	value: number | string;
+	value: unknown;
 	/** Absent: not from the file. */
 	pointer?: string;
 }
 
-/** The limits of one level, by leaf: `latency.warn`, `golden.fp16`, `inconclusive`, … */
+/** The limits of one level, by leaf: `latency.warn`, `golden.relative-l2.fp16`, `inconclusive`, … */
 export type Layer = ReadonlyMap<string, Leaf>;
 
-/** Below the file's own: a release must be known to be good, and a nightly run reports faults of any cause. */
-export const occasionLayers: Readonly<Record<Occasion, Layer>> = {
-	release: new Map([
-		["inconclusive", { value: "fail" }],
-		["golden.existing", { value: "fail" }],
-	]),
-	nightly: new Map([["golden.existing", { value: "fail" }]]),
-};
-
-const thresholds = [
-	["latency", "latency"],
-	["p99", "p99"],
-	["memory", "memory"],
-	["engine-size", "engineSize"],
-	["build-time", "buildTime"],
-	["soak-drift", "soakDrift"],
-	["work", "work"],
-] as const;
-const limits = ["warn", "fail"] as const;
-const settings = [
-	["inconclusive", "inconclusive"],
-	["not-comparable", "notComparable"],
-	["probes", "probes"],
-	["interface", "interface"],
-	["golden-change", "goldenChange"],
-	["limit-change", "limitChange"],
-	["coverage", "coverage"],
-	["vanished", "vanished"],
-] as const;
-const precisions = Object.keys(defaultGates.relativeL2) as Precision[];
+/** The stricter defaults of an occasion. */
+export function occasionLayer(occasion: Occasion | undefined): Layer {
+	const stricter = gateEntries.map(([, { name, occasions }]) => [name, { value: occasion && occasions?.[occasion] }] as const);
+	return new Map(stricter.filter(([, { value }]) => value !== undefined));
+}
 
 /** Reads one level's `gates`; `pointer` is the pointer of that mapping. */
 export function* readLayer(file: GatesFile | undefined, pointer: string): Resolution<Layer> {
 	const layer = new Map<string, Leaf>();
-	if (file === undefined) return layer;
-	for (const [name] of thresholds) yield* readThreshold(file[name], { layer, name, pointer: childPointer(pointer, name) });
-	readGolden(file.golden ?? {}, `${pointer}/golden`, layer);
-	for (const [name] of settings) {
-		const value = file[name];
-		if (value !== undefined) layer.set(name, { value, pointer: childPointer(pointer, name) });
+	for (const [, { name, kind, byDefault }] of gateEntries) {
+		const path = `/${name.replace(".", "/")}`;
+		const [value, at] = [valueAt(file, path), pointer + path];
+		if (value === undefined) continue;
+		layer.set(name, { value: yield* readLimit(kind, value, at), pointer: at });
+		if (typeof value === "object") {
+			for (const [part, limit] of Object.entries(value ?? {})) {
+				const own = childPointer(at, part);
+				layer.set(`${name}.${part}`, { value: yield* readLimit(kind, limit, own), pointer: own });
+			}
+		} else if (kind === "precisions") for (const part of Object.keys(byDefault ?? {})) layer.set(`${name}.${part}`, { value, pointer: at });
 	}
-	const text = file["max-latency"];
-	const at = childPointer(pointer, "max-latency");
-	if (text !== undefined) layer.set("max-latency", { value: yield* parseDuration(at, { text }), pointer: at });
 	return layer;
 }
 
-function* readThreshold(
-	file: ThresholdFile | undefined,
-	into: { layer: Map<string, Leaf>; name: string; pointer: string },
-): Resolution<void> {
-	for (const limit of limits) {
-		const value = file?.[limit];
-		if (value === undefined) continue;
-		const pointer = childPointer(into.pointer, limit);
-		into.layer.set(`${into.name}.${limit}`, { value: yield* parseShare(pointer, value), pointer });
-	}
-}
-
-function readGolden(file: NonNullable<GatesFile["golden"]>, pointer: string, layer: Map<string, Leaf>): void {
-	readRelativeL2(file["relative-l2"], `${pointer}/relative-l2`, layer);
-	readGrowth(file["error-growth"] ?? {}, `${pointer}/error-growth`, layer);
-	if (file.existing !== undefined) layer.set("golden.existing", { value: file.existing, pointer: `${pointer}/existing` });
-}
-
-function readGrowth(file: GrowthFile, pointer: string, layer: Map<string, Leaf>): void {
-	for (const limit of limits) {
-		const value = file[limit];
-		if (value !== undefined) layer.set(`golden.error-growth.${limit}`, { value, pointer: `${pointer}/${limit}` });
-	}
-}
-
-function readRelativeL2(file: number | { [precision: string]: number } | undefined, pointer: string, layer: Map<string, Leaf>): void {
-	if (file === undefined) return;
-	for (const precision of precisions) {
-		const value = typeof file === "number" ? file : file[precision];
-		if (value !== undefined)
-			layer.set(`golden.${precision}`, { value, pointer: typeof file === "number" ? pointer : childPointer(pointer, precision) });
-	}
-	layer.set("golden", { value: "", pointer });
+/** The schema has checked what each of them may be. */
+function* readLimit(kind: GateRecord["kind"], value: unknown, pointer: string): Resolution<unknown> {
+	if (typeof value === "string" && kind === "duration") return yield* parseDuration(pointer, { text: value });
+	const isShare = kind === "shares" && (typeof value === "string" || typeof value === "number");
+	return isShare ? yield* parseShare(pointer, value) : value;
 }
 
 /** The leaves that inputs set, which win over every level. */
@@ -106,46 +55,37 @@ export function inputLayer(layer: Layer, inputs: ReadonlyMap<string, string>): L
 /** @param layers from the widest to the narrowest. */
 export function* resolveGates(layers: readonly Layer[]): Resolution<Gates> {
 	const leaves = new Map(layers.flatMap((layer) => [...layer]));
-	const gates: Gates = { ...defaultGates, relativeL2: resolveGolden(leaves), pointers: pointersOf(leaves) };
-	const format = (share: number): string => `${Number((share * 100).toPrecision(6))}%`;
-	for (const [name, key] of thresholds) gates[key] = yield* resolveThreshold(name, { leaves, byDefault: defaultGates[key], format });
-	gates.errorGrowth = yield* resolveThreshold("golden.error-growth", { leaves, byDefault: defaultGates.errorGrowth, format: formatTimes });
-	// The schema has checked what each of them may be.
-	for (const [name, key] of [...settings, ["golden.existing", "existing"] as const]) {
-		const value = leaves.get(name)?.value;
-		if (value !== undefined) Object.assign(gates, { [key]: value });
+	const pointers: Record<string, string> = {};
+	for (const [name, { pointer }] of leaves) if (pointer !== undefined) pointers[name] = pointer;
+	const gates: Record<string, unknown> = { pointers };
+	for (const [key, gate] of gateEntries) {
+		const { name } = gate;
+		const limit = pointers[`${name}.fail`] ?? pointers[`${name}.warn`];
+		if (limit !== undefined) pointers[name] = limit;
+		gates[key] = yield* resolveGate(gate, leaves);
 	}
-	const maxLatency = leaves.get("max-latency")?.value;
-	if (typeof maxLatency === "number") gates.maxLatencyMs = maxLatency;
-	return gates;
+	return gates as unknown as Gates;
 }
 
-function resolveGolden(leaves: Layer): Gates["relativeL2"] {
-	const resolved = { ...defaultGates.relativeL2 };
-	for (const precision of precisions) {
-		const value = leaves.get(`golden.${precision}`)?.value;
-		if (typeof value === "number") resolved[precision] = value;
-	}
-	return resolved;
+function* resolveGate(gate: GateRecord, leaves: Layer): Resolution<unknown> {
+	const { name, kind, byDefault } = gate;
+	if (typeof byDefault !== "object") return leaves.get(name)?.value ?? byDefault;
+	if (kind !== "precisions") return yield* resolveThreshold(gate, leaves);
+	const limits = Object.entries(byDefault).map(([precision, limit]) => [precision, leaves.get(`${name}.${precision}`)?.value ?? limit]);
+	return Object.fromEntries(limits);
 }
 
-interface GivenThreshold {
-	leaves: Layer;
-	byDefault: Threshold;
-	format(limit: number): string;
-}
-
-function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Threshold> {
-	const { format } = given;
-	const [warnLeaf, failLeaf] = limits.map((limit) => given.leaves.get(`${name}.${limit}`));
-	const warn = warnLeaf?.value ?? given.byDefault.warn;
-	const fail = failLeaf?.value ?? given.byDefault.fail;
+function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer): Resolution<Threshold> {
+	const [warnLeaf, failLeaf] = [leaves.get(`${name}.warn`), leaves.get(`${name}.fail`)];
+	const initial = byDefault as Threshold;
+	const [warn, fail] = [warnLeaf?.value ?? initial.warn, failLeaf?.value ?? initial.fail];
 	const threshold: Threshold = {};
 	if (typeof warn === "number") threshold.warn = warn;
 	if (typeof fail === "number") threshold.fail = fail;
 	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail) return threshold;
 	// A fail limit below the default warning replaces that default.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
+	const format = (limit: number): string => (kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`);
 	yield {
 		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,
@@ -153,14 +93,4 @@ function* resolveThreshold(name: string, given: GivenThreshold): Resolution<Thre
 		fix: failLeaf === undefined ? "Set fail beside it, to a number or to off." : "Lower warn or raise fail.",
 	};
 	return threshold;
-}
-
-function pointersOf(leaves: Layer): Record<string, string> {
-	const pointers: Record<string, string> = {};
-	for (const [name, { pointer }] of leaves) if (pointer !== undefined) pointers[name] = pointer;
-	for (const name of [...thresholds.map(([threshold]) => threshold), "golden.error-growth"]) {
-		const pointer = pointers[`${name}.fail`] ?? pointers[`${name}.warn`];
-		if (pointer !== undefined) pointers[name] = pointer;
-	}
-	return pointers;
 }

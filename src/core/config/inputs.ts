@@ -1,32 +1,27 @@
 // Values that inputs of the action or flags of the command line set in place of the file's.
 import { suggest } from "./did-you-mean.ts";
-import { childPointer } from "./pointer.ts";
+import { type SchemaNode, schemaFor } from "./expected.ts";
+import { childPointer, parsePointer } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
-interface Target {
-	/** Pointer of the value that the input sets. */
-	pointer: string;
-	reads: "text" | "integer" | "integers" | "boolean";
-}
-
-/** Inputs by name. `inconclusive` wins over every level of the file. */
-export const configInputs: Readonly<Record<string, Target>> = {
-	backend: { pointer: "/backend", reads: "text" },
-	onnxruntime: { pointer: "/onnxruntime", reads: "text" },
-	device: { pointer: "/device", reads: "text" },
-	"base-trtexec": { pointer: "/base/trtexec", reads: "text" },
-	"base-python": { pointer: "/base/python", reads: "text" },
-	inconclusive: { pointer: "/gates/inconclusive", reads: "text" },
-	pairs: { pointer: "/measure/pairs", reads: "integers" },
-	"warm-up": { pointer: "/measure/warm-up", reads: "text" },
-	duration: { pointer: "/measure/duration", reads: "text" },
-	timeout: { pointer: "/measure/timeout", reads: "text" },
-	"build-timeout": { pointer: "/measure/build-timeout", reads: "text" },
-	threads: { pointer: "/measure/threads", reads: "integer" },
-	tensorrt: { pointer: "/preflight/tensorrt", reads: "text" },
-	strict: { pointer: "/preflight/strict", reads: "boolean" },
-	baseline: { pointer: "/baseline/from", reads: "text" },
-	"baseline-ref": { pointer: "/baseline/ref", reads: "text" },
+/** The value that each input sets, by pointer. `inconclusive` wins over every level of the file. */
+export const configInputs: Readonly<Record<string, string>> = {
+	backend: "/backend",
+	onnxruntime: "/onnxruntime",
+	device: "/device",
+	"base-trtexec": "/base/trtexec",
+	"base-python": "/base/python",
+	inconclusive: "/gates/inconclusive",
+	pairs: "/measure/pairs",
+	"warm-up": "/measure/warm-up",
+	duration: "/measure/duration",
+	timeout: "/measure/timeout",
+	"build-timeout": "/measure/build-timeout",
+	threads: "/measure/threads",
+	tensorrt: "/preflight/tensorrt",
+	strict: "/preflight/strict",
+	baseline: "/baseline/from",
+	"baseline-ref": "/baseline/ref",
 };
 
 export interface Overridden {
@@ -42,46 +37,26 @@ export function applyInputs(file: unknown, inputs: Readonly<Record<string, strin
 	const set = new Map<string, string>();
 	let value = file;
 	for (const [name, text] of Object.entries(inputs)) {
-		const target = Object.hasOwn(configInputs, name) ? configInputs[name] : undefined;
-		if (target === undefined) {
-			const problem = unknownInput(name);
-			problems.push(problem);
-			set.set(problem.pointer, name);
+		const pointer = Object.hasOwn(configInputs, name) ? configInputs[name] : undefined;
+		if (pointer === undefined) {
+			const known = Object.keys(configInputs);
+			const at = childPointer("", name);
+			const expected = `one of ${known.join(", ")}`;
+			problems.push({ code: "usage", pointer: at, says: "is not known", expected, ...suggest(name, known, "Remove the input.") });
+			set.set(at, name);
 		} else if (text.trim() !== "") {
-			set.set(target.pointer, name);
-			value = withValue(value, target.pointer.split("/").slice(1), readText(text.trim(), target.reads));
+			set.set(pointer, name);
+			value = withValue(value, parsePointer(pointer), readText(text.trim(), schemaFor(pointer)));
 		}
 	}
 	return { value, inputs: set, problems };
 }
 
-function unknownInput(name: string): Problem {
-	const known = Object.keys(configInputs);
-	return {
-		code: "usage",
-		pointer: childPointer("", name),
-		says: "is not known",
-		expected: `one of ${known.join(", ")}`,
-		...suggest(name, known, "Remove the input."),
-	};
-}
-
-/** What does not read as its kind stays text, for the schema to refuse. */
-function readText(text: string, reads: Target["reads"]): unknown {
-	switch (reads) {
-		case "text":
-			return text;
-		case "integer":
-			return readInteger(text);
-		case "integers":
-			return text.split(",").map((part) => readInteger(part.trim()));
-		case "boolean":
-			return text === "true" ? true : text === "false" ? false : text;
-	}
-}
-
-function readInteger(text: string): number | string {
-	return /^\d{1,9}$/.test(text) ? Number(text) : text;
+/** What does not read as the schema's type stays text, for the schema to refuse. */
+function readText(text: string, { type, items }: SchemaNode): unknown {
+	if (type === "array") return text.split(",").map((part) => readText(part.trim(), items ?? {}));
+	if (type === "integer") return /^\d{1,9}$/.test(text) ? Number(text) : text;
+	return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
 }
 
 /** A copy with one value put in; where the file has something that cannot hold it, the file's fault is left to the schema. */

@@ -2,9 +2,9 @@
 import type { ConfigError } from "../errors.ts";
 import type { BaseFile, ConfigFile } from "../schema/config.ts";
 import { validate } from "../schema/config-validator.js";
-import type { AcceptedChange, CommandConfig, Config, Occasion, Source } from "./config.ts";
+import type { AcceptedChange, CommandConfig, Config, Occasion } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
-import { inputLayer, occasionLayers, readLayer, resolveGates } from "./gates.ts";
+import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
 import { applyInputs } from "./inputs.ts";
 import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { resolveModels } from "./models.ts";
@@ -37,21 +37,15 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	if (!validate(value)) return invalid(toProblems(validate.errors ?? [], value));
 	const resolved = collect(resolveConfig(value as ConfigFile, origin, options.occasion));
 	if (resolved.state === "invalid") return invalid(resolved.problems);
-	return { state: "ok", config: { ...resolved.value, sources: { ...occasionSources(options.occasion), ...sourcesOf(origin) } } };
-}
-
-/** Of the defaults that are stricter on an occasion. */
-function occasionSources(because: Occasion | undefined): Record<string, Source> {
-	if (because === undefined) return {};
-	return Object.fromEntries(
-		[...occasionLayers[because].keys()].map((name) => [`/gates/${name.replace(".", "/")}`, { kind: "default", because }]),
-	);
+	const because = options.occasion;
+	const stricter = [...occasionLayer(because).keys()].map((name) => [`/gates/${name.replace(".", "/")}`, { kind: "default", because }]);
+	return { state: "ok", config: { ...resolved.value, sources: { ...Object.fromEntries(stricter), ...sourcesOf(origin) } } };
 }
 
 /** All but the sources. */
 function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | undefined): Resolution<Omit<Config, "sources">> {
 	const fileLayer = yield* readLayer(file.gates, "/gates");
-	const layers = occasion === undefined ? [fileLayer] : [occasionLayers[occasion], fileLayer];
+	const layers = [occasionLayer(occasion), fileLayer];
 	const probes = yield* readProbes(file.probes, "/probes");
 	return {
 		path: origin.path,
@@ -83,53 +77,41 @@ function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolutio
 }
 
 function* resolveExplain({ bisect, budget }: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
-	const given = budget === undefined ? undefined : yield* parseDuration("/explain/budget", { text: budget });
-	return { bisect: bisect ?? defaultSettings.explain.bisect, budgetMs: given ?? defaultSettings.explain.budgetMs };
+	const { explain } = defaultSettings;
+	const budgetMs = budget === undefined ? explain.budgetMs : yield* parseDuration("/explain/budget", { text: budget });
+	return { bisect: bisect ?? explain.bisect, budgetMs };
 }
 
 function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution<Config["baseline"]> {
 	const { from = defaultSettings.baseline.from, ref } = file;
-	if (from === "pinned" && ref === undefined) {
-		yield {
-			pointer: "/baseline/from",
-			says: "is pinned, but baseline.ref is missing",
-			expected: "baseline.ref with a tag, branch or commit",
-			fix: "Add ref: with the tag, branch or commit to compare with.",
-		};
+	if (ref === undefined) {
+		const expected = "baseline.ref with a tag, branch or commit";
+		const fix = "Add ref: with the tag, branch or commit to compare with.";
+		if (from === "pinned") yield { pointer: "/baseline/from", says: "is pinned, but baseline.ref is missing", expected, fix };
+		return { from };
 	}
-	if (ref === undefined) return { from };
 	yield* checkRef("/baseline/ref", ref);
-	if (from !== "pinned") {
-		yield {
-			pointer: "/baseline/ref",
-			says: `is read only with from: pinned, and from is ${from}`,
-			fix: "Write from: pinned, or remove ref.",
-			at: "key",
-		};
-	}
+	const says = `is read only with from: pinned, and from is ${from}`;
+	if (from !== "pinned") yield { pointer: "/baseline/ref", says, fix: "Write from: pinned, or remove ref.", at: "key" };
 	return { from, ref };
 }
 
 function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<AcceptedChange[]> {
-	return yield* resolveEach([...file.entries()], function* ([index, { "at-most": most, ...entry }]) {
-		const pointer = childPointer("/accept", index);
-		const share = yield* parseShare(childPointer(pointer, "at-most"), most);
+	return yield* resolveEach(file, function* ({ "at-most": most, ...entry }, index) {
+		const pointer = `/accept/${index}`;
+		const at = `${pointer}/at-most`;
+		const share = yield* parseShare(at, most);
+		if (share !== "off") return { ...entry, atMost: share, pointer };
 		// Without a limit, anything would be accepted.
-		if (share === "off")
-			yield {
-				pointer: childPointer(pointer, "at-most"),
-				says: "is off",
-				expected: "a share such as 12%",
-				fix: "Write the largest change that is accepted.",
-			};
-		return { ...entry, atMost: share === "off" ? 0 : share, pointer };
+		yield { pointer: at, says: "is off", expected: "a share such as 12%", fix: "Write the largest change that is accepted." };
+		return { ...entry, atMost: 0, pointer };
 	});
 }
 
 function* resolveCommands(file: NonNullable<ConfigFile["comparators"]>): Resolution<CommandConfig[]> {
-	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout }]) {
+	return yield* resolveEach(Object.entries(file), function* ([name, { command, timeout: text }]) {
 		const pointer = `${childPointer("/comparators", name)}/timeout`;
-		const given = timeout === undefined ? undefined : yield* parseDuration(pointer, { text: timeout });
-		return { name, command: command as [string, ...string[]], timeoutMs: given ?? defaultCommandTimeoutMs };
+		const timeoutMs = text === undefined ? defaultCommandTimeoutMs : yield* parseDuration(pointer, { text });
+		return { name, command: command as [string, ...string[]], timeoutMs };
 	});
 }

@@ -26,17 +26,8 @@ export function parentPointer(pointer: string): string | undefined {
 	return at < 0 ? undefined : pointer.slice(0, at);
 }
 
-const listKeys: readonly (string | undefined)[] = [
-	"workloads",
-	"pairs",
-	"shape",
-	"plugins",
-	"profiles",
-	"flags",
-	"runners",
-	"labels",
-	"env",
-];
+/** Keys of lists; elsewhere, a number may be a name. */
+const listKeys = ["workloads", "pairs", "shape", "plugins", "profiles", "flags", "runners", "labels", "env"];
 const maxNameChars = 60;
 
 /** `/models/resnet50/workloads/0/batch` as `models.resnet50.workloads[0].batch`; odd names in quotes. */
@@ -44,7 +35,7 @@ export function formatPointer(pointer: string): string {
 	const parts = parsePointer(pointer);
 	if (parts.length === 0) return "the file";
 	const formatted = parts.map((part, index) => {
-		if (/^\d+$/.test(part) && listKeys.includes(parts[index - 1])) return `[${part}]`;
+		if (/^\d+$/.test(part) && listKeys.includes(parts[index - 1] ?? "")) return `[${part}]`;
 		if (/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(part)) return `.${shorten(part, maxNameChars)}`;
 		return `[${formatName(part)}]`;
 	});

@@ -17,14 +17,11 @@ export function* readProbes(file: ProbesFile | undefined, pointer: string): Reso
 		const name = file[key];
 		if (name !== undefined) yield* checkName(`${pointer}/${key}`, { name, what: "an input", at: "value" });
 	}
-	if (file.mask !== undefined && file.length !== undefined)
-		yield {
-			pointer: `${pointer}/length`,
-			says: "is given together with mask; either one alone marks the padding",
-			expected: "mask or length",
-			fix: "Remove length where the model reads the mask.",
-			at: "key",
-		};
+	if (file.mask !== undefined && file.length !== undefined) {
+		const says = "is given together with mask; either one alone marks the padding";
+		const fix = "Remove length where the model reads the mask.";
+		yield { pointer: `${pointer}/length`, says, expected: "mask or length", fix, at: "key" };
+	}
 	return file;
 }
 

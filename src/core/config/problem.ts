@@ -17,9 +17,6 @@ export interface EntryPosition {
 	value: Position;
 }
 
-/** By JSON pointer. */
-type EntryPositions = ReadonlyMap<string, EntryPosition>;
-
 export interface Problem {
 	/** config-value by default. */
 	code?: ConfigCode;
@@ -42,7 +39,8 @@ export interface Problem {
 export interface Origin {
 	/** Path of the config file as the user wrote it. */
 	path: string;
-	positions: EntryPositions;
+	/** By JSON pointer. */
+	positions: ReadonlyMap<string, EntryPosition>;
 	/** Names of inputs by the pointer of the value that they set. */
 	inputs: ReadonlyMap<string, string>;
 }
@@ -52,26 +50,18 @@ const maxErrors = 50;
 
 /** Errors in the order of the file, inputs first. */
 export function toErrors(problems: readonly Problem[], origin: Origin): ConfigError[] {
+	// No line of a file that we read is longer than 2^20 characters.
+	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
 	const placed = problems.map((problem) => ({ problem, position: positionOf(problem, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
 	const errors = placed.slice(0, maxErrors).map(({ problem, position }) => toError(problem, position, origin));
-	const [beyond] = placed.slice(maxErrors);
+	const beyond = placed[maxErrors]?.problem;
 	if (beyond !== undefined) {
-		const known = { location: { path: origin.path }, fix: "Correct the first ones; they are often the cause." };
-		errors.push(
-			new ConfigError({
-				code: beyond.problem.code ?? "config-value",
-				message: `${origin.path} has more errors than these ${maxErrors}.`,
-				...known,
-			}),
-		);
+		const message = `${origin.path} has more errors than these ${maxErrors}.`;
+		const fix = "Correct the first ones; they are often the cause.";
+		errors.push(new ConfigError({ code: beyond.code ?? "config-value", message, location: { path: origin.path }, fix }));
 	}
 	return errors;
-}
-
-function order(position: Position | undefined): number {
-	// No line of a file that we read is longer than 2^20 characters.
-	return position === undefined ? 0 : position.line * 2 ** 20 + position.column;
 }
 
 function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Origin): Position | undefined {
@@ -83,12 +73,10 @@ function positionOf({ pointer, at }: Pick<Problem, "pointer" | "at">, origin: Or
 	return parent === undefined ? undefined : positionOf({ pointer: parent, at: "key" }, origin);
 }
 
-function inputOf(pointer: string, origin: Origin): string | undefined {
-	const own = origin.inputs.get(pointer);
-	if (own !== undefined) return own;
-	// Items of a list that an input sets belong to the input too.
-	const owner = [...origin.inputs.keys()].find((key) => pointer.startsWith(`${key}/`));
-	return owner === undefined ? undefined : origin.inputs.get(owner);
+/** The input that sets a value; items of a list belong to it too. */
+function inputOf(pointer: string, { inputs }: Origin): string | undefined {
+	const owner = [...inputs.keys()].find((key) => pointer === key || pointer.startsWith(`${key}/`));
+	return owner === undefined ? undefined : inputs.get(owner);
 }
 
 function toError(problem: Problem, position: Position | undefined, origin: Origin): ConfigError {
@@ -99,8 +87,8 @@ function toError(problem: Problem, position: Position | undefined, origin: Origi
 	const duplicate = duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
-	const known = { fix, ...(input === undefined ? { location } : {}), pointer };
-	return new ConfigError({ code, message: `${where} ${says}${duplicate}${wanted}.${guess}`, ...known });
+	const message = `${where} ${says}${duplicate}${wanted}.${guess}`;
+	return new ConfigError({ code, message, fix, pointer, ...(input === undefined ? { location } : {}) });
 }
 
 export function formatLocation({ path, line, column }: Location): string {

@@ -4,33 +4,25 @@ import { cleanText, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
 import type { Config, EngineConfig, ModelConfig } from "./config.ts";
 import { didYouMean } from "./did-you-mean.ts";
+import { fixedRange } from "./dims.ts";
 
 /** Against patterns that were never meant: a config has some hundred engines at most. */
 const maxPatterns = 1000;
 const maxPatternChars = 700;
 
-/** Patterns of an input: one a line or separated by commas; a backslash takes the meaning from `* , \`. */
-export function parsePatterns(text: string): string[] {
-	const patterns: string[] = [];
-	let current = "";
-	for (let at = 0; at <= text.length; at += 1) {
-		const char = text[at];
-		if (char === undefined || char === "," || char === "\n") {
-			patterns.push(trimmed(current));
-			current = "";
-		} else if (char === "\\" && at + 1 < text.length) {
-			current += char + text[at + 1];
-			at += 1;
-		} else current += char;
-	}
-	return patterns.filter((pattern) => pattern !== "");
-}
+/** A character, with the backslash before it that takes its meaning from `* , \`. */
+const characters = /\\[\s\S]|[\s\S]/g;
 
-/** Without the blanks around it; one behind a backslash is meant. */
-function trimmed(text: string): string {
-	const cut = text.trim();
-	const escapes = /\\+$/.exec(cut)?.[0].length ?? 0;
-	return escapes % 2 === 1 ? cut + (text.trimStart()[cut.length] ?? "") : cut;
+/** Patterns of an input: one a line or separated by commas. A blank behind a backslash is not trimmed away. */
+export function parsePatterns(text: string): string[] {
+	const patterns: string[][] = [[]];
+	for (const character of text.match(characters) ?? []) {
+		if (character === "," || character === "\n") patterns.push([]);
+		else patterns.at(-1)?.push(character);
+	}
+	const isVisible = (character: string): boolean => character.trim() !== "";
+	const trimmed = patterns.map((pattern) => pattern.slice(pattern.findIndex(isVisible), pattern.findLastIndex(isVisible) + 1).join(""));
+	return trimmed.filter((pattern) => pattern !== "");
 }
 
 /** A pattern that means this one engine, or every engine of this one model. */
@@ -45,43 +37,25 @@ export function formatPatterns(patterns: readonly string[]): string {
 	return patterns.join(",");
 }
 
-type Matches = (model: string, engine: string) => boolean;
-
 /** Linear in the text: one star after the other, each as early as it can. */
-export function compilePattern(pattern: string): Matches {
-	const pieces = piecesOf(pattern);
+export function compilePattern(pattern: string): (model: string, engine: string) => boolean {
+	const pieces = [""];
+	for (const character of pattern.match(characters) ?? []) {
+		if (character === "*") pieces.push("");
+		else pieces[pieces.length - 1] += character.at(-1);
+	}
+	const [first = "", ...middle] = pieces;
+	const last = middle.pop();
 	const fits = (text: string): boolean => {
-		const [first = "", ...rest] = pieces;
-		if (rest.length === 0) return text === first;
-		const last = rest[rest.length - 1] ?? "";
-		if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
-		let from = first.length;
-		const end = text.length - last.length;
-		for (const piece of rest.slice(0, -1)) {
+		if (last === undefined) return text === first;
+		let from = text.startsWith(first) ? first.length : Number.POSITIVE_INFINITY;
+		for (const piece of middle) {
 			const found = text.indexOf(piece, from);
-			if (found < 0 || found + piece.length > end) return false;
-			from = found + piece.length;
+			from = found < 0 ? Number.POSITIVE_INFINITY : found + piece.length;
 		}
-		return true;
+		return from + last.length <= text.length && text.endsWith(last);
 	};
 	return (model, engine) => fits(model) || fits(`${model}/${engine}`);
-}
-
-/** What stands between the stars. */
-function piecesOf(pattern: string): string[] {
-	const pieces = [""];
-	const append = (text: string): void => {
-		pieces[pieces.length - 1] += text;
-	};
-	for (let at = 0; at < pattern.length; at += 1) {
-		const char = pattern[at] ?? "";
-		if (char === "*") pieces.push("");
-		else if (char === "\\" && at + 1 < pattern.length) {
-			at += 1;
-			append(pattern[at] ?? "");
-		} else append(char);
-	}
-	return pieces;
 }
 
 export type Selected = { state: "ok"; models: readonly ModelConfig[] } | { state: "unknown"; problems: readonly PatternProblem[] };
@@ -91,12 +65,19 @@ export interface PatternProblem {
 	index: number;
 	says: string;
 	expected: string;
-	meant?: string;
+	meant?: string | undefined;
 }
 
 /** Models with the engines that any pattern means; every pattern must mean at least one. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
-	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index) => problemOf(pattern, index, models));
+	const ids = models.flatMap((model) => [model.name, ...model.engines.map((engine) => `${model.name}/${engine.name}`)]);
+	const shown = ids.map((id) => cleanText(shorten(id, 60)));
+	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index): PatternProblem[] => {
+		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
+		const says = `names no engine of this config: ${JSON.stringify(cleanText(shorten(pattern, 60)))}`;
+		const expected = `a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}`;
+		return [{ index, says, expected, meant: didYouMean(pattern, ids) }];
+	});
 	return problems.length > 0 ? { state: "unknown", problems } : { state: "ok", models: keepSelected(models, patterns) };
 }
 
@@ -104,10 +85,11 @@ export function selectModels(models: Config["models"], patterns: readonly string
 export function keepSelected(models: Config["models"], patterns: readonly string[]): ModelConfig[] {
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);
-	const wanted = (model: ModelConfig, engine: EngineConfig): boolean => compiled.some((matches) => matches(model.name, engine.name));
-	return models
-		.map((model) => ({ ...model, engines: model.engines.filter((engine) => wanted(model, engine)) }))
-		.filter((model) => model.engines.length > 0);
+	const kept = models.map((model) => {
+		const engines = model.engines.filter((engine) => compiled.some((matches) => matches(model.name, engine.name)));
+		return { ...model, engines };
+	});
+	return kept.filter((model) => model.engines.length > 0);
 }
 
 /** Whole shapes by input. */
@@ -117,53 +99,31 @@ export type PinnedShapes = Readonly<Record<string, { shape: readonly number[] }>
 export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes): ModelConfig[] {
 	const names = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
 	if (names.length === 0) return [...models];
-	return models.map((model) => ({
-		...model,
-		inputs: Object.fromEntries([
-			...Object.entries(model.inputs),
-			...Object.entries(shapes).map(([input, { shape }]) => [input, { ...model.inputs[input], pinned: shape }] as const),
-		]),
-		engines: model.engines.map((engine) => pinEngine(engine, listNames(names, 2))),
-	}));
+	return models.map((model) => {
+		const pinned = Object.entries(shapes).map(([input, { shape }]) => [input, { ...model.inputs[input], pinned: shape }] as const);
+		const engines = model.engines.map((engine) => pinEngine(engine, listNames(names, 2)));
+		return { ...model, inputs: { ...model.inputs, ...Object.fromEntries(pinned) }, engines };
+	});
 }
 
 /** Where an engine has no workload, its dims stay at their optimum. */
 function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
-	const dims = Object.fromEntries(
-		Object.entries(engine.dims).map(([dim, { opt }]) => {
-			const size = workloads[0]?.dims[dim] ?? opt;
-			return [dim, { min: size, opt: size, max: size }];
-		}),
-	);
+	const sizes = Object.entries(engine.dims).map(([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const);
+	const dims = Object.fromEntries(sizes);
 	return { ...engine, dims, profiles: [dims], workloads };
 }
 
 /** For patterns that a flag or an input gave. */
 export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
-	const messages = problems.map(
-		({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
-	);
+	const messages = problems
+		.slice(0, 5)
+		.map(({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
 	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
-		message: `only does not match ${path}: ${messages.slice(0, 5).join(" ")}`,
+		message: `only does not match ${path}: ${messages.join(" ")}`,
 		location: { path },
 		fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
 	});
-}
-
-function problemOf(pattern: string, index: number, models: Config["models"]): PatternProblem[] {
-	if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
-	const ids = models.flatMap((model) => [model.name, ...model.engines.map((engine) => `${model.name}/${engine.name}`)]);
-	const meant = didYouMean(pattern, ids);
-	const shown = ids.map((id) => cleanText(shorten(id, 60)));
-	return [
-		{
-			index,
-			says: `names no engine of this config: ${JSON.stringify(cleanText(shorten(pattern, 60)))}`,
-			expected: `a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}`,
-			...(meant === undefined ? {} : { meant }),
-		},
-	];
 }

@@ -7,10 +7,13 @@ import { formatLocation } from "./problem.ts";
 
 const occasionLabels: Readonly<Record<Occasion, string>> = { release: "default on a release", nightly: "default in a scheduled run" };
 
+type Placed = Pick<Config, "sources">;
+
 /** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
-export function formatSource(config: Pick<Config, "sources">, pointer: string): string {
-	const own = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;
-	const source = own ?? partOf(config, pointer) ?? { kind: "default" };
+export function formatSource({ sources }: Placed, pointer: string): string {
+	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
+	const isPart = ([at, { kind }]: [string, Source]): boolean => at.startsWith(`${pointer}/`) && kind !== "default";
+	const source = own ?? Object.entries(sources).find(isPart)?.[1] ?? { kind: "default" };
 	switch (source.kind) {
 		case "default":
 			return source.because === undefined ? "default" : occasionLabels[source.because];
@@ -21,33 +24,22 @@ export function formatSource(config: Pick<Config, "sources">, pointer: string): 
 	}
 }
 
-function partOf(config: Pick<Config, "sources">, pointer: string): Source | undefined {
-	const parts = Object.entries(config.sources).filter(([at, source]) => at.startsWith(`${pointer}/`) && source.kind !== "default");
-	return parts[0]?.[1];
-}
-
 /** The place of `pointer`, or of the nearest thing around it that the file holds; undefined where it holds none. */
-export function locate(config: Pick<Config, "sources">, pointer: string): Location | undefined {
-	let at: string | undefined = pointer;
-	while (at !== undefined) {
-		const source = Object.hasOwn(config.sources, at) ? config.sources[at] : undefined;
-		if (source?.kind === "file") return { path: source.path, line: source.line, column: source.column };
-		at = parentPointer(at);
-	}
-	return undefined;
+export function locate(config: Placed, pointer: string | undefined): Location | undefined {
+	if (pointer === undefined) return undefined;
+	const source = Object.hasOwn(config.sources, pointer) ? config.sources[pointer] : undefined;
+	if (source?.kind !== "file") return locate(config, parentPointer(pointer));
+	return { path: source.path, line: source.line, column: source.column };
 }
 
 /** For a record that has a location only where the file holds one. */
-export function placeOf(config: Pick<Config, "sources">, pointer: string): { location?: Location } {
+export function placeOf(config: Placed, pointer: string): { location?: Location } {
 	const location = locate(config, pointer);
 	return location === undefined ? {} : { location };
 }
 
 /** The place of a key of the first of `holders` that has it, else of the last holder itself. */
-export function placeOfInherited(
-	config: Pick<Config, "sources">,
-	{ holders, key }: { holders: readonly string[]; key: string },
-): { location?: Location } {
+export function placeOfInherited(config: Placed, { holders, key }: { holders: readonly string[]; key: string }): { location?: Location } {
 	const places = holders.map((holder) => `${holder}${key}`);
 	return placeOf(config, places.find((place) => Object.hasOwn(config.sources, place)) ?? holders.at(-1) ?? "");
 }

@@ -44,26 +44,17 @@ function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginC
 
 function* checkDla(pointer: string, precision: Precision): Resolution<void> {
 	if (precision === "fp16" || precision === "int8") return;
-	yield {
-		pointer,
-		says: `is set for an engine in ${precision}`,
-		expected: "precision fp16 or int8, all that a DLA computes in",
-		fix: "Set the engine's precision to fp16 or int8, or remove dla.",
-		at: "key",
-	};
+	const expected = "precision fp16 or int8, all that a DLA computes in";
+	const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
+	yield { pointer, says: `is set for an engine in ${precision}`, expected, fix, at: "key" };
 }
 
 function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pick<TensorRtConfig, "calibration">> {
 	const { calibration, precision } = engine;
 	if (calibration === undefined) return {};
 	if (precision !== "int8") {
-		yield {
-			pointer,
-			says: `applies to int8 only, and precision is ${precision}`,
-			expected: "precision: int8",
-			fix: "Write precision: int8, or remove calibration.",
-			at: "key",
-		};
+		const says = `applies to int8 only, and precision is ${precision}`;
+		yield { pointer, says, expected: "precision: int8", fix: "Write precision: int8, or remove calibration.", at: "key" };
 	}
 	return { calibration: { path: yield* checkPath(pointer, calibration), pointer } };
 }
@@ -73,87 +64,48 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 		const fault = flagFault(flags, index);
 		if (fault === null) continue;
 		const meant = ownedFlags.has(fault.what) ? undefined : didYouMean(fault.what, [...ownedFlags.keys()]);
-		yield {
-			pointer: childPointer(pointer, index),
-			says: `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`,
-			fix: fault.fix,
-			...(meant === undefined ? {} : { meant }),
-		};
+		const says = `is ${JSON.stringify(fault.what.slice(0, 100))}, which ${fault.says}`;
+		yield { pointer: childPointer(pointer, index), says, fix: fault.fix, meant };
 	}
 	return flags;
 }
 
-/** Advice on each flag: the key to use in its place, or why there is none. */
-const advice = {
-	onnx: "Name the file under `onnx`.",
-	shapes: "Give sizes under `dims` or `profiles`.",
-	precision: "State the engine's `precision`.",
-	device: "Name the GPU under `device`.",
-	dla: "Use the engine's `dla: { core, gpu-fallback }`.",
-	workspace: "Use `workspace`; other memory pools keep TensorRT's own sizes.",
-	plugins: "List the libraries under `plugins`.",
-	calibration: "Name the calibration cache under `calibration`.",
-	level: "Use `optimization-level`.",
-	caches: "Use `cache: { timing, engines }`: base and head are built with one timing cache.",
-	timing: "Use `measure` (`warm-up`, `duration`, `cuda-graph`, `spin-wait`, `transfers`) or a workload's `streams`.",
-	outputs: "Remove it: trtgate writes and reads these files itself.",
-	mode: "Remove it: it would change what is timed, in a way that cannot be compared.",
-	help: "Remove it: such a run builds nothing.",
-} as const;
-
-const flagsBy: Readonly<Record<keyof typeof advice, readonly string[]>> = {
-	onnx: ["--onnx"],
-	shapes: ["--minShapes", "--optShapes", "--maxShapes", "--shapes", "--profile", "--useProfile"],
-	precision: ["--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--noTF32", "--stronglyTyped"],
-	device: ["--device"],
-	dla: ["--useDLACore", "--allowGPUFallback"],
-	workspace: ["--memPoolSize", "--workspace"],
-	plugins: ["--plugins", "--staticPlugins", "--dynamicPlugins"],
-	calibration: ["--calib"],
-	level: ["--builderOptimizationLevel"],
-	caches: ["--timingCacheFile", "--errorOnTimingCacheMiss", "--noBuilderCache"],
-	timing: [
-		"--iterations",
-		"--duration",
-		"--warmUp",
-		"--infStreams",
-		"--streams",
-		"--useCudaGraph",
-		"--noCudaGraph",
-		"--useSpinWait",
-		"--noSpinWait",
-		"--noDataTransfers",
-		"--includeDataTransfers",
+/** Flags that would collide with those of trtgate or undo what a comparison rests on, and what to do instead. */
+const owned: readonly (readonly [flags: string, fix: string])[] = [
+	["--onnx", "Name the file under `onnx`."],
+	["--minShapes --optShapes --maxShapes --shapes --profile --useProfile", "Give sizes under `dims` or `profiles`."],
+	["--fp16 --bf16 --int8 --fp8 --int4 --best --noTF32 --stronglyTyped", "State the engine's `precision`."],
+	["--device", "Name the GPU under `device`."],
+	["--useDLACore --allowGPUFallback", "Use the engine's `dla: { core, gpu-fallback }`."],
+	["--memPoolSize --workspace", "Use `workspace`; other memory pools keep TensorRT's own sizes."],
+	["--plugins --staticPlugins --dynamicPlugins", "List the libraries under `plugins`."],
+	["--calib", "Name the calibration cache under `calibration`."],
+	["--builderOptimizationLevel", "Use `optimization-level`."],
+	[
+		"--timingCacheFile --errorOnTimingCacheMiss --noBuilderCache",
+		"Use `cache: { timing, engines }`: base and head are built with one timing cache.",
 	],
-	outputs: [
-		"--loadEngine",
-		"--saveEngine",
-		"--saveAllEngines",
-		"--skipInference",
-		"--loadInputs",
-		"--loadRefOutputs",
-		"--refPair",
-		"--dumpOutput",
-		"--dumpRawBindingsToFile",
-		"--dumpProfile",
-		"--dumpLayerInfo",
-		"--exportTimes",
-		"--exportOutput",
-		"--exportProfile",
-		"--exportLayerInfo",
-		"--profilingVerbosity",
-		"--avgRuns",
-		"--percentile",
-		"--separateProfileRun",
-		"--verbose",
+	[
+		`--iterations --duration --warmUp --infStreams --streams --useCudaGraph --noCudaGraph --useSpinWait --noSpinWait
+		--noDataTransfers --includeDataTransfers`,
+		"Use `measure` (`warm-up`, `duration`, `cuda-graph`, `spin-wait`, `transfers`) or a workload's `streams`.",
 	],
-	mode: ["--sleepTime", "--idleTime", "--threads", "--exposeDMA", "--useManagedMemory", "--timeDeserialize", "--timeRefit"],
-	help: ["--help", "-h", "--getPlanVersionOnly"],
-};
+	[
+		`--loadEngine --saveEngine --saveAllEngines --skipInference --loadInputs --loadRefOutputs --refPair --dumpOutput
+		--dumpRawBindingsToFile --dumpProfile --dumpLayerInfo --exportTimes --exportOutput --exportProfile --exportLayerInfo
+		--profilingVerbosity --avgRuns --percentile --separateProfileRun --verbose`,
+		"Remove it: trtgate writes and reads these files itself.",
+	],
+	[
+		"--sleepTime --idleTime --threads --exposeDMA --useManagedMemory --timeDeserialize --timeRefit",
+		"Remove it: it would change what is timed, in a way that cannot be compared.",
+	],
+	["--help -h --getPlanVersionOnly", "Remove it: such a run builds nothing."],
+];
 
-/** What to do instead, by flag; a user's own would collide with ours or undo what a comparison rests on. */
+/** What to do instead, by flag. */
 export const ownedFlags: ReadonlyMap<string, string> = new Map(
-	(Object.keys(flagsBy) as (keyof typeof advice)[]).flatMap((kind) => flagsBy[kind].map((flag) => [flag, advice[kind]] as const)),
+	owned.flatMap(([flags, fix]) => flags.split(/\s+/).map((flag) => [flag, fix] as const)),
 );
 
 /** Flags of which trtexec takes more than one; of all others a second one is an `Unknown option`. */

@@ -1,12 +1,10 @@
 // Reads the notations of single values (shares, times, names, paths) and refuses invalid ones.
-
 import { describeInvisible } from "../text/invisible.ts";
 import { describeGot } from "./expected.ts";
 import type { Resolution } from "./problem.ts";
 
 /** Timers of Node count in 32 bits: 24.8 days. A day is more than a job may take. */
 const maxDurationMs = 24 * 3_600_000;
-const unitsInMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
 /** `2%` and 0.02 are 0.02; `off` is no limit. A bare number of 1 or more is refused, as 2 probably means 2 %. */
 export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
@@ -33,37 +31,30 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 
 /** `500ms`, `2s`, `10m`, `1h` in milliseconds. */
 export function* parseDuration(pointer: string, options: { text: string; allowsZero?: boolean }): Resolution<number> {
-	const match = /^([0-9.]+)(ms|s|m|h)$/.exec(options.text);
-	const unit = match?.[2] as keyof typeof unitsInMs | undefined;
-	const durationMs = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInMs[unit];
+	const durationMs = inUnits(options.text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
-	yield {
-		pointer,
-		says: `is ${describeGot(options.text)}`,
-		expected: durationMs > maxDurationMs ? "at most 24h" : "more than 0",
-		fix: "Write a time such as 3s.",
-	};
+	const expected = durationMs > maxDurationMs ? "at most 24h" : "more than 0";
+	yield { pointer, says: `is ${describeGot(options.text)}`, expected, fix: "Write a time such as 3s." };
 	return 1000;
 }
 
-const unitsInBytes = { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 } as const;
 /** trtexec counts in whole MiB. */
-const minBytes = unitsInBytes.MiB;
-const maxBytes = 1024 * unitsInBytes.GiB;
+const minBytes = 1024 ** 2;
+const maxBytes = 1024 ** 4;
 
 /** `512MiB`, `4GiB`, `4GB` in bytes. */
 export function* parseSize(pointer: string, text: string): Resolution<number> {
-	const match = /^([0-9.]+) ?(MB|MiB|GB|GiB)$/.exec(text);
-	const unit = match?.[2] as keyof typeof unitsInBytes | undefined;
-	const bytes = unit === undefined ? Number.NaN : Number(match?.[1]) * unitsInBytes[unit];
+	const bytes = inUnits(text, { MB: 1e6, MiB: 1024 ** 2, GB: 1e9, GiB: 1024 ** 3 });
 	if (bytes >= minBytes && bytes <= maxBytes) return bytes;
-	yield {
-		pointer,
-		says: `is ${describeGot(text)}`,
-		expected: "1MiB to 1024GiB",
-		fix: "Write a size that the GPU has, such as 4GiB.",
-	};
+	const fix = "Write a size that the GPU has, such as 4GiB.";
+	yield { pointer, says: `is ${describeGot(text)}`, expected: "1MiB to 1024GiB", fix };
 	return minBytes;
+}
+
+/** NaN where it is no number with one of the units. */
+function inUnits(text: string, units: Readonly<Record<string, number>>): number {
+	const [, number, unit = ""] = /^([0-9.]+) ?([A-Za-z]+)$/.exec(text) ?? [];
+	return Number(number) * (units[unit] ?? Number.NaN);
 }
 
 const maxNameChars = 300;
@@ -82,44 +73,38 @@ function nameFault(name: string): string | null {
 
 /** A name may be any text of one line, up to 300 characters. */
 export function* checkName(pointer: string, options: { name: string; what: string; at?: "key" | "value" }): Resolution<void> {
-	const { name, what } = options;
-	const at = options.at ?? "key";
+	const { name, what, at = "key" } = options;
 	const fault = nameFault(name);
 	if (fault === null) return;
-	yield {
-		pointer,
-		says: `is not a valid name for ${what}: it ${fault}`,
-		expected: `one line of 1 to ${maxNameChars} visible characters`,
-		fix: describeInvisible(name) === null ? "Rename it." : "Type the name again: pasted text may contain characters that nobody sees.",
-		at,
-	};
+	const says = `is not a valid name for ${what}: it ${fault}`;
+	const expected = `one line of 1 to ${maxNameChars} visible characters`;
+	const retype = "Type the name again: pasted text may contain characters that nobody sees.";
+	yield { pointer, says, expected, fix: describeInvisible(name) === null ? "Rename it." : retype, at };
 }
 
 /** A file inside the workspace, by a relative path. @returns the path without `.` and `..`. */
 export function* checkPath(pointer: string, path: string): Resolution<string> {
-	const refuse = function* (
-		code: "config-value" | "path-outside-workspace",
-		why: string,
-		fix = "Put the file into the repository and write its path from there.",
-	): Resolution<string> {
-		yield {
-			code,
-			pointer,
-			says: `is ${describeGot(path)}, ${why}`,
-			expected: "a relative path inside the workspace, such as models/net.onnx",
-			fix,
-		};
-		return path;
-	};
-	const invisible = describeInvisible(path);
-	if (invisible !== null) return yield* refuse("config-value", `which contains ${invisible}`, plainPath);
-	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path))
-		return yield* refuse("config-value", "with a variable, which is not replaced", noVariable);
-	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return yield* refuse("config-value", "an address and not a file");
-	if (/^([/\\]|[a-z]:)/i.test(path)) return yield* refuse("path-outside-workspace", "an absolute path");
 	const inside = insidePath(path);
-	if (inside === null) return yield* refuse("path-outside-workspace", "which leads out of the workspace");
-	return inside === "" ? yield* refuse("config-value", "which names no file") : inside;
+	const fault = pathFault(path, inside);
+	if (fault === null) return inside ?? path;
+	const { code, why, fix = "Put the file into the repository and write its path from there." } = fault;
+	const expected = "a relative path inside the workspace, such as models/net.onnx";
+	yield { code, pointer, says: `is ${describeGot(path)}, ${why}`, expected, fix };
+	return path;
+}
+
+function pathFault(
+	path: string,
+	inside: string | null,
+): { code: "config-value" | "path-outside-workspace"; why: string; fix?: string } | null {
+	const code = "config-value";
+	const invisible = describeInvisible(path);
+	if (invisible !== null) return { code, why: `which contains ${invisible}`, fix: plainPath };
+	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path)) return { code, why: "with a variable, which is not replaced", fix: noVariable };
+	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return { code, why: "an address and not a file" };
+	if (/^([/\\]|[a-z]:)/i.test(path)) return { code: "path-outside-workspace", why: "an absolute path" };
+	if (inside === null) return { code: "path-outside-workspace", why: "which leads out of the workspace" };
+	return inside === "" ? { code, why: "which names no file" } : null;
 }
 
 const plainPath = "Type the path again, with / and without quotes: in YAML's double quotes, a backslash begins an escape such as \\n.";
@@ -141,10 +126,6 @@ function insidePath(path: string): string | null {
 /** A git ref that git cannot take for an option. */
 export function* checkRef(pointer: string, ref: string): Resolution<void> {
 	if (ref.length <= maxNameChars && !/^-|[\s\p{Cc}]/u.test(ref)) return;
-	yield {
-		pointer,
-		says: `is ${describeGot(ref)}`,
-		expected: "a git ref such as v1.4 or main",
-		fix: "Write a branch, a tag or a commit.",
-	};
+	const fix = "Write a branch, a tag or a commit.";
+	yield { pointer, says: `is ${describeGot(ref)}`, expected: "a git ref such as v1.4 or main", fix };
 }

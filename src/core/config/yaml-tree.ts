@@ -1,5 +1,5 @@
 // Turns YAML nodes into plain values without prototypes, with the place of each; refuses what a config never needs.
-import { type Alias, isAlias, isMap, isScalar, isSeq, type Pair, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 import { childPointer, formatName } from "./pointer.ts";
 import type { EntryPosition, Position } from "./problem.ts";
 
@@ -9,25 +9,11 @@ const maxValues = 20_000;
 const maxDepth = 40;
 const maxProblems = 20;
 
-export interface TreeProblem {
+export interface YamlProblem {
 	/** Follows the name and place of the file. */
 	says: string;
 	fix: string;
-	position: Position;
-}
-
-export type Tree =
-	| { state: "ok"; value: unknown; positions: Map<string, EntryPosition> }
-	| { state: "invalid"; problems: readonly TreeProblem[] };
-
-interface Walk {
-	place(offset: number): Position;
-	positions: Map<string, EntryPosition>;
-	anchors: Map<string, ParsedNode>;
-	/** Nodes with an anchor around the current one. */
-	open: Set<ParsedNode>;
-	valuesLeft: number;
-	problems: TreeProblem[];
+	position?: Position;
 }
 
 interface NodePosition {
@@ -36,107 +22,108 @@ interface NodePosition {
 	key?: Position;
 }
 
-export function walkTree(root: ParsedNode, place: (offset: number) => Position): Tree {
-	const walk: Walk = { place, positions: new Map(), anchors: new Map(), open: new Set(), valuesLeft: maxValues, problems: [] };
-	const value = toValue(walk, root, { pointer: "", depth: 0 });
-	return walk.problems.length > 0 ? { state: "invalid", problems: walk.problems } : { state: "ok", value, positions: walk.positions };
-}
+/** The value of a document; null in place of what `problems` is about. */
+export class TreeWalk {
+	readonly positions = new Map<string, EntryPosition>();
+	readonly problems: YamlProblem[] = [];
+	readonly #place: (offset: number) => Position;
+	readonly #anchors = new Map<string, ParsedNode>();
+	/** Nodes around the current one. */
+	readonly #open = new Set<ParsedNode>();
+	#valuesLeft = maxValues;
 
-function toValue(walk: Walk, node: ParsedNode | null, at: NodePosition): unknown {
-	if (!mayGoOn(walk, node, at)) return null;
-	const position = node?.range ? walk.place(node.range[0]) : (at.key ?? { line: 1, column: 1 });
-	if (isAlias(node)) return followAlias(walk, node, at);
-	walk.positions.set(at.pointer, at.key === undefined ? { value: position } : { key: at.key, value: position });
-	if (node === null) return null;
-	const anchor = node.anchor;
-	if (anchor !== undefined) walk.anchors.set(anchor, node);
-	walk.open.add(node);
-	const value = isMap(node) ? toMapping(walk, node, at) : isSeq(node) ? toList(walk, node, at) : toScalar(node, at);
-	walk.open.delete(node);
-	return value;
-}
-
-function mayGoOn(walk: Walk, node: ParsedNode | null, at: NodePosition): boolean {
-	walk.valuesLeft -= 1;
-	if (walk.valuesLeft < 0 || at.depth > maxDepth) {
-		const says =
-			walk.valuesLeft < 0 ? `contains more than ${maxValues} values, aliases resolved` : `is nested more than ${maxDepth} levels deep`;
-		stop(walk, { says, fix: "Use fewer and smaller aliases, or split the file.", position: walk.place(node?.range?.[0] ?? 0) });
+	constructor(place: (offset: number) => Position) {
+		this.#place = place;
 	}
-	return walk.problems.length < maxProblems;
-}
 
-/** Makes every further step return at once. */
-function stop(walk: Walk, problem: TreeProblem): void {
-	if (walk.valuesLeft === Number.NEGATIVE_INFINITY) return;
-	walk.valuesLeft = Number.NEGATIVE_INFINITY;
-	walk.problems.unshift(problem);
-	walk.problems.length = 1;
-}
-
-function reportProblem(walk: Walk, offset: number, problem: Omit<TreeProblem, "position">): null {
-	walk.problems.push({ ...problem, position: walk.place(offset) });
-	return null;
-}
-
-function followAlias(walk: Walk, node: Alias.Parsed, at: NodePosition): unknown {
-	const target = walk.anchors.get(node.source);
-	const name = formatName(node.source);
-	const offset = node.range[0];
-	if (target === undefined) {
-		return reportProblem(walk, offset, {
-			says: `names the alias ${name}, which no anchor before it has`,
-			fix: "Correct the name, or repeat the value itself.",
-		});
+	toValue(node: ParsedNode | null, at: NodePosition = { pointer: "", depth: 0 }): unknown {
+		if (!this.#mayGoOn(node, at)) return null;
+		if (isAlias(node)) return this.#followAlias(node, at);
+		const position = node?.range ? this.#place(node.range[0]) : (at.key ?? { line: 1, column: 1 });
+		this.positions.set(at.pointer, at.key === undefined ? { value: position } : { key: at.key, value: position });
+		if (node === null) return null;
+		if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+		if (isScalar(node)) return typeof node.value === "number" && textPointers.test(at.pointer) ? textOf(node) : node.value;
+		this.#open.add(node);
+		const value = isMap(node) ? this.#toMapping(node, at) : this.#toList(node, at);
+		this.#open.delete(node);
+		return value;
 	}
-	if (walk.open.has(target))
-		return reportProblem(walk, offset, { says: `contains an alias ${name} inside the value that it repeats`, fix: "Remove the alias." });
-	return toValue(walk, target, at);
-}
 
-function toMapping(walk: Walk, node: YAMLMap.Parsed, at: NodePosition): Record<string, unknown> {
-	// No prototype: a model named __proto__ or toString is a name like any other.
-	const mapping: Record<string, unknown> = Object.create(null);
-	const seen = new Map<string, Position>();
-	for (const pair of node.items) {
-		const key = keyOf(walk, pair, seen);
-		if (key === null) continue;
-		const child = { pointer: childPointer(at.pointer, key.name), depth: at.depth + 1, key: key.position };
-		mapping[key.name] = toValue(walk, pair.value, child);
-		if (walk.valuesLeft < 0 || walk.problems.length >= maxProblems) break;
+	/** The first excess is the only problem, and every further step returns at once. */
+	#mayGoOn(node: ParsedNode | null, at: NodePosition): boolean {
+		this.#valuesLeft -= 1;
+		const isTooLong = this.#valuesLeft < 0;
+		if (this.#valuesLeft !== Number.NEGATIVE_INFINITY && (isTooLong || at.depth > maxDepth)) {
+			this.#valuesLeft = Number.NEGATIVE_INFINITY;
+			this.problems.length = 0;
+			const says = isTooLong ? `contains more than ${maxValues} values, aliases resolved` : `is nested more than ${maxDepth} levels deep`;
+			this.#report(node?.range?.[0] ?? 0, says, "Use fewer and smaller aliases, or split the file.");
+		}
+		return this.#mayContinue();
 	}
-	return mapping;
+
+	#mayContinue(): boolean {
+		return this.#valuesLeft >= 0 && this.problems.length < maxProblems;
+	}
+
+	#report(offset: number, says: string, fix: string): null {
+		this.problems.push({ says, fix, position: this.#place(offset) });
+		return null;
+	}
+
+	#followAlias(node: Alias.Parsed, at: NodePosition): unknown {
+		const target = this.#anchors.get(node.source);
+		const name = formatName(node.source);
+		const [offset] = node.range;
+		const fix = "Correct the name, or repeat the value itself.";
+		if (target === undefined) return this.#report(offset, `names the alias ${name}, which no anchor before it has`, fix);
+		if (!this.#open.has(target)) return this.toValue(target, at);
+		return this.#report(offset, `contains an alias ${name} inside the value that it repeats`, "Remove the alias.");
+	}
+
+	#toMapping(node: YAMLMap.Parsed, { pointer, depth }: NodePosition): Record<string, unknown> {
+		// No prototype: a model named __proto__ or toString is a name like any other.
+		const mapping: Record<string, unknown> = Object.create(null);
+		const seen = new Map<string, Position>();
+		for (const { key, value } of node.items) {
+			if (!this.#mayContinue()) break;
+			const offset = key?.range?.[0] ?? value?.range?.[0] ?? 0;
+			const name = isScalar(key) ? textOf(key) : "";
+			const fault = keyFault(key, seen.get(name));
+			if (fault !== null) this.#report(offset, fault.says, fault.fix);
+			else {
+				seen.set(name, this.#place(offset));
+				mapping[name] = this.toValue(value, { pointer: childPointer(pointer, name), depth: depth + 1, key: this.#place(offset) });
+			}
+		}
+		return mapping;
+	}
+
+	#toList(node: YAMLSeq.Parsed, { pointer, depth }: NodePosition): unknown[] {
+		const list: unknown[] = [];
+		for (const [index, item] of node.items.entries()) {
+			if (!this.#mayContinue()) break;
+			list.push(this.toValue(item, { pointer: `${pointer}/${index}`, depth: depth + 1 }));
+		}
+		return list;
+	}
 }
 
-function keyOf(
-	walk: Walk,
-	pair: Pair<ParsedNode, ParsedNode | null>,
-	seen: Map<string, Position>,
-): { name: string; position: Position } | null {
-	const offset = pair.key?.range?.[0] ?? pair.value?.range?.[0] ?? 0;
-	if (!isScalar(pair.key))
-		return reportProblem(walk, offset, {
-			says: "has a key that is not plain text",
-			fix: "Write the key as text, in quotes if it contains special characters.",
-		});
-	const name = textOf(pair.key);
-	const position = walk.place(offset);
+/** @param before where the mapping has the same key already. */
+function keyFault(key: ParsedNode, before: Position | undefined): { says: string; fix: string } | null {
+	if (!isScalar(key)) {
+		const fix = "Write the key as text, in quotes if it contains special characters.";
+		return { says: "has a key that is not plain text", fix };
+	}
 	// In quotes it is a name like any other.
-	if (name === "<<" && pair.key.type === "PLAIN") {
-		return reportProblem(walk, offset, {
-			says: 'uses the merge key "<<", which YAML 1.2 does not have',
-			fix: "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.",
-		});
+	if (textOf(key) === "<<" && key.type === "PLAIN") {
+		const fix = "Repeat the keys; gates, dims, workloads and golden of a model hold for all its engines.";
+		return { says: 'uses the merge key "<<", which YAML 1.2 does not have', fix };
 	}
-	const before = seen.get(name);
-	if (before !== undefined) {
-		return reportProblem(walk, offset, {
-			says: `has the key ${formatName(name)} a second time; the first is at line ${before.line}, column ${before.column}`,
-			fix: "Rename or remove one of the two.",
-		});
-	}
-	seen.set(name, position);
-	return { name, position };
+	if (before === undefined) return null;
+	const first = `the first is at line ${before.line}, column ${before.column}`;
+	return { says: `has the key ${formatName(textOf(key))} a second time; ${first}`, fix: "Rename or remove one of the two." };
 }
 
 /** Keys are text, whatever they look like: `8`, `true` and `~` are names too. */
@@ -144,18 +131,5 @@ function textOf(node: Scalar): string {
 	return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
 }
 
-function toList(walk: Walk, node: YAMLSeq.Parsed, at: NodePosition): unknown[] {
-	const list: unknown[] = [];
-	for (const [index, item] of node.items.entries()) {
-		list.push(toValue(walk, item, { pointer: childPointer(at.pointer, index), depth: at.depth + 1 }));
-		if (walk.valuesLeft < 0 || walk.problems.length >= maxProblems) break;
-	}
-	return list;
-}
-
 /** Where text is wanted that people leave without quotes: versions, refs and names may look like numbers (10.10, 12e4567). */
 const textPointers = /^\/(preflight\/tensorrt|baseline\/ref)$|\/workloads\/\d+\/name$/;
-
-function toScalar(node: Scalar, at: NodePosition): unknown {
-	return typeof node.value === "number" && textPointers.test(at.pointer) ? textOf(node) : node.value;
-}

@@ -2,7 +2,7 @@
 import { Composer, type CST, type Document, isScalar, Lexer, LineCounter, type ParsedNode, Parser, type YAMLError } from "yaml";
 import { ConfigError } from "../errors.ts";
 import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
-import { walkTree } from "./yaml-tree.ts";
+import { TreeWalk, type YamlProblem } from "./yaml-tree.ts";
 
 /** A config of a hundred models takes about 60 kB. */
 const maxChars = 1_000_000;
@@ -15,56 +15,55 @@ export type YamlResult =
 	| { state: "ok"; value: unknown; positions: Map<string, EntryPosition> }
 	| { state: "invalid"; errors: readonly ConfigError[] };
 
-type Parsed = Document.Parsed<ParsedNode>;
-
 export function parseYaml(text: string, path: string): YamlResult {
-	const fault = (problem: SyntaxProblem) => ({ state: "invalid" as const, errors: [syntaxError(path, problem)] });
+	const invalid = (problems: readonly YamlProblem[], code: "config-syntax" | "config-unreadable" = "config-syntax"): YamlResult => {
+		const errors = problems.map(({ says, fix, position }) => {
+			const location = { path, ...position };
+			return new ConfigError({ code, message: `${formatLocation(location)} ${says}.`, location, fix });
+		});
+		return { state: "invalid", errors };
+	};
 	// A byte order mark does not count as a column of the first line.
 	const source = text.startsWith("\ufeff") ? text.slice(1) : text;
 	const refusal = refuseText(source);
-	if (refusal !== null) return fault(refusal);
+	if (refusal !== null) return invalid([refusal], "config-unreadable");
 	const lines = new LineCounter();
-	const tokens = tokenize(source, lines);
-	if (tokens === null) return fault({ says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix });
 	const place = (offset: number): Position => {
 		const { line, col } = lines.linePos(offset);
 		return { line: Math.max(1, line), column: Math.max(1, col) };
 	};
+	const document = readDocument(source, lines, place);
+	if ("says" in document) return invalid([document]);
+	const walk = new TreeWalk(place);
+	const value = walk.toValue(document);
+	return walk.problems.length > 0 ? invalid(walk.problems) : { state: "ok", value, positions: walk.positions };
+}
+
+/** The one document, or the first thing that is wrong with it. */
+function readDocument(source: string, lines: LineCounter, place: (offset: number) => Position): ParsedNode | YamlProblem {
+	const tokens = tokenize(source, lines);
+	if (tokens === null) return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix };
 	const deep = tooDeep(tokens);
-	if (deep !== null) return fault({ says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) });
-	const documents = compose(tokens, source.length);
-	const faults = documents.flatMap((document) => [...document.errors, ...document.warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
-	const [first, second] = documents;
-	if (faults.length > 0) return { state: "invalid", errors: faults.slice(0, 1).map((error) => syntaxError(path, describe(error, place))) };
+	if (deep !== null) return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) };
+	// Keys are compared by the walk over the tree: there both positions are known, and the cost stays linear.
+	const composer = new Composer({ schema: "core", uniqueKeys: false, strict: true, logLevel: "silent", prettyErrors: false });
+	const documents = [...composer.compose(tokens, true, source.length)];
+	const [fault] = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
+	if (fault !== undefined) return { ...describe(fault), position: place(fault.pos[0]) };
+	const [first, second] = documents as readonly Document.Parsed<ParsedNode>[];
 	if (second !== undefined)
-		return fault({ says: "contains more than one YAML document", fix: "Keep one document in the file.", position: place(second.range[0]) });
+		return { says: "contains more than one YAML document", fix: "Keep one document in the file.", position: place(second.range[0]) };
 	if (first?.contents == null || (isScalar(first.contents) && first.contents.value === null))
-		return fault({ says: "is empty", fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file." });
-	return toResult(first.contents, path, place);
+		return { says: "is empty", fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file." };
+	return first.contents;
 }
 
 const tooLargeFix = "Check that this is the file you meant; split it into several configs if it is.";
 
-interface SyntaxProblem {
-	/** Follows the name of the file. */
-	says: string;
-	fix: string;
-	position?: Position;
-	code?: "config-unreadable";
-}
-
-function syntaxError(path: string, { says, fix, position, code }: SyntaxProblem): ConfigError {
-	const location = { path, ...position };
-	return new ConfigError({ code: code ?? "config-syntax", message: `${formatLocation(location)} ${says}.`, location, fix });
-}
-
-function refuseText(source: string): SyntaxProblem | null {
-	if (source.length > maxChars) {
-		return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix, code: "config-unreadable" };
-	}
-	if (source.includes("\0"))
-		return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text.", code: "config-unreadable" };
-	return null;
+function refuseText(source: string): YamlProblem | null {
+	if (source.length > maxChars) return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix };
+	if (!source.includes("\0")) return null;
+	return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text." };
 }
 
 /** Lexed and parsed by hand, so that the parser can be stopped. */
@@ -99,12 +98,6 @@ function children(token: CST.Token): CST.Token[] {
 	return token.items.flatMap((item) => [item.key, item.value]).filter((child) => child != null);
 }
 
-function compose(tokens: CST.Token[], length: number): Parsed[] {
-	// Keys are compared by the walk over the tree: there both positions are known, and the cost stays linear.
-	const composer = new Composer({ schema: "core", uniqueKeys: false, strict: true, logLevel: "silent", prettyErrors: false });
-	return [...composer.compose(tokens, true, length)];
-}
-
 const advice: Readonly<Record<string, string>> = {
 	TAB_AS_INDENT: "Indent with spaces; YAML allows no tabs there.",
 	BAD_INDENT: "Give all keys of one mapping the same indentation.",
@@ -115,19 +108,11 @@ const advice: Readonly<Record<string, string>> = {
 	MISSING_CHAR: "Close the quote or bracket.",
 };
 
-function describe(error: YAMLError, place: (offset: number) => Position): SyntaxProblem {
+function describe(error: YAMLError): Pick<YamlProblem, "says" | "fix"> {
 	// What follows a colon is taken from the file.
 	const message = error.message.replace(/(: .*)?\.?$/s, "");
 	// A flow collection left open ends where the indentation does, and that is how the parser notices.
 	const code = /must be sufficiently indented and end with/.test(message) ? "MISSING_CHAR" : error.code;
-	return {
-		says: `is not valid YAML: ${message}`,
-		fix: advice[code] ?? "Correct the YAML at this place; text with special characters goes in quotes.",
-		position: place(error.pos[0]),
-	};
-}
-
-function toResult(contents: ParsedNode, path: string, place: (offset: number) => Position): YamlResult {
-	const tree = walkTree(contents, place);
-	return tree.state === "ok" ? tree : { state: "invalid", errors: tree.problems.map((problem) => syntaxError(path, problem)) };
+	const fix = advice[code] ?? "Correct the YAML at this place; text with special characters goes in quotes.";
+	return { says: `is not valid YAML: ${message}`, fix };
 }

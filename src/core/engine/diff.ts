@@ -41,7 +41,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const overheadMs = profilerOverhead(engines, around.enginesMs);
 	const { groups, noise, isTimed } = judge(engines, overheadMs, around);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
-	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu });
+	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu, advises: around.unit === undefined });
 	const graph = graphOf(groups, engines, overheadMs);
 	return {
 		...(around.unit === undefined ? {} : { unit: around.unit }),
@@ -53,7 +53,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 		hidden: Math.max(0, rows.length - maxRows),
 		unchanged: unchangedOf(groups, isTimed),
 		account: isTimed ? accountOf(groups, noise, { ...around, engines, overheadMs }) : null,
-		warnings: criticalWarnings(engines, rows).map(({ text }) => text),
+		warnings: around.unit === undefined ? criticalWarnings(engines, rows).map(({ text }) => text) : [],
 		...(graph === null ? {} : { graph }),
 	};
 }
@@ -134,6 +134,8 @@ const formerShape = ({ component, base }: Changed): string => component.base.map
 interface RowContext {
 	isTimed: boolean;
 	gpu: string | null;
+	/** What to try is about TensorRT. */
+	advises: boolean;
 }
 
 /** Groups that changed in the same way share a row; the largest change comes first, either way. */
@@ -170,7 +172,7 @@ function foldRows(changed: readonly Judged[], all: readonly Judged[], context: R
 function rowOf(
 	group: readonly Judged[],
 	{ first, of, causes }: { first: Judged; of: number; causes: EngineRow["causes"] },
-	{ isTimed, gpu }: RowContext,
+	{ isTimed, gpu, advises }: RowContext,
 ): EngineRow {
 	return {
 		label: groupLabel(first.component),
@@ -181,7 +183,7 @@ function rowOf(
 		changeMs: isTimed ? sum(group, ({ delta }) => delta.ms) : null,
 		halfWidthMs: isTimed ? halfWidthOf(group) : null,
 		isSignificant: first.delta.isSignificant,
-		causes,
+		causes: advises ? causes : causes.map(({ try: _, ...cause }) => cause),
 		tier: first.component.tier,
 		confidence: Math.min(...group.map(({ component }) => component.confidence)),
 	};

@@ -7,7 +7,7 @@ import { interfaceText, listNames } from "../text/labels.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
 	const { model, engine, case: name } = verdict;
-	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden";
+	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden.relative-l2";
 	const judged = { status: statusOf(verdict, options.gates), message: messageOf(verdict) };
 	return { gate: "golden", model, engine, case: name, ...judged, ...placeOf(config, options.gates.pointers[own] ?? options.pointer) };
 }

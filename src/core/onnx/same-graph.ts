@@ -1,9 +1,12 @@
 // Whether two models are one network: the same nodes, wired the same way, with weights of the same types and sizes.
-import type { OnnxGraph, OnnxInitializer } from "./model.ts";
+import type { OnnxGraph, OnnxInitializer, OnnxModel } from "./model.ts";
+
+type Network = Pick<OnnxModel, "graph" | "functions">;
 
 /** Values of weights, names of nodes and metadata do not count: a network that was trained again is the same network. */
-export function isSameGraph(left: OnnxGraph, right: OnnxGraph): boolean {
-	return left.nodes.length === right.nodes.length && describe(left) === describe(right);
+export function isSameGraph(left: Network, right: Network): boolean {
+	const text = ({ graph, functions }: Network): string => describe(graph) + JSON.stringify(functions);
+	return left.graph.nodes.length === right.graph.nodes.length && text(left) === text(right);
 }
 
 function describe(graph: OnnxGraph): string {

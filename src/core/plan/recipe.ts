@@ -72,7 +72,7 @@ const shortHash = (sha256: string): string => sha256.slice(0, hashShown);
 
 /** Whether both sides build the same engine: same bytes of every file, and same settings. */
 export function isSameRecipe(base: RecipeOf, head: RecipeOf): boolean {
-	return base.modelSha256 === head.modelSha256 && rowsOf(withoutNames(base), withoutNames(head), buildSettings).length === 0;
+	return recipeText(base) === recipeText(head);
 }
 
 /** Files are known by their bytes, whatever they are called. */
@@ -104,5 +104,7 @@ function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Sett
 
 /** One line for a text: everything that makes this engine another one than those of other recipes. */
 export function recipeText(recipe: RecipeOf): string {
-	return JSON.stringify([recipe.modelSha256, ...[...buildSettings(withoutNames(recipe))].sort()]);
+	const { plugins = [], calibration } = recipe.assets ?? {};
+	const hashes = [recipe.modelSha256, calibration?.sha256, ...plugins.map(({ sha256 }) => sha256)];
+	return JSON.stringify([hashes, [...buildSettings(withoutNames(recipe))].sort()]);
 }

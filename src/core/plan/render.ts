@@ -1,5 +1,6 @@
 // The plan as text, for `trtgate run --dry-run`: what would be done, how long it takes, and where the settings come from.
 import type { Config, TensorRtConfig, Threshold } from "../config/config.ts";
+import { gateEntries } from "../config/gate-records.ts";
 import { formatSource } from "../config/source.ts";
 import { cleanName, cleanText, escapeMarkdown, shorten } from "../text/escape.ts";
 import { listNames } from "../text/labels.ts";
@@ -154,16 +155,9 @@ function settingLines(config: Config): string[] {
 /** The file's top level; settings of models, engines and workloads are next to them in the file. */
 function gateSettings(config: Config): [string, string][] {
 	const gates = config.gates;
-	const limits: [string, Threshold][] = [
-		["latency", gates.latency],
-		["p99", gates.p99],
-		["memory", gates.memory],
-		["engine-size", gates.engineSize],
-		["build-time", gates.buildTime],
-		["soak-drift", gates.soakDrift],
-		["work", gates.work],
-	];
-	const rows = limits.map(([name, threshold]): [string, string] => [`/gates/${name}`, describeLimits(threshold)]);
+	const rows = gateEntries.flatMap(([key, { name, kind }]): [string, string][] =>
+		kind === "shares" ? [[`/gates/${name}`, describeLimits(gates[key] as Threshold)]] : [],
+	);
 	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
 	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
 }

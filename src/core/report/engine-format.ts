@@ -24,7 +24,7 @@ export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, 
 
 /** ` ± 0.25`; empty of a count, which is exact. */
 function withinText(halfWidthMs: number | null, unit: LayerUnit): string {
-	return unit.name === "M instructions" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
+	return unit.of === "work" ? "" : ` ± ${unit.format(halfWidthMs ?? 0)}`;
 }
 
 /** `the same in 24 of 24`; empty for a group of its own. */
@@ -86,13 +86,13 @@ export function rowSentence(row: EngineRow, unit: LayerUnit): string {
 /** `Explains +30.1 ± 0.9 of +33.5 µs of the timed runs; +3.4 µs is unexplained; no other node group changed by more than 0.5 µs.` */
 export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: LayerUnit): string | null {
 	if (account === null) return null;
-	const ofRuns = unit.name === "M instructions" ? "of the count" : "of the timed runs";
+	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
 	const of = account.from === "runs" ? ofRuns : "of the layers' sum";
 	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
 	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
 	const explained = `${unit.formatChange(account.attributedMs)}${withinText(account.halfWidthMs, unit)}`;
 	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
-	const once = account.profiles === 1 && unit.name !== "M instructions" ? ` With one profile each, ± is ${noise}.` : "";
+	const once = account.profiles === 1 && unit.of === "time" ? ` With one profile each, ± is ${noise}.` : "";
 	const rest =
 		account.largestRestMs === 0 ? "" : `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
 	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained${rest}.${once}`;

@@ -1,4 +1,5 @@
 // Labels and symbols of outcomes, verdicts and states, the same in every report.
+import { resultLabels } from "../config/gate-records.ts";
 import type {
 	ArmSource,
 	BackendFacts,
@@ -71,26 +72,14 @@ export const goldenLabels: Readonly<Record<GoldenState, string>> = {
 };
 
 const gateLabels: Readonly<Record<GateName, string>> = {
+	...resultLabels,
 	preflight: "preflight",
 	build: "build",
 	golden: "golden",
-	latency: "latency",
-	work: "work",
-	p99: "P99 latency",
-	memory: "peak memory",
-	"engine-size": "engine size",
-	"build-time": "build time",
-	"max-latency": "latency limit",
 	run: "timed runs",
-	coverage: "coverage",
-	vanished: "vanished figures",
-	interface: "interface",
-	"golden-change": "changed golden",
 	accept: "accepted once",
-	"limit-change": "loosened limits",
 	probe: "probe, no reference",
 	trend: "trend",
-	"soak-drift": "drift under load",
 };
 
 const speedGates: ReadonlySet<GateName> = new Set(["latency", "work", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);

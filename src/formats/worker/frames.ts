@@ -1,4 +1,4 @@
-// Frames between trtgate and the golden worker: a fixed prefix, a JSON header, a binary payload; see docs/worker-protocol.md.
+// Frames between trtgate and the golden worker: a fixed prefix, a JSON header, a binary payload; see worker/README.md.
 
 export const protocolVersion = 1;
 

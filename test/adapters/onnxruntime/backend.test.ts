@@ -181,7 +181,7 @@ it("count gives the same number in every process", async () => {
 	expect(again).toEqual(first);
 	const { instructions = 0, otherInput = 0 } = first?.state === "counted" ? first : {};
 	expect(instructions).toBeGreaterThan(100_000);
-	expect(otherInput).toBe(instructions);
+	expect(Math.abs(otherInput / instructions - 1)).toBeLessThan(1e-4);
 });
 
 it("count explains why an engine does not run", async () => {

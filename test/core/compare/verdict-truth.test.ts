@@ -17,9 +17,9 @@ const columnOf = (group: string, title: string) => {
 const slower = (rule: string, at: readonly [group: string, column: string], part: number): number =>
 	scoreCell(ruleOf(rule), columnOf(...at), part).slower;
 
-const page = readFileSync("docs/verdict-truth.md", "utf8");
+const page = readFileSync("bench/verdict-truth.md", "utf8");
 
-it.each(groups)("docs/verdict-truth.md has a row of every rule for $title, in the order of the bench", ({ title, columns }) => {
+it.each(groups)("bench/verdict-truth.md has a row of every rule for $title, in the order of the bench", ({ title, columns }) => {
 	const [, body = ""] = page.split(`## ${title}\n`);
 	const rows = body
 		.split("\n## ")[0]
@@ -29,7 +29,7 @@ it.each(groups)("docs/verdict-truth.md has a row of every rule for $title, in th
 	expect(rows?.slice(2).map((row) => row.split(" | ")[0])).toEqual(rules.map(({ name }) => `| ${name}`));
 });
 
-it.each(["one run each, +10 %", "one run each, 200 %"])("docs/verdict-truth.md holds what the bench gives for %s", (name) => {
+it.each(["one run each, +10 %", "one run each, 200 %"])("bench/verdict-truth.md holds what the bench gives for %s", (name) => {
 	for (const { title, columns } of groups) {
 		const cells = columns.map((column) => cellText(scoreCell(ruleOf(name), column, 1)));
 		expect(page).toContain(`| ${name} | ${cells.join(" | ")} |`);

@@ -160,7 +160,7 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 			latency: "/models/net/engines/fp16/gates/latency/fail",
 			"latency.warn": "/models/net/workloads/1/gates/latency/warn",
 			memory: "/models/net/gates/memory/fail",
-			golden: "/models/net/engines/fp16/gates/golden/relative-l2",
+			"golden.relative-l2": "/models/net/engines/fp16/gates/golden/relative-l2",
 			"max-latency": "/models/net/workloads/1/gates/max-latency",
 			inconclusive: "/models/net/workloads/1/gates/inconclusive",
 		});

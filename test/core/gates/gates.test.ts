@@ -110,6 +110,10 @@ it("the latency gate leaves what cannot be compared to the error that is the cau
 	expect([{}, { ...place, workload: "other" }, { model: "other" }].map(statusWith)).toEqual(["fail", "fail", "fail"]);
 });
 
+it("the work gate fails on what cannot be compared, although more work only warns", () => {
+	expect(statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) })).toBe("fail");
+});
+
 it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {
 	const gates = { yaml: "gates: { not-comparable: neutral }" };
 	expect(statusOf("latency", { latency: comparison("not-comparable", null) }, gates)).toBe("inconclusive");
@@ -121,7 +125,7 @@ it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
 	["regressed", 0.03, "gates: { work: { fail: 10% } }", "warn"],
 	["improved", -0.2, "", "pass"],
 	["unchanged", 0, "", "pass"],
-	["not-comparable", null, "", "inconclusive"],
+	["not-comparable", null, "gates: { not-comparable: neutral }", "inconclusive"],
 	["missing", null, "", undefined],
 ])("the work gate on %s by %s with %j is %s", (verdict, estimate, yaml, status) => {
 	const changes = { work: comparison(verdict, estimate), latency: comparison("missing", null) };

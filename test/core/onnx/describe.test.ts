@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { fileModelReader } from "../../../src/adapters/files/model-reader.ts";
+import { figuresOf } from "../../../src/core/onnx/cost/compare.ts";
+import { costsOf } from "../../../src/core/onnx/cost/cost.ts";
 import { describeModel } from "../../../src/core/onnx/describe.ts";
 import { findingKinds } from "../../../src/core/onnx/finding-codes.ts";
 import { preflight } from "../../../src/core/onnx/preflight.ts";
@@ -24,7 +26,8 @@ const files = [
 it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
-		const output = JSON.parse(JSON.stringify({ model: describeModel(model), findings: preflight(model, { backend }) }));
+		const cost = figuresOf(costsOf(model.onnx)({ shapes: {} }));
+		const output = JSON.parse(JSON.stringify({ model: describeModel(model), cost, findings: preflight(model, { backend }) }));
 		expect(validate(output), JSON.stringify(validate.errors)).toBe(true);
 	}
 });

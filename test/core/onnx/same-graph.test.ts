@@ -1,13 +1,13 @@
 // Two files are one network where nodes, wiring and the sizes of weights are the same.
 import { describe, expect, it } from "vitest";
-import type { OnnxGraph } from "../../../src/core/onnx/model.ts";
+import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { isSameGraph } from "../../../src/core/onnx/same-graph.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import { attribute, floats, type GraphInit, graph, int64s, model, node, tensor, value } from "../../support/onnx-writer.ts";
 
-function graphOf(init: Parameters<typeof model>[0]): OnnxGraph {
-	return readOnnx(memorySource(model(init)), "net.onnx").graph;
+function graphOf(init: Parameters<typeof model>[0]): OnnxModel {
+	return readOnnx(memorySource(model(init)), "net.onnx");
 }
 
 const weights = (...values: number[]) =>

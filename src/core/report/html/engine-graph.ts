@@ -149,7 +149,7 @@ export function graphPart(graph: EngineGraph | undefined, unit: LayerUnit, { lab
 	const whole = { nodes: graph.groups, edges: graph.edges };
 	return [
 		panes(near, unit, label),
-		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the time · dashed: the other engine alone has it${graph.nodes === true ? " · thick line: inside one kernel; red line: only the other engine fuses across it" : null}</p>
+		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the ${unit.of} · dashed: the other engine alone has it${graph.nodes === true ? " · thick line: inside one kernel; red line: only the other engine fuses across it" : null}</p>
 `,
 		isCut && all
 			? folded(`All ${counted(graph.groups.length, graph.nodes === true ? "ONNX node" : "node group")}`, panes(whole, unit, label))

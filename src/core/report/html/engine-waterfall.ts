@@ -52,7 +52,7 @@ export function waterfall(diff: EngineDiff, unit: LayerUnit): Piece {
 		const link = index + 1 < steps.length ? html`<path class="link" d="M${at(place(to))} ${y + 18}V${y + rowHeight + 4}"/>` : null;
 		return html`<g><title>${cleanName(label, 200)}: ${value} ${unit.name}</title><text class="name" x="0" y="${y + 15}">${cleanName(label, 46)}</text><rect class="${tone}" x="${at(left)}" y="${y + 4}" width="${at(Math.max(1.5, right - left))}" height="14"/><text class="tick" x="${at(right + 6)}" y="${y + 15}">${value} ${unit.name}</text>${link}</g>`;
 	});
-	return html`<div class="plot"><svg class="waterfall" viewBox="0 0 ${width} ${height}" role="img" aria-label="from the base's time to the head's, change by change">${bars}</svg></div>
-<p class="legend">from the base's time to the head's; the axis does not start at zero</p>
+	return html`<div class="plot"><svg class="waterfall" viewBox="0 0 ${width} ${height}" role="img" aria-label="from the base's ${unit.of} to the head's, change by change">${bars}</svg></div>
+<p class="legend">from the base's ${unit.of} to the head's; the axis does not start at zero</p>
 `;
 }

@@ -42,7 +42,7 @@ function columns({ layers, unit }: ShownArm, title: string): Column<TimedLayer>[
 		{ title: "#", numeric: true, cell: (layer) => order.get(layer) ?? "" },
 		{ title, heading: true, cell: nameCell },
 		{
-			title: unit.name === "M instructions" ? unit.name : `time, ${unit.name}`,
+			title: `${unit.of}, ${unit.name}`,
 			numeric: true,
 			cell: ({ meanMs }) => unit.format(meanMs),
 			sortBy: ({ meanMs }) => meanMs,
@@ -81,7 +81,7 @@ export function layersPart(workload: WorkloadResult, { open }: { open: boolean }
 	const [first] = arms;
 	if (first === undefined) return null;
 	const name = subjectName(workload);
-	const what = first.layers.unit === undefined ? "time" : "work";
+	const what = first.unit.of;
 	const explanation = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
 	const why = explanation === null ? slowestTable(first, name) : enginePart(explanation, name, { graph: open ? "all" : "near" });
 	const parts = [why, legend(arms), arms.map((arm) => fullTable(arm, name))];

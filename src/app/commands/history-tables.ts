@@ -1,0 +1,56 @@
+// All options of the commands that keep and show a history. The parser, `--help` and docs/commands.md read these tables.
+import type { CommandTable } from "./arguments.ts";
+
+const historyPlace = {
+	branch: {
+		value: "NAME",
+		does: "Branch of this repository's remote that keeps the history.",
+		otherwise: "required unless --folder is given",
+	},
+	folder: { value: "DIR", does: "Folder that keeps the history.", otherwise: "required unless --branch is given" },
+} as const;
+
+export const importTable = {
+	name: "history import",
+	positionals: ["RESULT…"],
+	usage: "RESULT… --branch NAME|--folder DIR",
+	does: "adds earlier results to a history",
+	options: historyPlace,
+	example: "trtgate history import trtgate-out --branch trtgate-history",
+} as const satisfies CommandTable;
+
+export const compactTable = {
+	name: "history compact",
+	positionals: [],
+	usage: "--branch NAME|--folder DIR",
+	does: "merges the records of each past month into one file",
+	options: historyPlace,
+	example: "trtgate history compact --branch trtgate-history",
+} as const satisfies CommandTable;
+
+export const acceptTable = {
+	name: "history accept",
+	positionals: ["MODEL[/ENGINE]"],
+	usage: "MODEL[/ENGINE] --reason TEXT --branch NAME|--folder DIR",
+	does: "closes an engine's open alarms and takes its current level as the new reference",
+	options: {
+		reason: { value: "TEXT", does: "Reason shown on the trend page.", required: true },
+		figure: { value: "latency|memory|size|error", does: "Accept only this figure.", otherwise: "all open alarms" },
+		...historyPlace,
+	},
+	example: "trtgate history accept det/fp16 --reason larger-input --branch trtgate-history",
+} as const satisfies CommandTable;
+
+export const trendTable = {
+	name: "trend",
+	positionals: [],
+	usage: "DIR | --branch NAME",
+	does: "writes one page with the trend of every series of a history",
+	options: {
+		branch: { ...historyPlace.branch, otherwise: "required unless DIR is given" },
+		out: { value: "FILE", does: "Output file.", default: "trtgate-trend.html" },
+		svg: { value: "FILE", does: "Also write a picture for a README to this file.", otherwise: "none" },
+		json: { does: "Print the verdict, all alarms and the latest levels as JSON." },
+	},
+	example: "trtgate trend --branch trtgate-history --svg docs/trend.svg",
+} as const satisfies CommandTable;

@@ -1,0 +1,158 @@
+// The configs of both sides: each side's recipes, and the rules that hold for both.
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { type Git, gitError, gitIn, succeeded } from "../adapters/git/run-git.ts";
+import type { Processes } from "../adapters/process/processes.ts";
+import type { Config, Occasion } from "../core/config/config.ts";
+import { type LoadResult, loadConfig } from "../core/config/parse.ts";
+import { underRulesOf } from "../core/config/rules.ts";
+import { type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
+import { ConfigError, usageError } from "../core/errors.ts";
+import { inputKinds } from "../core/input-kind.ts";
+import { engineSpecs } from "../core/plan/plan.ts";
+import type { RunEvent } from "../formats/github/event.ts";
+import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
+import { isReview } from "./arms/choose-base.ts";
+import { baseBeside, chooseConfig, loadConfigAt, parseConfigText, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
+
+export interface ConfigOptions {
+	cwd: string;
+	/** Of an action: no config outside is read. */
+	workspace?: string | undefined;
+	/** As the user wrote them. */
+	config?: string | undefined;
+	head?: string | undefined;
+	/** What the workflow runs for: names the base where the user names none. */
+	event?: RunEvent | undefined;
+	/** Patterns of the engines to measure, as the user wrote them; all where it is left out. */
+	only?: string | undefined;
+	/** Whole shapes by input, instead of the sizes in the config of the one model that is checked. */
+	shapes?: PinnedShapes;
+	/** Nothing is taken over from earlier runs: no engine, kernel timing or verdict. */
+	isFresh?: boolean;
+	/** Values that override the config file, by the names in `configInputs`. */
+	inputs: Readonly<Record<string, string>>;
+	/** Changes both sides' configs once they are read, for a run of another purpose. */
+	adapt?(config: Config): Config;
+}
+
+interface Opened {
+	options: ConfigOptions;
+	/** The head's own config. */
+	own: HeadConfig;
+}
+
+export interface HeadConfig extends ReadConfig {
+	/** Of all engines, those that this run does not check too. */
+	ids: ReadonlySet<string>;
+}
+
+/** The head's config; of a head that is a git ref, the one at that ref. */
+export async function readHeadConfig(options: ConfigOptions, processes: Processes): Promise<HeadConfig> {
+	const { cwd, inputs, workspace, head } = options;
+	const occasion = occasionOf(options);
+	const path = chooseConfig(options);
+	const atRef = options.config === undefined && head !== undefined && !existsSync(resolve(cwd, head));
+	const text = atRef ? await textAt(head, basename(path), gitIn(cwd, processes)) : null;
+	const read =
+		text === null
+			? await readConfigFile({ cwd, path, inputs, workspace, occasion })
+			: parseConfigText(text, { path, inputs, occasion, home: resolve(cwd) });
+	return { ...read, ids: new Set(engineSpecs(read.config).map(({ id }) => id)), config: finished(selected(read.config, options), options) };
+}
+
+function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
+	const adapted = adapt?.(config) ?? config;
+	return isFresh ? { ...adapted, cache: { engines: false, timing: false, verdicts: false } } : adapted;
+}
+
+/** Reads the base's config: of the same name as the head's, with the same inputs over it. */
+export function configReader({ own, options }: Opened): ConfigReader {
+	const name = basename(own.config.path);
+	// A file that the user names is for both sides.
+	const isShared = options.config !== undefined && options.workspace === undefined;
+	const settings = { path: name, inputs: options.inputs, occasion: occasionOf(options) };
+	const sideOf = (loaded: LoadResult): SideConfig => {
+		if (loaded.state !== "ok") return { state: "broken", why: loaded.errors[0]?.message ?? "It is invalid." };
+		return { state: "read", config: ofBase(baseBeside(loaded.config, own.home), options) };
+	};
+	return {
+		async inFolder(folder) {
+			if (isShared) return { state: "read", config: own.config };
+			const read = await loadConfigAt(join(folder, name), { ...settings, workspace: repositoryOf(folder) }).catch(refusalOf);
+			if (!(read instanceof ConfigError)) return sideOf(read.loaded);
+			return read.code === "config-missing" ? { state: "absent" } : { state: "broken", why: read.message };
+		},
+		async atCommit(commit, git) {
+			if (isShared) return { state: "read", config: own.config };
+			const text = await textAt(commit, name, git);
+			return text === null ? { state: "absent" } : sideOf(loadConfig(text, settings));
+		},
+	};
+}
+
+/** What another job measures is not missing here; engines that the head renamed are found by their content. */
+function ofBase(config: Config, options: ConfigOptions): Config {
+	return finished({ ...config, models: pinShapes(config.models, options.shapes ?? {}) }, options);
+}
+
+/** null where the commit has no such file. @throws ToolError where git knows the file and cannot get it: it must not pass for absent. */
+export async function textAt(commit: string, name: string, git: Git): Promise<string | null> {
+	const file = `${commit}:./${name}`;
+	if (!succeeded(await git(["rev-parse", "--verify", "--quiet", "--end-of-options", file]))) return null;
+	const read = await git(["cat-file", "blob", file], { captureBytes: inputKinds.config.maxBytes, online: true });
+	if (!succeeded(read)) throw gitError(read, `git cat-file for ${name}`);
+	return read.stdout;
+}
+
+/** Releases and nightly runs are stricter unless the config says otherwise. */
+function occasionOf({ event }: ConfigOptions): Occasion | undefined {
+	if (event?.kind === "tag") return "release";
+	return event?.kind === "schedule" ? "nightly" : undefined;
+}
+
+/** @throws ConfigError usage where a pattern means no engine of the head's config, or shapes have several models to hold for. */
+function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Config {
+	const selection = selectModels(config.models, parsePatterns(only));
+	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
+	const { models } = selection;
+	if (models.length > 1 && Object.keys(shapes).length > 0)
+		throw usageError(`--shape gives the inputs of one model; this run checks ${models.length}.`, "Name the model: --only MODEL.");
+	return { ...config, models: pinShapes(models, shapes) };
+}
+
+/** The configs of a run: the head's own under the rules that hold, and the base's. */
+export interface Sides {
+	config: Config;
+	baseConfig: Config | undefined;
+	rules: Config | undefined;
+	baseConfigFault: string | undefined;
+	notes: string[];
+}
+
+export function twoSides({ own, options }: Opened, { baseConfig, rules, folders }: OpenedArms): Sides {
+	const hasBase = folders.some(({ arm }) => arm === "base");
+	const decides = options.event === undefined || isReview(options.event);
+	const broken = [rules, baseConfig].find((side) => side.state === "broken");
+	const held = decides && broken === undefined && rules.state === "read" ? rules.config : undefined;
+	const name = basename(own.config.path);
+	const notes = [
+		...(hasBase && baseConfig.state === "absent"
+			? [`The base has no ${name}: the head's recipes and rules were used for both sides.`]
+			: []),
+		...(hasBase && options.config !== undefined && options.workspace === undefined ? [`${own.config.path} was used for both sides.`] : []),
+	];
+	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
+	return {
+		config: held === undefined ? own.config : underRulesOf(held, own.config, namesakes),
+		baseConfig: baseConfig.state === "read" && broken === undefined ? baseConfig.config : undefined,
+		rules: held,
+		baseConfigFault: broken?.state === "broken" ? broken.why : undefined,
+		notes,
+	};
+}
+
+function refusalOf(error: unknown): ConfigError {
+	if (error instanceof ConfigError) return error;
+	throw error;
+}
