@@ -13,22 +13,22 @@ Exit: 0 pass, warn or inconclusive · 1 a gate failed · 2 configuration or usag
 /** Path of the page and its text. */
 export function commandsPage(): [path: string, text: string] {
 	const tables = commandTables.flatMap((table) => [table, ...(table.also ?? [])]);
-	const common = `## Every command\n\n${optionsTable(commonOptions)}`;
+	const common = `## Every command\n\n${optionsList(commonOptions)}`;
 	return ["docs/commands.md", [head, ...tables.map(renderCommand), common].join("\n")];
 }
 
 function renderCommand(table: CommandTable): string {
 	const does = `${table.does[0]?.toUpperCase()}${table.does.slice(1)}.`;
 	const example = `\`\`\`sh\n${table.example}\n\`\`\`\n`;
-	return `## \`trtgate ${table.name}\`\n\n${does}\n\n    ${usageOf(table)}\n\n${optionsTable(table.options)}${example}`;
+	return `## \`trtgate ${table.name}\`\n\n${does}\n\n    ${usageOf(table)}\n\n${optionsList(table.options)}${example}`;
 }
 
-function optionsTable(options: CommandTable["options"]): string {
-	const rows = Object.entries(options).map(([name, option]) => {
+function optionsList(options: CommandTable["options"]): string {
+	const lines = Object.entries(options).map(([name, option]) => {
 		const again = option.again === true ? " Repeatable." : "";
-		const byDefault =
-			option.default === undefined ? defaultOf(option) || (option.value === undefined ? "off" : "none") : `\`${option.default}\``;
-		return `| \`${optionForm([name, option])}\` | ${byDefault} | ${option.does}${again} |`.replaceAll(/(?<=\S)\|(?=\S)/g, "\\|");
+		const byDefault = option.default === undefined ? defaultOf(option) : `\`${option.default}\``;
+		const left = option.required === true ? " Required." : byDefault && ` Default: ${byDefault}.`;
+		return `- \`${optionForm([name, option])}\`: ${option.does}${again}${left}`;
 	});
-	return rows.length === 0 ? "" : `| option | default | what it does |\n|---|---|---|\n${rows.join("\n")}\n\n`;
+	return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }

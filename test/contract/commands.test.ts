@@ -56,28 +56,4 @@ describe("pages", () => {
 		expect(wrong).toEqual([]);
 		expect(seen).toBeGreaterThan(30);
 	});
-
-	it("pages name each command in README's table", () => {
-		const rows = [...readFileSync("README.md", "utf8").matchAll(/^\| `([a-z][^`]*)` \|/gm)].map(([, form = ""]) => form);
-		for (const { name } of commandTables) {
-			const [first = "", second] = name.split(" ");
-			const row = rows.find((form) => form.split(" ")[0] === first);
-			expect(row, name).toMatch(second ?? first);
-			for (const [, option = ""] of (row ?? "").matchAll(/--([a-z-]+)/g))
-				expect(commandTables.filter((table) => table.name === name && Object.hasOwn(table.options, option))).toHaveLength(1);
-		}
-	});
-
-	it("pages give the defaults of `golden record` as its table does", () => {
-		const table = commandTables.find(({ name }) => name === "golden record");
-		const text = readFileSync("docs/goldens.md", "utf8");
-		let compared = 0;
-		for (const [name, option] of Object.entries(table?.options ?? {})) {
-			const row = new RegExp(`^\\| \`--${name}[^|]*\\| ([^|]*) \\|`, "m").exec(text);
-			if (row === null || option.default === undefined) continue;
-			expect(row[1], name).toBe(`\`${option.default}\``);
-			compared += 1;
-		}
-		expect(compared).toBeGreaterThan(3);
-	});
 });
