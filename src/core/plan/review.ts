@@ -39,10 +39,13 @@ export function parseReview(text: string): GateResult[] {
 /** A line of the head's config. @throws ConfigError usage. */
 function placeIn(value: unknown): Pick<GateResult, "location"> {
 	if (value === undefined) return {};
-	const { path, line, column }: { path?: unknown; line?: unknown; column?: unknown } = typeof value === "object" && value !== null ? value : {};
+	const { path, line, column }: { path?: unknown; line?: unknown; column?: unknown } =
+		typeof value === "object" && value !== null ? value : {};
 	const isPlace = (at: unknown): boolean => at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
 	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column)) throw notAReview();
-	return { location: { path, ...(line === undefined ? {} : { line: Number(line) }), ...(column === undefined ? {} : { column: Number(column) }) } };
+	return {
+		location: { path, ...(line === undefined ? {} : { line: Number(line) }), ...(column === undefined ? {} : { column: Number(column) }) },
+	};
 }
 
 function parseJson(text: string): unknown {
