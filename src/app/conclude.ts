@@ -109,7 +109,10 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const speeds = facts.rows.flatMap((row) => {
 		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
 		if (workload === undefined) return [];
-		return [...judgeWorkload(row, workload, { config, errors: facts.errors }), ...judgeVanishedFigures(row, config, workload)];
+		return [
+			...judgeWorkload(row, workload, { config, errors: facts.errors, builds: facts.builds }),
+			...judgeVanishedFigures(row, config, workload),
+		];
 	});
 	const changes = facts.goldenChanges.flatMap((change) => {
 		const spec = engines.find(({ model }) => model.name === change.model);

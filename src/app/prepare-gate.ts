@@ -32,7 +32,10 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const folderOf = (arm: string): string | undefined => arms.find((folder) => folder.arm === arm)?.path;
 	const [headFolder, baseFolder] = [folderOf("head") ?? "", folderOf("base")];
 	const interfaces = compareInterfaces(models);
-	const { sets, faults } = await loadGoldens({ models, changed: interfaces.engines, headFolder, baseFolder }, ports);
+	const { sets, faults } = await loadGoldens(
+		{ models, changed: interfaces.engines, headFolder, baseFolder, limitsOfBase: input.rules !== undefined },
+		ports,
+	);
 	const known = { models, goldens: sets, goldenFaults: faults, interfaces, counterparts, config, recipes: changedRecipes(models) };
 	stopIfNothingIsLeft(known);
 	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));

@@ -53,6 +53,8 @@ interface GoldenInput {
 	headFolder: string;
 	/** Absent where there is no base, or where base and head are the same files. */
 	baseFolder?: string | undefined;
+	/** The base's limits hold: a change is under review. */
+	limitsOfBase: boolean;
 }
 
 export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promise<Goldens> {
@@ -69,7 +71,8 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 			const set = await loading;
 			validateAgainstModel(set.manifest, prepared.model.onnx, input.changed.has(id) ? "inputs" : "both");
 			const ofBase = await baseManifest(id, input, ports);
-			sets.set(id, ofBase === null ? set : { ...set, manifest: underLimitsOf(ofBase, set.manifest), asWritten: set.manifest, ofBase });
+			const manifest = ofBase !== null && input.limitsOfBase ? underLimitsOf(ofBase, set.manifest) : set.manifest;
+			sets.set(id, ofBase === null ? set : { ...set, manifest, asWritten: set.manifest, ofBase });
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			faults.set(id, error);

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { git } from "../support/git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 import { comparisonConfig, comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 const sha = "a".repeat(40);
@@ -239,7 +239,7 @@ it("artifacts whose name another job has taken get one of their own", async () =
 });
 
 it("a cancelled job leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-	const slow = quickConfig.replace("duration: 5ms", "duration: 3s");
+	const slow = config.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: touch started; sleep 60");
 	const { github, workspace } = await scene({ "trtgate.yml": slow });
 	const env = await github.environment({ ...onBase(pullRequest, workspace), workspace, temp: temporaryFolder() });
 	const out = join(workspace, "trtgate-out");
@@ -249,14 +249,17 @@ it("a cancelled job leaves a partial result, publishes nothing more, and its pos
 		post: true,
 		onStart: (pid) => {
 			const timer = setInterval(() => {
-				if (!existsSync(join(out, "raw"))) return;
+				if (!existsSync(join(out, "worktrees/base/started"))) return;
 				clearInterval(timer);
 				process.kill(pid, "SIGINT");
 			}, 20);
 		},
 	});
 	expect(ran.exitCode).toBe(3);
-	expect(readResult(out)).toMatchObject({ outcome: "error", partial: { reason: expect.stringContaining("SIGINT") } });
+	expect(readResult(out)).toMatchObject({
+		outcome: "error",
+		partial: { stage: "prepare", reason: expect.stringContaining("interrupted") },
+	});
 	expect(github.state.comments).toEqual([]);
 	expect(ran.post?.exitCode).toBe(0);
 	expect(ran.post?.stdout).toMatch(/uploaded what the run left: artifact/);

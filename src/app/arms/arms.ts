@@ -103,7 +103,8 @@ interface Side {
 async function openNamed(arm: Arm, name: string | undefined, opening: Opening): Promise<Side> {
 	const { request, processes } = opening;
 	const path = resolve(request.cwd, name ?? request.home);
-	if (name !== undefined && !(await isFolder(path))) {
+	const isFolder = (await stat(path).catch(() => null))?.isDirectory() === true;
+	if (name !== undefined && !isFolder) {
 		const folder = await checkOut({ arm, ref: name, source: { label: name, ref: name } }, opening);
 		return { folder, commit: folder.source.commit ?? null, repository: request.home };
 	}
@@ -171,7 +172,7 @@ async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecip
 		opening.rules = await configs.atCommit(base.commit, git);
 		const { baseline } =
 			opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
-		base = await otherBase(base, { baseline, event, commit, history }, opening.notes);
+		base = await otherBase(base, { baseline, event, head: commit, history }, opening.notes);
 	}
 	const { state: _, commit: ref, ...source } = base;
 	return checkOut({ arm: "base", ref, source, repository: head.repository }, opening);
@@ -179,19 +180,15 @@ async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecip
 
 type Found = Extract<FoundBase, { state: "found" }>;
 
-/**
- * The base that a config names instead of the commit that the event names; it must be part of the target branch.
- * @param target where the change left that branch.
- * @param of with the commit of the head.
- */
+/** The base that a config names instead of `target`, where the change left its target branch; it must be part of that branch. */
 async function otherBase(
 	target: Found,
-	of: { baseline: Config["baseline"]; event: RunEvent; commit: string; history: History },
+	of: { baseline: Config["baseline"]; event: RunEvent; head: string; history: History },
 	notes: string[],
 ): Promise<Found> {
 	const { baseline, event, history } = of;
 	if (baseline.from === "base-ref") return target;
-	const other = await findBase(chooseBase(event, baseline), of.commit, history);
+	const other = await findBase(chooseBase(event, baseline), of.head, history);
 	if (other.state === "none") {
 		notes.push(`baseline.from is ${baseline.from}, but ${other.why}: the base is ${target.label} instead.`);
 		return target;
@@ -232,8 +229,4 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
 	const absent = (file: string): Promise<string | null> => whyAbsent(file, path, gitIn(path, processes));
 	return { arm, path, source: { ...source, commit }, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
-}
-
-async function isFolder(path: string): Promise<boolean> {
-	return (await stat(path).catch(() => null))?.isDirectory() === true;
 }

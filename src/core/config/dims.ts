@@ -27,13 +27,8 @@ export function* resolveDims(
 		const { min, opt, max } = typeof size === "number" ? fixedRange(size) : size;
 		dims[name] = { min, opt, max };
 		if (min <= opt && opt <= max) continue;
-		yield {
-			code: "config-dims",
-			pointer,
-			says: `has min ${min}, opt ${opt}, max ${max}`,
-			expected: "min <= opt <= max",
-			fix: "Put the three sizes in order; opt is the size that the engine is tuned for.",
-		};
+		const fix = "Put the three sizes in order; opt is the size that the engine is tuned for.";
+		yield { code: "config-dims", pointer, says: `has min ${min}, opt ${opt}, max ${max}`, expected: "min <= opt <= max", fix };
 	}
 	return dims;
 }
@@ -58,13 +53,10 @@ export function* resolveProfiles(
 	for (const [index, profile] of profiles.entries()) {
 		const missing = [...names].find((name) => profile[name] === undefined);
 		if (missing === undefined) continue;
-		yield {
-			code: "config-dims",
-			pointer: `${from.pointer}/${index}`,
-			says: `has no range for ${formatName(missing)}, which another profile has`,
-			expected: "a range for every dimension in every profile",
-			fix: `Add ${formatName(missing)} here, or give it under dims for all profiles.`,
-		};
+		const says = `has no range for ${formatName(missing)}, which another profile has`;
+		const fix = `Add ${formatName(missing)} here, or give it under dims for all profiles.`;
+		const expected = "a range for every dimension in every profile";
+		yield { code: "config-dims", pointer: `${from.pointer}/${index}`, says, expected, fix };
 	}
 	const [first = from.dims, ...rest] = profiles;
 	return [first, ...rest];

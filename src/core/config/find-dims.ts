@@ -103,9 +103,13 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 
 /** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */
 export function endsOf(found: FoundDims, chosen: ReadonlyMap<string, number>): [keyof RangeEnds, ReadonlyMap<string, number>][] {
-	const { dims } = found;
-	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> =>
-		new Map([...chosen].map(([name, size]) => [name, pick(dims.find((dim) => dim.name === name) ?? noDim, size)]));
+	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> => {
+		const sizes = [...chosen].map(([name, size]) => {
+			const dim = found.dims.find((dim) => dim.name === name);
+			return [name, dim === undefined ? size : pick(dim, size)] as const;
+		});
+		return new Map(sizes);
+	};
 	const ends: [keyof RangeEnds, ReadonlyMap<string, number>][] = [
 		["batch", at(({ isBatch, range }, size) => (isBatch && range.max > size ? size + 1 : size))],
 		["smallest", at(({ isBatch, range }, size) => (isBatch ? size : Math.min(range.min, size)))],
@@ -113,5 +117,3 @@ export function endsOf(found: FoundDims, chosen: ReadonlyMap<string, number>): [
 	];
 	return ends.filter(([, sizes]) => [...sizes].some(([name, size]) => size !== chosen.get(name)));
 }
-
-const noDim: FoundDim = { name: "", range: { min: Number.POSITIVE_INFINITY, opt: 1, max: 0 }, where: "", isBatch: false };

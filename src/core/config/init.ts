@@ -57,27 +57,23 @@ export function starterConfig(model: OnnxModel, options: StarterOptions): string
 
 function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 	if (dims.length === 0) return ["    # Its shapes are fixed: no dims to bind."];
-	return [
-		"    # Optimization profile: the smallest, most common and largest size. Check them.",
-		...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`),
-		"    dims:",
-		...dims.map(({ name, range, where }) => `      ${yamlText(name)}: ${rangeText(range)} # ${where}`),
-	];
+	const ranges = dims.map(({ name, range: { min, opt, max }, where }) => {
+		const range = min === max ? String(opt) : `{ min: ${min}, opt: ${opt}, max: ${max} }`;
+		return `      ${yamlText(name)}: ${range} # ${where}`;
+	});
+	const about = "    # Optimization profile: the smallest, most common and largest size. Check them.";
+	return [about, ...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`), "    dims:", ...ranges];
 }
 
 const mostCommentChars = 600;
 
-function rangeText({ min, opt, max }: FoundDim["range"]): string {
-	return min === max ? String(opt) : `{ min: ${min}, opt: ${opt}, max: ${max} }`;
-}
-
 function shapeLines({ shapes, unshaped }: FoundDims): string[] {
 	const comments = unshaped.map((name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`);
 	if (shapes.length === 0) return comments;
-	const rows = shapes.map(
-		({ input, shape }) =>
-			`      ${yamlText(input)}: { shape: [${shape.map((size) => (typeof size === "number" ? size : yamlText(size))).join(", ")}] }`,
-	);
+	const rows = shapes.map(({ input, shape }) => {
+		const sizes = shape.map((size) => (typeof size === "number" ? size : yamlText(size)));
+		return `      ${yamlText(input)}: { shape: [${sizes.join(", ")}] }`;
+	});
 	return [...comments, "    # Axes without a name in the ONNX file.", "    inputs:", ...rows];
 }
 
@@ -116,19 +112,13 @@ export function withStarterGolden(config: string, golden: string): string | null
 	return config.includes(comment) ? config.replace(comment, `    golden: ${golden}\n`) : null;
 }
 
-export interface WorkflowOptions {
-	/** Of the release that writes it; where it is not known, its version is named. */
-	commit?: string | undefined;
-	version?: string;
-}
-
 /** Names the commit of a release. */
 export function pinCommand(version: string): string {
 	return `git ls-remote https://github.com/trtgate/trtgate 'refs/tags/v${version}^{}'`;
 }
 
-/** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved. */
-export function starterWorkflow({ version = "0.1.0", commit }: WorkflowOptions): string {
+/** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved; a release whose commit is unknown is named by its version. */
+export function starterWorkflow({ version = "0.1.0", commit }: { version?: string; commit?: string | undefined }): string {
 	const todo = commit === undefined ? `      # Pin to the commit that this prints, here and below: ${pinCommand(version)}\n` : "";
 	const pin = commit === undefined ? `v${version}` : `${commit} # v${version}`;
 	const rights = "      pull-requests: write # the comment\n      checks: write # the check run";

@@ -118,7 +118,7 @@ function* resolveEngine(file: EngineFile, context: EngineContext & { name: strin
 		precision: file.precision,
 		dims: hullOf(profiles),
 		profiles,
-		tensorrt: yield* resolveTensorRt({ engine: file, model, pointer, modelPointer }),
+		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
 		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, { profiles, layers, inputs, pointer: at("workloads") }),
 		...(golden === undefined ? {} : { golden: yield* checkPath(at("golden"), golden) }),
 		gates: yield* resolveGates([...layers, inputs]),

@@ -1,5 +1,5 @@
 // Resolves how TensorRT builds an engine: workspace, effort, plugins, DLA, calibration and the user's own flags.
-import type { EngineFile, ModelFile, PluginFile, Precision } from "../schema/config.ts";
+import type { EngineFile, ModelFile, PluginFile } from "../schema/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -7,56 +7,41 @@ import { childPointer } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./problem.ts";
 import { checkPath, parseSize } from "./values.ts";
 
-export interface EngineFiles {
-	engine: EngineFile;
-	model: ModelFile;
-	/** JSON pointers of the two. */
-	pointer: string;
-	modelPointer: string;
-}
-
-/** The engine's own settings over its model's: each key as a whole. */
-export function* resolveTensorRt(files: EngineFiles): Resolution<TensorRtConfig> {
-	const { engine, pointer } = files;
-	const pick = <Key extends "workspace" | "optimization-level" | "plugins" | "flags">(key: Key) => {
-		const own = engine[key] !== undefined;
-		return { value: own ? engine[key] : files.model[key], at: childPointer(own ? pointer : files.modelPointer, key) };
-	};
-	const [workspace, level, plugins, flags] = [pick("workspace"), pick("optimization-level"), pick("plugins"), pick("flags")];
-	const dlaPointer = childPointer(pointer, "dla");
-	if (engine.dla !== undefined) yield* checkDla(dlaPointer, engine.precision);
+/** The engine's own settings over its model's: each key as a whole. The pointers are those of engine and model. */
+export function* resolveTensorRt(
+	{ engine, model }: { engine: EngineFile; model: ModelFile },
+	{ pointer, modelPointer }: { pointer: string; modelPointer: string },
+): Resolution<TensorRtConfig> {
+	const { dla, calibration, precision } = engine;
+	const at = (key: keyof EngineFile & keyof ModelFile) => `${engine[key] === undefined ? modelPointer : pointer}/${key}`;
+	const { workspace, "optimization-level": level, plugins = [], flags = [] } = { ...model, ...engine };
+	const calibrationPointer = `${pointer}/calibration`;
+	if (dla !== undefined && precision !== "fp16" && precision !== "int8") {
+		const expected = "precision fp16 or int8, all that a DLA computes in";
+		const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
+		yield { pointer: `${pointer}/dla`, says: `is set for an engine in ${precision}`, expected, fix, at: "key" };
+	}
+	if (calibration !== undefined && precision !== "int8") {
+		const says = `applies to int8 only, and precision is ${precision}`;
+		const fix = "Write precision: int8, or remove calibration.";
+		yield { pointer: calibrationPointer, says, expected: "precision: int8", fix, at: "key" };
+	}
 	return {
-		...(workspace.value === undefined ? {} : { workspaceBytes: yield* parseSize(workspace.at, workspace.value) }),
-		...(level.value === undefined ? {} : { optimizationLevel: level.value }),
-		plugins: yield* resolveEach(plugins.value ?? [], (plugin, index) => resolvePlugin(childPointer(plugins.at, index), plugin)),
-		...(engine.dla === undefined ? {} : { dla: { core: engine.dla.core, gpuFallback: engine.dla["gpu-fallback"] ?? defaultGpuFallback } }),
-		...(yield* resolveCalibration(childPointer(pointer, "calibration"), engine)),
-		flags: yield* checkFlags(flags.at, flags.value ?? []),
+		...(workspace === undefined ? {} : { workspaceBytes: yield* parseSize(at("workspace"), workspace) }),
+		...(level === undefined ? {} : { optimizationLevel: level }),
+		plugins: yield* resolveEach(plugins, (plugin, index) => resolvePlugin(`${at("plugins")}/${index}`, plugin)),
+		...(dla === undefined ? {} : { dla: { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback } }),
+		...(calibration === undefined
+			? {}
+			: { calibration: { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer } }),
+		flags: yield* checkFlags(at("flags"), flags),
 	};
 }
 
 function* resolvePlugin(pointer: string, plugin: PluginFile): Resolution<PluginConfig> {
-	const isShort = typeof plugin === "string";
-	const at = isShort ? pointer : childPointer(pointer, "path");
-	const path = yield* checkPath(at, isShort ? plugin : plugin.path);
-	return { path, dynamic: !isShort && plugin.dynamic === true, pointer: at };
-}
-
-function* checkDla(pointer: string, precision: Precision): Resolution<void> {
-	if (precision === "fp16" || precision === "int8") return;
-	const expected = "precision fp16 or int8, all that a DLA computes in";
-	const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
-	yield { pointer, says: `is set for an engine in ${precision}`, expected, fix, at: "key" };
-}
-
-function* resolveCalibration(pointer: string, engine: EngineFile): Resolution<Pick<TensorRtConfig, "calibration">> {
-	const { calibration, precision } = engine;
-	if (calibration === undefined) return {};
-	if (precision !== "int8") {
-		const says = `applies to int8 only, and precision is ${precision}`;
-		yield { pointer, says, expected: "precision: int8", fix: "Write precision: int8, or remove calibration.", at: "key" };
-	}
-	return { calibration: { path: yield* checkPath(pointer, calibration), pointer } };
+	const { path, dynamic = false } = typeof plugin === "string" ? { path: plugin } : plugin;
+	const at = typeof plugin === "string" ? pointer : `${pointer}/path`;
+	return { path: yield* checkPath(at, path), dynamic, pointer: at };
 }
 
 function* checkFlags(pointer: string, flags: readonly string[]): Resolution<readonly string[]> {

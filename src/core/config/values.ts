@@ -10,22 +10,15 @@ const maxDurationMs = 24 * 3_600_000;
 export function* parseShare(pointer: string, value: number | string): Resolution<number | "off"> {
 	if (value === "off") return "off";
 	if (typeof value === "number" && value >= 1) {
-		yield {
-			pointer,
-			says: `is ${value}, which would be ${value * 100} %`,
-			expected: `${value}% or ${Number((value / 100).toPrecision(6))}`,
-			fix: `Write ${value}% if you mean percent, ${value * 100}% if you mean that many times the base.`,
-		};
+		const expected = `${value}% or ${Number((value / 100).toPrecision(6))}`;
+		const fix = `Write ${value}% if you mean percent, ${value * 100}% if you mean that many times the base.`;
+		yield { pointer, says: `is ${value}, which would be ${value * 100} %`, expected, fix };
 		return "off";
 	}
 	const share = typeof value === "number" ? value : Number((Number.parseFloat(value) / 100).toPrecision(12));
 	if (share > 0 && Number.isFinite(share)) return share;
-	yield {
-		pointer,
-		says: `is ${describeGot(value)}`,
-		expected: "more than 0 %",
-		fix: "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.",
-	};
+	const fix = "Write a small share such as 0.1%, or off for no limit: at 0 % no change at all would trip it.";
+	yield { pointer, says: `is ${describeGot(value)}`, expected: "more than 0 %", fix };
 	return "off";
 }
 

@@ -55,13 +55,9 @@ function* resolveWorkload(file: WorkloadFile, { pointer, profiles, layers, input
 	const sizes = Object.fromEntries([...given].map(([name, { size }]) => [name, size]));
 	const profile = isValid ? profileFor(profiles, sizes) : profiles[0];
 	if (profile === null && profiles.length > 1) {
-		yield {
-			code: "config-dims",
-			pointer,
-			says: "has sizes that no optimization profile holds together",
-			expected: `sizes inside one of the ${profiles.length} profiles`,
-			fix: "Widen a profile, add one, or time sizes inside one of them.",
-		};
+		const says = "has sizes that no optimization profile holds together";
+		const fix = "Widen a profile, add one, or time sizes inside one of them.";
+		yield { code: "config-dims", pointer, says, expected: `sizes inside one of the ${profiles.length} profiles`, fix };
 	}
 	if (file.name !== undefined) yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);

@@ -2,17 +2,20 @@
 import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import type { BuildRecord, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
 	workload: WorkloadConfig,
-	{ config, errors = [] }: { config: Config; errors?: readonly ErrorRecord[] },
+	{ config, errors = [], builds = [] }: { config: Config; errors?: readonly ErrorRecord[]; builds?: readonly BuildRecord[] },
 ): GateResult[] {
 	const { gates } = workload;
-	const context = { gates, isExplained: errors.some((error) => concerns(error, row)) };
+	// A base without an engine is the base's own fault, and may be what the change repairs.
+	const base = builds.find(({ arm, model, engine }) => arm === "base" && model === row.model && engine === row.engine);
+	const lacksBase = base !== undefined && base.state !== "built";
+	const context = { gates, isExplained: lacksBase || errors.some((error) => concerns(error, row)) };
 	const candidates: [GateName, GateStatus | null, string][] = [
 		["latency", comparedStatus(row.latency, gates.latency, context), renderVerdict(row.latency)],
 		["work", workStatus(row, context), row.work === undefined ? "" : renderWork(row.work, row.doubt)],
@@ -35,7 +38,7 @@ function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult)
 
 interface Context {
 	gates: Gates;
-	/** An error of the run says why there is no figure: it decides, and tells a fault of the machine from others. */
+	/** An error of the run, or a base without an engine, says why there is no figure: that decides, and tells a fault of the machine from others. */
 	isExplained: boolean;
 }
 

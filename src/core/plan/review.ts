@@ -31,8 +31,21 @@ export function parseReview(text: string): GateResult[] {
 		const [gate, status] = [gates.find((name) => name === values.get("gate")), statuses.find((one) => one === values.get("status"))];
 		const [model, message, engine, workload] = [textOf("model"), textOf("message"), textOf("engine"), textOf("workload")];
 		if (gate === undefined || status === undefined || model === undefined || message === undefined) throw notAReview();
-		return { gate, status, model, message, ...(engine === undefined ? {} : { engine }), ...(workload === undefined ? {} : { workload }) };
+		const subject = { ...(engine === undefined ? {} : { engine }), ...(workload === undefined ? {} : { workload }) };
+		return { gate, status, model, message, ...subject, ...placeIn(values.get("location")) };
 	});
+}
+
+/** A line of the head's config. @throws ConfigError usage. */
+function placeIn(value: unknown): Pick<GateResult, "location"> {
+	if (value === undefined) return {};
+	const { path, line, column }: { path?: unknown; line?: unknown; column?: unknown } =
+		typeof value === "object" && value !== null ? value : {};
+	const isPlace = (at: unknown): boolean => at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
+	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column)) throw notAReview();
+	return {
+		location: { path, ...(line === undefined ? {} : { line: Number(line) }), ...(column === undefined ? {} : { column: Number(column) }) },
+	};
 }
 
 function parseJson(text: string): unknown {

@@ -1,7 +1,9 @@
 // Gathers the highlights of all sections, most severe first, and condenses them into the headline.
+
+import { gateLabel } from "../gates/labels.ts";
 import type { Finding, GateResult, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
-import { counted, gateLabel, subjectName } from "../text/labels.ts";
+import { counted, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";

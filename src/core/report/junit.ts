@@ -1,7 +1,9 @@
 // The gates as JUnit XML, for systems that show test reports: one testcase a gate.
+
+import { gateLabel } from "../gates/labels.ts";
 import type { GateResult, GateStatus, Result } from "../schema/result.ts";
 import { cleanName, escapeXml } from "../text/escape.ts";
-import { gateLabel, gateTitle, subjectName } from "../text/labels.ts";
+import { gateTitle, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./facts.ts";
 

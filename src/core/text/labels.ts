@@ -1,10 +1,8 @@
 // Labels and symbols of outcomes, verdicts and states, the same in every report.
-import { resultLabels } from "../config/gate-records.ts";
 import type {
 	ArmSource,
 	BackendFacts,
 	BuildRecord,
-	GateName,
 	GateStatus,
 	GoldenState,
 	InterfaceRow,
@@ -71,19 +69,6 @@ export const goldenLabels: Readonly<Record<GoldenState, string>> = {
 	error: "not judged",
 };
 
-const gateLabels: Readonly<Record<GateName, string>> = {
-	...resultLabels,
-	preflight: "preflight",
-	build: "build",
-	golden: "golden",
-	run: "timed runs",
-	accept: "accepted once",
-	probe: "probe, no reference",
-	trend: "trend",
-};
-
-const speedGates: ReadonlySet<GateName> = new Set(["latency", "work", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);
-
 /** A label about performance, with the backend's caveat. */
 export function withCaveat(label: string, backend: BackendFacts): string {
 	if (backend.caveat === undefined) return label;
@@ -95,10 +80,6 @@ const workLabels: Partial<Record<VerdictKind, string>> = { regressed: "more work
 
 export function speedLabel({ verdict, work }: Pick<WorkloadResult, "verdict" | "work">, backend: BackendFacts): string {
 	return withCaveat((work === undefined ? undefined : workLabels[verdict]) ?? verdictLabels[verdict], backend);
-}
-
-export function gateLabel(gate: GateName, backend: BackendFacts): string {
-	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
 }
 
 /** What the check calls itself: never TensorRT's gate where TensorRT did not run. */

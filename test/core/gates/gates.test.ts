@@ -64,7 +64,7 @@ function statusOf(
 ): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
-	return judgeWorkload(row(changes), workload, { config, errors: where.errors }).find((gate) => gate.gate === name)?.status;
+	return judgeWorkload(row(changes), workload, { ...where, config }).find((gate) => gate.gate === name)?.status;
 }
 
 it.each([
@@ -112,6 +112,18 @@ it("the latency gate leaves what cannot be compared to the error that is the cau
 
 it("the work gate fails on what cannot be compared, although more work only warns", () => {
 	expect(statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) })).toBe("fail");
+});
+
+it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
+	const changes = { latency: comparison("not-comparable", null) };
+	const base = (state: BuildRecord["state"]): BuildRecord => ({ ...place, arm: "base", state, durationMs: 0, warnings: [] });
+	const statusWith = (state: BuildRecord["state"]) => statusOf("latency", changes, { builds: [base(state)] });
+	expect((["refused", "timed-out", "missing", "built"] as const).map(statusWith)).toEqual([
+		"inconclusive",
+		"inconclusive",
+		"inconclusive",
+		"fail",
+	]);
 });
 
 it("the latency gate is inconclusive on what cannot be compared where the rules excuse it", () => {

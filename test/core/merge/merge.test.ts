@@ -301,8 +301,9 @@ describe("with the review of a plan", () => {
 
 	it("mergeResults reports what several parts and the plan find about the whole change once, of no part", () => {
 		const location = { path: "trtgate.yml", line: 3 };
-		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, { ...looser, location }] }));
-		const merged = mergeResults(parts, { ...how, review: [lost, looser] });
+		const ofPart = { ...looser, message: `${looser.message.slice(0, -1)}, in 2 workloads.` };
+		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
+		const merged = mergeResults(parts, { ...how, review: [lost, { ...looser, location }] });
 		expect(about(merged)).toEqual([lost, { ...looser, location }]);
 		expect(merged.gates.filter(({ gate }) => gate === "latency").map((gate) => gate.part)).toEqual(["h200", "l4"]);
 	});

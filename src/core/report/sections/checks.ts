@@ -1,8 +1,10 @@
 // Every gate with its verdict, and the method by which speed was decided.
+
+import { gateLabel } from "../../gates/labels.ts";
 import { precedence } from "../../precedence.ts";
 import type { Comparison, GateResult, Result, WorkloadResult } from "../../schema/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
-import { gateLabel, statusTones, subjectName } from "../../text/labels.ts";
+import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { backendOfRow } from "../facts.ts";

@@ -1,0 +1,21 @@
+// What reports call each gate.
+import { resultLabels } from "../config/gate-records.ts";
+import type { BackendFacts, GateName } from "../schema/result.ts";
+import { withCaveat } from "../text/labels.ts";
+
+const gateLabels: Readonly<Record<GateName, string>> = {
+	...resultLabels,
+	preflight: "preflight",
+	build: "build",
+	golden: "golden",
+	run: "timed runs",
+	accept: "accepted once",
+	probe: "probe, no reference",
+	trend: "trend",
+};
+
+const speedGates: ReadonlySet<GateName> = new Set(["latency", "work", "p99", "memory", "build-time", "max-latency", "run", "soak-drift"]);
+
+export function gateLabel(gate: GateName, backend: BackendFacts): string {
+	return speedGates.has(gate) ? withCaveat(gateLabels[gate], backend) : gateLabels[gate];
+}

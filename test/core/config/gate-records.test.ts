@@ -1,0 +1,49 @@
+// The records of gates and the schema of the file agree.
+import { expect, it } from "vitest";
+import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
+import { gateEntries, resultLabels } from "../../../src/core/config/gate-records.ts";
+import { loaded, refused } from "./load.ts";
+
+interface Node {
+	properties?: Readonly<Record<string, Node>>;
+	enum?: readonly string[];
+}
+
+const { golden, ...others } = schema.$defs.gates.properties as Readonly<Record<string, Node>>;
+const nodes = new Map([
+	...Object.entries(others),
+	...Object.entries(golden?.properties ?? {}).map(([key, node]) => [`golden.${key}`, node] as const),
+]);
+
+it("every gate of the schema has one record, and every record a gate of the schema", () => {
+	expect(gateEntries.map(([, { name }]) => name).sort()).toEqual([...nodes.keys()].sort());
+});
+
+it.each(gateEntries.map(([, gate]) => gate))(
+	"the record of $name has the values of the schema",
+	({ name, options, byDefault, occasions }) => {
+		expect([...(options ?? [])].sort()).toEqual([...(nodes.get(name)?.enum ?? [])].sort());
+		for (const value of options === undefined ? [] : [byDefault, ...Object.values(occasions ?? {})]) expect(options).toContain(value);
+	},
+);
+
+it("labels name results by the gate's name in the file", () => {
+	expect(resultLabels).toMatchObject({ p99: "P99 latency", "engine-size": "engine size", "limit-change": "loosened limits" });
+});
+
+const model = "version: 1\nmodels: { net: { onnx: net.onnx } }\n";
+
+it("every setting reaches the resolved gates with its pointer", () => {
+	for (const [key, { name, options = [] }] of gateEntries) {
+		for (const option of options) {
+			const { gates } = loaded(`${model}gates: ${name.split(".").reduceRight((value, part) => `{ ${part}: ${value} }`, option)}`);
+			expect([gates[key], gates.pointers[name]]).toEqual([option, `/gates/${name.replace(".", "/")}`]);
+		}
+	}
+});
+
+it("a warning above the limit that fails is refused for shares and multiples alike", () => {
+	const refusal = (gates: string) => refused(`${model}gates: ${gates}`)[0]?.message;
+	expect(refusal("{ work: { warn: 5%, fail: 4% } }")).toContain("is 5%, above the limit that fails, 4%");
+	expect(refusal("{ golden: { error-growth: { warn: 20 } } }")).toContain("is 20×, above the limit that fails, 10× by default");
+});

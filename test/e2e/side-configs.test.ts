@@ -1,0 +1,110 @@
+// Which trtgate.yml each side of a run on the command line is read from.
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { git } from "../support/git-history.ts";
+import { type CliRun, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+
+const config = untimed(quickConfig);
+/** Its golden passes whatever the model computes. */
+const loose = config.replace("gates: {", "gates: { golden: { relative-l2: 1000, error-growth: { fail: off } },");
+const wrong = { "model.onnx": "fixture:wrong.onnx" };
+
+type Files = Readonly<Record<string, string>>;
+
+/** A commit of each, the last one checked out. */
+function repositoryOf(...commits: readonly Files[]): string {
+	const folder = temporaryFolder();
+	git(folder, "init", "-q");
+	for (const files of commits) {
+		writeProject(folder, files);
+		git(folder, "add", "-A");
+		git(folder, "commit", "-q", "--allow-empty", "-m", "Change");
+	}
+	return folder;
+}
+
+const project = { "trtgate.yml": config, "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
+
+async function gate(cwd: string, ...argv: readonly string[]) {
+	const run = await runCli(["run", "--out", "out", ...argv], { cwd });
+	const result = () => readResult(join(cwd, "out"));
+	return { run, result, notes: () => result().notes.join("\n") };
+}
+
+const said = ({ stdout, stderr }: CliRun): string => (stdout + stderr).replace(/\s+/g, " ");
+
+it("a config that --config names holds for both sides, and the report says so", async () => {
+	const cwd = repositoryOf(project, { ...wrong, "loose.yml": loose });
+	const own = await gate(cwd, "--base", "HEAD~1");
+	expect(own.run.exit, said(own.run)).toBe(1);
+	expect(own.notes()).not.toContain("both sides");
+	const named = await gate(cwd, "--base", "HEAD~1", "--config", "loose.yml");
+	expect(named.run.exit, said(named.run)).toBe(0);
+	expect(named.notes()).toContain("loose.yml was used for both sides.");
+	expect(said(named.run)).toContain("loose.yml was used for both sides.");
+});
+
+it("a head that is a git ref is built by the config at that ref", async () => {
+	const cwd = repositoryOf(project, {
+		"trtgate.yml": config.replace("onnx: model.onnx", "onnx: other.onnx"),
+		"other.onnx": "fixture:wrong.onnx",
+	});
+	git(cwd, "branch", "change");
+	git(cwd, "checkout", "-q", "HEAD~1");
+	const { run, result } = await gate(cwd, "--base", "HEAD", "--head", "change");
+	expect(run.exit, said(run)).toBe(1);
+	expect(result().golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
+	expect(result().recipeChanges).toMatchObject([{ rows: [{ what: "onnx", base: "model.onnx", head: "other.onnx" }] }]);
+});
+
+it("a first change, whose base has no config, uses the head's for both sides and says so", async () => {
+	const { "trtgate.yml": _, ...models } = project;
+	const cwd = repositoryOf(models, { "trtgate.yml": config });
+	const { run, result, notes } = await gate(cwd, "--base", "HEAD~1");
+	expect(run.exit, said(run)).toBe(0);
+	expect(notes()).toContain("The base has no trtgate.yml: the head's recipes and rules were used for both sides.");
+	expect(result().builds.map(({ arm, state }) => [arm, state])).toEqual([
+		["base", "built"],
+		["head", "built"],
+	]);
+	expect(result().gates.filter(({ gate }) => gate === "limit-change" || gate === "coverage")).toEqual([]);
+});
+
+it("a base whose config cannot be read warns, with the fault", async () => {
+	const cwd = repositoryOf({ ...project, "trtgate.yml": "version: 1\nmodels: 7\n" }, { "trtgate.yml": config });
+	const { run, result } = await gate(cwd, "--base", "HEAD~1");
+	expect(run.exit, said(run)).toBe(0);
+	expect(result().gates.filter(({ status }) => status !== "pass")).toMatchObject([
+		{
+			gate: "limit-change",
+			status: "warn",
+			message: expect.stringMatching(/The base's config cannot be read, so the head's .* used for both sides: .*models/),
+		},
+	]);
+});
+
+it("rules of the base hold for a head that is the working tree, whatever that says", async () => {
+	const cwd = repositoryOf(project);
+	quickProject(cwd, { "trtgate.yml": loose, ...wrong });
+	const { run, result } = await gate(cwd, "--base", "HEAD");
+	expect(run.exit, said(run)).toBe(1);
+	expect(
+		result()
+			.gates.filter(({ gate }) => gate === "golden")
+			.map(({ status }) => status),
+	).toEqual(["fail", "fail"]);
+});
+
+it.each([
+	["warn", 0],
+	["fail", 1],
+	["off", 0],
+])("an engine that only the base has is the base's coverage: %s, exit %i", async (coverage, exit) => {
+	const two = (gates: string): string =>
+		config.replace(/^( {2}net:\n(?: {4}.*\n)+)/m, (net) => `${net}${net.replace("net", "more")}`).replace("gates: {", `gates: { ${gates}`);
+	const cwd = repositoryOf({ ...project, "trtgate.yml": two(`coverage: ${coverage}, `) }, { "trtgate.yml": config });
+	const { run, result } = await gate(cwd, "--base", "HEAD~1");
+	expect(run.exit, said(run)).toBe(exit);
+	const lost = result().gates.filter(({ gate }) => gate === "coverage");
+	expect(lost).toMatchObject(coverage === "off" ? [] : [{ status: coverage, model: "more", engine: "fp32" }]);
+});
