@@ -111,7 +111,7 @@ describe("loadGoldens", () => {
 	async function load(goldens: { base: string | null; head: string }, files: Record<string, string>) {
 		const root = writeProject(temporaryFolder(), { ...files, "head/x.raw": y.data, "head/y.raw": y.data });
 		const models = [sideOf("base", goldens.base), sideOf("head", goldens.head)];
-		const folders = { headFolder: join(root, "head"), baseFolder: join(root, limitsOfBase: true, "base") };
+		const folders = { headFolder: join(root, "head"), baseFolder: join(root, "base"), limitsOfBase: true };
 		const { sets, faults } = await loadGoldens({ models, changed: new Set(), ...folders }, ports);
 		expect([...faults]).toEqual([]);
 		return sets.get("net/fp32");

@@ -1,11 +1,11 @@
 // What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
 
-import { gateLabel } from "../gates/labels.ts";
 import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
 import { cleanText } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./facts.ts";
+import { gateLabel } from "./gate-labels.ts";
 
 type AnnotationLevel = "error" | "warning" | "notice";
 

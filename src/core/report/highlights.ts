@@ -1,11 +1,11 @@
 // Gathers the highlights of all sections, most severe first, and condenses them into the headline.
 
-import { gateLabel } from "../gates/labels.ts";
 import type { Finding, GateResult, Result } from "../schema/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
 import { backendOfRow } from "./facts.ts";
+import { gateLabel } from "./gate-labels.ts";
 import { type Highlight, severityOrder } from "./highlight.ts";
 import { engineKey, type FailingGate, failingGates, gateKey, indexGates } from "./index-gates.ts";
 import { workloadRows } from "./rows.ts";

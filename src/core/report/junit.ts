@@ -1,11 +1,11 @@
 // The gates as JUnit XML, for systems that show test reports: one testcase a gate.
 
-import { gateLabel } from "../gates/labels.ts";
 import type { GateResult, GateStatus, Result } from "../schema/result.ts";
 import { cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
 import { backendOf } from "./facts.ts";
+import { gateLabel } from "./gate-labels.ts";
 
 function attribute(name: string, value: string): string {
 	return `${name}="${escapeXml(value)}"`;

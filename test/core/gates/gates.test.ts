@@ -116,7 +116,14 @@ it("the work gate fails on what cannot be compared, although more work only warn
 
 it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
 	const changes = { latency: comparison("not-comparable", null) };
-	const base = (state: BuildRecord["state"]): BuildRecord => ({ ...place, arm: "base", state, durationMs: 0, warnings: [] });
+	const base = (state: BuildRecord["state"]): BuildRecord => ({
+		model: "net",
+		engine: "plain",
+		arm: "base",
+		state,
+		durationMs: 0,
+		warnings: [],
+	});
 	const statusWith = (state: BuildRecord["state"]) => statusOf("latency", changes, { builds: [base(state)] });
 	expect((["refused", "timed-out", "missing", "built"] as const).map(statusWith)).toEqual([
 		"inconclusive",

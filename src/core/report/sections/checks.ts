@@ -1,6 +1,5 @@
 // Every gate with its verdict, and the method by which speed was decided.
 
-import { gateLabel } from "../../gates/labels.ts";
 import { precedence } from "../../precedence.ts";
 import type { Comparison, GateResult, Result, WorkloadResult } from "../../schema/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
@@ -8,6 +7,7 @@ import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { backendOfRow } from "../facts.ts";
+import { gateLabel } from "../gate-labels.ts";
 import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
 import { defineSection } from "../section.ts";
 
