@@ -303,22 +303,10 @@ const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\
 const docs = resolve("docs/security.md");
 const marks = ["<!-- begin: what a change can do -->\n", "<!-- end: what a change can do -->"] as const;
 
-<<<<<<< HEAD
 it("a slower and wrong head fails whatever else it changes in its favour, as the table in docs/security.md says", async () => {
 	const { recipe, outcome: unchanged } = await judge({ change: "" });
 	// A base that cannot be read would be refused in every row.
 	expect(unchanged).toBe("fail");
-=======
-<<<<<<< HEAD
-it("a slower and wrong head fails whatever else it changes in its favour, as the table in docs/security.md says", async () => {
-	const { recipe } = await judge({ change: "" });
-=======
-it("a slower and wrong head fails whatever else it changes in its favour, as the table in test/app/change-table.md says", async () => {
-	const { recipe, outcome: unchanged } = await judge({ change: "" });
-	// A base that cannot be read would be refused in every row.
-	expect(unchanged).toBe("fail");
->>>>>>> docs
->>>>>>> sides
 	const lines: string[] = [];
 	for (const { config = [], ...row } of allRows) {
 		const given = config.map(([from, to]) => [from, to.replace("RECIPE", recipe)] as const);
