@@ -71,14 +71,18 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 			const set = await loading;
 			validateAgainstModel(set.manifest, prepared.model.onnx, input.changed.has(id) ? "inputs" : "both");
 			const ofBase = await baseManifest(id, input, ports);
-			const manifest = ofBase !== null && input.limitsOfBase ? underLimitsOf(ofBase, set.manifest) : set.manifest;
-			sets.set(id, ofBase === null ? set : { ...set, manifest, asWritten: set.manifest, ofBase });
+			sets.set(id, ofBase === null ? set : besideBase(set, ofBase, input.limitsOfBase));
 		} catch (error) {
 			if (!(error instanceof ConfigError)) throw error;
 			faults.set(id, error);
 		}
 	}
 	return { sets, faults };
+}
+
+function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolean): GoldenSet {
+	const { manifest } = set;
+	return { ...set, manifest: limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest, asWritten: manifest, ofBase };
 }
 
 /** null where the base has no golden of this engine; one that cannot be read is reported by the review of goldens. */

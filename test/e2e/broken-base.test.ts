@@ -146,8 +146,8 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 });
 
 it.each([
-	["", 1, "fail"],
-	["gates: { not-comparable: neutral }\n", 0, "inconclusive"],
+	["gates: { not-comparable: fail }\n", 0, "inconclusive"],
+	["gates: { inconclusive: fail }\n", 0, "inconclusive"],
 ])(
 	"a base whose config has an engine of which its tree has no model is compared with nothing, and never green: with the base's rules %j exit %i",
 	async (gates, exit, outcome) => {
@@ -169,8 +169,9 @@ it("a base that does not build is compared with nothing, and never green", async
 	const faults: ReplayFault[] = [{ step: "build", arm: "base", do: "recording", recording: "10.6/fail-bad-unsupported-op" }];
 	const run = await gate(cwd, { faults });
 	const result = readResult(join(cwd, "out"));
-	expect(run.exit).toBe(1);
-	expect(result).toMatchObject({ outcome: "fail", workloads: [{ verdict: "not-comparable" }] });
+	// The change may be what repairs it.
+	expect(run.exit).toBe(0);
+	expect(result).toMatchObject({ outcome: "inconclusive", workloads: [{ verdict: "not-comparable" }] });
 	expect(result.builds.map(({ arm, state }) => [arm, state])).toEqual([
 		["base", "refused"],
 		["head", "built"],

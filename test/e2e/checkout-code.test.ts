@@ -69,9 +69,12 @@ it("a native ONNX Runtime is used from the folder that is named, which the log a
 	writeProject(installed, { "node_modules/onnxruntime-node/package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}' });
 	const addon = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`;
 	writeProject(installed, { [addon]: "", "node_modules/onnxruntime-node/index.js": "throw new Error('the named one');\n" });
-	const run = await runCli(["run", "--out", "out", "--onnxruntime-folder", installed], { cwd, env: { HOME: temporaryFolder() } });
+	const run = await runCli(["run", "--out", "out", "--onnxruntime", "native", "--onnxruntime-folder", installed], {
+		cwd,
+		env: { HOME: temporaryFolder() },
+	});
 	expect(run.stdout.replace(/\s+/g, " ")).toContain(`native ONNX Runtime 9.9.9 at ${installed}/node_modules/onnxruntime-node.`);
-	const inputs = { "onnxruntime-folder": "." };
+	const inputs = { onnxruntime: "native", "onnxruntime-folder": "." };
 	const inside = await runActionFolder(".", { cwd, env: { RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() }, inputs });
 	expect([inside.exitCode, inside.stdout]).toEqual([2, expect.stringContaining("is in the workspace, where a pull request can change it")]);
 	expect(planted.ran()).not.toContain("onnxruntime-node");

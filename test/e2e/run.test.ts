@@ -92,7 +92,7 @@ it("run shows more work by node, and only warns of it", async () => {
 	const page = readFileSync(join(folder, "out/report.html"), "utf8");
 	expect(page).toContain("Where the work went");
 	expect(page).toContain("change, M instructions");
-	expect(run.stdout).toMatch(/\+7\.\d M instructions: \/neck\/reduce\/Conv/);
+	expect(run.stdout).toMatch(/\+7\.\d+ M instructions: \/neck\/reduce\/Conv/);
 });
 
 it("run fails a head that computes something else, naming output, case, metric, got and allowed", () => {

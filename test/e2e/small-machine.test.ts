@@ -33,7 +33,7 @@ const outOfMemory = 'write(JSON.stringify({ kind: "failed", message: "std::bad_a
 const generous = "10s";
 const forEver = "await new Promise((end) => setTimeout(end, 600_000));";
 const onHead = (misbehave: string): string =>
-	`if (job.saveTo.includes("/engines/head/")) { ${misbehave} } else await import("./worker-real.js");`;
+	`if (job.modelPath.includes("/head/")) { ${misbehave} } else await import("./worker-real.js");`;
 
 /** As ONNX Runtime says it below a limit on the address space. */
 const notStarted =

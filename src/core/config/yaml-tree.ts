@@ -1,5 +1,5 @@
 // Turns YAML nodes into plain values without prototypes, with the place of each; refuses what a config never needs.
-import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import { type Alias, isAlias, isMap, isScalar, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 import { childPointer, formatName } from "./pointer.ts";
 import type { EntryPosition, Position } from "./problem.ts";
 

@@ -43,6 +43,8 @@ function placeIn(value: unknown): Pick<GateResult, "location"> {
 		typeof value === "object" && value !== null ? value : {};
 	const isPlace = (at: unknown): boolean => at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
 	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column)) throw notAReview();
+	// An annotation goes to a file of the repository.
+	if (/^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path)) return {};
 	return {
 		location: { path, ...(line === undefined ? {} : { line: Number(line) }), ...(column === undefined ? {} : { column: Number(column) }) },
 	};

@@ -60,7 +60,7 @@ function row(changes: Partial<WorkloadResult>): WorkloadResult {
 function statusOf(
 	name: GateName,
 	changes: Partial<WorkloadResult>,
-	where: { yaml?: string; errors?: ErrorRecord[] } = {},
+	where: { yaml?: string; errors?: ErrorRecord[]; builds?: BuildRecord[] } = {},
 ): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
