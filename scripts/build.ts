@@ -1,6 +1,6 @@
 // Bundles src into dist/: the entry points on top, their chunks below chunks/, ONNX Runtime, TensorRT's worker, the licences, the SBOM.
 // Without source maps: they would be 12 MB beside 3 MB of code, downloaded by every job of every user.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "rolldown";
