@@ -53,7 +53,8 @@ function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: 
 	const most = formatPercent(entry.atMost, { sign: true });
 	if (change === null || !(change <= entry.atMost)) return { ...gate, message: `${gate.message} At most ${most} was accepted.` };
 	const who = entry.by === undefined ? "" : ` by ${entry.by}`;
-	return { ...gate, status: "warn", message: `${gate.message} Accepted once, up to ${most}${who}: ${entry.reason}` };
+	const accepted = `Accepted once, up to ${most}${who}: ${entry.reason}`;
+	return { ...gate, status: "warn", message: `${gate.message} ${accepted}`, accepted };
 }
 
 /** How much larger the head's figure is, as a share of the base's; null where it is unknown. */

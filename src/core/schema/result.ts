@@ -206,7 +206,7 @@ export interface BuildRecord {
 	sharedWithBase?: boolean;
 	modelSha256?: string;
 	modelBytes?: number;
-	/** TensorRT plan, optimised ONNX model, ONNX model with recipe. */
+	/** TensorRT plan, ONNX model with recipe. */
 	engineKind?: string;
 	engineBytes?: number;
 	engineSha256?: string;
@@ -910,6 +910,8 @@ export interface GateResult {
 	case?: string;
 	status: GateStatus;
 	message: string;
+	/** By which entry of `accept`, and why, a failure only warns. */
+	accepted?: string;
 	/** Address of an image: the course of the series on the branch of its history. */
 	picture?: string;
 	location?: Location;
