@@ -58,7 +58,8 @@ export async function measureWorkloads(timing: MeasureInput, run: RunContext): P
 
 function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepared }: RunContext): NonNullable<CompareInput["noBase"]> {
 	if (input.noBase !== undefined) return { verdict: "missing", reason: input.noBase };
-	const difference = facts.shapes.get(workload.id)?.baseDiffers;
+	const { baseDiffers: difference, baseHoldsOtherSizes } = facts.shapes.get(workload.id) ?? {};
+	if (baseHoldsOtherSizes) return { verdict: "missing", reason: `New: ${difference}.` };
 	if (difference !== undefined) return { verdict: "not-comparable", reason: `The inputs differ: ${difference}.` };
 	const base = prepared.models.find((model) => model.arm === "base" && model.spec.id === spec.id);
 	if (base?.state === "broken" && base.arm === "base") return { verdict: "not-comparable", reason: base.error.message };

@@ -47,7 +47,7 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		isScheduled: input.isScheduled ?? false,
 		backend,
 	});
-	return { ...known, plan };
+	return { ...known, plan: { ...plan, baseEngines: bases.map(specOf) } };
 }
 
 interface PreparedSides {

@@ -61,7 +61,9 @@ export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 
 async function addLayerWarnings({ record, engine }: Built, base: Built | undefined, { backend }: BuildPorts): Promise<void> {
 	if (engine === undefined || engine.arm === "base") return;
-	record.warnings.push(...(await warnOfLayers({ base: base?.engine, head: engine }, backend)));
+	// Layers of another precision are all new: compared with the base's they would say nothing.
+	const isComparable = base?.engine?.spec.engine.precision === engine.spec.engine.precision;
+	record.warnings.push(...(await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend)));
 }
 
 function shareWithHead({ record, engine }: Built): Built {

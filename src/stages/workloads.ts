@@ -19,6 +19,8 @@ export interface WorkloadShapes {
 	inputs: readonly TimedInput[];
 	/** Why the base cannot take the head's inputs, where it cannot. */
 	baseDiffers?: string;
+	/** The base's engine takes these inputs, but in other sizes: only the head's runs such a workload. */
+	baseHoldsOtherSizes?: boolean;
 	/** Why the head cannot take the inputs of a workload of the base, where it cannot. */
 	headDiffers?: string;
 }
@@ -64,12 +66,14 @@ function shapeWorkload(
 ): WorkloadShapes {
 	if (workload.config.ofBase === true && base !== undefined) {
 		const inputs = timedInputs(workload, base, known);
-		const headDiffers = differenceOf(head, inputs);
+		const headDiffers = differenceOf(head, inputs) ?? outsideProfiles(head, inputs);
 		return headDiffers === null ? { inputs } : { inputs, headDiffers };
 	}
 	const inputs = timedInputs(workload, head, known);
 	const baseDiffers = base === undefined ? null : differenceOf(base, inputs);
-	return baseDiffers === null ? { inputs } : { inputs, baseDiffers };
+	if (baseDiffers !== null) return { inputs, baseDiffers };
+	const outside = base === undefined ? null : outsideProfiles(base, inputs);
+	return outside === null ? { inputs } : { inputs, baseDiffers: outside, baseHoldsOtherSizes: true };
 }
 
 function lostWorkload({ config }: Workload, { spec }: ReadyModel, why: string): InterfaceChange {
@@ -111,7 +115,7 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	return inputsAt(shapes);
 }
 
-/** Why this side's engine cannot take these inputs; null where it can. */
+/** Why this side's model cannot take these inputs; null where it can. */
 function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string | null {
 	const { arm, model } = other;
 	const theirs = new Map(feeds(model.onnx.graph).map((feed) => [feed.name, feed]));
@@ -123,7 +127,7 @@ function differenceOf(other: ReadyModel, inputs: readonly TimedInput[]): string 
 		theirs.delete(input.name);
 	}
 	const [extra] = theirs.keys();
-	return extra === undefined ? outsideProfiles(other, inputs) : `the ${arm} has one more input, ${extra}`;
+	return extra === undefined ? null : `the ${arm} has one more input, ${extra}`;
 }
 
 /** An engine takes what one of its profiles holds. Sizes that its config gives no dimension for are left to the builder. */

@@ -67,3 +67,27 @@ it("build names which build of an engine is running", async () => {
 	for await (const _ of build(input, { progress, backend: twice }));
 	expect(told).toEqual(["build 1 of 2, half-way", "build 2 of 2", "build 2 of 2, half-way"]);
 });
+
+it.each([
+	["fp16", [{ isNew: true }]],
+	["fp32", [{}]],
+])("build compares the layers of a head at fp16 with those of a base at the same precision only: %s", async (precision, flags) => {
+	const [spec] = engineSpecs(buildConfig());
+	const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
+	const sideOf = (arm: "base" | "head", of: string) => ({
+		...{ state: "ready", arm, model },
+		spec: { ...spec!, engine: { ...spec!.engine, precision: of } },
+	});
+	const models = [sideOf("base", precision), sideOf("head", "fp16")] as unknown as Parameters<typeof build>[0]["models"];
+	const recorded = {
+		...backend,
+		build: async ({ arm }: BuildJob) => buildBuild({ arm, enginePath: arm === "base" ? "det-base" : "det-island" }),
+	};
+	const progress = { stage() {}, item() {}, done() {}, detail() {} };
+	const input = { models, findings: [], strict: false, sharesUnchanged: false, rebuilds: 1, outFolder: "out", timeoutMs: 1 };
+	const warnings: unknown[] = [];
+	for await (const { record } of build(input, { progress, backend: recorded })) warnings.push(...record.warnings);
+	expect(warnings).toMatchObject(flags.map((flag) => ({ class: "fp32-island", ...flag })));
+	expect(warnings).toHaveLength(flags.length);
+	if (precision === "fp32") expect(warnings[0]).not.toHaveProperty("isNew");
+});

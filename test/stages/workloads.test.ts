@@ -45,10 +45,11 @@ function prepared(baseSide: Side, headSide: Side): { plan: Plan; models: Prepare
 function shape(base: Side, head: Side) {
 	const { plan, models } = prepared(base, head);
 	const { shapes, lost } = shapeWorkloads(plan, models, { sources: {} });
-	const shown = [...shapes].map(([id, { inputs, baseDiffers, headDiffers }]) => ({
+	const shown = [...shapes].map(([id, { inputs, baseDiffers, baseHoldsOtherSizes, headDiffers }]) => ({
 		id: id.slice("net/fp32/".length),
 		shapes: Object.fromEntries(inputs.map(({ name, shape: sizes }) => [name, sizes])),
 		...(baseDiffers === undefined ? {} : { baseDiffers }),
+		...(baseHoldsOtherSizes === undefined ? {} : { baseHoldsOtherSizes }),
 		...(headDiffers === undefined ? {} : { headDiffers }),
 	}));
 	return { shown, lost };
@@ -111,7 +112,10 @@ describe("shapeWorkloads", () => {
 		expect(lost).toEqual([]);
 		expect(shown).toEqual([
 			{ id: "one", shapes: { x: [1, 4] } },
-			{ id: "big", shapes: { x: [32, 4] }, baseDiffers: "input x [32, 4] is outside what the base's engine holds, [1, 4] to [8, 4]" },
+			{
+				...{ id: "big", shapes: { x: [32, 4] }, baseHoldsOtherSizes: true },
+				baseDiffers: "input x [32, 4] is outside what the base's engine holds, [1, 4] to [8, 4]",
+			},
 		]);
 	});
 });

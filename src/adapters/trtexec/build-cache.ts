@@ -93,8 +93,10 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 }
 
 /** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
-function engineKey({ job, argv, files }: BuildRequest, machine: string): string {
-	return hashOf(JSON.stringify([machine, job.model.sha256, portableFlags(argv), files]));
+function engineKey({ job, argv, files, places }: BuildRequest, machine: string): string {
+	// The timing cache is named after the engine, which another name does not change.
+	const flags = argv.filter((argument) => places.cache === undefined || !argument.endsWith(`=${places.cache}`));
+	return hashOf(JSON.stringify([machine, job.model.sha256, portableFlags(flags), files]));
 }
 
 function timingKey({ spec }: BuildJob, machine: string): string {

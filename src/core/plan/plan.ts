@@ -51,6 +51,8 @@ export type Step =
 export interface Plan {
 	arms: readonly Arm[];
 	engines: readonly EngineSpec[];
+	/** As the base builds them, where its own config is known. */
+	baseEngines?: readonly EngineSpec[];
 	workloads: readonly Workload[];
 	cases: readonly PlannedCase[];
 	steps: readonly PlannedStep[];

@@ -49,7 +49,7 @@ function describeStep(step: PlannedStep, around: Around): [string, string] {
 		case "preflight":
 			return [step.arm, cleanName(step.engineId)];
 		case "build":
-			return [step.arm, describeBuild(step.engineId, around.plan)];
+			return [step.arm, describeBuild(step, around.plan)];
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
 		case "probe":
@@ -59,12 +59,12 @@ function describeStep(step: PlannedStep, around: Around): [string, string] {
 	}
 }
 
-function describeBuild(engineId: string, plan: Plan): string {
-	const spec = plan.engines.find((engine) => engine.id === engineId);
+function describeBuild({ engineId, arm }: Extract<PlannedStep, { kind: "build" }>, { engines, baseEngines = engines }: Plan): string {
+	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
 	if (spec === undefined) return cleanName(engineId);
 	const { precision, onnx, profiles } = spec.engine;
 	const dims = profiles.length > 1 ? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`) : describeDims(spec.dims);
-	return [cleanName(engineId), precision, cleanText(onnx), ...dims, ...describeTensorRt(spec.engine.tensorrt)].join(" · ");
+	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims, ...describeTensorRt(spec.engine.tensorrt)].join(" · ");
 }
 
 function describeDims(dims: EngineSpec["dims"]): string[] {

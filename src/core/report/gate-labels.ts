@@ -9,7 +9,7 @@ const gateLabels: Readonly<Record<GateName, string>> = {
 	build: "build",
 	golden: "golden",
 	run: "timed runs",
-	accept: "accepted once",
+	accept: "accepted change",
 	probe: "probe, no reference",
 	trend: "trend",
 };

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { firstArms } from "../../../src/core/compare/schedule.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import { makePlan, type PlanInput, runsWithoutBase } from "../../../src/core/plan/make-plan.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { renderPlan } from "../../../src/core/plan/render.ts";
 import { loaded } from "../config/load.ts";
 
@@ -104,6 +105,21 @@ it("renderPlan includes the config's TensorRT build settings", () => {
 		"net/e · int8 · net.onnx · [batch 1] · [batch 2…4…8] · workspace 4.00 GiB · optimization level 5 · plugin a.so · DLA core 0 or GPU · calibration net.cache · --sparsity=force";
 	expect(text).toContain(told);
 	expect(text).toMatch(/ device +1 +trtgate\.yml:2/);
+});
+
+it("renderPlan shows each side's build by its own recipe, and the base's under its own name", () => {
+	const of = (text: string) => loaded(`version: 1\nmodels: { net: ${text} }`);
+	const [base, head] = [
+		of("{ onnx: old.onnx, optimization-level: 3, engines: { e: { precision: fp32 } } }"),
+		of("{ onnx: net.onnx, optimization-level: 0, engines: { e: { precision: fp16 } } }"),
+	];
+	const plan = {
+		...makePlan({ ...input, config: head, cases: new Map() }),
+		baseEngines: engineSpecs(base).map((spec) => ({ ...spec, was: "old/e" })),
+	};
+	const text = renderPlan(plan, head);
+	expect(text).toMatch(/build +base +old\/e · fp32 · old\.onnx · optimization level 3 /);
+	expect(text).toMatch(/build +head +net\/e · fp16 · net\.onnx · optimization level 0 /);
 });
 
 it("renderPlan lets no name break a line or reach the terminal", () => {

@@ -5,7 +5,8 @@ import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
 import type { RecipeChange, Result } from "../../../src/core/schema/result.ts";
-import { buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
+import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { hostileNames } from "../../support/result-cases.ts";
 
 const change: RecipeChange = {
@@ -36,6 +37,13 @@ describe.each(Object.entries(formats))("the report as %s", (_, render) => {
 		expect(render(result([{ ...change, was: "encoder/old", rows: [] }]))).toContain("encoder/old");
 	});
 
+	it("the report calls an engine of another name alone renamed, not built differently", () => {
+		const text = render(result([{ ...change, was: "encoder/old", rows: [] }]));
+		expect(text).toContain("1 engine renamed, base → head");
+		expect(text).not.toContain("built differently");
+		expect(render(result([{ ...change, was: "encoder/old" }]))).toContain("1 engine built differently, 1 renamed, base → head");
+	});
+
 	it("the report has no such section where both sides have one recipe", () => {
 		expect(render(buildResult())).not.toContain("built differently");
 	});
@@ -56,4 +64,16 @@ it("a changed workload says what is built differently, a few settings by name", 
 	for (const none of [[], [{ ...change, rows: [] }], [{ ...change, engine: "int8" }], [{ ...change, part: "l4" }]])
 		expect(of(none)).toBeNull();
 	expect(renderMarkdown(result([change])).replaceAll("\\", "")).toContain("Built differently: optimization-level 3 → 0");
+});
+
+it("a comment names what was accepted and what is built differently before the layers that became slower", () => {
+	const of = (arm: "base" | "head") => recordedArm("slower-head", arm);
+	const explanation = diffOf(of("base"), of("head"), { enginesMs: { base: 0.0279, head: 0.029 } });
+	const workload = buildSlowWorkload({ model: "encoder", engine: "fp16", explanation });
+	const accepted = "Accepted once, up to +25.0 % by Ada: twice the accuracy";
+	const gate = buildGate({ engine: "fp16", workload: workload.workload, status: "warn", message: `Slower. ${accepted}`, accepted });
+	const text = renderMarkdown(buildResult({ workloads: [workload], gates: [gate], recipeChanges: [change] })).replaceAll("\\", "");
+	const lines = text.split("\n").filter((line) => line.startsWith("- "));
+	expect(lines.slice(0, 2)).toEqual([`- ${accepted}`, "- Built differently: optimization-level 3 → 0, precision fp32 → fp16."]);
+	expect(lines[2]).toContain("µs");
 });

@@ -23,6 +23,8 @@ export interface GrowthRule {
 	/** Of the golden. */
 	rounding: GoldenManifest["rounding"];
 	limits: Threshold;
+	/** The base has another precision: what the head's explains is no growth. */
+	hasOtherBase?: boolean;
 }
 
 /** A golden that allows more growth than the config's warning replaces it. */
@@ -138,9 +140,10 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 }
 
 /** An error below the noise is none, so growth is measured from there. NaN on either side exceeds nothing. */
-function growthCheck(errors: Errors, { limits, precision }: GrowthRule): GoldenCheck[] {
+function growthCheck(errors: Errors, { limits, precision, hasOtherBase = false }: GrowthRule): GoldenCheck[] {
 	const { now, before, noise, rounding } = errors;
-	const [growth, certain] = [now / Math.max(before, noise), now / Math.max(before, rounding)];
+	const certain = now / Math.max(before, rounding);
+	const growth = hasOtherBase ? certain : now / Math.max(before, noise);
 	const fails = limits.fail !== undefined && certain > limits.fail;
 	const allowed = fails ? limits.fail : limits.warn;
 	if (!(now > noise) || allowed === undefined || !(growth > allowed)) return [];

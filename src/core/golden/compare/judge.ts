@@ -131,8 +131,9 @@ function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 function growthRule({ manifest, precision, basePrecision = precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
 	const { noiseFloor, rounding, policy } = manifest;
 	const { fail, ...warning } = growthLimits(errorGrowth, policy?.mostErrorGrowth);
+	const hasOtherBase = basePrecision !== precision;
 	// A lower precision explains growth of any size; its own limits decide.
-	return { precision, noiseFloor, rounding, limits: basePrecision !== precision || fail === undefined ? warning : { ...warning, fail } };
+	return { precision, noiseFloor, rounding, hasOtherBase, limits: hasOtherBase || fail === undefined ? warning : { ...warning, fail } };
 }
 
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {

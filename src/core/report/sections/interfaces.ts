@@ -46,13 +46,22 @@ function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
 			...rows.slice(0, maxNamed).map((row) => [`${sentenceOf(row)}.`]),
 			...(rows.length > maxNamed ? [[`${rows.length - maxNamed} more differ.`]] : []),
 		],
-		fix: "If the change is unintended, export the model with the old interface. If it is intended, record its golden again, adapt what feeds and reads the engine, and let the target branch set `gates: { interface: warn, not-comparable: neutral }` for this model first: its rules judge the change.",
+		fix: `${rows.every(isOfSizes) ? ofSizes : ofModel}, adapt what feeds and reads the engine, and let the target branch set \`gates: { interface: warn, not-comparable: neutral }\` for this model first: its rules judge the change.`,
 	};
 }
 
+const ofModel = "If the change is unintended, export the model with the old interface. If it is intended, record its golden again";
+const ofSizes = "If the change is unintended, restore the sizes under `dims` or `profiles` in trtgate.yml. If it is intended";
+
+/** The model is the same; its engine is built for other sizes. */
+function isOfSizes({ side: of }: InterfaceRow): boolean {
+	return of === "size" || of === "workload";
+}
+
+/** A dimension's name begins a sentence as it is. */
 function sentenceOf(row: InterfaceRow): string {
 	const text = cleanMessage(interfaceText(row), 400);
-	return text.charAt(0).toUpperCase() + text.slice(1);
+	return row.side === "size" ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function interfaceHighlights(result: Result, gates: GateIndex): Highlight[] {

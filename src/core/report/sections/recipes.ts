@@ -47,11 +47,22 @@ export function recipeSentence({ recipeChanges = [] }: Result, workload: Pick<Wo
 	return `Built differently: ${texts.slice(0, maxNamed).join(", ")}${more}.`;
 }
 
+/** A new name alone changes no build. */
+function titleOf(changes: readonly RecipeChange[]): string {
+	const built = changes.filter(({ rows }) => rows.length > 0).length;
+	const renamed = changes.filter(({ was }) => was !== undefined).length;
+	const parts = [
+		...(built === 0 ? [] : [`${counted(built, "engine")} built differently`]),
+		...(renamed === 0 ? [] : [built === 0 ? `${counted(renamed, "engine")} renamed` : `${renamed} renamed`]),
+	];
+	return `${parts.join(", ")}, base → head`;
+}
+
 export const recipeSection = defineSection({
 	id: "recipes",
 	select: ({ result: { recipeChanges = [] } }) => {
 		const lines = recipeChanges.flatMap(linesOf);
-		return lines.length === 0 ? null : { title: `${counted(recipeChanges.length, "engine")} built differently, base → head`, lines };
+		return lines.length === 0 ? null : { title: titleOf(recipeChanges), lines };
 	},
 	markdown: ({ title, lines: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun })],
 	html: ({ title, lines: rows }) => section(title, htmlTable("recipes", columns, { rows, most: maxRows, noun }), "recipes"),

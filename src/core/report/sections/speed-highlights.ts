@@ -27,6 +27,12 @@ function tailText(workload: WorkloadResult): string | null {
 	return workload.p99.estimate === null ? null : `P99 ${changeWithInterval(workload.p99)}.`;
 }
 
+function acceptedText({ gates }: Result, workload: WorkloadResult): string | null {
+	const key = gateKey(speedGate(workload), workload);
+	const accepted = gates.find((gate) => gateKey(gate.gate, gate) === key)?.accepted;
+	return accepted === undefined ? null : cleanMessage(accepted);
+}
+
 function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
 	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
 }
@@ -47,6 +53,7 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 	const { work } = workload;
 	const backend = backendOfRow(result, workload);
 	const { explanation } = workload;
+	const first = sentences([acceptedText(result, workload), recipeSentence(result, workload)]);
 	return {
 		severity,
 		topic: topicOf(workload, backend),
@@ -54,9 +61,9 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 			work === undefined
 				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(workload.latency)}`
 				: `${withCaveat(subjectName(workload), backend)}: work ${workText(work)}`,
-		...(explanation === undefined ? {} : { lines: causeSentences(explanation).map(flagsAsCode), fix: nextStep }),
+		...(explanation === undefined ? {} : { lines: [...first, ...causeSentences(explanation).map(flagsAsCode)], fix: nextStep }),
 		sentences: [
-			...sentences([recipeSentence(result, workload)]),
+			...(explanation === undefined ? first : []),
 			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([
 				limitsText(workload),
@@ -147,16 +154,10 @@ function speedHighlight(result: Result, workload: WorkloadResult, gates: GateInd
 /** One for each workload that is not unchanged, largest change first: a short report shows the first few. */
 export function speedHighlights(result: Result, gates: GateIndex): Highlight[] {
 	const size = (workload: WorkloadResult) => Math.abs(comparedOf(workload).estimate ?? 0);
-	const accepted = new Map(
-		result.gates.flatMap((gate) => (gate.accepted === undefined ? [] : [[gateKey(gate.gate, gate), gate.accepted]])),
-	);
 	return [...result.workloads]
 		.sort((a, b) => size(b) - size(a))
 		.flatMap((workload) => {
 			const highlight = speedHighlight(result, workload, gates);
-			if (highlight === null) return [];
-			const explains = gateKey(speedGate(workload), workload);
-			const reason = accepted.get(explains);
-			return [{ ...highlight, sentences: [...sentences([reason && cleanMessage(reason)]), ...highlight.sentences], explains }];
+			return highlight === null ? [] : [{ ...highlight, explains: gateKey(speedGate(workload), workload) }];
 		});
 }

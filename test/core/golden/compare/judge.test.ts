@@ -319,6 +319,12 @@ describe("with a base engine of another precision", () => {
 		expect(of(6e-3, 1e-5).state).toBe("mismatch");
 	});
 
+	it("judgeCase calls nothing growth that the rounding of the head's precision explains", () => {
+		const metrics = (verdict: GoldenVerdict) => verdict.checks.map(({ metric }) => metric);
+		expect(metrics(of(2e-4, 1e-5))).not.toContain("error-growth");
+		expect(metrics(of(2e-4, 1e-5, { basePrecision: undefined }))).toContain("error-growth");
+	});
+
 	it("judgeCase reports no limit of the base where both sides have one precision", () => {
 		expect(judge({ y: golden }, { y: golden }, { base: { y: golden } }).checks[0]).not.toHaveProperty("baseAllowed");
 	});
