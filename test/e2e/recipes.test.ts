@@ -1,5 +1,5 @@
 // Base and head that are built from other files or in another way: each side by its own config.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../src/core/schema/result.ts";
@@ -168,4 +168,15 @@ describe("a head with other settings of TensorRT", () => {
 				expect(report(name).replace(/\s+/g, " "), name).toContain("its own limit 5e-3");
 		});
 	});
+});
+
+it("explain names another recipe beside the workload, as the first cause to look at", async () => {
+	const cwd = temporaryFolder();
+	await runCli(["demo", "--recorded", "--out", "demo"], { cwd });
+	const path = join(cwd, "demo/result.json");
+	const rows = [{ what: "optimization-level", base: "3", head: "0" }];
+	const recipeChanges = [{ model: "classifier", engine: "fp16", rows }];
+	writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), recipeChanges }));
+	const run = await runCli(["explain", "demo"], { cwd });
+	expect(run.stdout).toContain("classifier · fp16 · batch 8 (Built differently: optimization-level 3 → 0)");
 });

@@ -7,6 +7,7 @@ import { engineJson, engineMarkdown, engineText, type TitledEngine } from "../..
 import type { TitledDiff } from "../../core/report/engine-report.ts";
 import { renderEngineAlonePage } from "../../core/report/html/engine-page.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
+import { recipeSentence } from "../../core/report/sections/recipes.ts";
 import { subjectName } from "../../core/text/labels.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
@@ -55,8 +56,12 @@ async function resultAt(path: string, cwd: string): Promise<string | null> {
 
 async function explainedRows(path: string, cwd: string): Promise<TitledDiff[]> {
 	const { text } = await readArgument(path, cwd, inputKinds.result);
-	const { workloads } = parseResult(text, path);
-	return workloads.flatMap((workload) =>
-		workload.explanation === undefined ? [] : [{ title: `${dirname(path)}: ${subjectName(workload)}`, diff: workload.explanation }],
-	);
+	const result = parseResult(text, path);
+	return result.workloads.flatMap((workload) => {
+		const { explanation: diff } = workload;
+		// Another recipe is the first cause to look at.
+		const recipe = recipeSentence(result, workload);
+		const title = `${dirname(path)}: ${subjectName(workload)}${recipe === null ? "" : ` (${recipe.replace(/\.$/, "")})`}`;
+		return diff === undefined ? [] : [{ title, diff }];
+	});
 }
