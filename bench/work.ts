@@ -1,12 +1,12 @@
 // How exact the counted work is on public models, and how far it follows time. Downloads its models, as zoo.ts does.
-// node bench/work.ts zoo [NAME …]      the same model again, and one with more convolutions: bench/work/zoo.tsv
-// node bench/work.ts ratios [NAME …]   counts and times of variants: bench/work/ratios.tsv
+// node bench/work.ts zoo [NAME …]      the same model again, and one with more convolutions: bench/counted/zoo.tsv
+// node bench/work.ts ratios [NAME …]   counts and times of variants: bench/counted/ratios.tsv
 // node bench/work.ts                   tables from these files
 // PYTHON names an interpreter with onnx, numpy and onnxruntime.
 import { readFileSync, rmSync } from "node:fs";
-import { benchRatios, ratioTable, readRatios, resultPath } from "./work/ratios.ts";
-import { scratch } from "./work/setup.ts";
-import { benchZoo } from "./work/zoo.ts";
+import { benchRatios, ratioTable, readRatios, resultPath } from "./counted/ratios.ts";
+import { scratch } from "./counted/setup.ts";
+import { benchZoo } from "./counted/zoo.ts";
 
 const [what, ...names] = process.argv.slice(2);
 try {
