@@ -126,23 +126,18 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		...changes,
 		...probes,
 		...speeds,
-		...judgeCoverageOf(facts, input),
-		...judgeLimits(facts, input),
+		...judgeChange(facts, input),
 	];
 }
 
-/** What another job checks is not missing here. */
-function judgeCoverageOf({ counterparts, droppedCases }: Facts, { rules, baseConfig, headConfig, only }: GateInput): GateResult[] {
+/** The whole change against the base's rules, or at night and in releases against the base's own config. What another job checks is not missing here. */
+function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): GateResult[] {
+	const { rules, baseConfig, baseConfigFault, headConfig: head, only } = input;
 	const base = rules ?? baseConfig;
-	if (base === undefined) return [];
+	const unread = baseConfigFault === undefined ? [] : [judgeUnreadBase(baseConfigFault, head)];
+	if (base === undefined) return unread;
 	const models = keepSelected(base.models, only);
-	return judgeCoverage({ base: engineSpecs({ models }), head: engineSpecs(headConfig), counterparts, droppedCases });
-}
-
-function judgeLimits({ counterparts }: Facts, { rules, baseConfig, baseConfigFault, headConfig }: GateInput): GateResult[] {
-	if (baseConfigFault !== undefined) return [judgeUnreadBase(baseConfigFault, headConfig)];
-	const base = rules ?? baseConfig;
-	return base === undefined
-		? []
-		: judgeLimitChanges({ base, head: headConfig, counterparts, holds: rules === undefined ? "head" : "base" });
+	const holds = rules === undefined ? "head" : "base";
+	const lost = judgeCoverage({ base: engineSpecs({ models }), head: engineSpecs(head), counterparts, droppedCases });
+	return [...lost, ...(unread.length > 0 ? unread : judgeLimitChanges({ base, head, counterparts, holds }))];
 }

@@ -18,7 +18,7 @@ import type { Terminal } from "../terminal.ts";
 import { parseArguments, readArgument } from "./arguments.ts";
 import { acceptChangeTable } from "./tables.ts";
 
-const figures: readonly AcceptedFigure[] = ["latency", "p99", "memory", "engine-size", "build-time"];
+const figures: readonly AcceptedFigure[] = ["latency", "work", "p99", "memory", "engine-size", "build-time"];
 
 export async function acceptChange(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, acceptChangeTable);
@@ -34,7 +34,7 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const by = args.text("by") ?? (await gitName(terminal.cwd));
 	const added = prunes ? [] : acceptedBy(result, { reason, ...(by === null ? {} : { by }) });
 	if (!prunes && added.length === 0) {
-		const fix = "Give the folder of a run that failed; only latency, p99, memory, engine-size and build-time can be accepted.";
+		const fix = "Give the folder of a run that failed; only latency, work, p99, memory, engine-size and build-time can be accepted.";
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);
 	}
 	const edited = editAccepted(text, added, (entry) => isCurrent(entry, result) && !added.some((one) => isSame(one, entry)));

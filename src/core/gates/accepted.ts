@@ -71,5 +71,6 @@ export function changeOf(
 		return base === undefined || head === undefined || base === 0 ? null : head / base - 1;
 	}
 	const row = rows.find((one) => one.model === model && one.engine === engine && one.workload === workload);
-	return gate === "latency" || gate === "p99" || gate === "memory" ? (row?.[gate].estimate ?? null) : null;
+	const isCompared = gate === "latency" || gate === "work" || gate === "p99" || gate === "memory";
+	return isCompared ? (row?.[gate]?.estimate ?? null) : null;
 }

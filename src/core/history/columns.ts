@@ -1,4 +1,4 @@
-// Records as columns: small in memory, and read by what is asked of all of them.
+// Records as columns: small in memory, and quick to search for one field of all records.
 import type { HistoryRecord } from "../schema/history.ts";
 
 export type Cell = string | number;

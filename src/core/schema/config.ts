@@ -62,7 +62,7 @@ export type ProbesFile =
 	  };
 export type ProbesWhen = "nightly" | "on" | "off";
 export type ProbeName = "determinism" | "duplicate-rows" | "neighbours" | "batch-size" | "profile-ends" | "padding";
-export type AcceptedFigure = "latency" | "p99" | "memory" | "engine-size" | "build-time";
+export type AcceptedFigure = "latency" | "work" | "p99" | "memory" | "engine-size" | "build-time";
 /** The job's runs-on: a label, a list of labels, or a group with labels. */
 export type RunsOnFile =
 	| string

@@ -35,6 +35,15 @@ it("an accepted slowdown warns, with the limit, who accepted it, and why", () =>
 	expect(gate?.message).toContain("by Ada: twice the accuracy");
 });
 
+it("accepted work is that of the count, and accepts no latency", () => {
+	const rows = [
+		buildWorkload({ work: buildComparison({ verdict: "regressed", estimate: 0.2 }), latency: buildComparison({ estimate: null }) }),
+	];
+	const statusOf = (figure: "work" | "latency", atMost: number) =>
+		applyAccepted([{ ...failed, gate: "work" }], facts({ rows, accept: [entry({ figure, atMost })] }))[0]?.status;
+	expect([statusOf("work", 0.25), statusOf("work", 0.19), statusOf("latency", 0.25)]).toEqual(["warn", "fail", "fail"]);
+});
+
 it.each([
 	[0.25, "warn"],
 	[0.2500001, "fail"],
