@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { Result } from "../src/core/schema/result.ts";
+import type { Result } from "../generated/result.ts";
 
 const { values } = parseArgs({
 	options: {

@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { GoldenCase, GoldenManifest, TensorFile } from "../src/core/schema/golden.ts";
-import type { Result } from "../src/core/schema/result.ts";
+import type { GoldenCase, GoldenManifest, TensorFile } from "../generated/golden.ts";
+import type { Result } from "../generated/result.ts";
 import { model, node, value } from "../test/support/onnx-writer.ts";
 
 const half = 5000;

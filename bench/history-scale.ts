@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { HistoryRecord } from "../src/core/schema/history.ts";
+import type { HistoryRecord } from "../generated/history.ts";
 import { randomFrom } from "../test/support/history-nights.ts";
 import { buildRecord, short } from "../test/support/history-records.ts";
 import { firstPaintMs } from "./first-paint.ts";

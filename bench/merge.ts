@@ -4,7 +4,7 @@ import { renderHtml } from "../src/core/report/html/report.ts";
 import { renderJunit } from "../src/core/report/junit.ts";
 import { renderMarkdown } from "../src/core/report/markdown.ts";
 import { parseResult } from "../src/core/report/parse-result.ts";
-import type { Result, WorkloadResult } from "../src/core/schema/result.ts";
+import type { Result, WorkloadResult } from "../generated/result.ts";
 import {
 	buildBuild,
 	buildGate,

@@ -7,7 +7,7 @@ import { replay } from "../src/adapters/replay/backend.ts";
 import { openRecording, type Recording, unpackFolder } from "../src/adapters/replay/recording.ts";
 import { silentProgress } from "../src/adapters/terminal/progress.ts";
 import { gate } from "../src/app/gate.ts";
-import type { Result } from "../src/core/schema/result.ts";
+import type { Result } from "../generated/result.ts";
 import type { Backend } from "../src/ports/backend.ts";
 import type { Ports } from "../src/ports/ports.ts";
 

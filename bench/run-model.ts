@@ -3,7 +3,7 @@ import { compareRuns, type RunsCompared } from "../src/core/compare/compare.ts";
 import { defaultLooks, nextLook } from "../src/core/compare/looks.ts";
 import { firstArms } from "../src/core/compare/schedule.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
-import type { Arm, PerfRun, VerdictKind } from "../src/core/schema/result.ts";
+import type { Arm, PerfRun, VerdictKind } from "../generated/result.ts";
 
 export interface Random {
 	/** Uniform in [0, 1). */

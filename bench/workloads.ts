@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileStore } from "../src/adapters/files/store.ts";
-import type { Result } from "../src/core/schema/result.ts";
+import type { Result } from "../generated/result.ts";
 import { writeReport } from "../src/stages/report.ts";
 import { runReplayed } from "./replayed-project.ts";
 

@@ -1,4 +1,4 @@
-"""Writes src/core/onnx/standard-operators.json: the operators of the ONNX standard, by domain.
+"""Writes data/onnx-operators.json: the operators of the ONNX standard, by domain.
 
 Each operator has the opset that introduced it and, where it was withdrawn, the opset that did. Needs `pip install onnx`.
 """
@@ -30,4 +30,4 @@ for domain_index, (domain, operators) in enumerate(document["domains"].items()):
     lines.append(",\n".join(rows))
     lines.append("\t\t}" + ("," if domain_index + 1 < len(domains) else ""))
 lines += ["\t}", "}", ""]
-Path(__file__).parent.parent.joinpath("src/core/onnx/standard-operators.json").write_text("\n".join(lines))
+Path(__file__).parent.parent.joinpath("data/onnx-operators.json").write_text("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Writes src/core/onnx/onnxruntime/operators.json: what ONNX Runtime takes of each operator of the standard, and computes on the CPU.
+"""Writes data/onnxruntime-operators.json: what ONNX Runtime takes of each operator of the standard, and computes on the CPU.
 
     python3 scripts/onnxruntime-operators.py      (pip install onnx onnxruntime==1.30.0, the version of onnxruntime-web)
 
@@ -124,5 +124,5 @@ for schema in get_all_operator_schema():
 operators = {
     name: {str(since): line(versions[since]) for since in sorted(versions)} for name, versions in sorted(schemas.items())
 }
-path = Path(__file__).parent.parent / "src/core/onnx/onnxruntime/operators.json"
+path = Path(__file__).parent.parent / "data/onnxruntime-operators.json"
 path.write_text(json.dumps({"onnxruntime": onnxruntime.__version__, "operators": operators}, indent="\t") + "\n")

@@ -1,4 +1,4 @@
-"""Writes src/core/onnx/tensorrt/tables/VERSION.json: which ONNX operators that TensorRT's parser imports, and its plugins.
+"""Writes data/tensorrt-operators/VERSION.json: which ONNX operators that TensorRT's parser imports, and its plugins.
 
     python3 scripts/tensorrt-operators.py VERSION --tensorrt CLONE [--parser CLONE | --operators operators.md]
 
@@ -80,6 +80,6 @@ document = {
     **read_operators(text),
     "plugins": read_plugins(args.tensorrt, branch),
 }
-folder = Path(__file__).parent.parent / "src/core/onnx/tensorrt/tables"
+folder = Path(__file__).parent.parent / "data/tensorrt-operators"
 folder.mkdir(parents=True, exist_ok=True)
 (folder / f"{args.version}.json").write_text(json.dumps(document, indent="\t") + "\n")

@@ -8,7 +8,7 @@ import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Work } from "../../src/core/compare/work.ts";
 import { toDType } from "../../src/core/onnx/element-type.ts";
 import { feeds } from "../../src/core/onnx/model.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { Backend, BuiltEngine, CountJob, TimedInput } from "../../src/ports/backend.ts";
 import { fetchModel, runTool, type ZooModel } from "../zoo/fetch.ts";
 

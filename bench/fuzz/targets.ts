@@ -8,7 +8,7 @@ import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts"
 import { preflight } from "../../src/core/onnx/preflight.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
-import type { TensorFile } from "../../src/core/schema/golden.ts";
+import type { TensorFile } from "../../generated/golden.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { decodePng } from "../../src/formats/image/png.ts";
 import { diagnoseNcu } from "../../src/formats/nsys/nsight.ts";

@@ -3,7 +3,7 @@ import { compareRuns } from "../../src/core/compare/compare.ts";
 import { defaultLooks } from "../../src/core/compare/looks.ts";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { shouldStop } from "../../src/core/compare/verdict.ts";
-import type { Arm, PerfRun } from "../../src/core/schema/result.ts";
+import type { Arm, PerfRun } from "../../generated/result.ts";
 import { sampleMean } from "../../src/core/stats/mean.ts";
 import { median, quantile } from "../../src/core/stats/quantile.ts";
 import { tCritical, tQuantile } from "../../src/core/stats/student-t.ts";

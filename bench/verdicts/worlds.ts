@@ -1,6 +1,6 @@
 // Where base and head are timed: a noise model, faults on top of it, and runs, builds and machines that were recorded.
 import { readFileSync } from "node:fs";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import { median } from "../../src/core/stats/quantile.ts";
 import type { Random } from "../run-model.ts";
 

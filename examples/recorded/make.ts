@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { RecordedArm, RecordedMachine, RecordedOutput, RecordedRun } from "../../src/adapters/replay/recording.ts";
-import type { Arm, PerfRun, Result } from "../../src/core/schema/result.ts";
+import type { Arm, PerfRun, Result } from "../../generated/result.ts";
 import { gpuWindow } from "../../src/core/telemetry/window.ts";
 import { readComparison } from "../../test/support/gpu-recording.ts";
 import { comparisonFiles, installReplay, type Replay } from "../../test/support/replay/install.ts";

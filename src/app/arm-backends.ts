@@ -1,5 +1,5 @@
 // The backend of a run, chosen at its first use: base and head may run on two TensorRTs of one machine.
-import type { Arm } from "../core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { Backend } from "../ports/backend.ts";
 
 export type ArmBackends = Readonly<Record<Arm, Backend>>;
@@ -22,7 +22,7 @@ export function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 			const backend = await of(job);
 			// TensorRT reads kernel timings of its own version only.
 			const own = cacheFolder === undefined || !isSplit() ? cacheFolder : `${cacheFolder}/${job.arm}`;
-			return backend.build({ ...job, ...(own === undefined ? {} : { cacheFolder: own }) });
+			return backend.build({ ...job, cacheFolder: own });
 		},
 		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
 		infer: async (job) => (await of(job.engine)).infer(job),

@@ -10,7 +10,7 @@ import { trtexecBackend } from "../adapters/trtexec/backend.ts";
 import { type Device, type Found, findTrtexec, readDevice, readTegraDevice } from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { BaseFile } from "../core/schema/config.ts";
+import type { BaseFile } from "../../generated/config.ts";
 import type { Backend } from "../ports/backend.ts";
 import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 
@@ -126,7 +126,7 @@ function missing({ tried }: Missing, { trtexec, pointer }: { trtexec?: string | 
 	return new ConfigError({
 		code: "backend-mismatch",
 		message: `TensorRT is required, but trtexec${pointer === undefined ? "" : " of the base"} was not found: ${list}.`,
-		...(pointer === undefined ? {} : { pointer }),
+		pointer,
 		fix:
 			trtexec === undefined
 				? "Install TensorRT with its programs (the Python wheels have none), name trtexec with --trtexec, or set `backend: onnxruntime`."
@@ -142,7 +142,7 @@ function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 	return new ConfigError({
 		code: "backend-mismatch",
 		message: `TensorRT is required and trtexec is installed, but nvidia-smi lists no GPU${wanted}.`,
-		...(device === undefined ? {} : { pointer: "/device" }),
+		pointer: device === undefined ? undefined : "/device",
 		fix:
 			device === undefined
 				? `Run on a machine with a GPU (in a container, pass it through)${backend === "tensorrt" ? ", or set `backend: onnxruntime`" : ""}.`

@@ -50,7 +50,7 @@ export function compose(
 		env: {
 			...childEnvironment(),
 			CUDA_DEVICE_ORDER: "PCI_BUS_ID",
-			...(visibleDevices === undefined ? {} : { CUDA_VISIBLE_DEVICES: visibleDevices }),
+			CUDA_VISIBLE_DEVICES: visibleDevices,
 		},
 	});
 	const interrupted = new AbortController();

@@ -11,7 +11,7 @@ import { judgeWorkload } from "../core/gates/speed.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, GateResult, Result } from "../core/schema/result.ts";
+import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
@@ -31,7 +31,7 @@ export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: num
 		tool: { name: "trtgate", version: input.version },
 		...outcomeOf({ gates, errors }),
 		...(facts.stage === null ? {} : { partial: { stage: facts.stage, reason: last?.message ?? "unknown" } }),
-		...(input.job === undefined ? {} : { run: input.job }),
+		run: input.job,
 		startedAt: facts.startedAt,
 		durationMs: end.nowMs - facts.startedMs,
 		childMs: end.childMs,

@@ -53,8 +53,8 @@ export function baseBeside(config: Config, home: string): Config {
 	const place = (key: string, path: string): string =>
 		path.includes("/") && sources[`/base/${key}`]?.kind !== "input" ? resolve(home, path) : path;
 	const besides = {
-		...(python === undefined ? {} : { python: place("python", python) }),
-		...(libraries === undefined ? {} : { libraries: resolve(home, libraries) }),
+		python: python === undefined ? undefined : place("python", python),
+		libraries: libraries === undefined ? undefined : resolve(home, libraries),
 	};
 	return { ...config, base: { trtexec: place("trtexec", trtexec), ...besides } };
 }

@@ -1,6 +1,6 @@
 // Outcome or error to exit code, and an error to the text that users read.
 import { recordError } from "../core/errors.ts";
-import type { ErrorRecord, Result } from "../core/schema/result.ts";
+import type { ErrorRecord, Result } from "../../generated/result.ts";
 import { cleanName } from "../core/text/escape.ts";
 
 export const exitCodes = { ok: 0, failed: 1, configuration: 2, runner: 3, internal: 70 } as const;

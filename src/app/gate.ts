@@ -9,7 +9,7 @@ import { createProcesses, type Processes } from "../adapters/process/processes.t
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { Result, WorkflowJob } from "../core/schema/result.ts";
+import type { Result, WorkflowJob } from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";

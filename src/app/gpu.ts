@@ -75,7 +75,7 @@ export function gpuWatch({ gpu, processes, clock, device }: GpuWatchOptions): Te
 				chosen = tegraTelemetry({ tool: { argv: ["tegrastats"], name: "tegrastats", processes }, clock });
 			} else if (machine !== "none") {
 				const smi = { argv: ["nvidia-smi"] as const, processes };
-				chosen = gpuTelemetry({ smi, clock, ...(device === undefined ? {} : { device }) });
+				chosen = gpuTelemetry({ smi, clock, device });
 			}
 			await chosen.start();
 		},

@@ -9,7 +9,7 @@ import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { recipeRows } from "../core/plan/recipe.ts";
-import type { BackendFacts, ErrorRecord, RecipeChange } from "../core/schema/result.ts";
+import type { BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
@@ -110,7 +110,7 @@ function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 		const rows = recipeRows(recipeOf(base), recipeOf(head));
 		const { was } = base.spec;
 		if (rows.length === 0 && was === undefined) return [];
-		return [{ model: head.spec.model.name, engine: head.spec.engine.name, ...(was === undefined ? {} : { was }), rows }];
+		return [{ model: head.spec.model.name, engine: head.spec.engine.name, was, rows }];
 	});
 }
 

@@ -18,7 +18,7 @@ import type {
 	Result,
 	WorkflowJob,
 	WorkloadResult,
-} from "../core/schema/result.ts";
+} from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";

@@ -5,7 +5,7 @@ import { attachProfile } from "../core/explain/layers.ts";
 import { underNameOf } from "../core/plan/counterparts.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
-import type { BuildRecord, Finding, Result } from "../core/schema/result.ts";
+import type { BuildRecord, Finding, Result } from "../../generated/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

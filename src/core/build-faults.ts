@@ -1,5 +1,5 @@
 // Separates builds that the machine failed from builds that the model or config failed, and timed builds from cached ones.
-import type { BuildRecord, ErrorRecord } from "./schema/result.ts";
+import type { BuildRecord, ErrorRecord } from "../../generated/result.ts";
 
 /** The model may need too much, or the machine have too little: the base shows which. */
 const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
@@ -24,7 +24,7 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 		if (failure?.kind !== "runner") continue;
 		const { code, title, fix, excerpt } = failure;
 		const key = JSON.stringify([model, engine, code, title]);
-		faults.set(key, { kind: "runner", code, message: title, fix, excerpt, model, engine, arm, ...(log === undefined ? {} : { log }) });
+		faults.set(key, { kind: "runner", code, message: title, fix, excerpt, model, engine, arm, log });
 	}
 	return [...faults.values()];
 }

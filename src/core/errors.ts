@@ -1,5 +1,5 @@
 // Every error that trtgate raises on purpose: one class per audience, one union of codes per class.
-import type { ErrorKind, ErrorRecord, Location } from "./schema/result.ts";
+import type { ErrorKind, ErrorRecord, Location } from "../../generated/result.ts";
 
 /** The user's input is at fault. */
 export const configCodes = [
@@ -160,10 +160,10 @@ export function recordFault(fault: Fault & { refusal?: string }, subject: ErrorS
 		code: fault.refusal ?? fault.code,
 		message: fault.message,
 		...subject,
-		...(fix === undefined ? {} : { fix }),
-		...(excerpt === undefined ? {} : { excerpt: [...excerpt] }),
-		...(log === undefined ? {} : { log }),
-		...(location === undefined ? {} : { location }),
+		fix,
+		excerpt: excerpt === undefined ? undefined : [...excerpt],
+		log,
+		location,
 	};
 }
 

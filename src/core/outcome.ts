@@ -1,7 +1,7 @@
 // Folds gates into the one outcome of a run, and makes the result of a run that could not start.
 import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./precedence.ts";
-import type { ArmSource, ErrorRecord, GateResult, Outcome, Result, WorkflowJob } from "./schema/result.ts";
+import type { ArmSource, ErrorRecord, GateResult, Outcome, Result, WorkflowJob } from "../../generated/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
@@ -44,7 +44,7 @@ export function resultWithoutRun(
 		schemaVersion: 1,
 		tool: { name: "trtgate", version },
 		...outcomeOf({ gates: [], errors: [...errors] }),
-		...(run === undefined ? {} : { run }),
+		run,
 		...{ startedAt, durationMs: 0, childMs: 0, backend: mergeBackends([]), environment: {} },
 		arms: { base: null, head },
 		config: { path: configPath },

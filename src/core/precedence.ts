@@ -1,5 +1,5 @@
 // The one order of outcomes: of gates, of the parts of a merge, and of what a report shows first.
-import type { Outcome } from "./schema/result.ts";
+import type { Outcome } from "../../generated/result.ts";
 
 /** Worst first. A definite failure beats an error, because a retry would not fix it. */
 export const precedence: readonly Outcome[] = ["fail", "error", "inconclusive", "warn", "pass"];

@@ -3,8 +3,8 @@ import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import type { Fill } from "../core/fill.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { DType } from "../core/schema/golden.ts";
-import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../core/schema/result.ts";
+import type { DType } from "../../generated/golden.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
 /** A built engine with everything needed to run it. */

@@ -5,8 +5,8 @@ import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custo
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
-import type { TensorFile } from "../core/schema/golden.ts";
-import type { GoldenVerdict, GpuWindow } from "../core/schema/result.ts";
+import type { TensorFile } from "../../generated/golden.ts";
+import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
 /** A failure of a tool, as a value: the stage decides what it stops. */

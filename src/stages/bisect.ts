@@ -14,7 +14,7 @@ import {
 } from "../core/golden/bisect/search.ts";
 import { distanceBetween } from "../core/golden/probes/distance.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
-import type { Bisection, GoldenVerdict } from "../core/schema/result.ts";
+import type { Bisection, GoldenVerdict } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

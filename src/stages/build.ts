@@ -5,7 +5,7 @@ import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import { criticalWarnings } from "../core/engine/warnings.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
-import type { BuildRecord, Finding } from "../core/schema/result.ts";
+import type { BuildRecord, Finding } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -128,7 +128,7 @@ async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Pro
 }
 
 function describeFault({ code, message, fix = "", excerpt = [], log }: ConfigError): Pick<BuildRecord, "failure" | "log"> {
-	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, ...(log === undefined ? {} : { log }) };
+	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, log };
 }
 
 function notBuilt(prepared: Pick<BuildJob, "spec" | "arm">, state: "missing" | "skipped" | "refused"): BuildRecord {

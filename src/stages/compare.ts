@@ -3,7 +3,7 @@ import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
 import { enqueueNotes } from "../core/explain/machine.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Comparison, WorkloadResult } from "../core/schema/result.ts";
+import type { Comparison, WorkloadResult } from "../../generated/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { comparisonOptions, type Measured } from "./measure.ts";

@@ -3,7 +3,7 @@ import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../core/schema/result.ts";
+import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

@@ -1,7 +1,7 @@
 // Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
 import { folderName } from "../core/config/identity.ts";
 import { kernelOfInterest } from "../core/explain/kernels.ts";
-import type { VerdictKind, WorkloadKernels } from "../core/schema/result.ts";
+import type { VerdictKind, WorkloadKernels } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { BuiltEngine, TraceJob } from "../ports/backend.ts";
 import { type Explained, type ExplainInput, type ExplainPorts, type LayerTiming, timeLayers } from "./time-layers.ts";

@@ -5,7 +5,7 @@ import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
 import type { CountedGraph, InputSizes } from "../core/onnx/cost/counted.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
-import type { GraphCost } from "../core/schema/result.ts";
+import type { GraphCost } from "../../generated/result.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
 import type { PreparedModel } from "./prepared.ts";
 import type { WorkloadShapes } from "./workloads.ts";

@@ -27,7 +27,7 @@ import type {
 	SensitivityRecord,
 	Spread,
 	TensorStatistics,
-} from "../core/schema/golden.ts";
+} from "../../generated/golden.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
 import { readTensors } from "./load-goldens.ts";
 
@@ -193,7 +193,7 @@ function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs
 		semantic: spec?.semantic ?? null,
 		noise: noise ?? null,
 		rounding: roundingOf(name, manifest),
-		...(group === undefined ? {} : { group: group.name }),
+		group: group === undefined ? undefined : group.name,
 		limits: group !== undefined || first === undefined ? [] : limitsOf(spec, first, noise),
 		proposal: proposeOutput({ name, tensors, noise, batched: typeof spec?.batchAxis === "number" }),
 	};

@@ -1,5 +1,5 @@
 // Takes over golden verdicts of an earlier run where nothing that they depend on has changed, and keeps those of this run.
-import type { BackendFacts, GoldenVerdict } from "../core/schema/result.ts";
+import type { BackendFacts, GoldenVerdict } from "../../generated/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { KeptVerdicts } from "../ports/world.ts";
 import type { Verified, VerifyInput } from "./verify.ts";

@@ -7,7 +7,7 @@ import { folderName } from "../core/config/identity.ts";
 import { type ErrorSubject, recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
-import type { Arm, ErrorRecord, PerfRun } from "../core/schema/result.ts";
+import type { Arm, ErrorRecord, PerfRun } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

@@ -3,7 +3,7 @@ import { formatPointer } from "../core/config/pointer.ts";
 import { findingKey } from "../core/onnx/finding-key.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, BackendFacts, Finding } from "../core/schema/result.ts";
+import type { Arm, BackendFacts, Finding } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";

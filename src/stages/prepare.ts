@@ -2,7 +2,7 @@
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { BackendFacts } from "../core/schema/result.ts";
+import type { BackendFacts } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Files, ModelOnDisk } from "../ports/world.ts";

@@ -3,7 +3,7 @@ import type { ConfigError } from "../core/errors.ts";
 import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { formatRange, type RecipeOf } from "../core/plan/recipe.ts";
-import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../core/schema/result.ts";
+import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 

@@ -5,7 +5,7 @@ import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
-import type { ErrorRecord, ProbeResult } from "../core/schema/result.ts";
+import type { ErrorRecord, ProbeResult } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

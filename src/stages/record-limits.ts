@@ -3,7 +3,7 @@ import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-l
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { feeds, isQuantised } from "../core/onnx/model.ts";
-import type { GoldenManifest, GoldenOutput, NoiseFloor, RoundingRecord } from "../core/schema/golden.ts";
+import type { GoldenManifest, GoldenOutput, NoiseFloor, RoundingRecord } from "../../generated/golden.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import type { Answers } from "./record-reference.ts";
 

@@ -8,7 +8,7 @@ import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { scopesOf } from "../core/onnx/walk.ts";
-import type { NoiseFloor } from "../core/schema/golden.ts";
+import type { NoiseFloor } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";

@@ -6,7 +6,7 @@ import { measuredCases, measureNoise, noiseOfPart, type OutputParts, type RunOut
 import { cutSlice } from "../core/golden/tensor/slice.ts";
 import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../core/schema/golden.ts";
+import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../../generated/golden.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult } from "../ports/reference.ts";

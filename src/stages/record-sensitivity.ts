@@ -4,7 +4,7 @@ import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.t
 import { planDefects } from "../core/golden/record/defects/plan.ts";
 import { emptyRecord, type TriedDefect, withOutputDefects, withWeightDefects } from "../core/golden/record/defects/record.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
-import type { SensitivityRecord } from "../core/schema/golden.ts";
+import type { SensitivityRecord } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";

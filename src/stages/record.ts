@@ -5,7 +5,7 @@ import { findInsensitive } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, Precision, SensitivityRecord } from "../core/schema/golden.ts";
+import type { GoldenManifest, Precision, SensitivityRecord } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";

@@ -6,7 +6,7 @@ import { renderBencher, renderBenchmark } from "../core/report/exports/trackers.
 import { renderHtml } from "../core/report/html/report.ts";
 import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
-import type { Result } from "../core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import type { Files } from "../ports/world.ts";
 
 /** Names of the files, relative to the output folder. */

@@ -57,7 +57,7 @@ async function runOne(input: Omit<CaseInput, "answers">, { output, custom, comma
 		engine,
 		precision,
 		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
-		...(labels === undefined ? {} : { labels }),
+		labels,
 	};
 	return commands.port.run({ command, cwd: commands.cwd, scratchFolder: commands.scratchFolder, about, expected, got });
 }

@@ -2,7 +2,7 @@
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import type { ErrorRecord, SoakProcess, SoakResult, SoakSlice, WorkloadResult } from "../core/schema/result.ts";
+import type { ErrorRecord, SoakProcess, SoakResult, SoakSlice, WorkloadResult } from "../../generated/result.ts";
 import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice } from "../core/soak/analyse.ts";
 import { middleMean } from "../core/stats/mean.ts";
 import { harrellDavis } from "../core/stats/quantile.ts";

@@ -6,7 +6,7 @@ import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import type { ProfiledArm } from "../core/explain/layers.ts";
 import { machineCauses } from "../core/explain/machine.ts";
-import type { Arm, EngineDiff, Result, WorkloadResult } from "../core/schema/result.ts";
+import type { Arm, EngineDiff, Result, WorkloadResult } from "../../generated/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { TimedWorkload } from "./workloads.ts";
@@ -70,7 +70,7 @@ export async function* timeLayers(timing: LayerTiming, input: ExplainInput, port
 }
 
 function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: ExplainInput): Pick<EngineDiff, "machine"> {
-	const machine = machineCauses({ runs: [], ...row, cudaGraph, ...(memoryBytes === undefined ? {} : { memoryBytes }) });
+	const machine = machineCauses({ runs: [], ...row, cudaGraph, memoryBytes });
 	return machine.length === 0 ? {} : { machine };
 }
 
@@ -144,7 +144,7 @@ async function* profileOnce(
 				what: `${isCounted ? "instructions" : "time"} of each layer of ${whose}${repeat === 1 ? "" : `, again (${repeat})`}`,
 			},
 		],
-		...(result.sentence === undefined ? {} : { note: `The layers of ${whose} are not shown: ${result.sentence}` }),
+		note: result.sentence === undefined ? undefined : `The layers of ${whose} are not shown: ${result.sentence}`,
 		...(result.layers === null || repeat > 1 ? {} : { seen: { id, arm, layers: result.layers } }),
 	};
 }

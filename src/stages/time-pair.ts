@@ -1,7 +1,7 @@
 // Times one pair: its runs one after the other.
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
-import type { Arm, PerfRun } from "../core/schema/result.ts";
+import type { Arm, PerfRun } from "../../generated/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
@@ -86,13 +86,13 @@ function runJob(job: PairJob, index: number): MeasureJob {
 function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
 	const arm = armAt(job, index);
 	const build = buildAt(job, arm);
-	const common = { arm, pair: job.pair, ...(build === undefined ? {} : { build }), order: job.order + index, wallMs: result.wallMs };
+	const common = { arm, pair: job.pair, build, order: job.order + index, wallMs: result.wallMs };
 	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
 	const summary = summarize(result.samplesMs);
 	if (summary === null) return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
 	const { peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
 	const { iterations } = summary;
-	const throughputPerSecond = throughputOf({ iterations, timedMs, ...(reportedPerSecond === undefined ? {} : { reportedPerSecond }) });
+	const throughputPerSecond = throughputOf({ iterations, timedMs, reportedPerSecond });
 	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
 	const bound = enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > launchLimit };
 	return { ...common, state: "ok", samples: samplesOf(job, index), ...summary, ...measured, peakMemoryBytes, ...bound };

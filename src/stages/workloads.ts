@@ -8,7 +8,7 @@ import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resol
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
-import type { Arm, InterfaceChange } from "../core/schema/result.ts";
+import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepared.ts";

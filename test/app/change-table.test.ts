@@ -8,8 +8,8 @@ import { replay } from "../../src/adapters/replay/backend.ts";
 import { openRecording, type Recording, unpackFolder } from "../../src/adapters/replay/recording.ts";
 import { silentProgress } from "../../src/adapters/terminal/progress.ts";
 import { gate } from "../../src/app/gate.ts";
-import type { GoldenManifest } from "../../src/core/schema/golden.ts";
-import type { GateResult } from "../../src/core/schema/result.ts";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import type { GateResult } from "../../generated/result.ts";
 import { temporaryFolder } from "../support/project.ts";
 
 /** The rules of the target branch: the recorded classifier is 4.1 % slower in the head, the segmenter 3.3e-2 off its golden. */

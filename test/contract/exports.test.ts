@@ -10,7 +10,7 @@ import { configCodes } from "../../src/core/errors.ts";
 import { helpUri, renderSarif } from "../../src/core/report/exports/sarif.ts";
 import { renderBencher, renderBenchmark } from "../../src/core/report/exports/trackers.ts";
 import { renderJunit } from "../../src/core/report/junit.ts";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { reportFiles, writeReport } from "../../src/stages/report.ts";
 import { buildResult } from "../support/build-result.ts";
 import { temporaryFolder } from "../support/project.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { mergeResults } from "../../src/core/merge/merge.ts";
 import { failureKindOf, foldOutcome } from "../../src/core/outcome.ts";
 import { worstOutcome } from "../../src/core/precedence.ts";
-import type { ErrorRecord, GateResult, GateStatus } from "../../src/core/schema/result.ts";
+import type { ErrorRecord, GateResult, GateStatus } from "../../generated/result.ts";
 import { buildResult } from "../support/build-result.ts";
 
 const gate = (status: GateStatus): GateResult => ({ gate: "build", model: "m", status, message: "" });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
-import type { GoldenManifest, Tolerance } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest, Tolerance } from "../../generated/golden.ts";
 import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 

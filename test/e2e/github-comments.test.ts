@@ -1,6 +1,6 @@
 // What a pull request's page holds when several configs, jobs and tries speak on it, through the bundle of the report action.
 import { describe, expect, it } from "vitest";
-import type { GateResult, Result } from "../../src/core/schema/result.ts";
+import type { GateResult, Result } from "../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { openReportPlay, type ReportPlay, reportedBase, reportedHead } from "../support/report-play.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import type { ActionRun } from "../support/action-runner.ts";
 import { buildGate, buildResult } from "../support/build-result.ts";
 import type { Fault } from "../support/local-github/start.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 import { encoder, oracle } from "../support/text-encoder.ts";
 

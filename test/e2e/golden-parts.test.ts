@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { changeHead } from "../support/detector-heads.ts";
 import { float32 } from "../support/golden-tensors.ts";

@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PNG } from "pngjs";
 import { expect, it } from "vitest";
-import type { GoldenManifest } from "../../src/core/schema/golden.ts";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import type { Result } from "../../generated/result.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import type { GoldenManifest } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../generated/golden.ts";
 import { readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 
 const segmenter = resolve("examples/quickstart/base/models/segmenter.onnx");

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
-import type { GoldenManifest } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../generated/golden.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];

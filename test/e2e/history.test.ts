@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
-import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import type { HistoryRecord } from "../../generated/history.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { git } from "../support/git-history.ts";
 import { type CliRun, quickProject, readResult, runCli, temporaryFolder } from "../support/project.ts";
 

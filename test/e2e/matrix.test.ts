@@ -1,7 +1,7 @@
 // A matrix of jobs from its plan to its report: what the whole change no longer checks, which no single job sees.
 import { expect, it } from "vitest";
 import type { MatrixJob } from "../../src/core/plan/matrix.ts";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { openPlay, type Play } from "../support/github-play.ts";
 

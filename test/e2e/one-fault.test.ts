@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
 const names = ["first", "second", "third"] as const;

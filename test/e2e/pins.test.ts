@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
-import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import type { HistoryRecord } from "../../generated/history.ts";
 import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, artifactFiles, openPlay } from "../support/github-play.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { parseResult } from "../../src/core/report/parse-result.ts";
-import type { ProbeName, ProbeResult, Result } from "../../src/core/schema/result.ts";
+import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
 import * as models from "../support/probe-models.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
 

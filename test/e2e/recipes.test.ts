@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { type CliRun, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
 import { type Change, type Gated, gateReplay } from "../support/replay/gate.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { formatMatrix, type MatrixJob } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { pullRequest } from "../support/event-payloads.ts";

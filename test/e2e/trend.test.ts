@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileOf } from "../../src/core/history/files.ts";
 import { trendScript, trendScriptHash } from "../../src/core/report/html/trend/script.ts";
-import type { HistoryRecord } from "../../src/core/schema/history.ts";
+import type { HistoryRecord } from "../../generated/history.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as ort from "onnxruntime-web";
-import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
+import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 
 ort.env.wasm.numThreads = 1;
 

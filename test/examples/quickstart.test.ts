@@ -3,8 +3,8 @@ import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it, test } from "vitest";
 import { loadConfig } from "../../src/core/config/parse.ts";
-import type { GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
-import { validate as validateGolden } from "../../src/core/schema/golden-validator.js";
+import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
+import { validate as validateGolden } from "../../generated/golden-validator.js";
 import { floatWeights, scaled, type Weight } from "./onnx-weights.ts";
 import {
 	type ArmName,

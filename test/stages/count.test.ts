@@ -1,7 +1,7 @@
 // Which workloads are counted, and what becomes of each answer, with in-memory ports.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { BuiltEngine, CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";

@@ -1,7 +1,7 @@
 // Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
 import { expect, it } from "vitest";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm, VerdictKind } from "../../src/core/schema/result.ts";
+import type { Arm, VerdictKind } from "../../generated/result.ts";
 import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { explain } from "../../src/stages/explain.ts";
 import type { Explained, ExplainInput } from "../../src/stages/time-layers.ts";

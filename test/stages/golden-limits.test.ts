@@ -6,7 +6,7 @@ import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { isSameCase, underLimitsOf } from "../../src/core/golden/manifest/base-limits.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GoldenCase, GoldenManifest } from "../../src/core/schema/golden.ts";
+import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { loadGoldens } from "../../src/stages/load-goldens.ts";

@@ -4,7 +4,7 @@ import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { makePlan } from "../../src/core/plan/make-plan.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GraphCost } from "../../src/core/schema/result.ts";
+import type { GraphCost } from "../../generated/result.ts";
 import { graphCosts } from "../../src/stages/graph-costs.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads } from "../../src/stages/workloads.ts";

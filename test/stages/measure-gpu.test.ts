@@ -1,6 +1,6 @@
 // Runs beside a watched GPU: what is recorded on them, and which pairs are measured again.
 import { expect, it } from "vitest";
-import type { GpuWindow, PerfRun } from "../../src/core/schema/result.ts";
+import type { GpuWindow, PerfRun } from "../../generated/result.ts";
 import type { ForeignProcess } from "../../src/core/telemetry/validity.ts";
 import type { Telemetry } from "../../src/ports/world.ts";
 import { type Measured, type MeasureInput, measure } from "../../src/stages/measure.ts";

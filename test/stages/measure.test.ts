@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";
 import { type Measured, measure } from "../../src/stages/measure.ts";

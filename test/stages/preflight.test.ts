@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import type { EngineSpec } from "../../src/core/plan/plan.ts";
-import type { Finding } from "../../src/core/schema/result.ts";
+import type { Finding } from "../../generated/result.ts";
 import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 
 const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files } from "../../src/ports/world.ts";
 import { type Probed, probe } from "../../src/stages/probe.ts";

@@ -1,7 +1,7 @@
 // Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec } from "../../src/core/schema/golden.ts";
+import type { ComparatorSpec } from "../../generated/golden.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
 import type { Files, Progress } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";

@@ -1,5 +1,5 @@
 // Makes layers and kernels of an engine for tests, in few words.
-import type { ArmKernels, ArmLayers, TimedLayer } from "../../src/core/schema/result.ts";
+import type { ArmKernels, ArmLayers, TimedLayer } from "../../generated/result.ts";
 
 /** `times` by layer's name, milliseconds; the order is that of the engine. */
 export function buildLayers(times: Readonly<Record<string, number>>, more: Readonly<Record<string, Partial<TimedLayer>>> = {}): ArmLayers {

@@ -10,7 +10,7 @@ import type {
 	PerfRun,
 	Result,
 	WorkloadResult,
-} from "../../src/core/schema/result.ts";
+} from "../../generated/result.ts";
 import { clockNotes, workloadGpu } from "../../src/core/telemetry/summary.ts";
 
 /** Medians of runs in µs, by side and pair. */

@@ -1,6 +1,6 @@
 // Builders of what a golden check that does not pass keeps to be drawn.
 import { Buffer } from "node:buffer";
-import type { ErrorMap, GoldenCheck } from "../../src/core/schema/result.ts";
+import type { ErrorMap, GoldenCheck } from "../../generated/result.ts";
 
 /** Bytes of cells in base64, as result.json has them. */
 export function cellsOf(bytes: readonly number[]): string {

@@ -1,6 +1,6 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
 import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
 

@@ -2,8 +2,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GoldenCase, GoldenManifest, TensorFile } from "../../src/core/schema/golden.ts";
-import type { Arm } from "../../src/core/schema/result.ts";
+import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
+import type { Arm } from "../../generated/result.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files, TensorReader } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";

@@ -1,6 +1,6 @@
 // Tensors and manifests for tests of golden comparison.
 import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
-import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../src/core/schema/golden.ts";
+import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
 
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
 	const bytes = Buffer.from(data, "base64");

@@ -4,7 +4,7 @@ import { dueForFreshPairs } from "../../src/core/history/alarms.ts";
 import { type Table, tableOf } from "../../src/core/history/columns.ts";
 import { kindOf } from "../../src/core/history/points.ts";
 import { pinToLink, readSeries, type Series } from "../../src/core/history/series.ts";
-import type { HistoryRecord, HistoryRow, LogRatio } from "../../src/core/schema/history.ts";
+import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { hash, nightAt, short } from "./history-records.ts";
 
 export interface Event {

@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { diffEngines } from "../../src/core/engine/diff.ts";
 import type { EngineLayers, LayerProfile } from "../../src/core/engine/layer.ts";
 import { engineModel } from "../../src/core/engine/model.ts";
-import type { EngineDiff } from "../../src/core/schema/result.ts";
+import type { EngineDiff } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Processes } from "../../src/adapters/process/processes.ts";
-import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../src/core/schema/golden.ts";
+import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
 import index from "../fixtures/golden/recorded.json" with { type: "json" };
 
 const fixtures = new URL("../fixtures/", import.meta.url);

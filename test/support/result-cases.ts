@@ -1,5 +1,5 @@
 // Named results that show every state a report must be able to tell.
-import type { GateResult, GoldenVerdict, Result, WorkloadResult } from "../../src/core/schema/result.ts";
+import type { GateResult, GoldenVerdict, Result, WorkloadResult } from "../../generated/result.ts";
 import {
 	buildBuild,
 	buildCheck,

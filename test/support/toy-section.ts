@@ -4,7 +4,7 @@ import { gateKey } from "../../src/core/report/index-gates.ts";
 import { foldedMarkdown, markdownTable } from "../../src/core/report/markdown-parts.ts";
 import { defineSection } from "../../src/core/report/section.ts";
 import { paint } from "../../src/core/report/terminal-text.ts";
-import type { Result } from "../../src/core/schema/result.ts";
+import type { Result } from "../../generated/result.ts";
 
 /** The gate that its highlight explains. */
 export const explainedGate = { gate: "memory", model: "classifier", engine: "fp16", workload: "batch 8" } as const;

@@ -1,6 +1,6 @@
 // What earlier runs on this machine left: golden verdicts, and the time of each step.
 import { createHash } from "node:crypto";
-import type { GoldenVerdict } from "../../core/schema/result.ts";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import type { FileCache, KeptTimes, KeptVerdicts } from "../../ports/world.ts";
 
 function hashOf(key: string): string {

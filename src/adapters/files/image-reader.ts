@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { TensorFile } from "../../core/schema/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import { type ImageHeader, maxJpegMebibytes, maxPixels, readImageHeader } from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";

@@ -4,7 +4,7 @@ import { inflateRawSync } from "node:zlib";
 import type { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { TensorFile } from "../../core/schema/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import type { Inflate } from "../../formats/npz/npz.ts";
 import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";

@@ -91,7 +91,7 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 		const job = { argv, env, timeoutMs, captureBytes, tidying };
 		// Downloads by Git LFS may hang, and @actions/exec fails where git stops reading its input.
 		const record =
-			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, ...(stdin === undefined ? {} : { stdin }) }) : processes.exec(job);
+			args[0] === "lfs" || stdin !== undefined ? processes.run({ ...job, stdin }) : processes.exec(job);
 		const { state } = await record;
 		if (state !== "exited") throw gitError(await record, "git", timeoutMs);
 		return record;

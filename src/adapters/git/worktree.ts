@@ -54,7 +54,7 @@ export async function openRef(request: RefRequest): Promise<OpenedRef> {
 
 /** @param gitDir names the repository where git does not look for it: in the folder of its own data. */
 async function removeWorktree(folder: string, git: Git, gitDir?: string): Promise<void> {
-	const call = { tidying: true, ...(gitDir === undefined ? {} : { env: { GIT_DIR: gitDir } }) };
+	const call = { tidying: true, env: gitDir === undefined ? undefined : { GIT_DIR: gitDir } };
 	await git(["worktree", "remove", "--force", "--force", folder], call).catch(() => {});
 	await rm(folder, { recursive: true, force: true });
 	await git(["worktree", "prune"], call).catch(() => {});

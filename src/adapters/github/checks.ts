@@ -22,7 +22,7 @@ export function checkCalls(calls: Calls): CheckCalls {
 		createCheckRun: (draft) => createCheckRun(calls, draft),
 		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
 		setStatus: ({ url, ...status }) => {
-			const given = { ...status, ...(url === undefined ? {} : { target_url: url }) };
+			const given = { ...status, target_url: url };
 			const parse = (data: unknown) => (typeof data === "object" && data !== null ? true : null);
 			const route = "POST /repos/{owner}/{repo}/statuses/{sha}";
 			return ask(calls, "value", { route, given, permission: "statuses: write", repeatable: true, parse });
@@ -59,7 +59,7 @@ function parametersOf({ name, externalId, conclusion, title, summary, detailsUrl
 		name,
 		external_id: externalId,
 		...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
-		...(detailsUrl === undefined ? {} : { details_url: detailsUrl }),
+		details_url: detailsUrl,
 		output: {
 			title,
 			summary,

@@ -2,7 +2,7 @@
 import { error, notice, setOutput, summary, warning } from "@actions/core";
 import { annotations } from "../../core/report/annotations.ts";
 import { headline } from "../../core/report/highlights.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { log } from "./log.ts";
 
 const write = { error, warning, notice } as const;
@@ -10,9 +10,9 @@ const write = { error, warning, notice } as const;
 export function writeAnnotations(result: Result): void {
 	for (const { message, level, path, line, column, title } of annotations(result)) {
 		const place = {
-			...(path === undefined ? {} : { file: path }),
-			...(line === undefined ? {} : { startLine: line }),
-			...(column === undefined ? {} : { startColumn: column }),
+			file: path,
+			startLine: line,
+			startColumn: column,
 		};
 		write[level](message, { title, ...place });
 	}

@@ -1,7 +1,7 @@
 // The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
 import { arch, availableParallelism, cpus, platform } from "node:os";
 import { BugError } from "../../core/errors.ts";
-import type { BackendFacts } from "../../core/schema/result.ts";
+import type { BackendFacts } from "../../../generated/result.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, type OnnxRuntimeContext } from "./build.ts";

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
-import type { BuildRecord, Failure } from "../../core/schema/result.ts";
+import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";

@@ -4,7 +4,7 @@ import { isObject } from "../../core/found.ts";
 import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
 import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 

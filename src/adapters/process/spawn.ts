@@ -142,8 +142,8 @@ async function runChild(options: ProcessOptions, sinks: Sinks): Promise<Ending> 
 function startChild(options: ProcessOptions): ChildProcess {
 	const [program, ...args] = options.argv;
 	return spawn(program, args, {
-		...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-		...(options.env === undefined ? {} : { env: { ...options.env } }),
+		cwd: options.cwd,
+		env: options.env === undefined ? undefined : { ...options.env },
 		stdio: [options.stdin === undefined && options.talk === undefined ? "ignore" : "pipe", "pipe", "pipe"],
 		detached: process.platform !== "win32",
 		windowsHide: true,

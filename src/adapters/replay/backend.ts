@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeBuild } from "../../core/plan/plan.ts";
-import type { BuildRecord } from "../../core/schema/result.ts";
+import type { BuildRecord } from "../../../generated/result.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type {

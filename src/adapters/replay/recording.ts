@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { BugError } from "../../core/errors.ts";
-import type { DType } from "../../core/schema/golden.ts";
-import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../core/schema/result.ts";
+import type { DType } from "../../../generated/golden.ts";
+import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
 
 /** Facts about the whole recording. */
 export interface RecordedMachine {

@@ -91,13 +91,13 @@ async function converse(run: Run, options: TensorRtWorkerOptions): Promise<{ rec
 	const conversation = createConversation({
 		cases: run.cases,
 		payloadBytes,
-		...(run.onCase === undefined ? {} : { onCase: run.onCase }),
+		onCase: run.onCase,
 		onFault: () => stop.abort(),
 	});
 	const record = await processes.run({
 		argv: [python, workerPath, ...run.arguments, `--max-payload-bytes=${payloadBytes}`],
 		timeoutMs: run.timeoutMs,
-		...(run.logPath === undefined ? {} : { logPath: run.logPath }),
+		logPath: run.logPath,
 		signal: stop.signal,
 		talk: conversation.talk,
 	});

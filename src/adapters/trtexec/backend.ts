@@ -1,6 +1,6 @@
 // The backend of machines with TensorRT: trtexec builds, times and profiles; golden cases run in Python or in trtexec.
 import { arch, platform } from "node:os";
-import type { BackendFacts } from "../../core/schema/result.ts";
+import type { BackendFacts } from "../../../generated/result.ts";
 import { gpuFingerprint, memoryOf } from "../../formats/nvidia-smi/gpus.ts";
 import { boardFingerprint } from "../../formats/tegra/tegrastats.ts";
 import type { Backend } from "../../ports/backend.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isObject } from "../../core/found.ts";
-import type { BuildRecord } from "../../core/schema/result.ts";
+import type { BuildRecord } from "../../../generated/result.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";

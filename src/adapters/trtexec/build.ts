@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import type { EngineLayers } from "../../core/engine/layer.ts";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
-import type { BuildRecord, Failure } from "../../core/schema/result.ts";
+import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
@@ -114,7 +114,7 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 		...buildSettings(job, context),
 		detailedLayers: true,
 		layerInfoPath: places.layers,
-		...(places.cache === undefined ? {} : { timingCachePath: places.cache }),
+		timingCachePath: places.cache,
 	} as const;
 }
 

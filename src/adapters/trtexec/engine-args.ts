@@ -20,12 +20,12 @@ const mebibyte = 1024 * 1024;
 export function buildSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { workspaceBytes, optimizationLevel, dla, flags } = spec.engine.tensorrt;
 	return {
-		...placeSettings({ spec, ...(assets === undefined ? {} : { assets }) }, context),
+		...placeSettings({ spec, assets }, context),
 		extraFlags: flags,
-		...(workspaceBytes === undefined ? {} : { workspaceMiB: Math.floor(workspaceBytes / mebibyte) }),
-		...(optimizationLevel === undefined ? {} : { builderOptimizationLevel: optimizationLevel }),
-		...(dla === undefined ? {} : { allowGpuFallback: dla.gpuFallback }),
-		...(assets?.calibration === undefined ? {} : { calibrationPath: assets.calibration.path }),
+		workspaceMiB: workspaceBytes === undefined ? undefined : Math.floor(workspaceBytes / mebibyte),
+		builderOptimizationLevel: optimizationLevel,
+		allowGpuFallback: dla === undefined ? undefined : dla.gpuFallback,
+		calibrationPath: assets?.calibration === undefined ? undefined : assets.calibration.path,
 	};
 }
 
@@ -43,7 +43,7 @@ export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, 
 function placeSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { dla } = spec.engine.tensorrt;
 	const plugins = pluginsOf(assets);
-	return { device: context.device, ...(plugins === null ? {} : { plugins }), ...(dla === undefined ? {} : { dlaCore: dla.core }) };
+	return { device: context.device, ...(plugins === null ? {} : { plugins }), dlaCore: dla === undefined ? undefined : dla.core };
 }
 
 function pluginsOf(assets: EngineAssets | undefined): Plugins | null {

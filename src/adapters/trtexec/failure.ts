@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
-import type { Failure } from "../../core/schema/result.ts";
+import type { Failure } from "../../../generated/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";

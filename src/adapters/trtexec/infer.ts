@@ -33,7 +33,7 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 			timeoutMs,
 			logPath,
 		};
-		const result = await worker.infer({ ...request, ...(onCase === undefined ? {} : { onCase: (done: number) => onCase(done) }) });
+		const result = await worker.infer({ ...request, onCase: onCase === undefined ? undefined : (done: number) => onCase(done) });
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}

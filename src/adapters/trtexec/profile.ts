@@ -101,7 +101,7 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 				state: "ran",
 				files,
 				...(kernels === undefined || kernels.length === 0 ? {} : { kernels: boundKernels(kernels) }),
-				...(sentence === undefined ? {} : { sentence }),
+				sentence,
 			};
 		});
 	} catch (error) {

@@ -60,7 +60,7 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 		cwd: job.cwd,
 		logPath: job.logPath,
 		timeoutMs: job.timeoutMs,
-		...(onVerbose === undefined ? {} : { isNoise: createVerboseTest() }),
+		isNoise: onVerbose === undefined ? undefined : createVerboseTest(),
 		onLine(text, isVerbose) {
 			onVerbose?.(text);
 			if (isVerbose) lastVerbose.add(text);
@@ -134,8 +134,8 @@ function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, context
 		argv: record.argv,
 		wrote,
 		absent,
-		...(job.inputs === undefined ? {} : { inputs: job.inputs }),
-		...(job.plan === undefined ? {} : { plan: job.plan }),
+		inputs: job.inputs,
+		plan: job.plan,
 	});
 }
 

@@ -11,7 +11,7 @@ import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";

@@ -19,7 +19,7 @@ import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { formatReview } from "../../core/plan/review.ts";
 import { keepRunners, refuseNewRunners } from "../../core/plan/trusted-runners.ts";
-import type { GateResult } from "../../core/schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";

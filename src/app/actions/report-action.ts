@@ -20,7 +20,7 @@ import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseReview } from "../../core/plan/review.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import type { Published } from "../../stages/publish/plan.ts";

@@ -7,7 +7,7 @@ import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { WorkflowJob } from "../../core/schema/result.ts";
+import type { WorkflowJob } from "../../../generated/result.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import { describeRecord, explainError } from "../exit.ts";
 

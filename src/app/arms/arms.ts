@@ -11,7 +11,7 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import type { Arm, ArmSource } from "../../core/schema/result.ts";
+import type { Arm, ArmSource } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
 import { type BaseRecipe, chooseBase, chooseByEvent, isReview, nameHead, usesHeadsFiles } from "./choose-base.ts";

@@ -1,6 +1,6 @@
 // Which commit a run compares with, and what the head is called: from the event and the config alone, without git.
 import type { Config } from "../../core/config/config.ts";
-import type { ArmSource } from "../../core/schema/result.ts";
+import type { ArmSource } from "../../../generated/result.ts";
 import type { PushEvent, RunEvent } from "../../formats/github/event.ts";
 
 export type BaseRecipe =

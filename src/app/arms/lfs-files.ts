@@ -9,7 +9,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
-import type { Arm } from "../../core/schema/result.ts";
+import type { Arm } from "../../../generated/result.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;

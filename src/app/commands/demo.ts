@@ -9,7 +9,7 @@ import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
 import { BugError, usageError } from "../../core/errors.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";

@@ -4,7 +4,7 @@ import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";

@@ -7,8 +7,8 @@ import { errorsOf } from "../../core/golden/calibrate/errors.ts";
 import { type CalibratedErrors, type CalibrationRule, proposeLimits } from "../../core/golden/calibrate/propose-limits.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { Files } from "../../ports/world.ts";
 import { readConfigFile } from "../config-file.ts";
 import { type GateOptions, gate } from "../gate.ts";
@@ -38,7 +38,7 @@ export async function calibrateEngines(options: RunOptions, given: Omit<Calibrat
 	if (completed.state !== "ran") throw new BugError({ code: "internal", message: "A calibration was only planned." });
 	const rule = { ...given, backend: completed.result.backend.kind };
 	const { cwd, inputs, workspace } = options;
-	const request = { cwd, path: options.config ?? "trtgate.yml", inputs, ...(workspace === undefined ? {} : { workspace }) };
+	const request = { cwd, path: options.config ?? "trtgate.yml", inputs, workspace };
 	const { config, home } = await readConfigFile(request);
 	const byPath = new Map<string, EngineSpec[]>();
 	for (const spec of engineSpecs(config)) {

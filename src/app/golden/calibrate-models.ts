@@ -5,7 +5,7 @@ import { fileStore } from "../../adapters/files/store.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
-import type { ErrorRecord, Result } from "../../core/schema/result.ts";
+import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { defaultMultiple } from "../commands/golden-tables.ts";
 import { readConfigFile } from "../config-file.ts";
 import { stopOnSignals } from "../signals.ts";

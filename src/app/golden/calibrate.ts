@@ -4,7 +4,7 @@ import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { usageError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { type ArgumentsOf, misused, parseArguments } from "../commands/arguments.ts";
 import { calibrateTable } from "../commands/golden-tables.ts";

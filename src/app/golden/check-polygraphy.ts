@@ -35,7 +35,7 @@ export async function checkPolygraphy(argv: readonly string[], terminal: Termina
 	if (runners.length < 2) throw alone(golden);
 	const { passed, ...verdict } = judgeRuns(runners, settings);
 	const state = passed && !(strict && verdict.warnings.length > 0) ? "match" : "mismatch";
-	const report: PolygraphyReport = { rules: release, golden, ...(outputs === undefined ? {} : { outputs }), state, passed, ...verdict };
+	const report: PolygraphyReport = { rules: release, golden, outputs, state, passed, ...verdict };
 	terminal.out(json ? jsonText(report) : renderPolygraphy(report));
 	return state === "match" ? exitCodes.ok : exitCodes.failed;
 }

@@ -6,7 +6,7 @@ import type { Picture } from "../../core/golden/manifest/draft.ts";
 import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { AudioPreprocess, BytesPreprocess, InputPreprocess, Preprocess } from "../../core/schema/golden.ts";
+import type { AudioPreprocess, BytesPreprocess, InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { preprocessSound } from "../../formats/audio/preprocess.ts";
 import { readWav } from "../../formats/audio/wav.ts";
 import { tensorOfBytes } from "../../formats/tensor/decode.ts";

@@ -10,7 +10,7 @@ import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.t
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../../core/onnx/not-tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { DType, InputPreprocess } from "../../core/schema/golden.ts";
+import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 
 export interface InputPort {

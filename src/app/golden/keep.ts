@@ -3,7 +3,7 @@ import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files } from "../../ports/world.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { readManifestText } from "./read-old.ts";

@@ -7,7 +7,7 @@ import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { Preprocess } from "../../core/schema/golden.ts";
+import type { Preprocess } from "../../../generated/golden.ts";
 import { readImageHeader } from "../../formats/image/header.ts";
 import { imageShape } from "../../formats/image/preprocess.ts";
 import type { InputPort } from "./inputs.ts";

@@ -7,8 +7,8 @@ import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, describeJsonFault } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { InputPreprocess } from "../../core/schema/golden.ts";
-import { audio, bytes, image, text as textValidator } from "../../core/schema/preprocess-validator.js";
+import type { InputPreprocess } from "../../../generated/golden.ts";
+import { audio, bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import { toProblem } from "../../core/schema-errors.ts";
 
 export type PreprocessKind = "image" | "audio" | "bytes" | "text";

@@ -8,7 +8,7 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../core/schema/golden.ts";
+import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../../generated/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
@@ -57,15 +57,15 @@ export async function previousCases({ old, folder, model, given }: ReuseRequest,
 		const pictures = await previousPictures(inputs, folder);
 		cases.push({
 			id,
-			...(tags === undefined ? {} : { tags }),
-			...(labels === undefined ? {} : { labels }),
+			tags,
+			labels,
 			inputs: await readTensors(inputs, folder, ports),
 			...(pictures === null ? {} : { pictures }),
 			mayFail: boundary && tags?.includes("generated") === true,
 		});
 	}
 	const how = old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
-	return { cases, how, ...(old.producer.preprocess === undefined ? {} : { preprocess: old.producer.preprocess }) };
+	return { cases, how, preprocess: old.producer.preprocess };
 }
 
 const storedSizes = "Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";

@@ -17,7 +17,7 @@ import {
 	goldenPullTitle,
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { ApiFault, Repository } from "../../ports/code-host.ts";
 import { largeFileFix } from "../../stages/propose/files.ts";
 import type { Proposal, Proposed, ProposedFile } from "../../stages/propose/proposal.ts";

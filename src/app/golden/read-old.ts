@@ -5,7 +5,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import type { RunOutputs } from "../../core/golden/record/noise-floor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files, ModelOnDisk, TensorReader } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";

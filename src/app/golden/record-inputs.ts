@@ -8,7 +8,7 @@ import { missingSizes, refuseImpossible } from "../../core/onnx/input-shapes/res
 import { describeAttempts, describeChosen, type Sizes, sameSizes } from "../../core/onnx/input-shapes/search.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { trySizes } from "../../stages/try-sizes.ts";
@@ -159,5 +159,5 @@ async function chooseSizes(finding: Finding, { source, bound }: Sources, ports: 
 
 function factsOf({ dims }: ShapeSource, { open }: BoundShapes, { sizes, text, notes }: Chosen): Omit<RecordInputs, keyof FoundInputs> {
 	const named = open.flatMap(({ name, isNamed }) => (isNamed && sizes.has(name) ? [[name, sizes.get(name) ?? 1] as const] : []));
-	return { dims: { ...dims, ...Object.fromEntries(named) }, ...(text === undefined ? {} : { sizes: text }), notes };
+	return { dims: { ...dims, ...Object.fromEntries(named) }, sizes: text, notes };
 }

@@ -10,7 +10,7 @@ import { describeSensitivity } from "../../core/golden/record/defects/describe.t
 import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/weaknesses.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenManifest } from "../../core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type Recorded, record } from "../../stages/record.ts";
@@ -154,27 +154,27 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 		schemaVersion: 1,
 		goldenId,
 		reason: options.reason ?? "First recording.",
-		...(recording.author === undefined ? {} : { author: recording.author }),
-		model: { path: portablePath(options.home, options.model), sha256: model.sha256, ...(opset === undefined ? {} : { opset }) },
+		author: recording.author,
+		model: { path: portablePath(options.home, options.model), sha256: model.sha256, opset },
 		producer: {
 			backend: `onnxruntime-${variant.flavour}`,
 			version,
 			precision: "fp32",
 			optimisation: variant.level,
-			...(seed === undefined ? {} : { seed }),
+			seed,
 			threads: variant.threads,
 			...ports.reference.machine(),
 			...(Object.keys(found.dims).length === 0 ? {} : { dims: { ...found.dims } }),
-			...(found.sizes === undefined ? {} : { sizes: found.sizes }),
+			sizes: found.sizes,
 			inputs: found.how,
-			...(found.preprocess === undefined ? {} : { preprocess: found.preprocess }),
+			preprocess: found.preprocess,
 			command: options.command,
 			createdAt: ports.clock.timestamp(),
 		},
 		...(evidence.noise === null ? {} : { noiseFloor: evidence.noise }),
 		...(evidence.rounding === null ? {} : { rounding: evidence.rounding }),
 		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs, options.nonFinite),
-		...(limits.detections === undefined ? {} : { detections: limits.detections }),
+		detections: limits.detections,
 		cases: [first, ...others],
 		...settingsOf(old, options),
 	};

@@ -2,8 +2,8 @@
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { apartTexts, goldenCounts } from "../../core/report/golden-format.ts";
-import type { Precision } from "../../core/schema/golden.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../core/schema/result.ts";
+import type { Precision } from "../../../generated/golden.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import { formatValue } from "../../core/text/units.ts";
 

@@ -5,7 +5,7 @@ import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { InputPreprocess } from "../../core/schema/golden.ts";
+import type { InputPreprocess } from "../../../generated/golden.ts";
 import { listTestDataSets, type TestDataSet } from "../../formats/tensor/test-data-sets.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { dataInputs, describeFilled, fillInputs, type Recipes } from "./fill-inputs.ts";

@@ -5,7 +5,7 @@ import { fileSource, withInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { decodeOwn, type OwnSource } from "../../formats/tensor/decode.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";

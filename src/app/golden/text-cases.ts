@@ -8,7 +8,7 @@ import { fitTokens, type TokenRow } from "../../core/golden/record/tokens.ts";
 import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { TextPreprocess } from "../../core/schema/golden.ts";
+import type { TextPreprocess } from "../../../generated/golden.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { type CasePart, type FileReading, lineOf, preprocessOf, tokenizerAt } from "./input-files.ts";
 import type { InputPort } from "./inputs.ts";
@@ -59,7 +59,7 @@ export async function readTextCases(path: string, inputs: readonly InputPort[], 
 	const from = await findTokenizer(preprocess, reading);
 	const tokenizer = await tokenizerAt(from, reading);
 	const length = preprocess?.length ?? lineOf(ids, path).length;
-	const padding = { ...tokenizer.padding, ...(preprocess?.padding === undefined ? {} : { id: preprocess.padding }) };
+	const padding = { ...tokenizer.padding, id: preprocess?.padding === undefined ? undefined : preprocess.padding };
 	const shown = relative(reading.modelFolder, from).split("\\").join("/");
 	reading.used.set(ids.name, {
 		kind: "text",

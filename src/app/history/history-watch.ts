@@ -14,8 +14,8 @@ import { pinToLink, readSeries, type Series } from "../../core/history/series.ts
 import { outcomeOf } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../core/report/html/trend/badge.ts";
-import type { HistoryRow } from "../../core/schema/history.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { HistoryRow } from "../../../generated/history.ts";
+import type { Result } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { HistoryStore } from "../../ports/history.ts";

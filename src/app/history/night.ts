@@ -5,8 +5,8 @@ import type { Git } from "../../adapters/git/run-git.ts";
 import type { Config } from "../../core/config/config.ts";
 import { beginBisection, type Doubt, describeBisection, isAfter, narrowed, nextCommit } from "../../core/history/bisect.ts";
 import { subjectOf } from "../../core/history/judge-trend.ts";
-import type { HistoryRow } from "../../core/schema/history.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { HistoryRow } from "../../../generated/history.ts";
+import type { Result } from "../../../generated/result.ts";
 import { comparedOf } from "../../core/stats/summary.ts";
 import { type HistoryWatch, pinRows } from "./history-watch.ts";
 

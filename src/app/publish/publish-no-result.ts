@@ -9,7 +9,7 @@ import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
-import type { ErrorRecord, Result } from "../../core/schema/result.ts";
+import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";

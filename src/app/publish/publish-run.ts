@@ -6,7 +6,7 @@ import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { Pace } from "../../adapters/github/request.ts";
 import { markerId } from "../../core/report/comment.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArtifactStore, CodeHost } from "../../ports/code-host.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
@@ -52,7 +52,7 @@ export async function publishRun(
 	const links = { ...plan.shown.links, ...uploaded.links };
 	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);
 	const { change } = plan.shown;
-	return { published: [...uploaded.published, ...shown, ...skipped], links, ...(change === undefined ? {} : { change }) };
+	return { published: [...uploaded.published, ...shown, ...skipped], links, change };
 }
 
 async function show(result: Result, plan: Parameters<typeof publish>[1], codeHost: CodeHost | null): Promise<Published[]> {

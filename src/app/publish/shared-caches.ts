@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts";
 import type { RemoteCache } from "../../adapters/github/cache.ts";
-import type { Arm } from "../../core/schema/result.ts";
+import type { Arm } from "../../../generated/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
 import type { PreparedModel } from "../../stages/prepared.ts";

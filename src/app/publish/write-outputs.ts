@@ -4,7 +4,7 @@ import { notice } from "@actions/core";
 import { log } from "../../adapters/github/log.ts";
 import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 import type { Files } from "../../ports/world.ts";
 import type { Published } from "../../stages/publish/plan.ts";

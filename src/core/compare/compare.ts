@@ -1,5 +1,5 @@
 // From the runs of one workload to its comparisons: latency, P99 and memory, with the noise and both sides summed up.
-import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarizeArm } from "../stats/summary.ts";
 import { errorShare } from "./looks.ts";
 import { type Pair, runCv } from "./noise.ts";

@@ -1,6 +1,6 @@
 // How much the runs of one side differ among themselves.
 import { groupBy } from "../group.ts";
-import type { Arm, BuildSpread } from "../schema/result.ts";
+import type { Arm, BuildSpread } from "../../../generated/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 
 /** A base run and a head run next to each other in time: medians or P99s in ms. */

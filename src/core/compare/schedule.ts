@@ -1,5 +1,5 @@
 // The order of the sides: blocks of two pairs, ABBA or BAAB by a seeded coin, so that linear drift cancels.
-import type { Arm } from "../schema/result.ts";
+import type { Arm } from "../../../generated/result.ts";
 
 /** FNV-1a, 32 bits, over UTF-16 code units. */
 function hash(text: string): number {

@@ -1,5 +1,5 @@
 // Formats a comparison of times as one sentence, with its uncertainty.
-import type { Comparison, Interval } from "../schema/result.ts";
+import type { Comparison, Interval } from "../../../generated/result.ts";
 import { formatPercent, formatWork, percentDigits } from "../text/units.ts";
 
 /** `−0.2 % (99 % interval −0.9 to +0.5 %)`, with no more decimals than the interval supports. */

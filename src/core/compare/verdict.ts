@@ -1,6 +1,6 @@
 // The verdict on speed: pairs of runs in, a verdict with its uncertainty out.
 import { BugError } from "../errors.ts";
-import type { Arm, Comparison, Interval } from "../schema/result.ts";
+import type { Arm, Comparison, Interval } from "../../../generated/result.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";

@@ -1,6 +1,6 @@
 // Compares the instructions that both sides' inferences execute: exact, so without noise.
 import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
-import type { Arm, Comparison } from "../schema/result.ts";
+import type { Arm, Comparison } from "../../../generated/result.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 

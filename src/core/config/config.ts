@@ -1,5 +1,5 @@
 // The resolved configuration: every default filled in, every unit converted, every value's source known.
-import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../schema/config.ts";
+import type { AcceptFile, BaseFile, Precision, ProbeName, ProbesWhen } from "../../../generated/config.ts";
 import type { GateValues, Occasion, Threshold } from "./gate-records.ts";
 
 /** Where a resolved value came from. */

@@ -1,5 +1,5 @@
 // Resolves the sizes of symbolic dimensions: fixed ones, ranges, and an engine's over its model's.
-import type { DimFile } from "../schema/config.ts";
+import type { DimFile } from "../../../generated/config.ts";
 import type { DimRange } from "./config.ts";
 import { childPointer, formatName } from "./pointer.ts";
 import { type Resolution, resolveEach } from "./problem.ts";

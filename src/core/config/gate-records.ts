@@ -1,5 +1,5 @@
 // What `gates` of trtgate.yml may set, one record each: reading, merging, comparing, showing and labels all derive from these.
-import type { Precision } from "../schema/config.ts";
+import type { Precision } from "../../../generated/config.ts";
 import { formatLimit, formatMs, formatTimes } from "../text/units.ts";
 
 /** What a run is for, where some defaults are stricter than those for a change under review. */

@@ -1,5 +1,5 @@
 // Merges the limits of all levels, leaf by leaf: default < release or nightly run < file < model < engine < workload < input.
-import type { GatesFile } from "../schema/config.ts";
+import type { GatesFile } from "../../../generated/config.ts";
 import { formatTimes } from "../text/units.ts";
 import type { Gates, Occasion, Threshold } from "./config.ts";
 import { type GateRecord, gateEntries } from "./gate-records.ts";

@@ -1,5 +1,5 @@
 // Resolves `measure`: looks, times and switches, and what they must be together.
-import type { ConfigFile, MeasureFile, RunnerFile } from "../schema/config.ts";
+import type { ConfigFile, MeasureFile, RunnerFile } from "../../../generated/config.ts";
 import type { MeasureConfig, RunnerConfig } from "./config.ts";
 import { defaultMeasure } from "./defaults.ts";
 import { childPointer } from "./pointer.ts";
@@ -26,7 +26,7 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 		cudaGraph: file["cuda-graph"] ?? defaultMeasure.cudaGraph,
 		transfers: file.transfers ?? defaultMeasure.transfers,
 		spinWait: file["spin-wait"] ?? defaultMeasure.spinWait,
-		...(unchangedModels === undefined ? {} : { unchangedModels }),
+		unchangedModels,
 	};
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;
 	if (looks.some((look, index) => look <= (looks[index - 1] ?? 0))) {

@@ -1,5 +1,5 @@
 // Resolves models and their engines: inheritance of dims, workloads, goldens and gates.
-import type { EngineFile, InputFile, ModelFile, PrepareFile } from "../schema/config.ts";
+import type { EngineFile, InputFile, ModelFile, PrepareFile } from "../../../generated/config.ts";
 import { isRunnerVariable } from "../variables.ts";
 import { prebuiltFix } from "./advice.ts";
 import type { EngineConfig, InputConfig, ModelConfig, PrepareConfig } from "./config.ts";
@@ -71,7 +71,7 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	return {
 		name,
 		onnx: file.onnx,
-		...(file.prepare === undefined ? {} : { prepare: yield* resolvePrepare(file.prepare, `${pointer}/prepare`) }),
+		prepare: file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
 		inputs: yield* resolveInputs(file.inputs ?? {}, { pointer: `${pointer}/inputs`, engines }),
 		notice: file["golden-notice"] ?? {},
 		engines,
@@ -120,7 +120,7 @@ function* resolveEngine(file: EngineFile, context: EngineContext & { name: strin
 		profiles,
 		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
 		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, { profiles, layers, inputs, pointer: at("workloads") }),
-		...(golden === undefined ? {} : { golden: yield* checkPath(at("golden"), golden) }),
+		golden: golden === undefined ? undefined : yield* checkPath(at("golden"), golden),
 		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
 	};

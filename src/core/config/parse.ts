@@ -1,7 +1,7 @@
 // The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
 import type { ConfigError } from "../errors.ts";
-import type { BaseFile, ConfigFile } from "../schema/config.ts";
-import { validate } from "../schema/config-validator.js";
+import type { BaseFile, ConfigFile } from "../../../generated/config.ts";
+import { validate } from "../../../generated/config-validator.js";
 import type { AcceptedChange, CommandConfig, Config, Occasion } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
@@ -51,20 +51,20 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 		path: origin.path,
 		backend: file.backend ?? defaultSettings.backend,
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
-		...(file.device === undefined ? {} : { device: String(file.device) }),
-		...(file.base === undefined ? {} : { base: yield* resolveBase(file.base, file.backend) }),
+		device: file.device === undefined ? undefined : String(file.device),
+		base: file.base === undefined ? undefined : yield* resolveBase(file.base, file.backend),
 		models: yield* resolveModels(file.models, { layers, inputs: inputLayer(fileLayer, origin.inputs), probes }),
 		gates: yield* resolveGates(layers),
 		measure: yield* resolveMeasure(file.measure ?? {}),
 		runners: yield* resolveRunners(file.runners),
 		preflight: { ...defaultSettings.preflight, ...file.preflight },
 		baseline: yield* resolveBaseline(file.baseline ?? {}),
-		...(file.history === undefined ? {} : { history: { when: "nightly" as const, ...file.history } }),
+		history: file.history === undefined ? undefined : { when: "nightly" as const, ...file.history },
 		profile: { ...defaultSettings.profile, ...file.profile },
 		explain: yield* resolveExplain(file.explain ?? {}),
 		cache: { ...defaultSettings.cache, ...file.cache },
-		...(file.accept === undefined ? {} : { accept: yield* resolveAccept(file.accept) }),
-		...(file.comparators === undefined ? {} : { commands: yield* resolveCommands(file.comparators) }),
+		accept: file.accept === undefined ? undefined : yield* resolveAccept(file.accept),
+		commands: file.comparators === undefined ? undefined : yield* resolveCommands(file.comparators),
 	};
 }
 

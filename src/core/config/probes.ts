@@ -1,5 +1,5 @@
 // Resolves `probes`: when probes run, which ones, and which input marks the padding.
-import type { ProbesFile } from "../schema/config.ts";
+import type { ProbesFile } from "../../../generated/config.ts";
 import type { ProbesConfig } from "./config.ts";
 import { defaultProbes } from "./defaults.ts";
 import type { Resolution } from "./problem.ts";
@@ -31,8 +31,8 @@ export function mergeProbes(wide: ProbesLayer, narrow: ProbesLayer, pointer: str
 	return {
 		when: narrow.when ?? wide.when ?? defaultProbes.when,
 		only: narrow.only ?? wide.only ?? defaultProbes.only,
-		...(padding.mask === undefined ? {} : { mask: padding.mask }),
-		...(padding.length === undefined ? {} : { length: padding.length }),
+		mask: padding.mask,
+		length: padding.length,
 		pointer,
 	};
 }

@@ -1,6 +1,6 @@
 // What is wrong at one place of the config, and how it becomes an error with a location.
 import { type ConfigCode, ConfigError } from "../errors.ts";
-import type { Location } from "../schema/result.ts";
+import type { Location } from "../../../generated/result.ts";
 import type { Source } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 

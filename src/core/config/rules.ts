@@ -1,5 +1,5 @@
 // The rules that a change is judged by: they are the base's, so that a change cannot choose its own limits.
-import type { GateResult } from "../schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { formatDuration, formatLimit } from "../text/units.ts";
 import type { Config, EngineConfig, Gates, ModelConfig, WorkloadConfig } from "./config.ts";
 import { formatGate, gateEntries } from "./gate-records.ts";

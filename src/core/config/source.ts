@@ -1,5 +1,5 @@
 // Describes where a resolved value came from.
-import type { Location } from "../schema/result.ts";
+import type { Location } from "../../../generated/result.ts";
 import { cleanText } from "../text/escape.ts";
 import type { Config, Occasion, Source } from "./config.ts";
 import { parentPointer } from "./pointer.ts";

@@ -1,5 +1,5 @@
 // Resolves how TensorRT builds an engine: workspace, effort, plugins, DLA, calibration and the user's own flags.
-import type { EngineFile, ModelFile, PluginFile } from "../schema/config.ts";
+import type { EngineFile, ModelFile, PluginFile } from "../../../generated/config.ts";
 import type { PluginConfig, TensorRtConfig } from "./config.ts";
 import { defaultGpuFallback } from "./defaults.ts";
 import { didYouMean } from "./did-you-mean.ts";
@@ -27,13 +27,11 @@ export function* resolveTensorRt(
 		yield { pointer: calibrationPointer, says, expected: "precision: int8", fix, at: "key" };
 	}
 	return {
-		...(workspace === undefined ? {} : { workspaceBytes: yield* parseSize(at("workspace"), workspace) }),
-		...(level === undefined ? {} : { optimizationLevel: level }),
+		workspaceBytes: workspace === undefined ? undefined : yield* parseSize(at("workspace"), workspace),
+		optimizationLevel: level,
 		plugins: yield* resolveEach(plugins, (plugin, index) => resolvePlugin(`${at("plugins")}/${index}`, plugin)),
-		...(dla === undefined ? {} : { dla: { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback } }),
-		...(calibration === undefined
-			? {}
-			: { calibration: { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer } }),
+		dla: dla === undefined ? undefined : { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback },
+		calibration: calibration === undefined ? undefined : { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer },
 		flags: yield* checkFlags(at("flags"), flags),
 	};
 }

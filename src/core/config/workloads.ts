@@ -1,5 +1,5 @@
 // Resolves workloads: `{ batch: 8, streams: 2 }` is sizes, streams, a name and the gates that hold for it.
-import type { WorkloadFile } from "../schema/config.ts";
+import type { WorkloadFile } from "../../../generated/config.ts";
 import { listNames } from "../text/labels.ts";
 import type { WorkloadConfig } from "./config.ts";
 import { defaultWorkloadName } from "./defaults.ts";

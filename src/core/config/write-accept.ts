@@ -1,6 +1,6 @@
 // Edits the list `accept` of a trtgate.yml and leaves everything else as it is, to the byte.
 import { Document, isMap, isScalar, isSeq, parseDocument, YAMLMap, YAMLSeq } from "yaml";
-import type { AcceptFile } from "../schema/config.ts";
+import type { AcceptFile } from "../../../generated/config.ts";
 
 const asWritten = { lineWidth: 0, verifyAliasOrder: false };
 

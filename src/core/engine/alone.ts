@@ -1,5 +1,5 @@
 // One engine without another: where its time goes, by ONNX nodes.
-import type { EnginePart, EngineSummary } from "../schema/result.ts";
+import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { componentsOf, groupLabel } from "./components.ts";
 import { factsOf } from "./facts.ts";
 import type { EngineModel } from "./model.ts";

@@ -1,5 +1,5 @@
 // Why a component changed: a table of rules, each with the evidence that it cites and what to try. No rule, no claim.
-import type { EngineCause } from "../schema/result.ts";
+import type { EngineCause } from "../../../generated/result.ts";
 import { cleanName, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount } from "../text/units.ts";

@@ -1,6 +1,6 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
 import { groupBy } from "../group.ts";
-import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../schema/result.ts";
+import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
 import { alikeDetail } from "./alike-detail.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
@@ -44,7 +44,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu, advises: around.unit === undefined });
 	const graph = graphOf(groups, engines, overheadMs);
 	return {
-		...(around.unit === undefined ? {} : { unit: around.unit }),
+		unit: around.unit,
 		base: summaryOf(given.base),
 		head: summaryOf(given.head),
 		isSameStructure: groups.every(({ isSameStructure }) => isSameStructure),

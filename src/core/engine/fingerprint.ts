@@ -1,5 +1,5 @@
 // What an engine is made of, as a short text that rebuilds of one model share: names, numbering and order do not count.
-import type { EngineFingerprint } from "../schema/result.ts";
+import type { EngineFingerprint } from "../../../generated/result.ts";
 import { hashText } from "./hash.ts";
 import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from "./layer.ts";
 

@@ -1,5 +1,5 @@
 // Both engines as one graph, for a picture: what each side does where, and what reads what.
-import type { EngineGraph, EngineGroup } from "../schema/result.ts";
+import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
 import { type Component, type Engines, groupLabel } from "./components.ts";
 import { timeOf } from "./facts.ts";
 import { type EngineModel, neighboursOf } from "./model.ts";
@@ -42,7 +42,7 @@ function partOf(group: GraphGroup): Part {
 		const [layers, facts] = [component[which], group[which]];
 		const [precision] = facts.precisions;
 		const ms = !facts.isTimed ? null : timeOf(facts);
-		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, ...(precision === undefined ? {} : { precision }) };
+		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, precision };
 	};
 	const place = (layers: Component["base"]) => (layers.length === 0 ? null : firstOf(layers));
 	return {

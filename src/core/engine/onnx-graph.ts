@@ -1,7 +1,7 @@
 // The ONNX graphs of both engines as one: each node with the kernel that ran it on each side.
 import { groupBy } from "../group.ts";
 import type { OnnxNode } from "../onnx/model.ts";
-import type { EngineGroup } from "../schema/result.ts";
+import type { EngineGroup } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import type { Component, Engines } from "./components.ts";
 import type { PartFacts } from "./facts.ts";

@@ -1,6 +1,6 @@
 // What one engine does for some nodes, as reports show it.
 import { groupBy } from "../group.ts";
-import type { EnginePart, EngineSummary } from "../schema/result.ts";
+import type { EnginePart, EngineSummary } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { type PartFacts, timeOf } from "./facts.ts";
 import { rooflineOf } from "./gpus.ts";
@@ -20,7 +20,7 @@ export function partOf(facts: readonly PartFacts[], layers: readonly ModelLayer[
 		kernels: total(({ kernels }) => kernels.length) ?? 0,
 		reformats: total(({ reformats }) => reformats.length) ?? 0,
 		meanMs,
-		...(precision === undefined ? {} : { precision }),
+		precision,
 		bytes,
 		operations,
 		...(roofline === null ? {} : { roofline }),

@@ -1,6 +1,6 @@
 // What a reader of a build must know: fusions that the change broke, islands of fp32, quantisation that came to nothing.
 import { groupBy } from "../group.ts";
-import type { EngineRow } from "../schema/result.ts";
+import type { EngineRow } from "../../../generated/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { quantiseAdvice } from "./causes.ts";

@@ -1,5 +1,5 @@
 // The kernels that a profiler saw: bounded for the result, and the one to look at more closely.
-import type { ArmKernels, WorkloadKernels } from "../schema/result.ts";
+import type { ArmKernels, WorkloadKernels } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 
 export interface KernelFact {

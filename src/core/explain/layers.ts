@@ -4,7 +4,7 @@ import { engineFingerprint } from "../engine/fingerprint.ts";
 import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
 import { type EngineModel, engineModel, nameOnly } from "../engine/model.ts";
 import { numberRepeats } from "../group.ts";
-import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadLayers, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadLayers, WorkloadResult } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 
 const maxLayers = 2000;

@@ -1,5 +1,5 @@
 // Causes outside the layers: the CPU that launches kernels, the GPU's clock, and its memory. Each is claimed only from what was recorded.
-import type { Arm, Comparison, EngineCause, PerfRun, WorkloadGpu } from "../schema/result.ts";
+import type { Arm, Comparison, EngineCause, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { median } from "../stats/quantile.ts";
 import { equalClocks } from "../telemetry/summary.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";

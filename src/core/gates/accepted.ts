@@ -1,7 +1,7 @@
 // Slowdowns and growth that a change accepts once, for exactly the engine that it makes.
 import type { AcceptedChange, Config } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
+import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 
 export interface AcceptFacts {

@@ -3,7 +3,7 @@ import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../schema/result.ts";
+import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
 import { judgeChange } from "./speed.ts";
 

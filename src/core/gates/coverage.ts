@@ -3,7 +3,7 @@ import type { Config, Gates } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../schema/result.ts";
+import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatBytes, formatCount, formatMs } from "../text/units.ts";
 

@@ -2,7 +2,7 @@
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, InterfaceChange, ProbeResult } from "../schema/result.ts";
+import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, InterfaceChange, ProbeResult } from "../../../generated/result.ts";
 import { interfaceText, listNames } from "../text/labels.ts";
 
 export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {

@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { type Counterparts, type RuleChange, ruleChanges } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import { groupBy } from "../group.ts";
-import type { GateResult } from "../schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 

@@ -2,7 +2,7 @@
 import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BuildRecord, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../schema/result.ts";
+import type { BuildRecord, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../../../generated/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 

@@ -1,7 +1,7 @@
 // Accepting what an alarm found: a record of the history that measures nothing, and closes the alarms that it names.
 import { compilePattern } from "../config/select.ts";
 import { groupBy } from "../group.ts";
-import type { HistoryRecord } from "../schema/history.ts";
+import type { HistoryRecord } from "../../../generated/history.ts";
 import type { Findings, ShiftOf } from "./alarms.ts";
 import { subjectOf } from "./judge-trend.ts";
 import { figureOf } from "./series.ts";

@@ -1,5 +1,5 @@
 // Records as columns: small in memory, and quick to search for one field of all records.
-import type { HistoryRecord } from "../schema/history.ts";
+import type { HistoryRecord } from "../../../generated/history.ts";
 
 export type Cell = string | number;
 

@@ -1,8 +1,8 @@
 // The files of a history: one for each run, and one for each month that was compacted. What cannot be used is kept and named.
 
 import { isObject } from "../found.ts";
-import type { HistoryRecord } from "../schema/history.ts";
-import { validate } from "../schema/history-validator.js";
+import type { HistoryRecord } from "../../../generated/history.ts";
+import { validate } from "../../../generated/history-validator.js";
 import { cleanText, shorten } from "../text/escape.ts";
 import { type Table, tableOf } from "./columns.ts";
 

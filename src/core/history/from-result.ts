@@ -1,6 +1,6 @@
 // From the result of a run to the records that the history keeps of it: one, or one for each part of a merged result.
-import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../schema/history.ts";
-import type { Arm, BuildRecord, Comparison, GoldenCheck, Result, WorkloadResult } from "../schema/result.ts";
+import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../../generated/history.ts";
+import type { Arm, BuildRecord, Comparison, GoldenCheck, Result, WorkloadResult } from "../../../generated/result.ts";
 import { shownMs } from "../stats/summary.ts";
 
 /** What a result does not know of itself. */
@@ -45,22 +45,22 @@ function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
 		at: result.startedAt,
 		source: hash(JSON.stringify([result.startedAt, result.durationMs, result.childMs, workloads[0]?.part])).slice(0, hashDigits),
 		run: identity.run.slice(0, 200),
-		...(identity.url === undefined ? {} : { url: identity.url }),
+		url: identity.url,
 		label: arms.head.label.slice(0, wordChars),
-		...(commit === undefined ? {} : { commit }),
+		commit,
 		...(arms.base === null ? {} : { reference: referenceOf(arms.base) }),
 		machine: words({ ...fingerprint, ...identity.machine }),
 		method: words({
 			trtgate: tool.version,
-			...(timing === undefined ? {} : { timing }),
-			...(workloads[0]?.work === undefined ? {} : { figure: "work" }),
+			timing,
+			figure: workloads[0]?.work === undefined ? undefined : "work",
 		}),
 		rows: workloads.map((workload) => rowOf(workload, result, hash)),
 	};
 }
 
 function referenceOf({ label, commit }: { label: string; commit?: string }): NonNullable<HistoryRecord["reference"]> {
-	return { label: label.slice(0, wordChars), ...(commit === undefined ? {} : { commit }) };
+	return { label: label.slice(0, wordChars), commit };
 }
 
 function words(of: Readonly<Record<string, string>>): Record<string, string> {

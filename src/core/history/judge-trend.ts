@@ -1,5 +1,5 @@
 // The gate of the history: one verdict for each open alarm, with its size, start, commits, cause and how to reproduce it.
-import type { GateResult } from "../schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { formatPercent } from "../text/units.ts";
 import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
@@ -29,7 +29,7 @@ export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series,
 					...subjectOf(first.chain.series),
 					status: statuses[alarm.cause],
 					message: `${describeAlarm(alarm, series)}${picture === undefined ? blocksText(first) : ""}${runText(first, series)}`,
-					...(picture === undefined ? {} : { picture }),
+					picture,
 				},
 			];
 		});

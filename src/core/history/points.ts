@@ -114,7 +114,7 @@ export function readRuns(columns: Columns, paths: ReadonlySet<string>): Run[] {
 			day: dayOf(String(at)),
 			label: String(label[index] ?? ""),
 			...Object.fromEntries(named),
-			...(host === undefined ? {} : { host }),
+			host,
 			machine: own,
 			method: pick(method),
 		};
@@ -176,7 +176,7 @@ export function readMade(row: string, reader: Reader): Made[] {
 		made = {
 			content: `${model} ${recipe}`,
 			pin: `${pinModel} ${pinRecipe}`,
-			...(structure === undefined ? {} : { structure: String(structure) }),
+			structure: structure === undefined ? undefined : String(structure),
 		};
 		return made;
 	});

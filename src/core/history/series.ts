@@ -57,7 +57,7 @@ export function readSeries(tables: readonly Table[]): Series {
 		});
 		if (kind === "control") return timed;
 		const plain = ([metric, path, name]: readonly [Metric, string, string?]) =>
-			chainsOf({ series, metric, ...(name === undefined ? {} : { name }) }, plainPoints(`${row}${step}${path}`, made, reader), {
+			chainsOf({ series, metric, name }, plainPoints(`${row}${step}${path}`, made, reader), {
 				reader,
 				links: [],
 			});

@@ -1,7 +1,7 @@
 // Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
-import type { ErrorRecord, GateResult, Outcome, Part, Result, WorkloadResult } from "../schema/result.ts";
+import type { ErrorRecord, GateResult, Outcome, Part, Result, WorkloadResult } from "../../../generated/result.ts";
 import { formatCount } from "../text/units.ts";
 import { fits, refuseLargest } from "./fit.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
@@ -36,8 +36,8 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		schemaVersion: 1,
 		tool: { name: "trtgate", version: options.version },
 		outcome,
-		...(failureKind === undefined ? {} : { failureKind }),
-		...(options.run === undefined ? {} : { run: options.run }),
+		failureKind,
+		run: options.run,
 		...(options.unverified ? { unverified: true } : {}),
 		parts: judged.map((part) => describePart(part, [...results, options])),
 		startedAt: results.map(({ startedAt }) => startedAt).sort()[0] ?? "",
@@ -50,12 +50,12 @@ function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
 		findings: records.findings,
 		builds: records.builds,
 		golden: records.golden,
-		...(records.recipeChanges === undefined ? {} : { recipeChanges: records.recipeChanges }),
-		...(records.interfaceChanges === undefined ? {} : { interfaceChanges: records.interfaceChanges }),
-		...(records.graphCosts === undefined ? {} : { graphCosts: records.graphCosts }),
-		...(records.goldenChanges === undefined ? {} : { goldenChanges: records.goldenChanges }),
-		...(records.probes === undefined ? {} : { probes: records.probes }),
-		...(records.bisections === undefined ? {} : { bisections: records.bisections }),
+		recipeChanges: records.recipeChanges,
+		interfaceChanges: records.interfaceChanges,
+		graphCosts: records.graphCosts,
+		goldenChanges: records.goldenChanges,
+		probes: records.probes,
+		bisections: records.bisections,
 		workloads,
 		gates: records.gates,
 		errors,
@@ -107,7 +107,7 @@ function earlierAttempt({ run }: Result, others: readonly Reported[]): number | 
 }
 
 function describePart({ name, artifact, content }: JudgedPart, others: readonly Reported[]): Part {
-	const place = { name, ...(artifact === undefined ? {} : { artifact }) };
+	const place = { name, artifact };
 	if (content.state !== "read") return { ...place, state: content.state, reason: content.reason };
 	const { result } = content;
 	const attempt = earlierAttempt(result, others);
@@ -116,12 +116,12 @@ function describePart({ name, artifact, content }: JudgedPart, others: readonly 
 		state: "merged",
 		...(attempt === null ? {} : { attempt }),
 		outcome: strictestOutcome(result),
-		...(result.partial === undefined ? {} : { partial: result.partial }),
+		partial: result.partial,
 		workloads: result.workloads.length,
 		startedAt: result.startedAt,
 		durationMs: result.durationMs,
 		backend: result.backend,
-		...(result.baseBackend === undefined ? {} : { baseBackend: result.baseBackend }),
+		baseBackend: result.baseBackend,
 		environment: result.environment,
 	};
 }

@@ -1,6 +1,6 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
 import { groupBy } from "../group.ts";
-import type { ArmSource, GateResult, Result, WorkflowJob } from "../schema/result.ts";
+import type { ArmSource, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 
 /** What came of one part. */
@@ -52,7 +52,7 @@ export function judgeParts(parts: readonly PartInput[], options: MergeOptions): 
 		.filter(({ name }) => !names.has(name))
 		.map(({ name, artifact }): JudgedPart => {
 			const reason = "The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
-			return { name, ...(artifact === undefined ? {} : { artifact }), content: { state: "missing", reason } };
+			return { name, artifact, content: { state: "missing", reason } };
 		});
 	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
 	return [...refuseDoubles(judged), ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));

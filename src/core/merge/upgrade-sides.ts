@@ -11,7 +11,7 @@ import type {
 	Part,
 	Result,
 	WorkloadResult,
-} from "../schema/result.ts";
+} from "../../../generated/result.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { formatPercent } from "../text/units.ts";
 

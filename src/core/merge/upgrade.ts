@@ -1,6 +1,6 @@
 // The same engines on two versions of TensorRT, in one run or in two parts of a result: what an upgrade breaks, changes and costs.
 import { findingKey } from "../onnx/finding-key.ts";
-import type { GoldenVerdict, Result } from "../schema/result.ts";
+import type { GoldenVerdict, Result } from "../../../generated/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";

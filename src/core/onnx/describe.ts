@@ -1,5 +1,5 @@
 // Describes a model as a plain value, for `preflight --json` and for people.
-import type { InterfaceRow, InterfaceValue } from "../schema/result.ts";
+import type { InterfaceRow, InterfaceValue } from "../../../generated/result.ts";
 import { elementBits, toDType } from "./element-type.ts";
 import { subjectOf } from "./findings/subject.ts";
 import { feeds, type InspectedModel, type OnnxDim, type OnnxModel, type OnnxValue } from "./model.ts";

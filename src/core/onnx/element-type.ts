@@ -1,5 +1,5 @@
 // ONNX element types: their sizes, codes, and the dtypes of tensor files that they are.
-import type { DType } from "../schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import type { OnnxDType } from "./model.ts";
 
 /**

@@ -1,6 +1,6 @@
 // Every code that preflight may give a finding, with the severity and the advice that its findings have unless they say otherwise; each has a
 // heading in docs/troubleshooting/preflight.md.
-import type { Finding } from "../schema/result.ts";
+import type { Finding } from "../../../generated/result.ts";
 
 export interface FindingKind {
 	/** error by default. */

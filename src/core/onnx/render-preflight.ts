@@ -1,5 +1,5 @@
 // Renders a model's summary and its findings for a terminal.
-import type { Finding } from "../schema/result.ts";
+import type { Finding } from "../../../generated/result.ts";
 import { listNames } from "../text/labels.ts";
 import { formatBytes } from "../text/units.ts";
 import type { ModelSummary, ValueSummary } from "./describe.ts";

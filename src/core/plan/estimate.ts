@@ -1,7 +1,7 @@
 // How long each step should take: what it took in the last run where that is known, else roughly.
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
 import type { MeasureConfig } from "../config/config.ts";
-import type { BackendFacts } from "../schema/result.ts";
+import type { BackendFacts } from "../../../generated/result.ts";
 import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];

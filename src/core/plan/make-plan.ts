@@ -3,7 +3,7 @@ import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
-import type { Arm } from "../schema/result.ts";
+import type { Arm } from "../../../generated/result.ts";
 import { type BackendKind, estimateStep, type Known } from "./estimate.ts";
 import { type EngineSpec, engineSpecs, type Plan, type PlannedCase, type Step, type Workload } from "./plan.ts";
 
@@ -43,7 +43,7 @@ export function estimateSteps(
 	steps: readonly Step[],
 	{ config, arms, backend = usualBackend(config), known }: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
 ): Pick<Plan, "steps" | "estimateMs"> {
-	const expected = { backend, measure: config.measure, arms: arms.length, ...(known === undefined ? {} : { known }) };
+	const expected = { backend, measure: config.measure, arms: arms.length, known };
 	const estimated = steps.map((step) => estimateStep(step, expected));
 	const sum = (key: "likelyMs" | "estimateMs"): number => estimated.reduce((total, step) => total + step[key], 0);
 	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };

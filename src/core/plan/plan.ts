@@ -1,6 +1,6 @@
 // What a run does: the engine specs of a config, and the steps for each.
 import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
-import type { Arm, ProbeName } from "../schema/result.ts";
+import type { Arm, ProbeName } from "../../../generated/result.ts";
 
 /** The recipe of an engine on one side. */
 export interface EngineSpec {

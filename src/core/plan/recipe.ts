@@ -1,6 +1,6 @@
 // The recipe of an engine: what a side builds it from and how. Where base and head differ, the report says so.
 import type { DimRange } from "../config/config.ts";
-import type { RecipeRow } from "../schema/result.ts";
+import type { RecipeRow } from "../../../generated/result.ts";
 import { formatCount } from "../text/units.ts";
 import type { EngineAssets, EngineSpec } from "./plan.ts";
 
@@ -84,7 +84,7 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 	const tensorrt = {
 		...engine.tensorrt,
 		plugins: plugins.map(nameless),
-		...(calibration === undefined ? {} : { calibration: nameless(calibration) }),
+		calibration: calibration === undefined ? undefined : nameless(calibration),
 	};
 	return { ...recipe, spec: { ...recipe.spec, engine: { ...engine, tensorrt } } };
 }

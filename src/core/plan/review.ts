@@ -1,6 +1,6 @@
 // What a plan finds about the whole change, handed to the report as text: no single job of a matrix sees all of it.
 import { usageError } from "../errors.ts";
-import type { GateName, GateResult, GateStatus } from "../schema/result.ts";
+import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 
 /** GitHub passes on an output of 1 MB at most, and all outputs of a job share it. */
 const maxReviewed = 500;
@@ -31,7 +31,7 @@ export function parseReview(text: string): GateResult[] {
 		const [gate, status] = [gates.find((name) => name === values.get("gate")), statuses.find((one) => one === values.get("status"))];
 		const [model, message, engine, workload] = [textOf("model"), textOf("message"), textOf("engine"), textOf("workload")];
 		if (gate === undefined || status === undefined || model === undefined || message === undefined) throw notAReview();
-		const subject = { ...(engine === undefined ? {} : { engine }), ...(workload === undefined ? {} : { workload }) };
+		const subject = { engine, workload };
 		return { gate, status, model, message, ...subject, ...placeIn(values.get("location")) };
 	});
 }
@@ -46,7 +46,7 @@ function placeIn(value: unknown): Pick<GateResult, "location"> {
 	// An annotation goes to a file of the repository.
 	if (/^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path)) return {};
 	return {
-		location: { path, ...(line === undefined ? {} : { line: Number(line) }), ...(column === undefined ? {} : { column: Number(column) }) },
+		location: { path, line: line === undefined ? undefined : Number(line), column: column === undefined ? undefined : Number(column) },
 	};
 }
 

@@ -1,6 +1,6 @@
 // The issue that a nightly run opens when a gate fails or could not decide, and closes when a run passes again: each
 // event, ref and workflow has its own.
-import type { Outcome, Result } from "../schema/result.ts";
+import type { Outcome, Result } from "../../../generated/result.ts";
 import { cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted, gateTitle, subjectName } from "../text/labels.ts";
 import { type Marker, renderMarker } from "./comment.ts";

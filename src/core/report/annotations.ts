@@ -1,6 +1,6 @@
 // What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
 
-import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../schema/result.ts";
+import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../../../generated/result.ts";
 import { cleanText } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
@@ -33,7 +33,7 @@ const findingLevels: Readonly<Record<Finding["severity"], AnnotationLevel>> = { 
 function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
 	if (location === undefined) return {};
 	const { path, line, column } = location;
-	return { path: cleanText(path), ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+	return { path: cleanText(path), line, column };
 }
 
 function withFix(message: string, fix: string | undefined): string {

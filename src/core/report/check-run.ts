@@ -1,5 +1,5 @@
 // The check run and the commit status: the outcome in GitHub's terms, annotations on the lines of the config.
-import type { Outcome, Result } from "../schema/result.ts";
+import type { Outcome, Result } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { outcomeLabels, unverifiedText } from "../text/labels.ts";
 import { type Annotation, annotations } from "./annotations.ts";

@@ -1,5 +1,5 @@
 // The comment of a pull request, and the hidden first line that identifies comments and issues: whose it is, and which run wrote it last.
-import type { Result } from "../schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { renderMarkdown, type Shown } from "./markdown.ts";
 

@@ -1,7 +1,7 @@
 // One comparison as text, always with its interval.
 
 import { workText } from "../compare/sentence.ts";
-import type { BackendFacts, Comparison, WorkloadResult } from "../schema/result.ts";
+import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { counted, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";

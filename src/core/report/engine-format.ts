@@ -1,6 +1,6 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
 import { fewUnchanged } from "../engine/noise.ts";
-import type { EngineDiff, EnginePart, EngineRow } from "../schema/result.ts";
+import type { EngineDiff, EnginePart, EngineRow } from "../../../generated/result.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";

@@ -1,5 +1,5 @@
 // Comparisons of engines as text, Markdown and JSON, each with its title.
-import type { EngineDiff, EngineRow, EngineSummary } from "../schema/result.ts";
+import type { EngineDiff, EngineRow, EngineSummary } from "../../../generated/result.ts";
 import { jsonText, quoted } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";

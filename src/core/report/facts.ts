@@ -1,5 +1,5 @@
 // Facts about the whole job that reports show near the top, and about the parts of a merged one.
-import type { Arm, BackendFacts, Part, Result } from "../schema/result.ts";
+import type { Arm, BackendFacts, Part, Result } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { armName, counted } from "../text/labels.ts";
 import { formatDuration, formatPercent } from "../text/units.ts";

@@ -1,6 +1,6 @@
 // What reports call each gate.
 import { resultLabels } from "../config/gate-records.ts";
-import type { BackendFacts, GateName } from "../schema/result.ts";
+import type { BackendFacts, GateName } from "../../../generated/result.ts";
 import { withCaveat } from "../text/labels.ts";
 
 const gateLabels: Readonly<Record<GateName, string>> = {

@@ -1,7 +1,7 @@
 // Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
 import { metricLabels } from "../golden/metrics/measured.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput, Numeric } from "../schema/result.ts";
+import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput, Numeric } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

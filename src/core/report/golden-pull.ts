@@ -1,7 +1,7 @@
 // Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
 import { describeSensitivity } from "../golden/record/defects/describe.ts";
-import type { GoldenManifest } from "../schema/golden.ts";
-import type { GoldenChange, MovedOutput, ToleranceChange } from "../schema/result.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../generated/result.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";

@@ -1,5 +1,5 @@
 // What the GPU did during the measured runs, as text.
-import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../schema/result.ts";
+import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../../../generated/result.ts";
 import { highest } from "../telemetry/window.ts";
 import { cleanName } from "../text/escape.ts";
 import { formatBytes, formatCount, formatPercent } from "../text/units.ts";

@@ -1,5 +1,5 @@
 // What a graph costs, as text: its figures, how they changed, and which node changed how.
-import type { GraphFigures, NodeCost, NodeCostChange } from "../schema/result.ts";
+import type { GraphFigures, NodeCost, NodeCostChange } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount, formatLarge, formatPercent } from "../text/units.ts";

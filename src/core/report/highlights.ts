@@ -1,6 +1,6 @@
 // Gathers the highlights of all sections, most severe first, and condenses them into the headline.
 
-import type { Finding, GateResult, Result } from "../schema/result.ts";
+import type { Finding, GateResult, Result } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted, subjectName } from "../text/labels.ts";
 import { cleanMessage, excludedText } from "./comparison-format.ts";
@@ -51,7 +51,7 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 				.slice(0, 2)
 				.map((finding) => [cleanMessage(finding.message)]),
 		],
-		...(fix === undefined ? {} : { fix: cleanMessage(fix) }),
+		fix: fix === undefined ? undefined : cleanMessage(fix),
 	};
 }
 

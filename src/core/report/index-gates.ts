@@ -1,6 +1,6 @@
 // Finds the gates that judged one subject, without searching the list again for every row.
 import { worstOutcome } from "../precedence.ts";
-import type { GateName, GateResult, GateStatus, Result } from "../schema/result.ts";
+import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
 
 export interface GateSubject {
 	model: string;

@@ -1,6 +1,6 @@
 // The gates as JUnit XML, for systems that show test reports: one testcase a gate.
 
-import type { GateResult, GateStatus, Result } from "../schema/result.ts";
+import type { GateResult, GateStatus, Result } from "../../../generated/result.ts";
 import { cleanName, escapeXml } from "../text/escape.ts";
 import { gateTitle, subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";

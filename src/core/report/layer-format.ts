@@ -1,5 +1,5 @@
 // Times of layers, or their instructions, as text, in one unit for all layers of a workload.
-import type { LayerUnitName } from "../schema/result.ts";
+import type { LayerUnitName } from "../../../generated/result.ts";
 
 const minus = "\u2212";
 

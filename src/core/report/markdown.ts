@@ -1,5 +1,5 @@
 // The report as GitHub's Markdown: headline, sections, what was left out, and where the full report is.
-import type { Result } from "../schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
 import { gateTitle, outcomeSymbols, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";

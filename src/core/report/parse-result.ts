@@ -2,8 +2,8 @@
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
 import { describeJsonFault, isObject } from "../found.ts";
-import type { Result } from "../schema/result.ts";
-import { validate } from "../schema/result-validator.js";
+import type { Result } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { type SchemaProblem, toProblem } from "../schema-errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 

@@ -1,5 +1,5 @@
 // One row a workload: what every report's main table shows, from verdicts and gates.
-import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../../../generated/result.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";

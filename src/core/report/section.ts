@@ -1,5 +1,5 @@
 // A report section: what it takes from the result, how each format shows it, and which highlights it contributes.
-import type { Result } from "../schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { Detail } from "./budget.ts";
 import type { Highlight } from "./highlight.ts";
 import type { Piece } from "./html/markup.ts";

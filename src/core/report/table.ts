@@ -44,7 +44,7 @@ export function terminalTable<Row>(
 		columns.map(({ text, numeric, style }) => ({
 			text: text?.(row) ?? "",
 			...(numeric === true ? { right: true } : {}),
-			...(style === undefined ? {} : { style: style(row) }),
+			style: style === undefined ? undefined : style(row),
 		})),
 	);
 	const hidden = rows.length - cells.length;

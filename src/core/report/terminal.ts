@@ -1,5 +1,5 @@
 // The report for a terminal: headline and sections.
-import type { Result } from "../schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
 import { armsText, jobFacts } from "./facts.ts";
 import { headline, reportContext } from "./highlights.ts";

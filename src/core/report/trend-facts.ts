@@ -10,7 +10,7 @@ export function trendFacts(findings: Findings, series: Series) {
 		...{ start: at(start), raised: at(raised), cause, evidence, isOpen },
 		series: shifts.map(({ chain, shift: { size, low, high, raised: place, closed } }) => ({
 			...{ series: chain.series, figure: figureOf(chain), raised: at(chain.points[place]?.run), size, low, high },
-			...(closed === undefined ? {} : { closed: { at: at(chain.points[closed.at]?.run), by: closed.by } }),
+			closed: closed === undefined ? undefined : { at: at(chain.points[closed.at]?.run), by: closed.by },
 		})),
 	});
 	return {

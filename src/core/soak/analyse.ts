@@ -1,6 +1,6 @@
 // What a long load shows that short runs do not: drift, steps, throttling, and how the tail grows.
 import { perMedianDeviation } from "../compare/disturbed.ts";
-import type { GpuWindow, SoakProcess, SoakResult, SoakSlice } from "../schema/result.ts";
+import type { GpuWindow, SoakProcess, SoakResult, SoakSlice } from "../../../generated/result.ts";
 import { middleMean } from "../stats/mean.ts";
 import { median, quantile } from "../stats/quantile.ts";
 import { spoilingReason } from "../telemetry/window.ts";

@@ -1,5 +1,5 @@
 // Counts of all iterations of both sides in common bins: shown, never tested.
-import type { Distribution } from "../schema/result.ts";
+import type { Distribution } from "../../../generated/result.ts";
 import { quantile } from "./quantile.ts";
 
 const lowest = 0.005;

@@ -1,5 +1,5 @@
 // What is kept of a run's samples, and of a side's runs.
-import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../generated/result.ts";
 import { harrellDavis, median, quantile } from "./quantile.ts";
 
 export interface RunSummary {

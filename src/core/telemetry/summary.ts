@@ -1,5 +1,5 @@
 // Puts the GPU's state for base and head side by side, and explains what that means for the change.
-import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../schema/result.ts";
+import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 

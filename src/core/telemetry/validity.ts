@@ -1,5 +1,5 @@
 // Judges whether a run may count: by what happened around it, never by its side or its result.
-import type { GpuWindow } from "../schema/result.ts";
+import type { GpuWindow } from "../../../generated/result.ts";
 import { median } from "../stats/quantile.ts";
 import { formatPercent } from "../text/units.ts";
 import type { GpuProcess, ProcessSample } from "./sample.ts";

@@ -1,5 +1,5 @@
 // The telemetry readings of one stretch of time.
-import type { GpuRange, GpuUse, GpuWindow } from "../schema/result.ts";
+import type { GpuRange, GpuUse, GpuWindow } from "../../../generated/result.ts";
 import type { GpuProcess, GpuTrace, ProcessSample, TelemetrySample, UseSample } from "./sample.ts";
 
 /** Bits of nvmlClocksEventReasons (NVML API reference, "Clocks Event Reasons"); bit 0x1 is idleness. */

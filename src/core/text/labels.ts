@@ -10,7 +10,7 @@ import type {
 	Outcome,
 	VerdictKind,
 	WorkloadResult,
-} from "../schema/result.ts";
+} from "../../../generated/result.ts";
 import { cleanName } from "./escape.ts";
 import { formatCount } from "./units.ts";
 

@@ -1,7 +1,7 @@
 // From sound to the tensors that a model is fed: rate, start, windows, length, scale.
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { AudioPreprocess, DType } from "../../core/schema/golden.ts";
+import type { AudioPreprocess, DType } from "../../../generated/golden.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";
 import type { Sound } from "./wav.ts";
 

@@ -1,6 +1,6 @@
 // From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
 import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { Preprocess, TensorFile } from "../../core/schema/golden.ts";
+import type { Preprocess, TensorFile } from "../../../generated/golden.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
 import { maxPixels } from "./header.ts";
 

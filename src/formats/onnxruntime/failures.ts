@@ -1,5 +1,5 @@
 // Diagnoses ONNX Runtime's error messages: what each means and how to fix it.
-import type { Failure } from "../../core/schema/result.ts";
+import type { Failure } from "../../../generated/result.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
 /** Names in a model can be arbitrarily long. */
@@ -14,7 +14,7 @@ export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode }
 		const match = rule.pattern.exec(text);
 		if (match === null) continue;
 		const title = rule.title(match.groups ?? {}).slice(0, longestTitle);
-		return { code: rule.code, title, fix: rule.fix, excerpt, ...(rule.kind === undefined ? {} : { kind: rule.kind }) };
+		return { code: rule.code, title, fix: rule.fix, excerpt, kind: rule.kind };
 	}
 	return {
 		code: "ort-load-failed",

@@ -1,7 +1,7 @@
 // Polygraphy's JSON: inputs (a list of feeds) and run results, whose arrays are .npy files in base64.
 import { isObject } from "../../core/found.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { TensorFile } from "../../core/schema/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 

@@ -1,6 +1,6 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 

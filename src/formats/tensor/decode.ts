@@ -2,7 +2,7 @@
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { BytesPreprocess, DType, TensorFile } from "../../core/schema/golden.ts";
+import type { BytesPreprocess, DType, TensorFile } from "../../../generated/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";

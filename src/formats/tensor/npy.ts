@@ -2,7 +2,7 @@
 import { formatName } from "../../core/config/pointer.ts";
 import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 
 /** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */

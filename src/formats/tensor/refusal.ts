@@ -2,7 +2,7 @@
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import { listNames } from "../../core/text/labels.ts";
 
 interface TensorProblem {

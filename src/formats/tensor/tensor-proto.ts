@@ -2,7 +2,7 @@
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
-import type { DType, TensorFile } from "../../core/schema/golden.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 

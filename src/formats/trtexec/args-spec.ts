@@ -1,5 +1,5 @@
 // What a run of trtexec shall do, independent of the TensorRT version.
-import type { Precision } from "../../core/schema/config.ts";
+import type { Precision } from "../../../generated/config.ts";
 
 export interface NamedShape {
 	name: string;

@@ -1,5 +1,5 @@
 // The one table of trtexec's flags by TensorRT version: the flags of each setting, and since and until which version.
-import type { Precision } from "../../core/schema/config.ts";
+import type { Precision } from "../../../generated/config.ts";
 import type { TensorRtVersion } from "./banner.ts";
 
 /** Versions as major × 100 + minor; `until` is the first version without it. */

@@ -2,7 +2,7 @@
 import type { EngineLayers, LayerProfile, LayerTime } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { joinLayers } from "../../core/explain/layers.ts";
-import type { ArmLayers } from "../../core/schema/result.ts";
+import type { ArmLayers } from "../../../generated/result.ts";
 import { parseLayerInfo } from "./layers.ts";
 
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";

@@ -1,6 +1,6 @@
 // Raw tensor files of --dumpRawBindingsToFile: their names, sizes and the log lines that map tensors to files.
 import { groupBy } from "../../core/group.ts";
-import type { DType } from "../../core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 
 export interface DumpedTensor {
 	/** The original name, from the log; the file name has special characters replaced. */

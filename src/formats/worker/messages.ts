@@ -1,7 +1,7 @@
 // The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
 import { isObject } from "../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
 /** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */

@@ -11,7 +11,7 @@ import {
 	isRecovered,
 } from "../../core/report/alarm-issue.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 

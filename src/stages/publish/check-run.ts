@@ -1,7 +1,7 @@
 // The check run of a commit; where the token may not make one, its commit status; otherwise a note that there is neither.
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import { noteOutdated, type Outdating } from "../../core/report/comment.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
 import { findOwnComments } from "./comment.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
@@ -19,7 +19,7 @@ export async function publishCheckRun(result: Result, plan: PublishPlan, codeHos
 function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 	const { links } = shown;
 	const externalId = `${id}/${run.id}/${run.attempt}`;
-	return { name: checkName, sha, externalId, ...(links?.run === undefined ? {} : { detailsUrl: links.run }) };
+	return { name: checkName, sha, externalId, detailsUrl: links?.run === undefined ? undefined : links.run };
 }
 
 /** Publishing twice in one attempt updates the text and duplicates no annotation. */
@@ -38,7 +38,7 @@ function asThing<Found>(answer: ApiResult<{ found: Found }>): ApiResult<{ thing:
 
 async function publishStatus(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
 	const url = plan.shown.links?.run;
-	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), ...(url === undefined ? {} : { url }) };
+	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), url };
 	const set = await codeHost.setStatus(draft);
 	return set.state === "failed" ? { what: "commit status", ...set } : { what: "commit status", state: "done" };
 }

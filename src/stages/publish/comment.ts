@@ -1,6 +1,6 @@
 // The comment of a pull request: one for each config, kept up to date, whatever other jobs do at the same time.
 import { findMarker, isNewer, isOwnAuthor, type Marker, renderComment } from "../../core/report/comment.ts";
-import type { Result } from "../../core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 

@@ -11,7 +11,7 @@ import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
-import type { DType, Preprocess, TensorFile } from "../../../src/core/schema/golden.ts";
+import type { DType, Preprocess, TensorFile } from "../../../generated/golden.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };

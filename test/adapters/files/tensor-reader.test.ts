@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
-import type { TensorFile } from "../../../src/core/schema/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { tensorRtWorker, type WorkerJob } from "../../../src/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { DType } from "../../../src/core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import { createFrameDecoder } from "../../../src/formats/worker/frames.ts";
 import { encodeCase, encodeEnd } from "../../../src/formats/worker/messages.ts";
 import type { InferCase, InferResult } from "../../../src/ports/backend.ts";

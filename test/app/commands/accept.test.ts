@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { acceptChange } from "../../../src/app/commands/accept.ts";
 import { applyAccepted } from "../../../src/core/gates/accepted.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { loaded } from "../../core/config/load.ts";
 import { buildBuild, buildComparison, buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";

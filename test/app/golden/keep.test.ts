@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { keepGolden } from "../../../src/app/golden/keep.ts";
-import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files } from "../../../src/ports/world.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";

@@ -8,7 +8,7 @@ import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { describeReuse, mustMatch, previousCases, reusesInputs, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
 import type { RecordOptions } from "../../../src/app/golden/record-options.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
-import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";

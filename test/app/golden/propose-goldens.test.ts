@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openCheckout } from "../../../src/app/golden/checkout.ts";
 import { changedFiles } from "../../../src/app/golden/propose-goldens.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 

@@ -1,7 +1,7 @@
 // What `golden check` prints: failures at length, with the element to look at; what matches in a line for each limit.
 import { expect, it } from "vitest";
 import { renderCheck } from "../../../src/app/golden/render-check.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../../src/core/schema/result.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 
 const check = (change: Partial<GoldenCheck> = {}): GoldenCheck => ({
 	output: "logits",

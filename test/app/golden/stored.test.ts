@@ -6,7 +6,7 @@ import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { type Expected, findCaseFile, readStored } from "../../../src/app/golden/stored.ts";
 import { readCases } from "../../../src/app/golden/stored-cases.ts";
-import type { DType } from "../../../src/core/schema/golden.ts";
+import type { DType } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
 import { float32 } from "../../support/golden-tensors.ts";

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import { hostedPace, type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
 import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";

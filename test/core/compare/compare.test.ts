@@ -1,7 +1,7 @@
 // Only complete pairs of usable runs are compared, and their absence is never a pass.
 import { expect, test } from "vitest";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
-import type { Arm, PerfRun } from "../../../src/core/schema/result.ts";
+import type { Arm, PerfRun } from "../../../generated/result.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
 const mib = 2 ** 20;

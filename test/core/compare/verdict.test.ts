@@ -6,7 +6,7 @@ import { undisturbed } from "../../../src/core/compare/disturbed.ts";
 import type { Pair } from "../../../src/core/compare/noise.ts";
 import { judgePairs, shouldStop } from "../../../src/core/compare/verdict.ts";
 import { BugError } from "../../../src/core/errors.ts";
-import type { VerdictKind } from "../../../src/core/schema/result.ts";
+import type { VerdictKind } from "../../../generated/result.ts";
 
 const minimalEffect = 0.02;
 const judge = (pairs: readonly Pair[], more = {}) => judgePairs(pairs, { minimalEffect, ...more });

@@ -1,7 +1,7 @@
 // Entries are added to a trtgate.yml and removed, and everything else stays as its author wrote it.
 import { expect, it } from "vitest";
 import { editAccepted } from "../../../src/core/config/write-accept.ts";
-import type { AcceptFile } from "../../../src/core/schema/config.ts";
+import type { AcceptFile } from "../../../generated/config.ts";
 import { loaded } from "./load.ts";
 
 const added: AcceptFile = {

@@ -1,7 +1,7 @@
 // Causes outside the layers, each from recorded figures, and none where they are unknown.
 import { expect, it } from "vitest";
 import { type MachineFacts, machineCauses } from "../../../src/core/explain/machine.ts";
-import type { GpuSummary, PerfRun } from "../../../src/core/schema/result.ts";
+import type { GpuSummary, PerfRun } from "../../../generated/result.ts";
 
 const run = (arm: PerfRun["arm"], enqueueShare?: number): PerfRun => ({
 	...{ arm, pair: 0, order: 0, state: "ok" as const, wallMs: 1 },

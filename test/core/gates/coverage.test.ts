@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
 import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { ArmStats } from "../../../src/core/schema/result.ts";
+import type { ArmStats } from "../../../generated/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildBuild, buildStats, buildWorkload } from "../../support/build-result.ts";
 

@@ -12,7 +12,7 @@ import type {
 	GateName,
 	GoldenVerdict,
 	WorkloadResult,
-} from "../../../src/core/schema/result.ts";
+} from "../../../generated/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {

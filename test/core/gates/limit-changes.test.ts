@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { GateResult } from "../../../src/core/schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { loaded } from "../config/load.ts";
 
 const net = "net: { onnx: net.onnx, dims: { batch: { min: 1, opt: 8, max: 32 } }";

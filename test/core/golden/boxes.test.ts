@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkBoxes } from "../../../src/core/golden/boxes/check-boxes.ts";
 import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { Detections } from "../../../src/core/schema/golden.ts";
+import type { Detections } from "../../../generated/golden.ts";
 import { float32, int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
 
 type Row = readonly [x1: number, y1: number, x2: number, y2: number, score: number, label: number];

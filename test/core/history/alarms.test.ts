@@ -9,7 +9,7 @@ import { dayOf, kindOf } from "../../../src/core/history/points.ts";
 import { pinToLink, readSeries } from "../../../src/core/history/series.ts";
 import { answer } from "../../../src/core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../../src/core/report/html/trend/badge.ts";
-import type { HistoryRecord } from "../../../src/core/schema/history.ts";
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt, short } from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";

@@ -1,7 +1,7 @@
 // Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
 import { expect, it } from "vitest";
 import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/core/history/files.ts";
-import type { HistoryRecord } from "../../../src/core/schema/history.ts";
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { buildRatio, buildRecord, buildRow, hash } from "../../support/history-records.ts";
 
 const fileOfNight = (night: number): HistoryFile => fileOf(buildRecord(night), hash);

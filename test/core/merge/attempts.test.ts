@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { dropSuperseded, hasEarlier, type JobExecution, type JobHistory } from "../../../src/core/merge/attempts.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
-import type { WorkflowJob } from "../../../src/core/schema/result.ts";
+import type { WorkflowJob } from "../../../generated/result.ts";
 import { buildResult } from "../../support/build-result.ts";
 
 /** Uploaded at second 100 of the run, by runner `l4-1` in attempt 1. */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { inputKinds } from "../../../src/core/input-kind.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 const how = { version: "0.1.0", files: [] };

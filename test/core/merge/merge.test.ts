@@ -9,7 +9,7 @@ import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 

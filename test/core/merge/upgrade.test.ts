@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import { upgradeNotes } from "../../../src/core/merge/upgrade-sides.ts";
-import type { Comparison, GoldenCheck, Result } from "../../../src/core/schema/result.ts";
+import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
 import { buildBuild, buildCheck, buildGolden, buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
 
 type Records = Partial<Pick<Result, "builds" | "golden" | "workloads" | "findings">>;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findCounterparts, underNameOf } from "../../../src/core/plan/counterparts.ts";
 import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { Precision } from "../../../src/core/schema/config.ts";
+import type { Precision } from "../../../generated/config.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 interface Named {

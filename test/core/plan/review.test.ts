@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatReview, parseReview } from "../../../src/core/plan/review.ts";
-import type { GateResult } from "../../../src/core/schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 
 const lost: GateResult = {
 	gate: "coverage",

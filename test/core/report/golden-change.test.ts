@@ -5,8 +5,8 @@ import { judgeGoldenChange } from "../../../src/core/gates/goldens.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import type { GoldenChange } from "../../../src/core/schema/result.ts";
-import { validate } from "../../../src/core/schema/result-validator.js";
+import type { GoldenChange } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
 
 const change: GoldenChange = {

@@ -4,7 +4,7 @@ import { goldenCounts, goldenExtent } from "../../../src/core/report/golden-form
 import { indexGates } from "../../../src/core/report/index-gates.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { goldenHighlights } from "../../../src/core/report/sections/golden-highlights.ts";
-import type { GoldenVerdict } from "../../../src/core/schema/result.ts";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import { buildResult } from "../../support/build-result.ts";
 
 const about = { model: "net", engine: "fp16", precision: "fp16", golden: "net@1", modelChanged: false } as const;

@@ -10,8 +10,8 @@ import {
 	goldenTrailer,
 	type RecordedGolden,
 } from "../../../src/core/report/golden-pull.ts";
-import type { GoldenManifest } from "../../../src/core/schema/golden.ts";
-import type { GoldenChange } from "../../../src/core/schema/result.ts";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenChange } from "../../../generated/result.ts";
 
 const manifest: GoldenManifest = {
 	schemaVersion: 1,

@@ -4,8 +4,8 @@ import { nodeChangeText } from "../../../src/core/report/graph-cost-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { GraphCost, GraphFigures, NodeCostChange } from "../../../src/core/schema/result.ts";
-import { validate } from "../../../src/core/schema/result-validator.js";
+import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
 import { shownLines } from "../../support/shown-lines.ts";
 

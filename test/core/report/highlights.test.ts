@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import {
 	buildBuild,
 	buildCheck,

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
-import type { InterfaceRow } from "../../../src/core/schema/result.ts";
+import type { InterfaceRow } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 function shown(row: InterfaceRow): { text: string; fix: string } {

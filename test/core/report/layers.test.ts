@@ -6,7 +6,7 @@ import { explanationSentences } from "../../../src/core/report/engine-format.ts"
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { layerUnit } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import type { WorkloadResult } from "../../../src/core/schema/result.ts";
+import type { WorkloadResult } from "../../../generated/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";

@@ -6,8 +6,8 @@ import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { ProbeResult } from "../../../src/core/schema/result.ts";
-import { validate } from "../../../src/core/schema/result-validator.js";
+import type { ProbeResult } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
 
 const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({

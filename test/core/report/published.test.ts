@@ -5,7 +5,7 @@ import { alarmBody, alarmOf, alarmTitle, findHistory, isRecovered } from "../../
 import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
 import { findMarker, isNewer, isOwnAuthor, markerId, renderComment, renderMarker } from "../../../src/core/report/comment.ts";
 import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
-import type { Outcome } from "../../../src/core/schema/result.ts";
+import type { Outcome } from "../../../generated/result.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
 
 const sha = "d".repeat(40);

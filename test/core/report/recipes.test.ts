@@ -4,7 +4,7 @@ import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { RecipeChange, Result } from "../../../src/core/schema/result.ts";
+import type { RecipeChange, Result } from "../../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { hostileNames } from "../../support/result-cases.ts";

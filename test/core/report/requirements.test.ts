@@ -4,7 +4,7 @@ import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { GateResult } from "../../../src/core/schema/result.ts";
+import type { GateResult } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 const loosened: GateResult = {

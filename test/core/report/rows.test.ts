@@ -6,7 +6,7 @@ import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { workloadRows, workloadTexts } from "../../../src/core/report/rows.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { Arm, PerfRun } from "../../../src/core/schema/result.ts";
+import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { buildResult, buildWorkload } from "../../support/build-result.ts";
 
 /** A machine under load: pair by pair the head is faster, but the median of its runs is the larger one. */

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { seededRandom } from "../../../bench/run-model.ts";
-import type { GpuWindow, SoakProcess } from "../../../src/core/schema/result.ts";
+import type { GpuWindow, SoakProcess } from "../../../generated/result.ts";
 import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice, soakText } from "../../../src/core/soak/analyse.ts";
 
 const none = { processes: [], slices: [] };

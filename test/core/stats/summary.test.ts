@@ -1,7 +1,7 @@
 // Runs and sides are summed up from what was measured, and from nothing else.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { PerfRun } from "../../../src/core/schema/result.ts";
+import type { PerfRun } from "../../../generated/result.ts";
 import { isSummarized, peakOf, summarize, summarizeArm, throughputOf } from "../../../src/core/stats/summary.ts";
 
 test("a run is summed up without touching its samples", () => {

@@ -1,6 +1,6 @@
 // The GPU on both sides, side by side.
 import { describe, expect, it } from "vitest";
-import type { GpuWindow, PerfRun } from "../../../src/core/schema/result.ts";
+import type { GpuWindow, PerfRun } from "../../../generated/result.ts";
 import { clockNotes, inCycles, workloadGpu } from "../../../src/core/telemetry/summary.ts";
 
 function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): PerfRun {

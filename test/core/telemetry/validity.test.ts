@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { GpuWindow } from "../../../src/core/schema/result.ts";
+import type { GpuWindow } from "../../../generated/result.ts";
 import { judgeValidity, type RunConditions } from "../../../src/core/telemetry/validity.ts";
 import { gpuWindow } from "../../../src/core/telemetry/window.ts";
 import { readComparison } from "../../support/gpu-recording.ts";

@@ -1,7 +1,7 @@
 // Pictures become the tensors that numpy makes of their pixels, and the sizes that --preprocess asks for.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Preprocess } from "../../../src/core/schema/golden.ts";
+import type { Preprocess } from "../../../generated/golden.ts";
 import { imageShape, preprocessImage } from "../../../src/formats/image/preprocess.ts";
 
 interface Oracle {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../../src/core/schema/golden.ts";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-files.json" with { type: "json" };

@@ -1,7 +1,7 @@
 // The bytes of a file become the numbers that magika's rule makes of them.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { BytesPreprocess } from "../../../src/core/schema/golden.ts";
+import type { BytesPreprocess } from "../../../generated/golden.ts";
 import { tensorOfBytes } from "../../../src/formats/tensor/decode.ts";
 
 const { files }: { files: { file: string; how: BytesPreprocess; values: number[] }[] } = JSON.parse(

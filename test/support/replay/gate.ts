@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Result } from "../../../src/core/schema/result.ts";
+import type { Result } from "../../../generated/result.ts";
 import { type CliRun, readResult, runCli, temporaryFolder, writeProject } from "../project.ts";
 import { comparisonFiles, installReplay, type Replay } from "./install.ts";
 

@@ -1,5 +1,5 @@
 // Little-endian bytes to ONNX Runtime's tensors and back.
-import type { DType } from "../../../core/schema/golden.ts";
+import type { DType } from "../../../../generated/golden.ts";
 import type { Ort, OrtTensor } from "./runtime.ts";
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;

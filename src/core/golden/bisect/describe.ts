@@ -1,6 +1,6 @@
 // What the search for the first tensor that deviates found, in words.
 import type { OnnxModel, OnnxNode } from "../../onnx/model.ts";
-import type { Bisection, Numeric } from "../../schema/result.ts";
+import type { Bisection, Numeric } from "../../../../generated/result.ts";
 import { quoted } from "../../text/escape.ts";
 import { counted, listNames } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";

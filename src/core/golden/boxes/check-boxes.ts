@@ -1,6 +1,6 @@
 // Entry of boxes/: checks the detections of a case, finding missing and extra boxes and the distance of matched ones.
-import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../schema/golden.ts";
-import type { Bound, GoldenCheck } from "../../schema/result.ts";
+import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../../../generated/golden.ts";
+import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, toNumeric } from "../compare/checks.ts";
 import { toleranceAt } from "../compare/comparators.ts";
 import { fromZero, keepsLimit, share } from "../compare/registry.ts";
@@ -136,7 +136,7 @@ function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, all
 		severity: severity ?? "fail",
 		elements: boxes,
 		...(worst === null ? {} : { worst: { index: worst.index, got: toNumeric(worst.got), expected: toNumeric(worst.expected) } }),
-		...(detail === undefined ? {} : { detail }),
+		detail,
 	};
 }
 

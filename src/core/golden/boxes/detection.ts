@@ -1,5 +1,5 @@
 // Detections of one image, read from the outputs that hold them.
-import type { Detections } from "../../schema/golden.ts";
+import type { Detections } from "../../../../generated/golden.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";
 

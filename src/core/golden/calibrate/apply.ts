@@ -1,6 +1,6 @@
 // Writes calibrated limits into a manifest, with the evidence for them.
-import type { CalibrationRecord, ComparatorSpec, GoldenManifest, GoldenOutput, Precision, Tolerance } from "../../schema/golden.ts";
-import type { BackendFacts, GoldenVerdict } from "../../schema/result.ts";
+import type { CalibrationRecord, ComparatorSpec, GoldenManifest, GoldenOutput, Precision, Tolerance } from "../../../../generated/golden.ts";
+import type { BackendFacts, GoldenVerdict } from "../../../../generated/result.ts";
 import { nextRevision } from "../manifest/draft.ts";
 import { errorsOf, lossOf } from "./errors.ts";
 import { type ProposedLimit, tightShare } from "./propose-limits.ts";

@@ -1,6 +1,6 @@
 // How far an engine deviates from its golden, comparator by comparator and case by case, beside each limit.
-import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
-import type { Bound, GoldenVerdict, Numeric } from "../../schema/result.ts";
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { Bound, GoldenVerdict, Numeric } from "../../../../generated/result.ts";
 import { isMetricSpec, type MetricSpec } from "../compare/comparators.ts";
 import { type MetricKind, metrics } from "../compare/registry.ts";
 import { emulatedRounding } from "../record/emulated-rounding.ts";
@@ -71,8 +71,8 @@ function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: read
 		return [
 			{
 				...{ output, comparator: places?.[index] ?? 0, kind: metric as MetricKind, bound },
-				...(slice === undefined ? {} : { slice }),
-				...(rounding === undefined ? {} : { rounding }),
+				slice,
+				rounding,
 				cases: measured.sort((left, right) => right.share - left.share),
 			},
 		];

@@ -1,6 +1,6 @@
 // Proposes limits from an engine's own errors: a stated multiple of them where the limit is far from it.
-import type { Precision } from "../../schema/golden.ts";
-import type { BackendFacts } from "../../schema/result.ts";
+import type { Precision } from "../../../../generated/golden.ts";
+import type { BackendFacts } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
 import { counted, withCaveat } from "../../text/labels.ts";
 import { formatValue, twoDigits } from "../../text/units.ts";

@@ -1,7 +1,7 @@
 // Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
 import type { Threshold } from "../../config/config.ts";
-import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck } from "../../schema/result.ts";
+import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { formatTimes, twoDigits } from "../../text/units.ts";
 import { metricLabels } from "../metrics/measured.ts";
 import { emulatedRounding, usualRoundings } from "../record/emulated-rounding.ts";
@@ -29,8 +29,8 @@ export interface GrowthRule {
 
 /** A golden that allows more growth than the config's warning replaces it. */
 export function growthLimits({ warn, fail }: Threshold, most: number | undefined): Threshold {
-	if (most === undefined) return { ...(warn === undefined ? {} : { warn }), ...(fail === undefined ? {} : { fail }) };
-	return { warn: most, ...(fail === undefined ? {} : { fail: Math.max(fail, most) }) };
+	if (most === undefined) return { warn, fail };
+	return { warn: most, fail: fail === undefined ? undefined : Math.max(fail, most) };
 }
 
 /** One error of both engines, with what two right engines show of it. */
@@ -150,7 +150,7 @@ function growthCheck(errors: Errors, { limits, precision, hasOtherBase = false }
 	return [
 		{
 			output: errors.output,
-			...(errors.slice === undefined ? {} : { slice: errors.slice }),
+			slice: errors.slice,
 			metric: "error-growth",
 			got: toNumeric(growth),
 			allowed,

@@ -1,6 +1,6 @@
 // Checks one output of one case: what comes before any metric first, then each comparator.
-import type { GoldenOutput, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck } from "../../schema/result.ts";
+import type { GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { placeSlice } from "../tensor/slice.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { everyValue } from "../tensor/values.ts";
@@ -126,7 +126,7 @@ function partsOf(whole: { expected: Tensor; got: Tensor }, cut: Cut): (coverage:
 
 function checkOf(output: string, comparator: Comparator): Omit<GoldenCheck, "pass" | "got" | "elements"> {
 	const { kind, allowed, severity, slice } = comparator;
-	return { output, metric: kind, ...(slice === undefined ? {} : { slice }), allowed, bound: metrics[kind].bound, severity };
+	return { output, metric: kind, slice, allowed, bound: metrics[kind].bound, severity };
 }
 
 /** Shapes agree, so the outputs do; the case reports that nothing was compared. */
@@ -154,7 +154,7 @@ function measuredCheck(
 		pass: keepsLimit(measured.value, metric.bound, comparator.allowed),
 		elements,
 		...(measured.worstAt < 0 ? {} : { worst: worstOf(part, measured.worstAt, cut.batchAxis) }),
-		...(detail === undefined ? {} : { detail }),
+		detail,
 	};
 }
 
@@ -187,6 +187,6 @@ function withBase(
 	const value = misplaced ? Number.NaN : (worst?.measured.value ?? null);
 	if (value === null) return { ...check, base: null };
 	const { allowed } = own ?? comparator;
-	const shown = { ...check, base: toNumeric(value), ...(own === undefined ? {} : { baseAllowed: allowed }) };
+	const shown = { ...check, base: toNumeric(value), baseAllowed: own === undefined ? undefined : allowed };
 	return markExisting(shown, !keepsLimit(value, metric.bound, allowed));
 }

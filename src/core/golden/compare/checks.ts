@@ -1,6 +1,6 @@
 // Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
 import { quoteName } from "../../onnx/quote.ts";
-import type { Bound, GoldenCheck, Numeric } from "../../schema/result.ts";
+import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
 import { listNames } from "../../text/labels.ts";
 import type { Measured } from "../metrics/measured.ts";
 import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";

@@ -1,5 +1,5 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
-import type { ComparatorKind, ComparatorSpec, GoldenOutput, OutputSlice, Precision, Tolerance } from "../../schema/golden.ts";
+import type { ComparatorKind, ComparatorSpec, GoldenOutput, OutputSlice, Precision, Tolerance } from "../../../../generated/golden.ts";
 import type { MetricOptions } from "../metrics/measured.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";

@@ -1,5 +1,5 @@
 // What a comparator covers of an output: a slice of it, without the elements that are noise on both sides.
-import type { GoldenCase } from "../../schema/golden.ts";
+import type { GoldenCase } from "../../../../generated/golden.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isPacked } from "../tensor/small-numbers.ts";
 import { elementBytes, isFloating, type Tensor, tensorBytes } from "../tensor/tensor.ts";

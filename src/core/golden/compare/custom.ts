@@ -1,6 +1,6 @@
 // Custom comparators, which are user commands: their request, how their result is parsed, and the resulting check.
-import type { ComparatorSpec, GoldenOutput, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck } from "../../schema/result.ts";
+import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { toNumeric } from "./checks.ts";
 import { toleranceAt } from "./comparators.ts";

@@ -2,8 +2,8 @@
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
 import { BugError } from "../../errors.ts";
-import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../schema/result.ts";
+import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { boxGrowthChecks, errorGrowthChecks, type GrowthRule, growthLimits } from "./base-error.ts";
@@ -65,7 +65,7 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const message =
 		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
-	return { ...about, state, ...(message === undefined ? {} : { message }), checks };
+	return { ...about, state, message, checks };
 }
 
 /** The verdict on a case without engine output: never a match. */

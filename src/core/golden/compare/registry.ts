@@ -1,6 +1,6 @@
 // The metrics by comparator kind: measurement, direction of the limit, and default limit. Add a metric here.
-import type { ComparatorKind, DType } from "../../schema/golden.ts";
-import type { Bound } from "../../schema/result.ts";
+import type { ComparatorKind, DType } from "../../../../generated/golden.ts";
+import type { Bound } from "../../../../generated/result.ts";
 import { accuracy, goldenAccuracy, tokenAgreement, topKAgreement } from "../metrics/classification.ts";
 import { cosine } from "../metrics/cosine.ts";
 import { jsDivergence, klDivergence } from "../metrics/divergence.ts";

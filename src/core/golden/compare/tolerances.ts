@@ -1,5 +1,5 @@
 // Default tolerances by precision: what a correct engine of that precision keeps, with some margin.
-import type { DType, Precision } from "../../schema/golden.ts";
+import type { DType, Precision } from "../../../../generated/golden.ts";
 
 export interface DefaultTolerances {
 	relativeL2: number;

@@ -1,6 +1,6 @@
 // Entry of error-map/: adds an error map and the worst elements to failed checks.
-import type { ComparatorSpec, GoldenOutput } from "../../schema/golden.ts";
-import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../schema/result.ts";
+import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
+import type { ErrorMap, GoldenCheck, GoldenElement, GoldenVerdict } from "../../../../generated/result.ts";
 import { layoutCheck, type OutputPart, worstOf } from "../compare/checks.ts";
 import { type Comparator, resolveComparators } from "../compare/comparators.ts";
 import { type Closeness, makePair } from "../compare/difference.ts";
@@ -58,7 +58,7 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 	const closeness = closenessOf(check, { spec, input, expected: sides.expected });
 	return {
 		...check,
-		...(check.worst === undefined ? {} : { worst: withAllowed(check.worst, closeness) }),
+		worst: check.worst === undefined ? undefined : withAllowed(check.worst, closeness),
 		...(map === null ? {} : { errorMap: map }),
 		largest: largestDifferences(judged, maxElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
 	};

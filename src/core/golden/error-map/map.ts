@@ -1,5 +1,5 @@
 // Draws where the differences of two tensors are: the largest of each cell of a coarse grid over the output's plane.
-import type { ErrorMap } from "../../schema/result.ts";
+import type { ErrorMap } from "../../../../generated/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { wideReader } from "../compare/difference.ts";
 import type { WideChunk } from "../compare/kernels.ts";

@@ -1,5 +1,5 @@
 // The base's golden beside the head's: its limits hold for a change, and its cases show what the base's engine answers for.
-import type { GoldenCase, GoldenManifest } from "../../schema/golden.ts";
+import type { GoldenCase, GoldenManifest } from "../../../../generated/golden.ts";
 import { outputsOf } from "../compare/judge.ts";
 
 /** The head's cases under the base's limits: looser ones hold once they are merged. Outputs that only the head has keep their own. */
@@ -16,11 +16,11 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;
 	return {
 		...rest,
-		...(noiseFloor === undefined ? {} : { noiseFloor }),
-		...(rounding === undefined ? {} : { rounding }),
+		noiseFloor,
+		rounding,
 		outputs: Object.fromEntries(outputs),
-		...(first === undefined ? {} : { detections: [first, ...others] }),
-		...(base.policy === undefined ? {} : { policy: base.policy }),
+		detections: first === undefined ? undefined : [first, ...others],
+		policy: base.policy,
 	};
 }
 

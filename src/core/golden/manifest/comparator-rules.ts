@@ -1,5 +1,5 @@
 // Comparator rules beyond the schema: keys by kind, output types, and limits that some output can break.
-import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../schema/golden.ts";
+import type { ComparatorKind, ComparatorSpec, DType, GoldenOutput } from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
 import { defaultAxis, isMetricSpec, wholeByDefault } from "../compare/comparators.ts";
 import { metrics } from "../compare/registry.ts";

@@ -1,6 +1,6 @@
 // Builds a manifest from recorded cases, and checks whether it differs from an earlier one.
 import { folderName } from "../../config/identity.ts";
-import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../schema/golden.ts";
+import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
@@ -71,10 +71,10 @@ export function packCase(recorded: RecordedCase, folder: string, packer: TensorP
 		);
 	const golden = {
 		id: recorded.id,
-		...(recorded.tags === undefined ? {} : { tags: [...recorded.tags] }),
+		tags: recorded.tags === undefined ? undefined : [...recorded.tags],
 		inputs: side(recorded.inputs, inputPrefix),
 		outputs: side(recorded.outputs, "out-"),
-		...(recorded.labels === undefined ? {} : { labels: recorded.labels }),
+		labels: recorded.labels,
 	};
 	return { golden, files };
 }

@@ -2,8 +2,8 @@
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
 import { ConfigError } from "../../errors.ts";
 import { describeJsonFault } from "../../found.ts";
-import type { GoldenManifest } from "../../schema/golden.ts";
-import { validate } from "../../schema/golden-validator.js";
+import type { GoldenManifest } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import { type SchemaProblem, toProblem } from "../../schema-errors.ts";
 import { findRuleProblem } from "./rules.ts";
 

@@ -1,6 +1,6 @@
 // Compares the limits of two golden revisions, defaults filled in, and lists which became weaker.
-import type { GoldenManifest, GoldenOutput, Precision } from "../../schema/golden.ts";
-import type { ToleranceChange } from "../../schema/result.ts";
+import type { GoldenManifest, GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import type { ToleranceChange } from "../../../../generated/result.ts";
 import { type Comparator, resolveComparators, toleranceAt } from "../compare/comparators.ts";
 import { type CustomSpec, customSpecs } from "../compare/custom.ts";
 import { metrics } from "../compare/registry.ts";

@@ -1,7 +1,7 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenCase, GoldenManifest } from "../../schema/golden.ts";
-import type { GoldenChange, MovedOutput, ToleranceChange } from "../../schema/result.ts";
+import type { GoldenCase, GoldenManifest } from "../../../../generated/golden.ts";
+import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
 import { counted, listNames } from "../../text/labels.ts";
 import { isEquivalentGolden } from "./draft.ts";
 import { compareLimits, type LimitContext } from "./review-limits.ts";
@@ -29,7 +29,7 @@ export function reviewGolden(input: ReviewInput): GoldenChange | null {
 		base: base.goldenId,
 		head: head.goldenId,
 		...(isNewReason(base, head) ? { reason: head.reason } : {}),
-		...(head.author === undefined ? {} : { author: head.author }),
+		author: head.author,
 		weakened: [...weakenedBy(base, head), ...tolerances.filter(({ looser }) => looser).map(describeLooser)],
 		moved: moved.slice(0, maxMoved),
 		movedTotal: moved.length,

@@ -10,7 +10,7 @@ import type {
 	GoldenManifest,
 	GoldenOutput,
 	TensorFile,
-} from "../../schema/golden.ts";
+} from "../../../../generated/golden.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
 import { describeInvisible } from "../../text/invisible.ts";
 import { axisFromStart } from "../tensor/rows.ts";

@@ -3,7 +3,7 @@ import { ConfigError } from "../../errors.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../onnx/model.ts";
 import { formatDims, quoteName } from "../../onnx/quote.ts";
-import type { GoldenManifest, TensorFile } from "../../schema/golden.ts";
+import type { GoldenManifest, TensorFile } from "../../../../generated/golden.ts";
 import { formatShape } from "../tensor/tensor.ts";
 
 type Side = "input" | "output";

@@ -1,5 +1,5 @@
 // The result of a metric on one output or slice, and the options of metrics.
-import type { BoxComparatorKind, ComparatorKind } from "../../schema/golden.ts";
+import type { BoxComparatorKind, ComparatorKind } from "../../../../generated/golden.ts";
 
 export interface Measured {
 	/** NaN where the metric is not defined; NaN never passes. */

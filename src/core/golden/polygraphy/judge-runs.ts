@@ -1,7 +1,7 @@
 // Entry of polygraphy/: judges stored run results by the rules of Polygraphy's default comparator, and warns where a pass is doubtful.
 import { quoteName } from "../../onnx/quote.ts";
-import type { DType } from "../../schema/golden.ts";
-import type { Bound, Numeric } from "../../schema/result.ts";
+import type { DType } from "../../../../generated/golden.ts";
+import type { Bound, Numeric } from "../../../../generated/result.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";

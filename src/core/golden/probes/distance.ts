@@ -1,5 +1,5 @@
 // How far apart two outputs that should be equal are (row by row, scaled by a typical row), and how far they may be.
-import type { DType, Precision } from "../../schema/golden.ts";
+import type { DType, Precision } from "../../../../generated/golden.ts";
 import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";

@@ -1,5 +1,5 @@
 // Judges an engine's probes: compares outputs that should be equal, then with the base's probes.
-import type { ProbeName, ProbeResult } from "../../schema/result.ts";
+import type { ProbeName, ProbeResult } from "../../../../generated/result.ts";
 import { twoDigits } from "../../text/units.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
@@ -168,7 +168,7 @@ export function settleProbes(
 			got: own.got === null ? null : toNumeric(own.got),
 			allowed: own.allowed,
 			...(other === undefined || other.state === "skipped" ? {} : { base: other.got === null ? null : toNumeric(other.got) }),
-			...(own.output === undefined ? {} : { output: own.output }),
+			output: own.output,
 			message: [own.message, ...besideBase(own, other, known)].join(" "),
 		};
 	});

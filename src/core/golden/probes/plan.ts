@@ -1,6 +1,6 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
 import type { DimRange } from "../../config/config.ts";
-import type { ProbeName } from "../../schema/result.ts";
+import type { ProbeName } from "../../../../generated/result.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
 	again,
@@ -67,7 +67,7 @@ function framed({ batch, rows, pool }: ProbeContext, between: readonly ProbeCase
 
 function plannedOf(probe: ProbeName, request: ProbeRequest | string): PlannedProbe {
 	if (typeof request === "string") return { probe, state: "skipped", why: request };
-	return { probe, state: "planned", comparisons: request.comparisons, ...(request.note === undefined ? {} : { note: request.note }) };
+	return { probe, state: "planned", comparisons: request.comparisons, note: request.note };
 }
 
 type RequestBuilder = (context: ProbeContext) => ProbeRequest | string;
@@ -161,7 +161,7 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 		}
 	}
 	if (comparisons.length === 0) return omitted[0] ?? "Its sizes are fixed, so its profile has no ends.";
-	return { cases, comparisons, ...(omitted[0] === undefined ? {} : { note: omitted[0] }) };
+	return { cases, comparisons, note: omitted[0] };
 }
 
 /** Dimensions of the inputs beside the batch that have a range. */

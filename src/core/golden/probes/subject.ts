@@ -4,7 +4,7 @@ import { toDType } from "../../onnx/element-type.ts";
 import { valuesOfInputs } from "../../onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
-import type { DType } from "../../schema/golden.ts";
+import type { DType } from "../../../../generated/golden.ts";
 import { type DefaultGenerator, defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
 import type { GeneratorSpec } from "../record/generators/spec.ts";
@@ -62,8 +62,8 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 		inputs,
 		outputs: model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims })),
 		profiles: engine.profiles,
-		...(mask === undefined ? {} : { mask }),
-		...(length === undefined ? {} : { length }),
+		mask,
+		length,
 	};
 }
 

@@ -1,6 +1,6 @@
 // What each comparator of a golden measures on other outputs of the same model: how far correct outputs deviate.
-import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck } from "../../schema/result.ts";
+import type { GoldenManifest, GoldenOutput, OutputSlice, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { checkOutput } from "../compare/check-output.ts";
 import { tensorMap } from "../tensor/tensor.ts";

@@ -7,8 +7,8 @@ import type {
 	GoldenOutput,
 	Precision,
 	Tolerance,
-} from "../../schema/golden.ts";
-import type { Bound } from "../../schema/result.ts";
+} from "../../../../generated/golden.ts";
+import type { Bound } from "../../../../generated/result.ts";
 import { twoDigits } from "../../text/units.ts";
 import { boxKind, boxLimit } from "../boxes/check-boxes.ts";
 import { isMetricSpec, toleranceAt } from "../compare/comparators.ts";
@@ -53,7 +53,7 @@ export function* deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence)
 		return derived.group;
 	});
 	const [first, ...others] = detections ?? [];
-	return { outputs: Object.fromEntries(outputs), ...(first === undefined ? {} : { detections: [first, ...others] }), why };
+	return { outputs: Object.fromEntries(outputs), detections: first === undefined ? undefined : [first, ...others], why };
 }
 
 interface Errors {

@@ -1,5 +1,5 @@
 // How far rounding to a precision moves an output: emulated when the golden was recorded, else what it usually is.
-import type { GoldenManifest, OutputSlice, Precision } from "../../schema/golden.ts";
+import type { GoldenManifest, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import { leastErrorFloor, noiseOfPart } from "./noise-floor.ts";
 
 interface RoundedPart {

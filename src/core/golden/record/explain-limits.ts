@@ -1,5 +1,5 @@
 // Says in words where the derived limits of an output come from.
-import type { ComparatorSpec, Precision } from "../../schema/golden.ts";
+import type { ComparatorSpec, Precision } from "../../../../generated/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { sliceLabel } from "../tensor/slice.ts";
 import { amplifiedRounding, type Emulated, emulatedPrecisions, rules, type StrayAt, usualAt } from "./limits.ts";

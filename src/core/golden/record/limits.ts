@@ -1,5 +1,5 @@
 // Derives limits from how far correct outputs deviate: rounding at a precision, other implementations, the type's own rounding.
-import type { DType, Precision } from "../../schema/golden.ts";
+import type { DType, Precision } from "../../../../generated/golden.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 import { floorOf } from "./noise-floor.ts";

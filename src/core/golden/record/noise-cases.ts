@@ -1,7 +1,7 @@
 // Cases whose outputs are noise: nothing in them says whether an engine is right.
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { OutputSlice } from "../../schema/golden.ts";
+import type { OutputSlice } from "../../../../generated/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";

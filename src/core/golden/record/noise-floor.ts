@@ -1,5 +1,5 @@
 // The noise floor: how far outputs of one model on the same inputs scatter. Smaller differences are not errors.
-import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../schema/golden.ts";
+import type { DType, NoiseFloor, OutputSlice, Precision, Spread } from "../../../../generated/golden.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { largestFinite, makePair } from "../compare/difference.ts";
 import { relativeL2 } from "../metrics/element-errors.ts";

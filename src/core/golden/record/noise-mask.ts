@@ -1,5 +1,5 @@
 // The floor below which elements of an output are noise and do not count.
-import type { OutputSlice, Spread } from "../../schema/golden.ts";
+import type { OutputSlice, Spread } from "../../../../generated/golden.ts";
 import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import type { Tensor } from "../tensor/tensor.ts";

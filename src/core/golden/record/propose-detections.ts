@@ -1,5 +1,5 @@
 // Finds outputs that together hold the boxes of a detector, and proposes to compare them box by box: a person reviews it.
-import type { BoxComparatorSpec, Detections, Spread } from "../../schema/golden.ts";
+import type { BoxComparatorSpec, Detections, Spread } from "../../../../generated/golden.ts";
 import { defaultScoreThreshold } from "../boxes/detection.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { valuesOf } from "../tensor/values.ts";

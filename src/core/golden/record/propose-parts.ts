@@ -1,5 +1,5 @@
 // Proposes comparators for an output whose parts lie on scales far apart: each part has its own limit, and classes have to stay.
-import type { ComparatorSpec, OutputSlice } from "../../schema/golden.ts";
+import type { ComparatorSpec, OutputSlice } from "../../../../generated/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
@@ -56,7 +56,7 @@ function classComparator(tensors: readonly Tensor[], scores: Scores): { comparat
 	const tolerance = Math.floor(1000 * keptShare * (clear.length / counted.length)) / 1000;
 	const { axis, slice } = scores;
 	const why = `${slice === undefined ? "All channels" : sliceLabel(slice)} hold classes: the best one of each row that scores at least ${minScore} (${counted.length} of ${rows.length} rows) has to stay the same in ${twoDigits(100 * tolerance)} % of them; the others are background.`;
-	return { comparator: { kind: "top-k", k: 1, axis, ...(slice === undefined ? {} : { slice }), minScore, tolerance }, why };
+	return { comparator: { kind: "top-k", k: 1, axis, slice, minScore, tolerance }, why };
 }
 
 /** Of an output that holds nothing but scores from 0 to 1: the class of each row that is no background, where its channels are classes. */

@@ -1,5 +1,5 @@
 // Guesses what an output is from its name, shape and values: a proposal that a person reviews.
-import type { GoldenOutput } from "../../schema/golden.ts";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";

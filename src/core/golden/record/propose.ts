@@ -1,6 +1,6 @@
 // Entry of record/: proposes comparators for an output from its meaning and noise; their limits come from derive-limits.ts.
 import type { OnnxDim } from "../../onnx/model.ts";
-import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../schema/golden.ts";
+import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";

@@ -1,5 +1,5 @@
 // Finds the parts of an output that lie on scales far apart, such as boxes in pixels beside scores from 0 to 1.
-import type { OutputSlice } from "../../schema/golden.ts";
+import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "../tensor/rows.ts";
 import type { IndexRange, Tensor } from "../tensor/tensor.ts";
 import { elementCount } from "../tensor/tensor.ts";

@@ -1,7 +1,7 @@
 // Says where a golden notices too little of what the trial did, and what would help.
 import type { OnnxGraph } from "../../onnx/model.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { SensitivityRecord } from "../../schema/golden.ts";
+import type { SensitivityRecord } from "../../../../generated/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { namedMisses } from "./defects/describe.ts";

@@ -1,7 +1,7 @@
 // Finds goldens that cannot fail: not finite, constant, or the same for every input.
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
+import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
 import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";

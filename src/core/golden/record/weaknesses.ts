@@ -1,6 +1,6 @@
 // Finds what makes a golden weak whatever its limits are: few cases, one class, a saturated softmax, outputs that never change.
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenManifest, GoldenOutput } from "../../schema/golden.ts";
+import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";

@@ -1,5 +1,5 @@
 // The part of an output that a comparator names: ranges of indices along one axis.
-import type { OutputSlice } from "../../schema/golden.ts";
+import type { OutputSlice } from "../../../../generated/golden.ts";
 import { axisFromStart } from "./rows.ts";
 import { cutRanges, type IndexRange, type Tensor } from "./tensor.ts";
 

@@ -1,5 +1,5 @@
 // Decodes numbers of 16, 8 and 4 bits: binary16 and bfloat16, two FP8 formats, FP4 and 4-bit integers.
-import type { DType } from "../../schema/golden.ts";
+import type { DType } from "../../../../generated/golden.ts";
 
 export interface FloatFormat {
 	exponentBits: number;

@@ -1,5 +1,5 @@
 // Entry of tensor/: a tensor in memory (dtype, shape, little-endian bytes), its slices and positions.
-import type { DType } from "../../schema/golden.ts";
+import type { DType } from "../../../../generated/golden.ts";
 import { isPacked, nibbleAt } from "./small-numbers.ts";
 
 export interface Tensor {

@@ -1,5 +1,5 @@
 // Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
-import type { DType, TensorStatistics } from "../../schema/golden.ts";
+import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
 import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, type SmallDType, smallValues } from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 

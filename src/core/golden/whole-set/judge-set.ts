@@ -2,8 +2,8 @@
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenCase, GoldenManifest, Precision } from "../../schema/golden.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../schema/result.ts";
+import type { GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { existingGrowthChecks, type GrowthRule, growthLimits } from "../compare/base-error.ts";
 import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { keepsLimit } from "../compare/registry.ts";
@@ -112,15 +112,15 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 	const check: GoldenCheck = {
 		output,
 		metric,
-		...(slice === undefined ? {} : { slice }),
+		slice,
 		got: toNumeric(value),
 		allowed: Number.isFinite(allowed) ? allowed : null,
 		bound,
 		pass: keepsLimit(value, bound, allowed),
 		severity,
-		...(ofBase === undefined ? {} : { base: toNumeric(ofBase) }),
+		base: ofBase === undefined ? undefined : toNumeric(ofBase),
 		elements,
-		...(shownDetail === undefined ? {} : { detail: shownDetail }),
+		detail: shownDetail,
 	};
 	return markExisting(check, base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed()));
 }

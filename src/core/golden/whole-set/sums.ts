@@ -9,8 +9,8 @@ import type {
 	GoldenOutput,
 	OutputSlice,
 	Precision,
-} from "../../schema/golden.ts";
-import type { Bound, GoldenCheck } from "../../schema/result.ts";
+} from "../../../../generated/golden.ts";
+import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { type BoxSides, boxKind, boxLimit, readSides } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { layoutCheck } from "../compare/checks.ts";

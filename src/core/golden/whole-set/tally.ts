@@ -1,5 +1,5 @@
 // Sums over all cases of a golden, case by case, in memory that does not grow with their number.
-import type { BoxComparatorKind, ComparatorKind } from "../../schema/golden.ts";
+import type { BoxComparatorKind, ComparatorKind } from "../../../../generated/golden.ts";
 import { joinNorms, longerNorm, noNorm, normRatio, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
 import type { Measured, MetricOptions } from "../metrics/measured.ts";
@@ -46,7 +46,7 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 		measure() {
 			const value = elements === 0 ? Number.NaN : sum / elements;
 			const detail = problem ?? (worst === null ? undefined : `${Number(worst.value.toPrecision(4))} in the worst case, ${worst.id}`);
-			return { value, elements, ...(detail === undefined ? {} : { detail }) };
+			return { value, elements, detail };
 		},
 	};
 }

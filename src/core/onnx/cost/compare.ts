@@ -1,6 +1,6 @@
 // What two graphs cost, side by side: the figures of each, and the nodes that make the difference.
 import { groupBy, numberRepeats } from "../../group.ts";
-import type { GraphFigures, NodeCost, NodeCostChange } from "../../schema/result.ts";
+import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import type { CountedGraph, CountedNode } from "./counted.ts";
 
@@ -90,7 +90,7 @@ function factsOf({ path, shapes, cost }: CostOf) {
 		/** Most multiply-adds first. */
 		operators: operatorsOf(costly),
 		/** In the order in which they run. */
-		nodes: costly.map((node) => ({ node: nodeName(node), ...nodeCost(node), ...(node.why === undefined ? {} : { why: node.why }) })),
+		nodes: costly.map((node) => ({ node: nodeName(node), ...nodeCost(node), why: node.why })),
 	};
 }
 

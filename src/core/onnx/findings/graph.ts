@@ -1,5 +1,5 @@
 // Checks the graph as a whole: outputs and cycles.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { quoteName } from "../quote.ts";
 import { producersOf, runnable } from "../run-order.ts";
 import type { Scope } from "../walk.ts";

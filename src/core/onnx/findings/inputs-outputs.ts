@@ -1,7 +1,7 @@
 // Checks the graph's inputs and outputs: what can be fed and compared, and whether every dynamic input gets a size.
 import { isSmall } from "../../golden/tensor/small-numbers.ts";
 import { groupBy } from "../../group.ts";
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { listNames } from "../../text/labels.ts";
 import { toDType } from "../element-type.ts";
 import { type AxisLabel, labelAxes, openAxes, shapeGivenFor } from "../input-shapes/open-axes.ts";

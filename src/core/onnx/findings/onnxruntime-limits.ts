@@ -1,5 +1,5 @@
 // Checks uses of operators that ONNX Runtime 1.30 has a kernel for but refuses. Each was tried.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { type Dims, differ, elementsOf, integerAttribute, numbers } from "../static-shapes/operator.ts";
 import { typeIn } from "../static-shapes/types.ts";

@@ -1,5 +1,5 @@
 // Checks operators by name: unknown ones, ones that the stated operator set does not have, and ones that draw random numbers.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxNode } from "../model.ts";
 import { nodeLabel, type Scope } from "../walk.ts";
 import { constantOf, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
@@ -50,7 +50,7 @@ function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Fi
 	);
 }
 
-import standard from "../standard-operators.json" with { type: "json" };
+import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 
 /** An operator's first node, and how many nodes there are in all. */
 export interface OperatorUses {

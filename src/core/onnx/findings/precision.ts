@@ -1,6 +1,6 @@
 // Checks whether the file gives the precision that the engine is to be built in, and whether the GPU can build it.
-import type { Precision } from "../../schema/config.ts";
-import type { Finding } from "../../schema/result.ts";
+import type { Precision } from "../../../../generated/config.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits, elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";

@@ -1,5 +1,5 @@
 // Checks nodes against what ONNX Runtime takes: attributes, number of inputs, element types, and kernels for them.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { type Parameter, parameterAt, type Signature } from "../onnxruntime/signatures.ts";
 import { quoteName } from "../quote.ts";

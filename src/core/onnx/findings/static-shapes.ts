@@ -1,5 +1,5 @@
 // Checks the shapes that are certain from the file: ones that contradict each other, and ones that no device holds.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { formatBytes } from "../../text/units.ts";
 import { elementBits, tensorBytes } from "../element-type.ts";
 import type { OnnxDim } from "../model.ts";

@@ -1,8 +1,8 @@
 // What every preflight rule looks at, and the form of a rule.
 import type { DimRange } from "../../config/config.ts";
 import { groupBy } from "../../group.ts";
-import type { Precision } from "../../schema/config.ts";
-import type { Finding } from "../../schema/result.ts";
+import type { Precision } from "../../../../generated/config.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
@@ -89,7 +89,7 @@ interface FindingInit extends FindingKind {
 export function finding(code: FindingCode, message: string, init: FindingInit = {}): Finding {
 	const { severity = "error", fix, node }: FindingInit = { ...findingKinds[code], ...init };
 	const name = node === undefined ? "" : node.name || (node.outputs[0] ?? "");
-	return { code, severity, message, ...(fix === undefined ? {} : { fix }), ...(name === "" ? {} : { node: quoteName(name, "") }) };
+	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
 /** ` in subgraph "then_branch" of If "gate"`, or nothing for the graph itself. */

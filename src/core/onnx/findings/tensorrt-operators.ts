@@ -1,5 +1,5 @@
 // Checks operators against the lists of what TensorRT imports, and advises what to do about the others.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
 import { isKnownToOnnxRuntime, lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses } from "./operators.ts";

@@ -1,5 +1,5 @@
 // Checks nodes of operators that TensorRT imports only under conditions.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import type { FindingCode } from "../finding-codes.ts";
 import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from "../model.ts";
 import { quoteName } from "../quote.ts";

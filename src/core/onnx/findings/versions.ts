@@ -1,5 +1,5 @@
 // Checks the versions that the file states: IR and operator sets.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";

@@ -1,6 +1,6 @@
 // Checks the weights: sizes, use, and the files of external data beside the model.
 import { groupBy } from "../../group.ts";
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { listNames } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";

@@ -217,7 +217,7 @@ export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at = "" }: { message: string; fix: string; at?: string },
 ): ConfigError {
-	return new ConfigError({ code: "config-dims", message, fix, ...(pointer === undefined ? {} : { pointer: `${pointer}${at}` }) });
+	return new ConfigError({ code: "config-dims", message, fix, pointer: pointer === undefined ? undefined : `${pointer}${at}` });
 }
 
 // Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.

@@ -1,7 +1,7 @@
 // What ONNX Runtime takes of each operator of the standard, by opset, and for which types it has a kernel on the CPU.
 import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType } from "../model.ts";
-import file from "./operators.json" with { type: "json" };
+import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 
 export interface Parameter {
 	/** Parameters of one variable have one type, but for those of any number of any types. */

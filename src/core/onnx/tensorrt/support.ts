@@ -1,12 +1,12 @@
 // What a version of TensorRT supports: versions, operators, element types.
 import type { OnnxDType } from "../model.ts";
-import v8x6 from "./tables/8.6.json" with { type: "json" };
-import v9x3 from "./tables/9.3.json" with { type: "json" };
-import v10x0 from "./tables/10.0.json" with { type: "json" };
-import v10x1 from "./tables/10.1.json" with { type: "json" };
-import v10x14 from "./tables/10.14.json" with { type: "json" };
-import v10x15 from "./tables/10.15.json" with { type: "json" };
-import v11x1 from "./tables/11.1.json" with { type: "json" };
+import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
+import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
+import v10x0 from "../../../../data/tensorrt-operators/10.0.json" with { type: "json" };
+import v10x1 from "../../../../data/tensorrt-operators/10.1.json" with { type: "json" };
+import v10x14 from "../../../../data/tensorrt-operators/10.14.json" with { type: "json" };
+import v10x15 from "../../../../data/tensorrt-operators/10.15.json" with { type: "json" };
+import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "json" };
 
 export interface TensorRt {
 	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */

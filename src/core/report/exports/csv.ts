@@ -1,5 +1,5 @@
 // One row a workload as CSV (RFC 4180), for spreadsheets and data frames; units are in the headers.
-import type { Comparison, Result, WorkloadResult } from "../../schema/result.ts";
+import type { Comparison, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
 

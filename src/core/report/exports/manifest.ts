@@ -1,5 +1,5 @@
 // What was judged and how, for a release: the engines by their hashes, what they were built from and on, and the outcome.
-import type { BuildRecord, Result } from "../../schema/result.ts";
+import type { BuildRecord, Result } from "../../../../generated/result.ts";
 import { caseVerdicts } from "../golden-format.ts";
 import { engineKey } from "../index-gates.ts";
 

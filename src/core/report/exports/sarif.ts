@@ -1,5 +1,5 @@
 // Findings about models and faults of the config as SARIF 2.1.0, for code scanning and editors.
-import type { ErrorRecord, Finding, Location, Result } from "../../schema/result.ts";
+import type { ErrorRecord, Finding, Location, Result } from "../../../../generated/result.ts";
 import { cleanText, shorten } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
@@ -115,7 +115,7 @@ function placeOf({ path, line, column }: Location): object {
 		line === undefined || line < 1
 			? undefined
 			: { startLine: line, ...(column === undefined || column < 1 ? {} : { startColumn: column }) };
-	return { artifactLocation: { uri: fileUri(path) }, ...(region === undefined ? {} : { region }) };
+	return { artifactLocation: { uri: fileUri(path) }, region };
 }
 
 /** A relative path stays relative, so that viewers find it in the repository; what a URI cannot hold is escaped. */

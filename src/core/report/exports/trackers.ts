@@ -1,6 +1,6 @@
 // The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
 import { ofSlice } from "../../golden/tensor/slice.ts";
-import type { GoldenVerdict, Result, WorkloadResult } from "../../schema/result.ts";
+import type { GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
@@ -58,8 +58,8 @@ function entryOf({ subject, title, unit, value, spread, extra }: Figure): Benchm
 		name: `${subject} · ${title}`,
 		unit,
 		value,
-		...(spread === undefined ? {} : { range: `${spread[0]} … ${spread[1]}` }),
-		...(extra === undefined ? {} : { extra }),
+		range: spread === undefined ? undefined : `${spread[0]} … ${spread[1]}`,
+		extra,
 	};
 }
 

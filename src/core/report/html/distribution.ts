@@ -1,5 +1,5 @@
 // The distribution of all iterations of both sides: shown, never tested.
-import type { WorkloadResult } from "../../schema/result.ts";
+import type { WorkloadResult } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { at, html, type Markup } from "./markup.ts";
 import { linearScale, roundTicks, timeLabels } from "./scale.ts";

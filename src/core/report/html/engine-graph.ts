@@ -1,5 +1,5 @@
 // The graph of both engines in two panes, base and head, in which the same nodes stand at the same place.
-import type { EngineGraph, EngineGroup } from "../../schema/result.ts";
+import type { EngineGraph, EngineGroup } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
 import type { LayerUnit } from "../layer-format.ts";

@@ -1,5 +1,5 @@
 // From the base's time to the head's: one bar for each change, and what no row explains.
-import type { EngineDiff } from "../../schema/result.ts";
+import type { EngineDiff } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { at, html, type Piece } from "./markup.ts";

@@ -1,5 +1,5 @@
 // Why an engine changed: the sentence, the table, and pictures of the same rows.
-import type { EngineDiff, EngineRow } from "../../schema/result.ts";
+import type { EngineDiff, EngineRow } from "../../../../generated/result.ts";
 import { quoted } from "../../text/escape.ts";
 import {
 	accountSentence,

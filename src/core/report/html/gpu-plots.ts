@@ -1,5 +1,5 @@
 // Small plots of what the GPU did in each run, in the order in which the runs were made.
-import type { WorkloadResult } from "../../schema/result.ts";
+import type { WorkloadResult } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { type GpuQuantity, gpuQuantities, rangeIn, rangeText, type WatchedRun, watchedRuns } from "../gpu-format.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";

@@ -1,5 +1,5 @@
 // The table of kernels that a profiler saw, base and head side by side.
-import type { TimedKernel, WorkloadKernels, WorkloadResult } from "../../schema/result.ts";
+import type { TimedKernel, WorkloadKernels, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatCount, formatMs, formatPercent } from "../../text/units.ts";

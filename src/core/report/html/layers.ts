@@ -1,6 +1,6 @@
 // Where the time went: the explained change, or the slowest layers of one engine, and all layers of each side folded.
 import { diffOfLayers } from "../../explain/layers.ts";
-import type { Arm, ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../schema/result.ts";
+import type { Arm, ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatCount, formatPercent } from "../../text/units.ts";

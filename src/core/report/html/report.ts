@@ -1,5 +1,5 @@
 // The report as one HTML file that needs nothing else: offline, light and dark, sortable, printable.
-import type { Outcome, Result } from "../../schema/result.ts";
+import type { Outcome, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { armName, gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
 import { countsText, jobFacts, versionsOf } from "../facts.ts";

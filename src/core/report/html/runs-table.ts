@@ -1,5 +1,5 @@
 // Every run of one workload, discarded ones included, and the figures of base and head side by side.
-import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../schema/result.ts";
+import type { Arm, ArmStats, Comparison, PerfRun, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatBytes, formatCount, formatDuration, formatMs } from "../../text/units.ts";

@@ -1,5 +1,5 @@
 // The strip plot of one workload: every run's median, base and head of a pair linked.
-import type { PerfRun, WorkloadResult } from "../../schema/result.ts";
+import type { PerfRun, WorkloadResult } from "../../../../generated/result.ts";
 import { shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";

@@ -1,5 +1,5 @@
 // The main table of the page: one row a workload, with the forest plot.
-import type { Result, WorkloadResult } from "../../schema/result.ts";
+import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, withCaveat } from "../../text/labels.ts";

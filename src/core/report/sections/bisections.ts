@@ -1,5 +1,5 @@
 // Where outputs that do not match their golden first deviate from ONNX Runtime.
-import type { Bisection, BisectionState } from "../../schema/result.ts";
+import type { Bisection, BisectionState } from "../../../../generated/result.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { flagsAsCode, plainPhrase } from "../highlight.ts";

@@ -1,7 +1,7 @@
 // The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import type { Arm, BuildRecord, Result } from "../../schema/result.ts";
+import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
@@ -180,7 +180,7 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 			...(failure === undefined ? [] : [["Cause: ", { code: cleanMessage(failure.code, 80) }, "."]]),
 			...(build.log === undefined ? [] : [["Full log: ", { code: cleanMessage(build.log, 200) }, "."]]),
 		],
-		...(failure === undefined ? {} : { fix: cleanMessage(failure.fix) }),
+		fix: failure === undefined ? undefined : cleanMessage(failure.fix),
 		...(excerpt.length === 0 ? {} : { excerpt }),
 		explains: gateKey("build", build),
 	};

@@ -1,7 +1,7 @@
 // Every gate with its verdict, and the method by which speed was decided.
 
 import { precedence } from "../../precedence.ts";
-import type { Comparison, GateResult, Result, WorkloadResult } from "../../schema/result.ts";
+import type { Comparison, GateResult, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";

@@ -1,5 +1,5 @@
 // What the figures of the job were measured on.
-import type { Result } from "../../schema/result.ts";
+import type { Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { gpuFacts } from "../gpu-format.ts";
 import { type Column, folded, type Piece } from "../html/markup.ts";

@@ -1,5 +1,5 @@
 // Errors: what kept the run from deciding, and what GitHub refused.
-import type { ErrorRecord } from "../../schema/result.ts";
+import type { ErrorRecord } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
@@ -28,9 +28,9 @@ function errorHighlight(error: ErrorRecord): Highlight {
 			["Code ", { code: cleanMessage(error.code, 80) }, `, a fault of ${faultOf[error.kind]}.`],
 			...(error.log === undefined ? [] : [["Full log: ", { code: cleanMessage(error.log, 200) }, "."]]),
 		],
-		...(error.fix === undefined ? {} : { fix: cleanMessage(error.fix) }),
+		fix: error.fix === undefined ? undefined : cleanMessage(error.fix),
 		...(excerpt.length === 0 ? {} : { excerpt }),
-		...(error.model === undefined ? {} : { explains: gateKey("run", { ...error, model: error.model }) }),
+		explains: error.model === undefined ? undefined : gateKey("run", { ...error, model: error.model }),
 	};
 }
 

@@ -1,5 +1,5 @@
 // The files that the run wrote.
-import type { Result } from "../../schema/result.ts";
+import type { Result } from "../../../../generated/result.ts";
 import { cleanName, cleanText } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";

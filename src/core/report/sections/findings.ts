@@ -1,5 +1,5 @@
 // What preflight found in the models.
-import type { Finding } from "../../schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";

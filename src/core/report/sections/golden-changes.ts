@@ -1,5 +1,5 @@
 // Goldens that are not the same in base and head: what moved, by how much, which limits changed, and the stated reason.
-import type { GoldenChange, MovedOutput, Result, ToleranceChange } from "../../schema/result.ts";
+import type { GoldenChange, MovedOutput, Result, ToleranceChange } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";

@@ -1,5 +1,5 @@
 // Highlights of engines that do not match their goldens.
-import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../schema/result.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -134,7 +134,7 @@ function groupHighlight(
 		topic: fault === undefined ? topics[state] : ["unusable golden", "unusable goldens"],
 		title: `${subjectName({ model, engine, part })} ${fault === undefined ? `${titles[state]}${goldenExtent(group, totalCases)}` : "has a golden that cannot be used"}${state === "existing" ? ", as the base does; this change did not cause it" : ""}`,
 		...(fault === undefined ? describeMismatch(group, totalCases) : { sentences: messages(group) }),
-		...(fault === undefined ? {} : { fix: cleanMessage(fault.fix) }),
+		fix: fault === undefined ? undefined : cleanMessage(fault.fix),
 		...(state === "existing" ? { fix: existingFix(severity) } : {}),
 		explains: gateKey("golden", first),
 	};

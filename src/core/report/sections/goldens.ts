@@ -1,5 +1,5 @@
 // Each golden check with its cap on a logarithmic bar, the pictures of those that fail, and their highlights.
-import type { GoldenCheck, GoldenVerdict, Result } from "../../schema/result.ts";
+import type { GoldenCheck, GoldenVerdict, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, goldenLabels, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";

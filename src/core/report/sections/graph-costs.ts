@@ -1,5 +1,5 @@
 // What the graphs cost without running them: multiply-adds, weights and live tensors, and the nodes that changed them.
-import type { GraphCost, NodeCostChange } from "../../schema/result.ts";
+import type { GraphCost, NodeCostChange } from "../../../../generated/result.ts";
 import { cleanName, escapeMarkdown, markdownCode } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { changeText, nodeChangeText, unknownText } from "../graph-cost-format.ts";

@@ -173,8 +173,8 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 	return {
 		...highlight,
 		title,
-		...(lines === undefined ? {} : { lines: [...failing, ...more] }),
-		...(fix === undefined ? {} : { fix: takeText(fix) }),
+		lines: lines === undefined ? undefined : [...failing, ...more],
+		fix: fix === undefined ? undefined : takeText(fix),
 		sentences: opening === null ? take(highlight.sentences) : [opening, ...take(others)],
 	};
 }

@@ -1,5 +1,5 @@
 // Models whose inputs or outputs differ between base and head: a table of what was and what is.
-import type { InterfaceChange, InterfaceRow, InterfaceValue, Result } from "../../schema/result.ts";
+import type { InterfaceChange, InterfaceRow, InterfaceValue, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, interfaceText, subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";

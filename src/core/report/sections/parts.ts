@@ -1,5 +1,5 @@
 // The parts of a merged result: which job measured what on which device, and what is missing.
-import type { Part } from "../../schema/result.ts";
+import type { Part } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { outcomeLabels, statusTones, type Tone } from "../../text/labels.ts";
 import { formatCount, formatDuration } from "../../text/units.ts";

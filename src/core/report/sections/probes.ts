@@ -1,5 +1,5 @@
 // Probes: whether an engine agrees with itself, without a golden.
-import type { ProbeName, ProbeResult, ProbeState, Result } from "../../schema/result.ts";
+import type { ProbeName, ProbeResult, ProbeState, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";

@@ -1,5 +1,5 @@
 // Engines that base and head build differently: every setting that differs, as each side's own config has it.
-import type { RecipeChange, RecipeRow, Result, WorkloadResult } from "../../schema/result.ts";
+import type { RecipeChange, RecipeRow, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { type Column, html, section } from "../html/markup.ts";

@@ -1,5 +1,5 @@
 // What the head demands or reports less of than its base: loosened limits, and what is no longer checked.
-import type { GateName, GateResult, Result } from "../../schema/result.ts";
+import type { GateName, GateResult, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, statusTones, subjectName } from "../../text/labels.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
@@ -78,7 +78,7 @@ function highlightOf(gate: FailingGate): Highlight | null {
 		topic,
 		title: `${subjectName(gate)}: ${title}`,
 		sentences: [[cleanMessage(gate.message)]],
-		...(fix === undefined ? {} : { fix }),
+		fix,
 		explains: gateKey(gate.gate, gate),
 	};
 }

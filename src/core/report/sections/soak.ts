@@ -1,5 +1,5 @@
 // Engines under load for minutes: what short runs do not show.
-import type { SoakResult, SoakSlice, WorkloadResult } from "../../schema/result.ts";
+import type { SoakResult, SoakSlice, WorkloadResult } from "../../../../generated/result.ts";
 import { soakText } from "../../soak/analyse.ts";
 import { subjectName } from "../../text/labels.ts";
 import { formatDuration, formatMs, formatPercent } from "../../text/units.ts";

@@ -1,7 +1,7 @@
 // Highlights of workloads whose speed is not simply unchanged.
 
 import { workText } from "../../compare/sentence.ts";
-import type { BackendFacts, Result, WorkloadResult } from "../../schema/result.ts";
+import type { BackendFacts, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";

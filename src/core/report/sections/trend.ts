@@ -1,5 +1,5 @@
 // What the history shows with this run: each open alarm with its size, start, commits, cause, the layers of this run and its course.
-import type { Result } from "../../schema/result.ts";
+import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-format.ts";

@@ -1,7 +1,7 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
 
 import { workText } from "../../compare/sentence.ts";
-import type { Result, WorkloadResult } from "../../schema/result.ts";
+import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";

@@ -1,5 +1,5 @@
 // The speed of every workload: the main table, its rows that need no attention folded, and the highlights of what changed.
-import type { Result } from "../../schema/result.ts";
+import type { Result } from "../../../../generated/result.ts";
 import { cleanName, escapeMarkdown } from "../../text/escape.ts";
 import { counted, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";

@@ -4,7 +4,7 @@ import { applyCalibration } from "../../../../src/core/golden/calibrate/apply.ts
 import { type ComparatorErrors, errorsOf } from "../../../../src/core/golden/calibrate/errors.ts";
 import { type ProposedLimit, proposeLimits } from "../../../../src/core/golden/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import type { Precision } from "../../../../src/core/schema/golden.ts";
+import type { Precision } from "../../../../generated/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const rule = { multiple: 4, backend: "tensorrt", given: new Map() } as const;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { cutBatches } from "../../../../src/core/golden/compare/coverage.ts";
-import type { GoldenCase } from "../../../../src/core/schema/golden.ts";
+import type { GoldenCase } from "../../../../generated/golden.ts";
 
 function caseOf(elements: number, id: string): GoldenCase {
 	const file = { path: "y.raw", sha256: "b".repeat(64), dtype: "float32" as const, shape: [elements] };

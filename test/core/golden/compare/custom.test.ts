@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type CommandAnswer, customCheck, parseCommandAnswer } from "../../../../src/core/golden/compare/custom.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { customChanges } from "../../../../src/core/golden/manifest/review-limits.ts";
-import type { ComparatorSpec } from "../../../../src/core/schema/golden.ts";
+import type { ComparatorSpec } from "../../../../generated/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 it.each<[string, string, number, CommandAnswer]>([

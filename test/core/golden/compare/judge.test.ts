@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { keepsLimit } from "../../../../src/core/golden/compare/registry.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput } from "../../../../src/core/schema/golden.ts";
-import type { GoldenState, GoldenVerdict } from "../../../../src/core/schema/result.ts";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { float32, float64, int64, manifestOf, modelSha256, zeros } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;

@@ -7,8 +7,8 @@ import { cutSlice, slicedShape, sliceLabel, sliceProblem } from "../../../../src
 import { elementCount, type Tensor, unravel } from "../../../../src/core/golden/tensor/tensor.ts";
 import { valueAt } from "../../../../src/core/golden/tensor/values.ts";
 import { judgeSet } from "../../../../src/core/golden/whole-set/judge-set.ts";
-import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../src/core/schema/golden.ts";
-import { validate } from "../../../../src/core/schema/result-validator.js";
+import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/result-validator.js";
 import { buildResult } from "../../../support/build-result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 

@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../../../../src/core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput } from "../../../../src/core/schema/golden.ts";
-import { validate } from "../../../../src/core/schema/result-validator.js";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/result-validator.js";
 import { buildResult } from "../../../support/build-result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 

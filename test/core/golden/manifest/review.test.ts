@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Threshold } from "../../../../src/core/config/config.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { reviewGolden, reviewGone } from "../../../../src/core/golden/manifest/review.ts";
-import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../src/core/schema/golden.ts";
-import type { GoldenCheck } from "../../../../src/core/schema/result.ts";
+import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const y = float32([1, 2]);

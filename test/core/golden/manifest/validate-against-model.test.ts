@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { validateAgainstModel } from "../../../../src/core/golden/manifest/validate-against-model.ts";
 import type { OnnxDim, OnnxModel, OnnxValue } from "../../../../src/core/onnx/model.ts";
-import type { GoldenManifest } from "../../../../src/core/schema/golden.ts";
+import type { GoldenManifest } from "../../../../generated/golden.ts";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 function tensor(name: string, dims: readonly OnnxDim[] | null, dtype: OnnxValue["dtype"] = "float"): OnnxValue {

@@ -4,8 +4,8 @@ import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { keepsLimit, type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
 import { within } from "../../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec, GoldenOutput } from "../../../../src/core/schema/golden.ts";
-import type { GoldenCheck } from "../../../../src/core/schema/result.ts";
+import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import oracle from "../../../oracles/golden-extremes.json" with { type: "json" };
 import { float64, fromBase64, manifestOf, modelSha256, toNumber } from "../../../support/golden-tensors.ts";
 

@@ -6,7 +6,7 @@ import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
 import { defaultMetricOptions, type MetricOptions, metricLabels } from "../../../../src/core/golden/metrics/measured.ts";
-import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../src/core/schema/golden.ts";
+import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../generated/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const [rows, classes] = [40, 24];

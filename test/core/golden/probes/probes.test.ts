@@ -12,7 +12,7 @@ import { type ProbePlan, planProbes } from "../../../../src/core/golden/probes/p
 import { findBatch, type ProbeInput, type ProbeSubject } from "../../../../src/core/golden/probes/subject.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { float64Reader } from "../../../../src/core/golden/tensor/values.ts";
-import type { ProbeName } from "../../../../src/core/schema/result.ts";
+import type { ProbeName } from "../../../../generated/result.ts";
 import { float32 } from "../../../support/golden-tensors.ts";
 
 const input = (name: string, axes: ProbeInput["axes"], more: Partial<ProbeInput> = {}): ProbeInput => ({

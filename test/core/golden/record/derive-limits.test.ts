@@ -8,8 +8,8 @@ import { byRelativeL2 } from "../../../../src/core/golden/record/comparator-erro
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
 import { amplifiedRounding, peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../src/core/schema/golden.ts";
-import { validate } from "../../../../src/core/schema/golden-validator.js";
+import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { proposeDetections } from "../../../../src/core/golden/record/propose-detections.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import { validate } from "../../../../src/core/schema/golden-validator.js";
+import { validate } from "../../../../generated/golden-validator.js";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;

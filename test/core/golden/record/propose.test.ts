@@ -6,8 +6,8 @@ import { splitMix64 } from "../../../../src/core/golden/record/generators/split-
 import { isBatched, proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { findWeaknesses } from "../../../../src/core/golden/record/weaknesses.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { DType, GoldenManifest } from "../../../../src/core/schema/golden.ts";
-import { validate } from "../../../../src/core/schema/golden-validator.js";
+import type { DType, GoldenManifest } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 function noise(dtype: DType, shape: number[], scale = 1): Tensor {

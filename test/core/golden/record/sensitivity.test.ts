@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { findInsensitive, refuseInsensitive } from "../../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, GoldenOutput } from "../../../../src/core/schema/golden.ts";
+import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { float32, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;

@@ -5,7 +5,7 @@ import { ConfigError } from "../../../../src/core/errors.ts";
 import { parseManifest } from "../../../../src/core/golden/manifest/parse-manifest.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
 import { judgeSet, type SetSides, watchSet } from "../../../../src/core/golden/whole-set/judge-set.ts";
-import type { ComparatorSpec, Detections, GoldenCase, GoldenManifest, Precision } from "../../../../src/core/schema/golden.ts";
+import type { ComparatorSpec, Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
 import oracle from "../../../oracles/golden-set.json" with { type: "json" };
 import tasks from "../../../oracles/golden-tasks.json" with { type: "json" };
 import { float32, float64, fromBase64, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";

@@ -1,7 +1,7 @@
 // What TensorRT would not import, by its version.
 import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
-import type { Finding } from "../../../../src/core/schema/result.ts";
+import type { Finding } from "../../../../generated/result.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";

@@ -2,11 +2,11 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { expect, it } from "vitest";
-import standard from "../../../../src/core/onnx/standard-operators.json" with { type: "json" };
+import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 import { restrictions } from "../../../../src/core/onnx/tensorrt/restrictions.ts";
 import { tables } from "../../../../src/core/onnx/tensorrt/support.ts";
 
-const folder = "src/core/onnx/tensorrt/tables";
+const folder = "data/tensorrt-operators";
 const files = readdirSync(folder);
 
 it("the tables of TensorRT are all in use, oldest first", () => {

@@ -1,7 +1,7 @@
 // SARIF for code scanning: only what the user can mend in the repository, each with a place.
 import { expect, it } from "vitest";
 import { renderSarif } from "../../../../src/core/report/exports/sarif.ts";
-import type { ErrorRecord, Finding } from "../../../../src/core/schema/result.ts";
+import type { ErrorRecord, Finding } from "../../../../generated/result.ts";
 import { buildResult } from "../../../support/build-result.ts";
 
 function runOf(parts: { findings?: Finding[]; errors?: ErrorRecord[] }) {

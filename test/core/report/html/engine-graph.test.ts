@@ -6,7 +6,7 @@ import { type EngineModel, engineModel } from "../../../../src/core/engine/model
 import { enginePart } from "../../../../src/core/report/html/engine.ts";
 import { layoutGraph } from "../../../../src/core/report/html/graph-layout.ts";
 import { html } from "../../../../src/core/report/html/markup.ts";
-import type { EngineDiff } from "../../../../src/core/schema/result.ts";
+import type { EngineDiff } from "../../../../generated/result.ts";
 import { parseLayerInfo } from "../../../../src/formats/trtexec/layers.ts";
 import { diffOf, recordedArm } from "../../../support/recorded-engines.ts";
 import { transformerPair } from "../../../support/transformer-engines.ts";

@@ -1,6 +1,6 @@
 // What a golden notices, in sentences.
 import { quoteName } from "../../../onnx/quote.ts";
-import type { GoldenManifest, Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
+import type { GoldenManifest, Precision, SensitivityMiss, SensitivityRecord } from "../../../../../generated/golden.ts";
 import { counted, listNames } from "../../../text/labels.ts";
 import type { OutputDefectKind } from "./outputs.ts";
 import { sharesAt } from "./share.ts";

@@ -1,5 +1,5 @@
 // Judges whether the golden notices a defect, precision by precision, case after case until all is settled.
-import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision, Spread } from "../../../schema/golden.ts";
+import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision, Spread } from "../../../../../generated/golden.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
@@ -168,7 +168,7 @@ function changesOf({ manifest, reference }: Trial, index: number, outputs: Reado
 		return (specs.length === 0 ? [{}] : [...covered.values()]).map((of: Pick<ComparatorSpec, "slice" | "floor">): Change => {
 			const got = outputs[output];
 			const size = (got === undefined ? null : distance(tensor, got, of))?.relativeL2 ?? Number.POSITIVE_INFINITY;
-			return { output, size, ...(of.slice === undefined ? {} : { slice: of.slice }) };
+			return { output, size, slice: of.slice };
 		});
 	});
 }

@@ -1,5 +1,5 @@
 // Adds up what the trial found: by precision and kind of defect, how many move an output and how many of those the golden notices.
-import type { Precision, SensitivityMiss, SensitivityRecord } from "../../../schema/golden.ts";
+import type { Precision, SensitivityMiss, SensitivityRecord } from "../../../../../generated/golden.ts";
 import type { DefectVerdict } from "./judge.ts";
 import type { OutputDefectKind } from "./outputs.ts";
 import type { TriedOutput } from "./try-outputs.ts";

@@ -1,5 +1,5 @@
 // How much of what moves an output the golden notices, and whether that is enough.
-import type { Precision, SensitivityRecord } from "../../../schema/golden.ts";
+import type { Precision, SensitivityRecord } from "../../../../../generated/golden.ts";
 import { outputDefectKinds } from "./outputs.ts";
 import { type WeightDefectKind, weightDefectSizes } from "./weights.ts";
 

@@ -1,7 +1,7 @@
 // The generator of each input without real ones: by its type and name, and by what the model does with it.
 import type { InputValues } from "../../../onnx/input-values.ts";
 import type { OnnxDim } from "../../../onnx/model.ts";
-import type { DType } from "../../../schema/golden.ts";
+import type { DType } from "../../../../../generated/golden.ts";
 import { isFloating } from "../../tensor/tensor.ts";
 import { imageLayout } from "./image.ts";
 import type { GeneratorSpec } from "./spec.ts";
@@ -77,7 +77,7 @@ function wholeNumbers(dtype: DType, values: InputValues): DefaultGenerator | nul
 }
 
 function data(spec: GeneratorSpec, why?: string): DefaultGenerator {
-	return { role: "data", specs: [spec], ...(why === undefined ? {} : { why }) };
+	return { role: "data", specs: [spec], why };
 }
 
 function setting(spec: GeneratorSpec, why: string): DefaultGenerator {

@@ -1,5 +1,5 @@
 // Writes numbers as a tensor of a dtype, rounded to nearest where it holds fewer digits.
-import type { DType } from "../../../schema/golden.ts";
+import type { DType } from "../../../../../generated/golden.ts";
 import { isPacked, isSmall, type SmallDType, smallBits } from "../../tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../tensor/tensor.ts";
 

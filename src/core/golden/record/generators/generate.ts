@@ -1,5 +1,5 @@
 // Makes the inputs of golden cases from a seed: the same bytes for the same seed, on every machine.
-import type { DType } from "../../../schema/golden.ts";
+import type { DType } from "../../../../../generated/golden.ts";
 import { isFloating, type Tensor } from "../../tensor/tensor.ts";
 import { encodeTensor } from "./encode.ts";
 import { imageValues } from "./image.ts";

@@ -1,5 +1,5 @@
 // Draws the error map of one check: where its differences are, in ten colours that suit light and dark.
-import type { ErrorMap } from "../../../schema/result.ts";
+import type { ErrorMap } from "../../../../../generated/result.ts";
 import { formatCount, formatValue } from "../../../text/units.ts";
 import { at, html, type Markup, type Piece } from "../markup.ts";
 

@@ -1,6 +1,6 @@
 // The pictures of golden checks that do not pass: the worst of each output open, the rest folded.
 import { ofSlice } from "../../../golden/tensor/slice.ts";
-import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../schema/result.ts";
+import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../../../generated/result.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { counted, subjectName } from "../../../text/labels.ts";
 import { formatValue } from "../../../text/units.ts";

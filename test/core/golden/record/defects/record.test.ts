@@ -11,8 +11,8 @@ import {
 import { defaultLeastShares, sharesAt, shortfalls } from "../../../../../src/core/golden/record/defects/share.ts";
 import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/try-outputs.ts";
 import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, GoldenOutput } from "../../../../../src/core/schema/golden.ts";
-import { validate } from "../../../../../src/core/schema/golden-validator.js";
+import type { GoldenManifest, GoldenOutput } from "../../../../../generated/golden.ts";
+import { validate } from "../../../../../generated/golden-validator.js";
 import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
 
 function trialOf(cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) {

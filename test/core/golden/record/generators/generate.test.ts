@@ -10,7 +10,7 @@ import { splitMix64 } from "../../../../../src/core/golden/record/generators/spl
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/small-numbers.ts";
 import { tensorStatistics } from "../../../../../src/core/golden/tensor/values.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
-import type { DType } from "../../../../../src/core/schema/golden.ts";
+import type { DType } from "../../../../../generated/golden.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
 

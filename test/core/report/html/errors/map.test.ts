@@ -1,7 +1,7 @@
 // The error map: colours by size, runs as rectangles, a ring, words for those who cannot see it, nothing of what is no map.
 import { expect, it } from "vitest";
 import { drawErrorMap } from "../../../../../src/core/report/html/errors/map.ts";
-import type { ErrorMap } from "../../../../../src/core/schema/result.ts";
+import type { ErrorMap } from "../../../../../generated/result.ts";
 import { buildErrorMap, cellsOf } from "../../../../support/error-pictures.ts";
 import { readMarkup } from "../../../../support/read-markup.ts";
 

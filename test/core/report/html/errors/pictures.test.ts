@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { renderHtml } from "../../../../../src/core/report/html/report.ts";
 import { palettes } from "../../../../../src/core/report/html/style.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../../../../src/core/schema/result.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
 import { buildGolden, buildResult } from "../../../../support/build-result.ts";
 import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../../../support/error-pictures.ts";
 import { readMarkup } from "../../../../support/read-markup.ts";
