@@ -27,12 +27,21 @@ const neighbours = Array.from({ length: Number(values.neighbours) }, (_, seed) =
 
 /** What a user sees of the verdicts, to the last digit. */
 function figuresOf({ workloads, golden, outcome }: Result): unknown {
-	const rows = workloads.map(({ id, verdict, work, layers, explanation, doubt }) => ({ id, verdict, work, layers, explanation, doubt }));
+	const rows = workloads.map(({ id, verdict, work, layers, explanation, doubt }) => ({
+		id,
+		verdict,
+		work,
+		layers,
+		explanation,
+		doubt,
+	}));
 	return { outcome, rows, golden: golden.map(({ model, case: name, state }) => [model, name, state]) };
 }
 
 function isRight({ workloads, golden, outcome }: Result): boolean {
-	const verdicts = workloads.map(({ model, verdict }) => verdict === (model === "detector" ? "regressed" : "unchanged"));
+	const verdicts = workloads.map(
+		({ model, verdict }) => verdict === (model === "detector" ? "regressed" : "unchanged"),
+	);
 	const states = golden.map(({ model, state }) => (state === "match") === (model !== "segmenter"));
 	return outcome === "fail" && [...verdicts, ...states].every(Boolean);
 }
@@ -65,9 +74,13 @@ for (const node of values.node) {
 	}
 	seconds.sort((a, b) => a - b);
 	const [median = 0, most = 0] = [seconds[seconds.length >> 1], seconds.at(-1)];
-	console.log(`${node}: right ${right} of ${values.runs}, ${median.toFixed(1)} s in the median, ${most.toFixed(1)} s at most`);
+	console.log(
+		`${node}: right ${right} of ${values.runs}, ${median.toFixed(1)} s in the median, ${most.toFixed(1)} s at most`,
+	);
 	isGood &&= right === Number(values.runs) && most <= mostSeconds;
 }
 for (const neighbour of neighbours) neighbour.kill();
-console.log(`${figures.size === 1 ? "The figures are the same in all runs" : `There are ${figures.size} different sets of figures`}.`);
+console.log(
+	`${figures.size === 1 ? "The figures are the same in all runs" : `There are ${figures.size} different sets of figures`}.`,
+);
 if (!isGood || figures.size !== 1) process.exitCode = 1;

@@ -21,7 +21,14 @@ type Change = (at: number) => object;
 function modelOf(count: number): OnnxGraph {
 	const nodes = Array.from({ length: count }, (_, at) => [
 		{ name: `conv_${at}`, domain: "", op: "Conv", inputs: [`t${at}`], outputs: [`c${at}`], attributes: [] },
-		{ name: `relu_${at}`, domain: "", op: "Add", inputs: [`c${at}`, `t${at}`], outputs: [`t${at + 1}`], attributes: [] },
+		{
+			name: `relu_${at}`,
+			domain: "",
+			op: "Add",
+			inputs: [`c${at}`, `t${at}`],
+			outputs: [`t${at + 1}`],
+			attributes: [],
+		},
 	]).flat();
 	return { name: "", inputs: [], outputs: [], nodes, initializers: [], valueInfo: [], subgraphs: [] };
 }
@@ -65,20 +72,31 @@ function cpuMs(times: number, work: () => unknown): number {
 function report(what: string, tookMs: number, allowedMs: number): void {
 	const isOver = tookMs > allowedMs;
 	failed ||= isOver;
-	process.stdout.write(`${what}: ${tookMs.toFixed(0)} ms${isOver ? `, over the limit of ${allowedMs} ms` : ""}\n`);
+	process.stdout.write(
+		`${what}: ${tookMs.toFixed(0)} ms${isOver ? `, over the limit of ${allowedMs} ms` : ""}\n`,
+	);
 }
 
 for (const count of [5000, 100_000]) {
 	for (const [name, change] of Object.entries(changes)) {
 		const [base, head] = [chain(count, () => ({})), chain(count, change)];
-		const middle = cpuMs(count > 5000 ? 1 : runs, () => diffEngines({ base, head }, { gpu: null, enginesMs: null }));
+		const middle = cpuMs(count > 5000 ? 1 : runs, () =>
+			diffEngines({ base, head }, { gpu: null, enginesMs: null }),
+		);
 		report(`${count} layers, ${name}`, middle, count === 5000 ? limitMs : Number.POSITIVE_INFINITY);
 	}
 }
 const third: Change = (at) => (at % 3 === 0 ? { Weights: { Type: "Float", Count: 64 } } : {});
-const drawn = diffEngines({ base: chain(2000, () => ({})), head: chain(2000, third) }, { gpu: null, enginesMs: null });
+const drawn = diffEngines(
+	{ base: chain(2000, () => ({})), head: chain(2000, third) },
+	{ gpu: null, enginesMs: null },
+);
 const page = () => html`${enginePart(drawn, "2,000 groups")}`.markup;
-report(`${drawn.graph?.groups.length} groups drawn, ${(page().length / 1e6).toFixed(1)} MB`, cpuMs(runs, page), 1000);
+report(
+	`${drawn.graph?.groups.length} groups drawn, ${(page().length / 1e6).toFixed(1)} MB`,
+	cpuMs(runs, page),
+	1000,
+);
 
 /** From the start of the load until the browser has painted all of it. The page's policy would forbid the question, so it is left out. */
 async function paintMs(text: string): Promise<number> {
@@ -91,15 +109,26 @@ async function paintMs(text: string): Promise<number> {
 	const server = createServer().listen(0, "127.0.0.1");
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
-	const words = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,2000", "--remote-debugging-port=0"];
-	const browser = spawn(process.env["CHROMIUM"] ?? "chromium", [...words, `--user-data-dir=${folder}`, `http://127.0.0.1:${port}/`], {
-		stdio: "ignore",
-	});
+	const words = [
+		"--headless",
+		"--no-sandbox",
+		"--disable-gpu",
+		"--window-size=1280,2000",
+		"--remote-debugging-port=0",
+	];
+	const browser = spawn(
+		process.env["CHROMIUM"] ?? "chromium",
+		[...words, `--user-data-dir=${folder}`, `http://127.0.0.1:${port}/`],
+		{
+			stdio: "ignore",
+		},
+	);
 	try {
 		return await new Promise<number>((done, fail) => {
 			browser.once("error", fail);
 			server.on("request", (request, response) => {
-				if (request.method !== "POST") return void response.setHeader("content-type", "text/html").end(request.url === "/" ? page : "");
+				if (request.method !== "POST")
+					return void response.setHeader("content-type", "text/html").end(request.url === "/" ? page : "");
 				request.on("data", (body) => done(Math.max(...(JSON.parse(String(body)) as number[]))));
 			});
 		});
@@ -115,7 +144,10 @@ async function paintMs(text: string): Promise<number> {
 if (process.env["CHROMIUM"] !== undefined) {
 	const engines = { base: chain(1000, () => ({}), modelOf(1000)), head: chain(1000, third, modelOf(1000)) };
 	const { graph, ...rest } = diffEngines(engines, { gpu: null, enginesMs: null });
-	const pages = { "2,000 ONNX nodes in both panes": { ...rest, ...(graph && { graph }) }, "the same page without them": rest };
+	const pages = {
+		"2,000 ONNX nodes in both panes": { ...rest, ...(graph && { graph }) },
+		"the same page without them": rest,
+	};
 	for (const [what, diff] of Object.entries(pages)) {
 		const page = renderEnginePage([{ title: "2,000 nodes", diff }]);
 		const times: number[] = [];

@@ -29,19 +29,29 @@ const leastCovered = 0.95;
 
 /** Groups with the same structure and kernels in both engines. */
 function unchangedGroups({ base, head }: Pair) {
-	const engines = { base: engineModel({ ...base, graph: null }), head: engineModel({ ...head, graph: null }) };
+	const engines = {
+		base: engineModel({ ...base, graph: null }),
+		head: engineModel({ ...head, graph: null }),
+	};
 	const groups = componentsOf(engines).map((component) => ({
 		base: factsOf(component.base, engines.base.profiles, 0),
 		head: factsOf(component.head, engines.head.profiles, 0),
 	}));
-	const isSame = (of: "structure" | "tactics" | "layouts") => (group: (typeof groups)[number]) => group.base[of] === group.head[of];
-	const same = groups.filter((one) => isSame("structure")(one) && isSame("tactics")(one) && isSame("layouts")(one));
+	const isSame = (of: "structure" | "tactics" | "layouts") => (group: (typeof groups)[number]) =>
+		group.base[of] === group.head[of];
+	const same = groups.filter(
+		(one) => isSame("structure")(one) && isSame("tactics")(one) && isSame("layouts")(one),
+	);
 	return same.filter((one) => timeOf(one.base) > 0 && timeOf(one.head) > 0);
 }
 
 function judged(pair: Pair, turn: 0 | 1): { of: number; covered: number; claimed: number } {
 	const groups = unchangedGroups(pair);
-	const changes = groups.map(({ base, head }, at) => ({ base: base.time, head: head.time, isUnchanged: at % 2 === turn }));
+	const changes = groups.map(({ base, head }, at) => ({
+		base: base.time,
+		head: head.time,
+		isUnchanged: at % 2 === turn,
+	}));
 	const { deltas } = judgeDeltas(changes);
 	const others = deltas.filter((_, at) => at % 2 !== turn);
 	return {
@@ -53,7 +63,10 @@ function judged(pair: Pair, turn: 0 | 1): { of: number; covered: number; claimed
 
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 let failed = false;
-for (const [about, pairs] of Object.entries({ "H200, eight profiles a side": h200, "small nets, one profile a side": small })) {
+for (const [about, pairs] of Object.entries({
+	"H200, eight profiles a side": h200,
+	"small nets, one profile a side": small,
+})) {
 	let [all, covered] = [0, 0];
 	for (const pair of pairs) {
 		const found = ([0, 1] as const).map((turn) => judged(pair, turn));
@@ -73,16 +86,21 @@ for (const model of ["det", "yolo"]) {
 		const { layers } = engineModel({ ...engine, graph: null });
 		const times = layers.map(({ timesMs }) => meanOf(timesMs)).filter((ms) => ms > 0);
 		const apart = times.reduce((sum, ms) => sum + ms, 0) - engine.medianMs;
-		console.log(`${model}-${change}: the profiler adds ${((1000 * apart) / times.length).toFixed(2)} µs to each of ${times.length} layers`);
+		console.log(
+			`${model}-${change}: the profiler adds ${((1000 * apart) / times.length).toFixed(2)} µs to each of ${times.length} layers`,
+		);
 	}
 }
 const { account } = diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
 	enginesMs: { base: 0.0279, head: 0.02903 },
 });
 if (account !== null) {
-	const [explained, width, measured, overhead] = [account.attributedMs, account.halfWidthMs, account.measuredMs, account.overheadMs].map(
-		(ms) => (1000 * ms).toFixed(2),
-	);
+	const [explained, width, measured, overhead] = [
+		account.attributedMs,
+		account.halfWidthMs,
+		account.measuredMs,
+		account.overheadMs,
+	].map((ms) => (1000 * ms).toFixed(2));
 	console.log(`slower-head: explains +${explained} ± ${width} of +${measured} µs; ${overhead} µs a layer`);
 }
 process.exitCode = failed ? 1 : 0;

@@ -18,21 +18,29 @@ interface Independent {
 	inconclusive: number;
 	meanPairs: number;
 }
-const independent = JSON.parse(readFileSync(new URL("error-rates.json", import.meta.url), "utf8")) as Independent[];
+const independent = JSON.parse(
+	readFileSync(new URL("error-rates.json", import.meta.url), "utf8"),
+) as Independent[];
 
 const percent = (share: number) => (share * 100).toFixed(2);
 const row = (...cells: readonly string[]) => console.log(`| ${cells.join(" | ")} |`);
 
 /** Prints a table of every cell that the independent simulation has. */
 function printVerdicts(): Map<string, Rates> {
-	console.log("One workload: verdicts on latency at a minimal effect of 2 %, % regressed/unchanged/inconclusive (mean pairs)\n");
+	console.log(
+		"One workload: verdicts on latency at a minimal effect of 2 %, % regressed/unchanged/inconclusive (mean pairs)\n",
+	);
 	row("disturbed runs", "run CV", "true change", "trtgate", "independent");
 	row("---", "---", "---", "---", "---");
 	const found = new Map<string, Rates>();
 	for (const [index, other] of independent.entries()) {
 		const { runCv, effect, disturbance } = other;
 		const truth: Truth = { runCv, effect, disturbance: disturbance === "strong" ? strong : usual };
-		const rates = realisedRates(truth, { minimalEffect, replicates: replicatesOf(effect === 0 ? 20_000 : 4000), seed: 1000 + index });
+		const rates = realisedRates(truth, {
+			minimalEffect,
+			replicates: replicatesOf(effect === 0 ? 20_000 : 4000),
+			seed: 1000 + index,
+		});
 		found.set(`${disturbance} ${runCv} ${effect}`, rates);
 		const cell = ({ regressed, unchanged, inconclusive }: Rates["shares"] | Independent, pairs: number) =>
 			`${percent(regressed)}/${percent(unchanged)}/${percent(inconclusive)} (${pairs.toFixed(2)})`;
@@ -65,9 +73,16 @@ function barsOf(found: ReadonlyMap<string, Rates>): Bar[] {
 		return rates;
 	};
 	const alone = [...found].filter(([key]) => key.endsWith(" 0"));
-	const power = (key: string, least: number): Bar => ({ what: `${key}: found, %`, got: 100 * at(key).shares.regressed, least });
+	const power = (key: string, least: number): Bar => ({
+		what: `${key}: found, %`,
+		got: 100 * at(key).shares.regressed,
+		least,
+	});
 	const ofTen = [0.01, 0.03].map((runCv, index) => {
-		const rates = realisedRates({ runCv, effect: 0 }, { minimalEffect, family: 10, replicates: replicatesOf(3000), seed: 77 + index });
+		const rates = realisedRates(
+			{ runCv, effect: 0 },
+			{ minimalEffect, family: 10, replicates: replicatesOf(3000), seed: 77 + index },
+		);
 		return jobBars(`10 workloads, usual ${runCv} 0`, rates);
 	});
 	return [

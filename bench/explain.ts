@@ -5,7 +5,10 @@ import { devicePairs, scoreOfPair } from "../test/support/device-engines.ts";
 import { type Host, type Planted, plantedChanges, rebuilt } from "../test/support/planted-engines.ts";
 import { diffOf, h200Engine, recordedEngine } from "../test/support/recorded-engines.ts";
 
-const rebuiltAgain = (name: string): Host => ({ ...h200Engine(`${name}-base`), rebuilt: h200Engine(`${name}-rebuild`).profiles });
+const rebuiltAgain = (name: string): Host => ({
+	...h200Engine(`${name}-base`),
+	rebuilt: h200Engine(`${name}-rebuild`).profiles,
+});
 const hosts: Readonly<Record<string, Host>> = {
 	"PP-OCRv4 detection (H200, timed runs)": rebuiltAgain("det"),
 	"YOLOv8n (H200, timed runs)": rebuiltAgain("yolo"),
@@ -22,32 +25,47 @@ interface Score {
 }
 
 function scoreOf({ base, head, culprit, costMs, enginesMs }: Planted): Score {
-	const { rows, account } = diffOf(base, head, { gpu: "NVIDIA H200", ...(enginesMs === null ? {} : { enginesMs }) });
+	const { rows, account } = diffOf(base, head, {
+		gpu: "NVIDIA H200",
+		...(enginesMs === null ? {} : { enginesMs }),
+	});
 	const attributedMs = account?.attributedMs ?? 0;
 	return {
-		named: rows.slice(0, 3).some(({ label, members }) => [label, ...members].some((text) => text.split(" + ").includes(culprit))),
+		named: rows
+			.slice(0, 3)
+			.some(({ label, members }) => [label, ...members].some((text) => text.split(" + ").includes(culprit))),
 		attributed: attributedMs / costMs >= 0.8,
 		covered: Math.abs(attributedMs - costMs) <= (account?.halfWidthMs ?? 0),
 	};
 }
 
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
-const count = (scores: readonly Score[], which: keyof Score): number => scores.filter((one) => one[which]).length;
+const count = (scores: readonly Score[], which: keyof Score): number =>
+	scores.filter((one) => one[which]).length;
 
 const planted = Object.entries(hosts).flatMap(([host, engine]) =>
-	plantedChanges({ [host]: engine }, turns).map((one) => ({ host, kind: one.kind, name: one.name, score: scoreOf(one) })),
+	plantedChanges({ [host]: engine }, turns).map((one) => ({
+		host,
+		kind: one.kind,
+		name: one.name,
+		score: scoreOf(one),
+	})),
 );
 const isVerbose = process.argv.includes("--verbose");
 for (const by of ["host", "kind"] as const) {
 	for (const group of new Set(planted.map((one) => one[by]))) {
 		const scores = planted.filter((one) => one[by] === group).map(({ score }) => score);
-		const shares = (["named", "attributed", "covered"] as const).map((which) => percent(count(scores, which), scores.length));
+		const shares = (["named", "attributed", "covered"] as const).map((which) =>
+			percent(count(scores, which), scores.length),
+		);
 		console.log(
 			`${group}: ${scores.length} changes; in the first three rows ${shares[0]}, 80 % attributed ${shares[1]}, interval covers ${shares[2]}`,
 		);
 	}
 }
-if (isVerbose) for (const { name, score } of planted) if (Object.values(score).includes(false)) console.log(name, JSON.stringify(score));
+if (isVerbose)
+	for (const { name, score } of planted)
+		if (Object.values(score).includes(false)) console.log(name, JSON.stringify(score));
 const all = planted.map(({ score }) => score);
 const claims = Object.values(hosts).flatMap((host) =>
 	Array.from({ length: rebuilds }, (_, seed) => {
@@ -77,7 +95,10 @@ const report = (what: string, of: typeof pairs, holds: (pair: (typeof pairs)[num
 
 /** The smallest factor of all intervals that covers 95 % of these pairs. */
 function factorFor(some: typeof pairs): number {
-	const needed = some.map(({ score }) => Math.sqrt(Math.max(0, score.errorMs ** 2 - score.timedHalfWidthMs ** 2)) / score.halfWidthMs);
+	const needed = some.map(
+		({ score }) =>
+			Math.sqrt(Math.max(0, score.errorMs ** 2 - score.timedHalfWidthMs ** 2)) / score.halfWidthMs,
+	);
 	return needed.sort((a, b) => a - b)[Math.ceil(0.95 * needed.length) - 1] ?? 1;
 }
 
@@ -85,16 +106,24 @@ function factorFor(some: typeof pairs): number {
 // recording by what the other would have set.
 function heldOut(by: "base" | "recording"): (pair: (typeof pairs)[number]) => boolean {
 	const factors = new Map(
-		[...new Set(changes.map((pair) => pair[by]))].map((of) => [of, factorFor(changes.filter((pair) => pair[by] !== of))]),
+		[...new Set(changes.map((pair) => pair[by]))].map((of) => [
+			of,
+			factorFor(changes.filter((pair) => pair[by] !== of)),
+		]),
 	);
 	const stated = [...factors.values()].map((factor) => factor.toFixed(2)).join(", ");
 	console.log(`intervals as set without each ${by}: ${stated} of what is stated`);
-	return ({ score, ...pair }) => score.errorMs <= Math.hypot(score.halfWidthMs * (factors.get(pair[by]) ?? 1), score.timedHalfWidthMs);
+	return ({ score, ...pair }) =>
+		score.errorMs <= Math.hypot(score.halfWidthMs * (factors.get(pair[by]) ?? 1), score.timedHalfWidthMs);
 }
 
 const failures = [
 	report("culprit in the first three rows", changes, ({ score }) => score.named),
-	report("80 to 125 % attributed of changes above 1 % of the engine", measurable, ({ score }) => score.share >= 0.8 && score.share <= 1.25),
+	report(
+		"80 to 125 % attributed of changes above 1 % of the engine",
+		measurable,
+		({ score }) => score.share >= 0.8 && score.share <= 1.25,
+	),
 	report("interval covers the timed change", changes, ({ score }) => score.covered),
 	report("interval covers as the other networks would set it", changes, heldOut("base")),
 	report("interval covers as the other recording would set it", changes, heldOut("recording")),

@@ -48,6 +48,8 @@ const rounds = Array.from({ length: 11 }, () => ({ stream: elapsedMs(byStream), 
 const streamMs = medianOf(rounds.map((round) => round.stream));
 const jsonMs = medianOf(rounds.map((round) => round.json));
 console.log(`exportTimes, ${iterations} iterations, ${(bytes.length / 1e6).toFixed(1)} MB`);
-console.log(`  streaming parser  ${streamMs.toFixed(1)} ms   ${(bytes.length / 1e3 / streamMs).toFixed(0)} MB/s`);
+console.log(
+	`  streaming parser  ${streamMs.toFixed(1)} ms   ${(bytes.length / 1e3 / streamMs).toFixed(0)} MB/s`,
+);
 console.log(`  JSON.parse        ${jsonMs.toFixed(1)} ms   ${(bytes.length / 1e3 / jsonMs).toFixed(0)} MB/s`);
 console.log(`  ratio             ${(jsonMs / streamMs).toFixed(2)}× as fast as JSON.parse`);

@@ -26,7 +26,10 @@ export async function firstPaintMs(page: string, windowSize: string): Promise<nu
 				port = readFileSync(join(profile, "DevToolsActivePort"), "utf8").split("\n")[0] ?? "";
 			} catch {}
 		}
-		const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { type: string; webSocketDebuggerUrl: string }[];
+		const targets = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as {
+			type: string;
+			webSocketDebuggerUrl: string;
+		}[];
 		const socket = new WebSocket(targets.find(({ type }) => type === "page")?.webSocketDebuggerUrl ?? "");
 		await new Promise((opened) => socket.addEventListener("open", opened, { once: true }));
 		let id = 0;

@@ -41,10 +41,16 @@ async function fuzz(target: Target, inputs: number): Promise<Row> {
 		if (await isRead(target, bytes, i)) taken += 1;
 		const ms = performance.now() - before;
 		if (ms > slowestMs) slowestMs = ms > maxMs / 40 ? Math.max(slowestMs, await cpuMsOf(target, bytes)) : ms;
-		if (slowestMs > maxMs) throw new Error(`${target.name}, input ${i} took ${Math.round(slowestMs)} ms: ${shown(bytes)}`);
+		if (slowestMs > maxMs)
+			throw new Error(`${target.name}, input ${i} took ${Math.round(slowestMs)} ms: ${shown(bytes)}`);
 	}
 	const perSecond = (inputs / (performance.now() - start)) * 1000;
-	return { perSecond, takenShare: taken / inputs, slowestMs, peakMebibytes: process.resourceUsage().maxRSS / 1024 };
+	return {
+		perSecond,
+		takenShare: taken / inputs,
+		slowestMs,
+		peakMebibytes: process.resourceUsage().maxRSS / 1024,
+	};
 }
 
 async function isRead(target: Target, bytes: Uint8Array, at: number): Promise<boolean> {
@@ -77,9 +83,13 @@ function shown(bytes: Uint8Array): string {
 /** A separate process, so that its peak is its own, and a reader that hangs can be ended. */
 function fuzzApart(target: Target, inputs: number): Promise<Row | string> {
 	return new Promise((done) => {
-		const child = spawn(process.execPath, [heapLimit, import.meta.filename, String(inputs), target.name, "--alone"], {
-			stdio: ["ignore", "inherit", "inherit", "ipc"],
-		});
+		const child = spawn(
+			process.execPath,
+			[heapLimit, import.meta.filename, String(inputs), target.name, "--alone"],
+			{
+				stdio: ["ignore", "inherit", "inherit", "ipc"],
+			},
+		);
 		let at = 0;
 		let row: Row | null = null;
 		const hangs = (): NodeJS.Timeout => setTimeout(() => child.kill("SIGKILL"), silenceMs);

@@ -34,7 +34,10 @@ function writeTensor(folder: string, path: string, values: Float32Array): Tensor
 
 /** y = x + x: right to the last bit on every machine. Each case differs from all others. */
 function writeCase(folder: string, index: number): GoldenCase {
-	const x = Float32Array.from({ length: elements }, (_, at) => Math.sin(index * 0.37 + at * 0.11) + 0.25 * Math.cos(at * index));
+	const x = Float32Array.from(
+		{ length: elements },
+		(_, at) => Math.sin(index * 0.37 + at * 0.11) + 0.25 * Math.cos(at * index),
+	);
 	return {
 		id: `case-${index}`,
 		inputs: { x: writeTensor(folder, `${index}.x.raw`, x) },
@@ -50,10 +53,16 @@ function writeCase(folder: string, index: number): GoldenCase {
 
 function writeProject(folder: string, cases: number): void {
 	mkdirSync(join(folder, "golden"), { recursive: true });
-	const onnx = model({ nodes: [node({ op: "Add", inputs: ["x", "x"] })], inputs: [value("x", shape)], outputs: [value("y", shape)] });
+	const onnx = model({
+		nodes: [node({ op: "Add", inputs: ["x", "x"] })],
+		inputs: [value("x", shape)],
+		outputs: [value("y", shape)],
+	});
 	writeFileSync(join(folder, "net.onnx"), onnx);
 	writeFileSync(join(folder, "trtgate.yml"), config);
-	const [first, ...others] = Array.from({ length: cases }, (_, index) => writeCase(join(folder, "golden"), index));
+	const [first, ...others] = Array.from({ length: cases }, (_, index) =>
+		writeCase(join(folder, "golden"), index),
+	);
 	if (first === undefined) throw new Error("a golden has at least one case");
 	const manifest: GoldenManifest = {
 		schemaVersion: 1,
@@ -106,7 +115,8 @@ function readLine(line: string, watched: Watched, verifyStarted: { ms: number })
 	if (line.startsWith("verify")) verifyStarted.ms = performance.now();
 	const from = /cases ([\d,]+) to [\d,]+ of/.exec(line)?.[1]?.replaceAll(",", "");
 	if (from !== undefined) watched.words.push(line.trim());
-	if (from !== undefined && Number(from) > half && watched.early.gateMebibytes === 0) watched.early = { ...watched.whole };
+	if (from !== undefined && Number(from) > half && watched.early.gateMebibytes === 0)
+		watched.early = { ...watched.whole };
 	if (!line.includes("golden cases match")) return;
 	watched.verifyMs = performance.now() - verifyStarted.ms;
 	watched.verified = { ...watched.whole };
@@ -114,14 +124,22 @@ function readLine(line: string, watched: Watched, verifyStarted: { ms: number })
 
 function readPeaks(pid: number, peaks: Peaks): void {
 	peaks.gateMebibytes = Math.max(peaks.gateMebibytes, peakMebibytes(pid) ?? 0);
-	for (const worker of childrenOf(pid)) peaks.workerMebibytes = Math.max(peaks.workerMebibytes, peakMebibytes(worker) ?? 0);
+	for (const worker of childrenOf(pid))
+		peaks.workerMebibytes = Math.max(peaks.workerMebibytes, peakMebibytes(worker) ?? 0);
 }
 
 async function watchGate(cli: string, folder: string): Promise<Watched> {
 	const argv = [cli, "run", "--base", ".", "--head", ".", "--out", "out"];
 	const child = spawn(process.execPath, argv, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
 	const none: Peaks = { gateMebibytes: 0, workerMebibytes: 0 };
-	const watched: Watched = { early: { ...none }, verified: { ...none }, whole: { ...none }, verifyMs: Number.NaN, words: [], exit: null };
+	const watched: Watched = {
+		early: { ...none },
+		verified: { ...none },
+		whole: { ...none },
+		verifyMs: Number.NaN,
+		words: [],
+		exit: null,
+	};
 	const pid = child.pid ?? -1;
 	const timer = setInterval(() => readPeaks(pid, watched.whole), 10);
 	const verifyStarted = { ms: Number.NaN };
@@ -145,7 +163,9 @@ async function run(cli: string, cases: number): Promise<Watched> {
 		const result: Result = JSON.parse(readFileSync(join(folder, "out", "result.json"), "utf8"));
 		const matching = result.golden.filter(({ state }) => state === "match").length;
 		if (matching !== cases)
-			throw new Error(`${matching} of ${cases} cases match, exit ${watched.exit}: ${JSON.stringify(result.errors).slice(0, 1000)}`);
+			throw new Error(
+				`${matching} of ${cases} cases match, exit ${watched.exit}: ${JSON.stringify(result.errors).slice(0, 1000)}`,
+			);
 		return watched;
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
@@ -157,13 +177,17 @@ function printTable({ early, verified, whole, verifyMs, words }: Watched): void 
 	const ratios = (["gateMebibytes", "workerMebibytes"] as const).map((of) => verified[of] / early[of]);
 	const row = (what: string, of: keyof Peaks, ratio: number | undefined): string =>
 		`| ${what} | ${mebibytes(early[of])} | ${mebibytes(verified[of])} | ${ratio?.toFixed(2)} | ${mebibytes(whole[of])} |`;
-	console.log("\n## 10,000 golden cases through the gate, both sides, ONNX Runtime WASM, 4 KiB in and 4 KiB out a case\n");
+	console.log(
+		"\n## 10,000 golden cases through the gate, both sides, ONNX Runtime WASM, 4 KiB in and 4 KiB out a case\n",
+	);
 	console.log(`${((many / verifyMs) * 1000).toFixed(0)} cases/s, each inferred by both sides and judged\n`);
 	console.log("| peak memory | at 5,000 | at 10,000 | ratio | with the report |\n|---|---|---|---|---|");
 	console.log(row("gate", "gateMebibytes", ratios[0]));
 	console.log(row("worker", "workerMebibytes", ratios[1]));
 	const kept = ratios.every((ratio) => ratio <= flat) && words.length > 1;
-	console.log(`progress: ${words.length} lines, e.g. \`${words[1] ?? "none"}\`; limit of the ratios ${flat}: ${kept ? "kept" : "BROKEN"}`);
+	console.log(
+		`progress: ${words.length} lines, e.g. \`${words[1] ?? "none"}\`; limit of the ratios ${flat}: ${kept ? "kept" : "BROKEN"}`,
+	);
 	if (!kept) process.exitCode = 1;
 }
 

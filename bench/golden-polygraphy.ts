@@ -35,11 +35,15 @@ const kinds: readonly Kind[] = [
 function resultsOf({ elements, encoding }: Kind, mebibytes: number): Uint8Array {
 	const values = Float32Array.from({ length: elements }, (_, at) => Math.sin(at * 1.7) * 3);
 	const array = { array: Buffer.from(npy(values)).toString(encoding), polygraphy_class: "ndarray" };
-	const outputs = Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, { values: array, polygraphy_class: "LazyArray" }]));
+	const outputs = Object.fromEntries(
+		["a", "b", "c", "d"].map((name) => [name, { values: array, polygraphy_class: "LazyArray" }]),
+	);
 	const iteration = { outputs, runtime: 0.01, runner_name: "r", polygraphy_class: "IterationResult" };
 	const count = Math.max(1, Math.round((mebibytes * 2 ** 20) / JSON.stringify(iteration).length));
 	const iterations = Array.from({ length: count }, () => iteration);
-	return new TextEncoder().encode(JSON.stringify({ lst: [["r", iterations]], polygraphy_class: "RunResults" }));
+	return new TextEncoder().encode(
+		JSON.stringify({ lst: [["r", iterations]], polygraphy_class: "RunResults" }),
+	);
 }
 
 /** Best of the rounds, because the machine is shared. */
@@ -54,7 +58,9 @@ function speedOf(bytes: Uint8Array, read: () => unknown): number {
 }
 
 function printTable(mebibytes: number): void {
-	console.log(`\n## Reading Polygraphy's results of ${mebibytes} MiB to tensors, MB/s, best of ${rounds} rounds\n`);
+	console.log(
+		`\n## Reading Polygraphy's results of ${mebibytes} MiB to tensors, MB/s, best of ${rounds} rounds\n`,
+	);
 	console.log("| what | trtgate | TextDecoder and JSON.parse alone | ratio |\n|---|---|---|---|");
 	const ratios = kinds.map((kind) => {
 		const bytes = resultsOf(kind, mebibytes);
@@ -64,10 +70,13 @@ function printTable(mebibytes: number): void {
 		return own / peer;
 	});
 	const least = Math.min(...ratios);
-	console.log(`lowest ratio ${least.toFixed(2)}; limit ${minRatio}: ${least >= minRatio ? "kept" : "BROKEN"}`);
+	console.log(
+		`lowest ratio ${least.toFixed(2)}; limit ${minRatio}: ${least >= minRatio ? "kept" : "BROKEN"}`,
+	);
 	if (least < minRatio) process.exitCode = 1;
 }
 
 const mebibytes = Number(process.argv[2] ?? 32);
-if (!Number.isInteger(mebibytes) || mebibytes < 1) throw new Error("Usage: node bench/golden-polygraphy.ts [MiB of the file]");
+if (!Number.isInteger(mebibytes) || mebibytes < 1)
+	throw new Error("Usage: node bench/golden-polygraphy.ts [MiB of the file]");
 printTable(mebibytes);

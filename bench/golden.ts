@@ -45,7 +45,8 @@ function speedOf(expected: Tensor, got: Tensor): number {
 function ownRows(mebibytes: number): Row[] {
 	const elements = mebibytes * 2 ** 18;
 	const golden = Float32Array.from({ length: elements }, (_, i) => Math.sin(i * 1.7) * 3);
-	const noisy = (size: number): Float32Array => golden.map((value, i) => value * (1 + size * Math.cos(i * 3.1)));
+	const noisy = (size: number): Float32Array =>
+		golden.map((value, i) => value * (1 + size * Math.cos(i * 3.1)));
 	const expected = tensorOf(golden, "float32");
 	const halves = (seed: number): Tensor =>
 		tensorOf(
@@ -53,9 +54,21 @@ function ownRows(mebibytes: number): Row[] {
 			"float16",
 		);
 	return [
-		{ what: "trtgate, near", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(noisy(1e-5), "float32")) },
-		{ what: "trtgate, most elements outside", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(noisy(3e-3), "float32")) },
-		{ what: "trtgate, identical", dtype: "fp32", gigabytesPerSecond: speedOf(expected, tensorOf(golden.slice(), "float32")) },
+		{
+			what: "trtgate, near",
+			dtype: "fp32",
+			gigabytesPerSecond: speedOf(expected, tensorOf(noisy(1e-5), "float32")),
+		},
+		{
+			what: "trtgate, most elements outside",
+			dtype: "fp32",
+			gigabytesPerSecond: speedOf(expected, tensorOf(noisy(3e-3), "float32")),
+		},
+		{
+			what: "trtgate, identical",
+			dtype: "fp32",
+			gigabytesPerSecond: speedOf(expected, tensorOf(golden.slice(), "float32")),
+		},
 		{ what: "trtgate, near", dtype: "fp16", gigabytesPerSecond: speedOf(halves(0), halves(1)) },
 	];
 }
@@ -84,7 +97,9 @@ print(np.__version__, close, three, best(lambda: np.allclose(c, g, rtol=1e-3, at
 `;
 
 function numpyRows(mebibytes: number): Row[] {
-	const { status, stdout } = spawnSync("python3", ["-c", numpyScript, String(mebibytes)], { encoding: "utf8" });
+	const { status, stdout } = spawnSync("python3", ["-c", numpyScript, String(mebibytes)], {
+		encoding: "utf8",
+	});
 	const [version, close, three, half] = status === 0 ? stdout.trim().split(" ") : [];
 	const name = version === undefined ? "numpy (not installed)" : `numpy ${version}`;
 	const speed = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
@@ -105,7 +120,10 @@ function bestRows(passes: readonly (readonly Row[])[]): Row[] {
 
 function printTable(mebibytes: number): void {
 	// Alternating, and the best of each, because the machine is shared unevenly.
-	const passes = Array.from({ length: turns }, () => ({ numpy: numpyRows(mebibytes), own: ownRows(mebibytes) }));
+	const passes = Array.from({ length: turns }, () => ({
+		numpy: numpyRows(mebibytes),
+		own: ownRows(mebibytes),
+	}));
 	const numpy = bestRows(passes.map((pass) => pass.numpy));
 	const rows = [...bestRows(passes.map((pass) => pass.own)), ...numpy];
 	console.log(
@@ -125,12 +143,15 @@ function printLimit(rows: readonly Row[], allcloseSpeed: number | null): void {
 	if (allcloseSpeed === null) return;
 	const own = rows.filter(({ what, dtype }) => what.startsWith("trtgate") && dtype === "fp32");
 	const least = Math.min(...own.map(({ gigabytesPerSecond }) => (gigabytesPerSecond ?? 0) / allcloseSpeed));
-	console.log(`fp32, the slowest row: ${least.toFixed(1)} × allclose; limit ${minRatio}: ${least >= minRatio ? "kept" : "BROKEN"}`);
+	console.log(
+		`fp32, the slowest row: ${least.toFixed(1)} × allclose; limit ${minRatio}: ${least >= minRatio ? "kept" : "BROKEN"}`,
+	);
 	if (least < minRatio) process.exitCode = 1;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
 	const mebibytes = Number(process.argv[2] ?? 64);
-	if (!Number.isInteger(mebibytes) || mebibytes < 1) throw new Error("Usage: node bench/golden.ts [MiB of each tensor]");
+	if (!Number.isInteger(mebibytes) || mebibytes < 1)
+		throw new Error("Usage: node bench/golden.ts [MiB of each tensor]");
 	printTable(mebibytes);
 }

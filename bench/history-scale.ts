@@ -65,7 +65,10 @@ async function measure(runs: number): Promise<Measured> {
 	mkdirSync(join(root, "months"));
 	const flush = (): void => {
 		for (const [month, records] of months)
-			writeFileSync(join(root, "months", `${month}.jsonl.gz`), gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join("")));
+			writeFileSync(
+				join(root, "months", `${month}.jsonl.gz`),
+				gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join("")),
+			);
 		months.clear();
 	};
 	for (let run = 0; run < runs; run += 1) {
@@ -78,14 +81,20 @@ async function measure(runs: number): Promise<Measured> {
 	// As git stores and sends it.
 	execFileSync("git", ["init", "--quiet"], { cwd: root });
 	execFileSync("git", ["add", "."], { cwd: root });
-	execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "--quiet", "-m", "x"], { cwd: root });
+	execFileSync(
+		"git",
+		["-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "--quiet", "-m", "x"],
+		{ cwd: root },
+	);
 	execFileSync("git", ["gc", "--quiet"], { cwd: root });
 	const packed = execFileSync("git", ["count-objects", "-v"], { cwd: root, encoding: "utf8" });
 	const fetchedBytes = Number(/size-pack: (\d+)/.exec(packed)?.[1]) * 1024;
 	const appendSeconds = append(root, recordOf(runs, random, models));
 	const page = join(root, "page.html");
 	const startedMs = performance.now();
-	const made = spawnSync(process.execPath, ["dist/cli.js", "trend", root, "--out", page], { encoding: "utf8" });
+	const made = spawnSync(process.execPath, ["dist/cli.js", "trend", root, "--out", page], {
+		encoding: "utf8",
+	});
 	const seconds = (performance.now() - startedMs) / 1000;
 	if (made.status !== 0) throw new Error(made.stderr);
 	const pageBytes = statSync(page).size;
@@ -96,17 +105,22 @@ async function measure(runs: number): Promise<Measured> {
 
 /** Seconds, from a clone of a remote that has the history on a branch. */
 function append(root: string, record: HistoryRecord): number {
-	const git = (...argv: string[]) => execFileSync("git", argv, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
+	const git = (...argv: string[]) =>
+		execFileSync("git", argv, { cwd: root, stdio: ["ignore", "pipe", "ignore"] });
 	git("clone", "--quiet", "--bare", ".", ".git/remote.git");
 	git("--git-dir=.git/remote.git", "config", "uploadpack.allowFilter", "true");
 	const branch = git("rev-parse", "--abbrev-ref", "HEAD").toString().trim();
 	git("remote", "add", "origin", `file://${join(root, ".git/remote.git")}`);
 	writeFileSync(join(root, ".git/record.json"), JSON.stringify(record));
 	const startedMs = performance.now();
-	execFileSync(process.execPath, [resolve("dist/cli.js"), "history", "import", ".git/record.json", "--branch", branch], {
-		cwd: root,
-		stdio: "ignore",
-	});
+	execFileSync(
+		process.execPath,
+		[resolve("dist/cli.js"), "history", "import", ".git/record.json", "--branch", branch],
+		{
+			cwd: root,
+			stdio: "ignore",
+		},
+	);
 	return (performance.now() - startedMs) / 1000;
 }
 

@@ -12,7 +12,8 @@ import { levelErrorOf, type ShownTrend, scoreShown } from "../test/support/histo
 const run = promisify(execFile);
 const cli = resolve(process.env["TRTGATE_DIST"] ?? "dist", "cli.js");
 const root = mkdtempSync(join(tmpdir(), "trtgate-nights-"));
-const git = (...argv: string[]) => execFileSync("git", argv, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+const git = (...argv: string[]) =>
+	execFileSync("git", argv, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 git("init", "--quiet", "--bare", "remote.git");
 // As GitHub does.
 git("--git-dir=remote.git", "config", "uploadpack.allowFilter", "true");
@@ -20,7 +21,10 @@ for (let host = 0; host < 5; host += 1) git("clone", "--quiet", "remote.git", `h
 git("clone", "--quiet", "remote.git", "reader");
 const branch = "trtgate-history";
 const trtgate = (cwd: string, ...argv: string[]) =>
-	run(process.execPath, [cli, ...argv, "--branch", branch], { cwd: join(root, cwd), maxBuffer: 64 * 1024 * 1024 });
+	run(process.execPath, [cli, ...argv, "--branch", branch], {
+		cwd: join(root, cwd),
+		maxBuffer: 64 * 1024 * 1024,
+	});
 
 const addedMs: number[] = [];
 async function add(host: string, night: number, record: object): Promise<void> {
@@ -37,7 +41,11 @@ function addedText(): string {
 
 async function playNights(seed: number, nights: number): Promise<string> {
 	const plan = planOf(seed);
-	const simulated = simulateNights({ ...plan, nights, events: plan.events.filter(({ night }) => night < nights) });
+	const simulated = simulateNights({
+		...plan,
+		nights,
+		events: plan.events.filter(({ night }) => night < nights),
+	});
 	const shown: ShownTrend[] = [];
 	for (const [night, { record }] of simulated.records.entries()) {
 		await add(record.machine["host"] ?? "host-0", night, record);
@@ -45,7 +53,10 @@ async function playNights(seed: number, nights: number): Promise<string> {
 		shown.push(JSON.parse((await trtgate("reader", "trend", "--json")).stdout) as ShownTrend);
 	}
 	const kept = git("--git-dir=remote.git", "count-objects", "-vH").replaceAll("\n", ", ");
-	const levelError = levelErrorOf(readFileSync(join(root, "reader", "trtgate-trend.html"), "utf8"), simulated);
+	const levelError = levelErrorOf(
+		readFileSync(join(root, "reader", "trtgate-trend.html"), "utf8"),
+		simulated,
+	);
 	return `${JSON.stringify({ ...scoreShown(shown, simulated), levelError }, null, "\t")}\n${addedText()}; remote: ${kept}`;
 }
 
@@ -59,6 +70,9 @@ async function playWriters(count: number): Promise<string> {
 }
 
 const [first, second] = process.argv.slice(2);
-const text = first === "writers" ? await playWriters(Number(second ?? 50)) : await playNights(Number(first ?? 1), Number(second ?? 200));
+const text =
+	first === "writers"
+		? await playWriters(Number(second ?? 50))
+		: await playNights(Number(first ?? 1), Number(second ?? 200));
 process.stdout.write(`${text}\n`);
 rmSync(root, { recursive: true });

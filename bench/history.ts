@@ -20,16 +20,23 @@ const peers: Readonly<Record<string, Rule>> = {
 		night >= 8 && median(ms.slice(night - 3, night + 1)) > 1.05 * median(ms.slice(night - 7, night - 3)),
 };
 
-function scorePeer(rule: Rule, { records, events, levels }: Nights): { found: number; of: number; falseAlarms: number } {
+function scorePeer(
+	rule: Rule,
+	{ records, events, levels }: Nights,
+): { found: number; of: number; falseAlarms: number } {
 	const score = { found: 0, of: 0, falseAlarms: 0 };
 	const count = levels[0]?.length ?? 0;
 	for (let index = 0; index < count; index += 1) {
 		// What a store of milliseconds holds: the engine's own time on the machine of the night.
 		const ms = records.map(({ record }, night) => {
-			const row = record.rows.find(({ series, kind }) => series === `net-${index}/fp16/b1` && kind === "engine");
+			const row = record.rows.find(
+				({ series, kind }) => series === `net-${index}/fp16/b1` && kind === "engine",
+			);
 			return (row?.base.ns ?? 0) * Math.exp(levels[night]?.[index] ?? 0);
 		});
-		const real = events.filter(({ kind, series }) => (kind === "creep" || kind === "step") && series.includes(index));
+		const real = events.filter(
+			({ kind, series }) => (kind === "creep" || kind === "step") && series.includes(index),
+		);
 		score.of += real.length;
 		const alarms = ms.flatMap((_, night) => (night > 0 && rule(ms, night) ? [night] : []));
 		const explains = (night: number) =>
@@ -43,7 +50,10 @@ function scorePeer(rule: Rule, { records, events, levels }: Nights): { found: nu
 const [first = 1, last = 2] = process.argv.slice(2).map(Number);
 const totals = new Map<string, { found: number; of: number; falseAlarms: number }>();
 let seriesYears = 0;
-const add = (name: string, { found, of, falseAlarms }: { found: number; of: number; falseAlarms: number }): void => {
+const add = (
+	name: string,
+	{ found, of, falseAlarms }: { found: number; of: number; falseAlarms: number },
+): void => {
 	const sum = totals.get(name) ?? { found: 0, of: 0, falseAlarms: 0 };
 	totals.set(name, { found: sum.found + found, of: sum.of + of, falseAlarms: sum.falseAlarms + falseAlarms });
 };
@@ -52,12 +62,16 @@ for (let seed = first; seed <= last; seed += 1) {
 	const score = scoreNights(nights);
 	seriesYears += score.seriesYears;
 	const { creep, step } = score.delays;
-	const found = creep.filter((delay) => (delay ?? 99) <= 15).length + step.filter((delay) => (delay ?? 99) <= 2).length;
+	const found =
+		creep.filter((delay) => (delay ?? 99) <= 15).length + step.filter((delay) => (delay ?? 99) <= 2).length;
 	add("trtgate", { found, of: creep.length + step.length, falseAlarms: score.falseAlarms });
 	for (const [name, rule] of Object.entries(peers)) add(`${name}, stored ms`, scorePeer(rule, nights));
 	process.stdout.write(
 		`seed ${seed}: delays ${JSON.stringify(score.delays)}, cause right ${score.right} of ${score.explained}, machines blamed on a change ${score.blamed}, level error ${(score.levelError * 100).toFixed(2)} %\n`,
 	);
 }
-process.stdout.write(`\nrule | found in time | false alarms in ${seriesYears.toFixed(0)} series-years\n---|---|---\n`);
-for (const [name, { found, of, falseAlarms }] of totals) process.stdout.write(`${name} | ${found} of ${of} | ${falseAlarms}\n`);
+process.stdout.write(
+	`\nrule | found in time | false alarms in ${seriesYears.toFixed(0)} series-years\n---|---|---\n`,
+);
+for (const [name, { found, of, falseAlarms }] of totals)
+	process.stdout.write(`${name} | ${found} of ${of} | ${falseAlarms}\n`);

@@ -1,10 +1,11 @@
 // How long 200 jobs of 50 workloads take to merge: parse, check, merge, render. Limit: 5 s.
+
+import type { Result, WorkloadResult } from "../generated/result.ts";
 import { mergeResults } from "../src/core/merge/merge.ts";
 import { renderHtml } from "../src/core/report/html/report.ts";
 import { renderJunit } from "../src/core/report/junit.ts";
 import { renderMarkdown } from "../src/core/report/markdown.ts";
 import { parseResult } from "../src/core/report/parse-result.ts";
-import type { Result, WorkloadResult } from "../generated/result.ts";
 import {
 	buildBuild,
 	buildGate,
@@ -35,7 +36,10 @@ function jobText(job: number): string {
 		golden: engines.flatMap((model) => [buildGolden({ model }), buildGolden({ model, case: "case1" })]),
 		gates: rows.flatMap(({ model, engine, workload, verdict }) => {
 			const subject = { model, engine, workload };
-			return [buildGate({ ...subject, status: verdict === "regressed" ? "warn" : "pass" }), buildGate({ ...subject, gate: "p99" })];
+			return [
+				buildGate({ ...subject, status: verdict === "regressed" ? "warn" : "pass" }),
+				buildGate({ ...subject, gate: "p99" }),
+			];
 		}),
 	});
 	return JSON.stringify(result, null, "\t");
@@ -52,7 +56,10 @@ function timed<Value>(what: string, work: () => Value): Value {
 }
 
 const parts = timed("parse and check", () =>
-	texts.map((text, job) => ({ name: `job ${job}`, content: { state: "read" as const, result: parseResult(text, `job ${job}`) } })),
+	texts.map((text, job) => ({
+		name: `job ${job}`,
+		content: { state: "read" as const, result: parseResult(text, `job ${job}`) },
+	})),
 );
 const merged = timed("merge", () => mergeResults(parts, { version: "bench", files: [] }));
 const markdown = timed("Markdown", () => renderMarkdown(merged));
@@ -68,5 +75,7 @@ for (const [what, ms] of times) console.log(`  ${what.padEnd(16)} ${(ms / 1000).
 console.log(
 	`  ${"all".padEnd(16)} ${(totalMs / 1000).toFixed(2).padStart(6)} s, limit ${limitMs / 1000} s: ${totalMs <= limitMs ? "kept" : "BROKEN"}`,
 );
-console.log(`  merged: ${megabytes(json.length)} of JSON, page ${megabytes(page.length)}, comment ${markdown.length} characters`);
+console.log(
+	`  merged: ${megabytes(json.length)} of JSON, page ${megabytes(page.length)}, comment ${markdown.length} characters`,
+);
 if (totalMs > limitMs) process.exitCode = 1;

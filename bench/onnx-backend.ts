@@ -40,7 +40,14 @@ const wasm = resolve("node_modules/onnxruntime-web/dist");
 /** One process runs one case after the other and writes the current one to a file: a crash costs only that case. */
 async function answerAll(folder: string, from: number): Promise<void> {
 	const { cases } = readCases(folder);
-	const job = { flavour: "wasm" as const, folder: wasm, external: [], threads: 1, resultPath: "", modelPath: "" };
+	const job = {
+		flavour: "wasm" as const,
+		folder: wasm,
+		external: [],
+		threads: 1,
+		resultPath: "",
+		modelPath: "",
+	};
 	const ort = await loadRuntime(job);
 	for (const [index, { model, inputs }] of cases.entries()) {
 		if (index < from || inputs === undefined) continue;
@@ -66,7 +73,9 @@ function answersOf(folder: string): Map<number, Answer> {
 	writeFileSync(path, "");
 	const answers = new Map<number, Answer>();
 	for (let from = 0, ended = false; !ended; ) {
-		const { status } = spawnSync(process.execPath, [import.meta.filename, "--answer", folder, String(from)], { stdio: "ignore" });
+		const { status } = spawnSync(process.execPath, [import.meta.filename, "--answer", folder, String(from)], {
+			stdio: "ignore",
+		});
 		ended = status === 0;
 		for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
 			const whole = line.endsWith("}") ? line : `${line},"answer":{"refused":"the process died"}}`;
@@ -81,17 +90,29 @@ function answersOf(folder: string): Map<number, Answer> {
 
 function isClose(one: TensorPlace, other: TensorPlace, folder: string, { rtol, atol }: Case): boolean {
 	if (one.dtype !== other.dtype || one.shape.join() !== other.shape.join()) return false;
-	const [left, right] = [one, other].map((place) => ({ ...place, data: new Uint8Array(readFileSync(resolve(folder, place.path))) }));
+	const [left, right] = [one, other].map((place) => ({
+		...place,
+		data: new Uint8Array(readFileSync(resolve(folder, place.path))),
+	}));
 	if (left === undefined || right === undefined || left.data.length !== tensorBytes(left)) return false;
 	const count = one.shape.reduce((product, size) => product * size, 1);
 	const [a, b] = [left, right].map((tensor) => Float64Array.from(float64Reader(tensor)(0, count)));
 	return (a ?? []).every((value, k) => {
 		const wanted = b?.[k] ?? Number.NaN;
-		return Object.is(value, wanted) || value === wanted || Math.abs(value - wanted) <= atol + rtol * Math.abs(wanted);
+		return (
+			Object.is(value, wanted) ||
+			value === wanted ||
+			Math.abs(value - wanted) <= atol + rtol * Math.abs(wanted)
+		);
 	});
 }
 
-function areClose(outputs: readonly TensorPlace[], wanted: readonly TensorPlace[] | undefined, folder: string, test: Case): boolean {
+function areClose(
+	outputs: readonly TensorPlace[],
+	wanted: readonly TensorPlace[] | undefined,
+	folder: string,
+	test: Case,
+): boolean {
 	return (wanted ?? [null]).every((place, k) => {
 		const output = outputs[k];
 		return place !== null && output !== undefined && isClose(output, place, folder, test);
@@ -102,15 +123,25 @@ function areClose(outputs: readonly TensorPlace[], wanted: readonly TensorPlace[
 async function announced(path: string): Promise<{ errors: string[]; warnings: string[] }> {
 	try {
 		const found = preflight(await fileModelReader().read(path), { backend: "onnxruntime" });
-		const codes = (severity: string): string[] => [...new Set(found.filter((each) => each.severity === severity).map((each) => each.code))];
-		return { errors: codes("error"), warnings: codes("warning").filter((code) => code.startsWith("operator-")) };
+		const codes = (severity: string): string[] => [
+			...new Set(found.filter((each) => each.severity === severity).map((each) => each.code)),
+		];
+		return {
+			errors: codes("error"),
+			warnings: codes("warning").filter((code) => code.startsWith("operator-")),
+		};
 	} catch (error) {
 		if (error instanceof ConfigError) return { errors: [error.code], warnings: [] };
 		throw error;
 	}
 }
 
-function outcomeOf(test: Case, answer: Answer | undefined, said: Awaited<ReturnType<typeof announced>>, folder: string): string {
+function outcomeOf(
+	test: Case,
+	answer: Answer | undefined,
+	said: Awaited<ReturnType<typeof announced>>,
+	folder: string,
+): string {
 	const isAnnounced = said.errors.length + said.warnings.length > 0;
 	if (answer === undefined) return isAnnounced ? "not fed, announced" : "not fed, not announced";
 	if (answer.outputs === undefined) return isAnnounced ? "refused, announced" : "refused, not announced";
@@ -127,7 +158,10 @@ async function inferredShapes(test: Case): Promise<string[]> {
 	return test.native.map(({ name, shape }) => {
 		const dims = shapes.get(name);
 		if (dims === undefined) return "open";
-		return dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]) ? "right" : "wrong";
+		return dims.length === shape.length &&
+			dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis])
+			? "right"
+			: "wrong";
 	});
 }
 
@@ -140,7 +174,10 @@ async function main(folder: string): Promise<void> {
 		const said = await announced(test.model);
 		const answer = answers.get(index);
 		const outcome = outcomeOf(test, answer, said, folder);
-		const why = outcome === "refused, not announced" ? [answer?.refused?.slice(0, 200)] : [...said.errors, ...said.warnings];
+		const why =
+			outcome === "refused, not announced"
+				? [answer?.refused?.slice(0, 200)]
+				: [...said.errors, ...said.warnings];
 		outcomes.set(outcome, [...(outcomes.get(outcome) ?? []), `${test.name}\t${why.join(" ")}`.trim()]);
 		for (const kind of await inferredShapes(test)) shapes[kind] = (shapes[kind] ?? 0) + 1;
 	}
@@ -160,7 +197,9 @@ async function main(folder: string): Promise<void> {
 
 function generate(): string | null {
 	const folder = mkdtempSync(join(tmpdir(), "trtgate-onnx-backend-"));
-	const { status } = spawnSync(process.env["PYTHON"] ?? "python3", ["bench/onnx-backend.py", folder], { stdio: ["ignore", 1, 1] });
+	const { status } = spawnSync(process.env["PYTHON"] ?? "python3", ["bench/onnx-backend.py", folder], {
+		stdio: ["ignore", 1, 1],
+	});
 	if (status === 0) return folder;
 	rmSync(folder, { recursive: true });
 	return null;
@@ -170,7 +209,8 @@ const [first, ...others] = process.argv.slice(2);
 if (first === "--answer") await answerAll(others[0] ?? "", Number(others[1]));
 else {
 	const folder = first ?? generate();
-	if (folder === null || !existsSync(folder)) console.log("ONNX's backend tests: skipped, Python has no onnx, onnxruntime and ml_dtypes.");
+	if (folder === null || !existsSync(folder))
+		console.log("ONNX's backend tests: skipped, Python has no onnx, onnxruntime and ml_dtypes.");
 	else {
 		await main(resolve(folder));
 		if (first === undefined) rmSync(folder, { recursive: true });

@@ -1,7 +1,16 @@
 // Prints how fast and in how much memory our ONNX reader inspects large models, compared with the onnx package and protobufjs; how fast a deep
 // graph is judged; and how long the whole command takes, of dist/, beside its limit. `node bench/preflight.ts [PROCESSES [MODEL.onnx …]]`
 import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+	closeSync,
+	ftruncateSync,
+	mkdtempSync,
+	openSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+	writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { build } from "rolldown";
@@ -15,7 +24,16 @@ import {
 	joinBytes as joined,
 	textField as text,
 } from "../src/formats/onnx/write.ts";
-import { attribute, graph, int64s, model as modelFile, node, opset, tensor, value } from "../test/support/onnx-writer.ts";
+import {
+	attribute,
+	graph,
+	int64s,
+	model as modelFile,
+	node,
+	opset,
+	tensor,
+	value,
+} from "../test/support/onnx-writer.ts";
 
 const weightBytes = 10 * 2 ** 20;
 const weightDims = [1, weightBytes / 4];
@@ -29,10 +47,20 @@ function writeModel(path: string, weights: number): void {
 	const branch = (name: string, op: string): Uint8Array =>
 		attribute.graph(
 			name,
-			graph({ name, inputs: [], nodes: [node({ op, inputs: [`t${weights}`], outputs: [name] })], outputs: [value(name, null)] }),
+			graph({
+				name,
+				inputs: [],
+				nodes: [node({ op, inputs: [`t${weights}`], outputs: [name] })],
+				outputs: [value(name, null)],
+			}),
 		);
 	const nodes = names.map((name, index) =>
-		node({ op: "Mul", name: `/layers.${index}/Mul`, inputs: [`t${index}`, name], outputs: [`t${index + 1}`] }),
+		node({
+			op: "Mul",
+			name: `/layers.${index}/Mul`,
+			inputs: [`t${index}`, name],
+			outputs: [`t${index + 1}`],
+		}),
 	);
 	const gate = node({
 		op: "If",
@@ -44,7 +72,13 @@ function writeModel(path: string, weights: number): void {
 	const body = graph({ nodes: [...nodes, gate], inputs, outputs: [value("y", null)] });
 	const graphBytes = body.length + entries.reduce((sum, entry) => sum + entry.length + weightBytes, 0);
 	const file = openSync(path, "w");
-	let position = writeSync(file, joined(integer(1, 8), text(2, "bench"), header(7, graphBytes), body), 0, undefined, 0);
+	let position = writeSync(
+		file,
+		joined(integer(1, 8), text(2, "bench"), header(7, graphBytes), body),
+		0,
+		undefined,
+		0,
+	);
 	for (const entry of entries) position += writeSync(file, entry, 0, undefined, position) + weightBytes;
 	position += writeSync(file, bytes(8, opset("", 17)), 0, undefined, position);
 	ftruncateSync(file, position);
@@ -110,7 +144,9 @@ function line(label: string, samples: readonly (Sample | string)[]): void {
 	const times = good.map((each) => each.ms);
 	const [least, most] = [Math.min(...times), Math.max(...times)].map((ms) => ms.toFixed(1));
 	const peak = Math.max(...good.map((each) => each.peakMb)).toFixed(0);
-	console.log(`  ${label.padEnd(28)} ${median(times).toFixed(1).padStart(8)} ms (${least} to ${most}), peak memory ${peak.padStart(5)} MB`);
+	console.log(
+		`  ${label.padEnd(28)} ${median(times).toFixed(1).padStart(8)} ms (${least} to ${most}), peak memory ${peak.padStart(5)} MB`,
+	);
 }
 
 /** The proto file of Python's onnx, or null where it is not installed. */
@@ -122,11 +158,17 @@ function findProto(): string | null {
 
 function measureAll(folder: string, model: string, proto: string | null): void {
 	const script = (name: string): string => join(folder, name);
-	const repeat = (argv: readonly [string, ...string[]]): (Sample | string)[] => Array.from({ length: processes }, () => sample(argv));
+	const repeat = (argv: readonly [string, ...string[]]): (Sample | string)[] =>
+		Array.from({ length: processes }, () => sample(argv));
 	line("bare Node", repeat([process.execPath, script("bare.mjs")]));
 	line("trtgate", repeat([process.execPath, script("ours.mjs"), model]));
 	line("Python onnx.load", proto === null ? [] : repeat(["python3", script("peer.py"), model]));
-	line("protobufjs", proto === null ? [] : repeat([process.execPath, script("protobufjs.mjs"), model, import.meta.filename, proto]));
+	line(
+		"protobufjs",
+		proto === null
+			? []
+			: repeat([process.execPath, script("protobufjs.mjs"), model, import.meta.filename, proto]),
+	);
 }
 
 /** A chain of Conv, Relu, TopK, ReduceSum and MatMul nodes, each with its own weight: every rule has something to read. */
@@ -153,7 +195,10 @@ function measureJudgement(nodes: number): void {
 	const onnx = readOnnx(memorySource(deepModel(nodes)), "deep.onnx");
 	const times = Array.from({ length: 20 }, () => {
 		const start = performance.now();
-		preflight({ path: "deep.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt", tensorrt: "10.6", precision: "fp16" });
+		preflight(
+			{ path: "deep.onnx", onnx, sha256: "", external: [] },
+			{ backend: "tensorrt", tensorrt: "10.6", precision: "fp16" },
+		);
 		return performance.now() - start;
 	});
 	console.log(
@@ -176,7 +221,9 @@ function leastMs(argv: readonly string[]): number {
 
 function measureCommand(models: readonly string[]): void {
 	const bareMs = leastMs(["-e", "0"]);
-	console.log(`\`trtgate preflight\`, least of ${2 * processes} processes; bare Node takes ${bareMs.toFixed(0)} ms:`);
+	console.log(
+		`\`trtgate preflight\`, least of ${2 * processes} processes; bare Node takes ${bareMs.toFixed(0)} ms:`,
+	);
 	for (const model of models) {
 		const ms = leastMs([join(import.meta.dirname, "../dist/cli.js"), "preflight", model]);
 		const verdict = ms <= limitMs ? "within" : "BEYOND";
@@ -204,7 +251,9 @@ try {
 	for (const [name, content] of Object.entries(scripts)) writeFileSync(join(folder, name), content);
 	const proto = findProto();
 	const cpu = execFileSync("uname", ["-m"], { encoding: "utf8" }).trim();
-	console.log(`ONNX inspection, ${processes} fresh processes each, Node ${process.version}, ${cpu}, files in the page cache`);
+	console.log(
+		`ONNX inspection, ${processes} fresh processes each, Node ${process.version}, ${cpu}, files in the page cache`,
+	);
 	for (const weights of [50, 220]) {
 		const model = join(folder, `model-${weights}.onnx`);
 		writeModel(model, weights);

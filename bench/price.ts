@@ -16,7 +16,10 @@ interface WindowedRun {
 	windowMedianMs: readonly number[];
 	shortP99Ms: number;
 }
-const recorded = JSON.parse(readFileSync(new URL("run-windows.json", import.meta.url), "utf8")) as Record<string, readonly WindowedRun[]>;
+const recorded = JSON.parse(readFileSync(new URL("run-windows.json", import.meta.url), "utf8")) as Record<
+	string,
+	readonly WindowedRun[]
+>;
 
 const windowMs = 100;
 /** trtexec's own start and end around a run, as recorded: 2.3 s of wall time around 0.5 s of warm-up and 1.5 s of measurement. */
@@ -25,7 +28,9 @@ const longest: RunLength = { warmUpMs: defaultMeasure.warmUpMs, durationMs: defa
 
 /** Iterations that have these medians, for the pilot's rule. */
 function iterationsOf({ windowMedianMs }: WindowedRun): Float64Array {
-	return Float64Array.from(windowMedianMs.flatMap((value) => Array.from({ length: Math.round(windowMs / value) }, () => value)));
+	return Float64Array.from(
+		windowMedianMs.flatMap((value) => Array.from({ length: Math.round(windowMs / value) }, () => value)),
+	);
 }
 
 function cut(runs: readonly WindowedRun[], durationMs: number): RecordedRun[] {
@@ -52,14 +57,28 @@ const replicates = 1000;
 console.log(
 	`One verdict at a minimal effect of ${100 * minimalEffect} %; limits: A/A false at most 0.5 %, +1 % found in at least 99 %, 20 s\n`,
 );
-row("recorded engine", "runs", "chosen length", "A/A slower", "+1 % found", "pairs", "GPU-s, pilot", "GPU-s, longest runs");
+row(
+	"recorded engine",
+	"runs",
+	"chosen length",
+	"A/A slower",
+	"+1 % found",
+	"pairs",
+	"GPU-s, pilot",
+	"GPU-s, longest runs",
+);
 row(...Array.from({ length: 8 }, () => "---"));
 for (const [index, [name, runs]] of Object.entries(recorded).entries()) {
 	const [first, second] = runs;
 	if (first === undefined || second === undefined) continue;
-	const length = chooseRunLength([first, second].map(iterationsOf), { ...longest, minimalEffect, streams: 1 });
+	const length = chooseRunLength([first, second].map(iterationsOf), {
+		...longest,
+		minimalEffect,
+		streams: 1,
+	});
 	const source = cut(runs, length.durationMs);
-	const rates = (effect: number) => realisedRates({ runCv: 0, effect, recorded: source }, { minimalEffect, replicates, seed: 31 + index });
+	const rates = (effect: number) =>
+		realisedRates({ runCv: 0, effect, recorded: source }, { minimalEffect, replicates, seed: 31 + index });
 	const [same, slower] = [rates(0), rates(0.01)];
 	const seconds = gpuSeconds(slower.meanPairs, length, 2);
 	row(
@@ -101,13 +120,30 @@ async function pullRequest(touched: number, measure: string): Promise<{ seconds:
 	const folder = mkdtempSync(join(tmpdir(), "trtgate-bench-"));
 	const spent = { ms: 0 };
 	const nets = Array.from({ length: models }, (_, at) => (at < touched ? "classifier" : "encoder"));
-	const result = await runReplayed({ nets, perModel: 1, measure, folder, watch: (backend) => metered(backend, spent) });
+	const result = await runReplayed({
+		nets,
+		perModel: 1,
+		measure,
+		folder,
+		watch: (backend) => metered(backend, spent),
+	});
 	rmSync(folder, { recursive: true });
-	return { seconds: spent.ms / 1000, slower: result.workloads.filter(({ verdict }) => verdict === "regressed").length };
+	return {
+		seconds: spent.ms / 1000,
+		slower: result.workloads.filter(({ verdict }) => verdict === "regressed").length,
+	};
 }
 
-console.log(`\nA pull request to a repository of ${models} models, through the gate on replayed runs; the base's engines are cached\n`);
-row("models touched", "found slower", "GPU-s, longest runs, all built and timed", "GPU-s now", "share of all touched");
+console.log(
+	`\nA pull request to a repository of ${models} models, through the gate on replayed runs; the base's engines are cached\n`,
+);
+row(
+	"models touched",
+	"found slower",
+	"GPU-s, longest runs, all built and timed",
+	"GPU-s now",
+	"share of all touched",
+);
 row("---", "---", "---", "---", "---");
 const all = await pullRequest(models, "");
 for (const touched of [0, 1, models]) {

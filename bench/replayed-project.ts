@@ -1,13 +1,13 @@
 // A project of many models whose runs on an H200 are replayed: copies of the three nets of examples/recorded.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Result } from "../generated/result.ts";
 import { systemClock } from "../src/adapters/clock.ts";
 import { readEnvironment } from "../src/adapters/github/env.ts";
 import { replay } from "../src/adapters/replay/backend.ts";
 import { openRecording, type Recording, unpackFolder } from "../src/adapters/replay/recording.ts";
 import { silentProgress } from "../src/adapters/terminal/progress.ts";
 import { gate } from "../src/app/gate.ts";
-import type { Result } from "../generated/result.ts";
 import type { Backend } from "../src/ports/backend.ts";
 import type { Ports } from "../src/ports/ports.ts";
 
@@ -15,7 +15,11 @@ import type { Ports } from "../src/ports/ports.ts";
 export type Net = "classifier" | "segmenter" | "encoder";
 
 const details: Readonly<Record<Net, { precision: string; model: string; shape: string }>> = {
-	classifier: { precision: "fp16", model: "dims: { batch: { min: 1, opt: 8, max: 8 } }", shape: ", batch: 8" },
+	classifier: {
+		precision: "fp16",
+		model: "dims: { batch: { min: 1, opt: 8, max: 8 } }",
+		shape: ", batch: 8",
+	},
 	segmenter: { precision: "fp32", model: "golden: golden/segmenter/golden.json", shape: "" },
 	encoder: {
 		precision: "fp16",

@@ -1,9 +1,10 @@
 // A seeded model of what run medians do on a GPU: warm-up, drift, noise and occasional disturbance.
+
+import type { Arm, PerfRun, VerdictKind } from "../generated/result.ts";
 import { compareRuns, type RunsCompared } from "../src/core/compare/compare.ts";
 import { defaultLooks, nextLook } from "../src/core/compare/looks.ts";
 import { firstArms } from "../src/core/compare/schedule.ts";
 import { shouldStop } from "../src/core/compare/verdict.ts";
-import type { Arm, PerfRun, VerdictKind } from "../generated/result.ts";
 
 export interface Random {
 	/** Uniform in [0, 1). */
@@ -78,7 +79,9 @@ function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
 		walk += 0.001 * random.normal();
 		const disturbed = random.uniform() < share ? Math.log1p(least + (most - least) * random.uniform()) : 0;
 		const effect = arm === "head" ? Math.log1p(truth.effect) : 0;
-		const medianMs = Math.exp(ramp * (1 - Math.exp(-order / tau)) + walk + truth.runCv * random.normal() + disturbed + effect);
+		const medianMs = Math.exp(
+			ramp * (1 - Math.exp(-order / tau)) + walk + truth.runCv * random.normal() + disturbed + effect,
+		);
 		const p99Ms = medianMs * Math.exp(0.1 + tailNoise * truth.runCv * random.normal());
 		const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms };
 		return { ...usedOfRun, arm, pair: Math.floor(order / 2), order, ...figures };
@@ -89,19 +92,37 @@ function simulateRuns(truth: Truth, pairs: number, random: Random): PerfRun[] {
 	]);
 }
 
-function drawRuns(recorded: readonly RecordedRun[], effect: number, { pairs, random }: { pairs: number; random: Random }): PerfRun[] {
+function drawRuns(
+	recorded: readonly RecordedRun[],
+	effect: number,
+	{ pairs, random }: { pairs: number; random: Random },
+): PerfRun[] {
 	return Array.from({ length: 2 * pairs }, (_, order) => {
 		const arm: Arm = order % 2 === 0 ? "base" : "head";
 		const factor = arm === "head" ? 1 + effect : 1;
-		const drawn = recorded[Math.floor(random.uniform() * recorded.length)] ?? { medianMs: Number.NaN, p99Ms: Number.NaN };
+		const drawn = recorded[Math.floor(random.uniform() * recorded.length)] ?? {
+			medianMs: Number.NaN,
+			p99Ms: Number.NaN,
+		};
 		const medianMs = drawn.medianMs * factor;
-		const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: drawn.p99Ms * factor };
+		const figures = {
+			medianMs,
+			meanMs: medianMs,
+			minMs: medianMs,
+			p90Ms: medianMs,
+			p95Ms: medianMs,
+			p99Ms: drawn.p99Ms * factor,
+		};
 		return { ...usedOfRun, arm, pair: Math.floor(order / 2), order, ...figures };
 	});
 }
 
 /** One workload as the gate measures it: pairs are added look by look until the latency is decided or the budget is used up. */
-function measureWorkload(truth: Truth, options: { minimalEffect: number; family: number }, random: Random): RunsCompared {
+function measureWorkload(
+	truth: Truth,
+	options: { minimalEffect: number; family: number },
+	random: Random,
+): RunsCompared {
 	const judging = { ...options, p99MinimalEffect: 0.1 };
 	const runs = simulateRuns(truth, defaultLooks.at(-1) ?? 0, random);
 	let compared = compareRuns([], judging);
@@ -133,12 +154,24 @@ export interface Simulation {
 }
 
 /** Whole jobs through the whole verdict path. */
-export function realisedRates(truth: Truth, { minimalEffect, family = 1, replicates, seed }: Simulation): Rates {
+export function realisedRates(
+	truth: Truth,
+	{ minimalEffect, family = 1, replicates, seed }: Simulation,
+): Rates {
 	const random = seededRandom(seed);
-	const counts: Record<VerdictKind, number> = { regressed: 0, improved: 0, unchanged: 0, inconclusive: 0, "not-comparable": 0, missing: 0 };
+	const counts: Record<VerdictKind, number> = {
+		regressed: 0,
+		improved: 0,
+		unchanged: 0,
+		inconclusive: 0,
+		"not-comparable": 0,
+		missing: 0,
+	};
 	let [pairs, slower, changed] = [0, 0, 0];
 	for (let replicate = 0; replicate < replicates; replicate += 1) {
-		const rows = Array.from({ length: family }, () => measureWorkload(truth, { minimalEffect, family }, random));
+		const rows = Array.from({ length: family }, () =>
+			measureWorkload(truth, { minimalEffect, family }, random),
+		);
 		for (const { latency } of rows) {
 			counts[latency.verdict] += 1;
 			pairs += latency.pairs;
@@ -147,7 +180,9 @@ export function realisedRates(truth: Truth, { minimalEffect, family = 1, replica
 		slower += Number(verdicts.includes("regressed"));
 		changed += Number(verdicts.includes("regressed") || verdicts.includes("improved"));
 	}
-	const shares = Object.fromEntries(Object.entries(counts).map(([verdict, count]) => [verdict, count / (replicates * family)]));
+	const shares = Object.fromEntries(
+		Object.entries(counts).map(([verdict, count]) => [verdict, count / (replicates * family)]),
+	);
 	return {
 		shares: shares as Rates["shares"],
 		meanPairs: pairs / (replicates * family),

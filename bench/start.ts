@@ -24,7 +24,9 @@ async function firstLineMs(): Promise<number> {
 	const times: number[] = [];
 	for (let round = 0; round < 13; round += 1) {
 		const start = performance.now();
-		const child = spawn(process.execPath, ["dist/main.js"], { env: { PATH: process.env["PATH"] ?? "", INPUT_CONFIG: "none.yml" } });
+		const child = spawn(process.execPath, ["dist/main.js"], {
+			env: { PATH: process.env["PATH"] ?? "", INPUT_CONFIG: "none.yml" },
+		});
 		await new Promise<void>((settle) => child.stdout.once("data", () => settle()));
 		times.push(performance.now() - start);
 		await new Promise((settle) => child.once("close", settle));

@@ -5,8 +5,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileStore } from "../src/adapters/files/store.ts";
 import type { Result } from "../generated/result.ts";
+import { fileStore } from "../src/adapters/files/store.ts";
 import { writeReport } from "../src/stages/report.ts";
 import { runReplayed } from "./replayed-project.ts";
 
@@ -28,8 +28,15 @@ interface Cost {
 
 async function costOf(perModel: number, folder: string): Promise<Cost> {
 	const started = performance.now();
-	const nets = Array.from({ length: models }, (_, at) => (at < 4 ? "classifier" : at < 6 ? "segmenter" : "encoder"));
-	const result = await runReplayed({ nets, perModel, folder, measure: "pairs: [5, 8], unchanged-models: rebuild" });
+	const nets = Array.from({ length: models }, (_, at) =>
+		at < 4 ? "classifier" : at < 6 ? "segmenter" : "encoder",
+	);
+	const result = await runReplayed({
+		nets,
+		perModel,
+		folder,
+		measure: "pairs: [5, 8], unchanged-models: rebuild",
+	});
 	const ownMs = performance.now() - started;
 	const again = performance.now();
 	await writeReport(result, join(folder, "out"), fileStore());
@@ -53,7 +60,13 @@ function realMsOf({ workloads, builds }: Result): number {
 function measured(perModel: number, folder: string): Cost {
 	const child = spawnSync(
 		process.execPath,
-		[`--max-old-space-size=${heapMiB}`, "--max-semi-space-size=4", import.meta.filename, String(perModel), folder],
+		[
+			`--max-old-space-size=${heapMiB}`,
+			"--max-semi-space-size=4",
+			import.meta.filename,
+			String(perModel),
+			folder,
+		],
 		{
 			encoding: "utf8",
 			stdio: ["ignore", "pipe", "inherit"],
@@ -65,7 +78,10 @@ function measured(perModel: number, folder: string): Cost {
 
 function compareSizes(kept: string | undefined): void {
 	const folder = kept ?? mkdtempSync(join(tmpdir(), "trtgate-bench-"));
-	const [few, many] = [1, 10].map((perModel) => measured(perModel, join(folder, String(perModel)))) as [Cost, Cost];
+	const [few, many] = [1, 10].map((perModel) => measured(perModel, join(folder, String(perModel)))) as [
+		Cost,
+		Cost,
+	];
 	const rows: [string, string, string, boolean][] = [
 		[
 			"own time ÷ time of runs and builds on the H200",
@@ -90,7 +106,8 @@ function compareSizes(kept: string | undefined): void {
 	console.log(
 		`own time ${(many.ownMs / 1000).toFixed(1)} s beside ${(many.realMs / 1000).toFixed(0)} s, peak ${(many.peakBytes / 1e6).toFixed(0)} MB, page ${(many.pageBytes / 1e6).toFixed(2)} MB\n`,
 	);
-	for (const [what, value, limit, holds] of rows) console.log(`| ${what} | ${value} | limit ${limit}${holds ? "" : " MISSED"} |`);
+	for (const [what, value, limit, holds] of rows)
+		console.log(`| ${what} | ${value} | limit ${limit}${holds ? "" : " MISSED"} |`);
 	if (kept === undefined) rmSync(folder, { recursive: true });
 	if (rows.some(([, , , holds]) => !holds)) process.exitCode = 1;
 }

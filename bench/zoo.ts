@@ -37,13 +37,16 @@ function tryOrExplain(model: ZooModel, setting: Setting): ZooResult {
 	try {
 		return tryModel(model, setting);
 	} catch (error) {
-		const steps = { bench: { exit: null, seconds: 0, said: error instanceof Error ? error.message : String(error) } };
+		const steps = {
+			bench: { exit: null, seconds: 0, said: error instanceof Error ? error.message : String(error) },
+		};
 		return { model: model.name, product: setting.product, steps };
 	}
 }
 
 const { models }: { models: ZooModel[] } = JSON.parse(readFileSync(join(here, "zoo", "models.json"), "utf8"));
-const chosen = values.only === undefined ? models : models.filter(({ name }) => values.only?.split(",").includes(name));
+const chosen =
+	values.only === undefined ? models : models.filter(({ name }) => values.only?.split(",").includes(name));
 const cache = resolve(values.cache);
 mkdirSync(cache, { recursive: true });
 const resultsPath = join(cache, "results.json");

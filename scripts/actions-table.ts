@@ -40,7 +40,9 @@ export function readSurfaces(): Surface[] {
 		if (!existsSync(path)) return [];
 		const file = parse(readFileSync(path, "utf8"));
 		const uses = folder === "." ? "trtgate/trtgate" : `trtgate/trtgate/${folder}`;
-		return [{ uses, path, description: file.description, inputs: file.inputs ?? {}, outputs: file.outputs ?? {} }];
+		return [
+			{ uses, path, description: file.description, inputs: file.inputs ?? {}, outputs: file.outputs ?? {} },
+		];
 	});
 	return existsSync(workflow) ? [...actions, readWorkflow()] : actions;
 }
@@ -63,7 +65,9 @@ function renderSurface({ uses, path, description, inputs, outputs }: Surface, sh
 	const inputLines = Object.entries(inputs).map(
 		([name, input]) => [name, `- \`${name}\`${defaultText(input)}: ${cell(input.description)}`] as const,
 	);
-	const outputLines = Object.entries(outputs).map(([name, output]) => [name, `- \`${name}\`: ${cell(output.description)}`] as const);
+	const outputLines = Object.entries(outputs).map(
+		([name, output]) => [name, `- \`${name}\`: ${cell(output.description)}`] as const,
+	);
 	return [
 		`## \`${uses}\``,
 		"",
@@ -74,12 +78,22 @@ function renderSurface({ uses, path, description, inputs, outputs }: Surface, sh
 	].join("\n");
 }
 
-function list(title: string, lines: readonly (readonly [name: string, line: string])[], shown: Set<string>): string[] {
+function list(
+	title: string,
+	lines: readonly (readonly [name: string, line: string])[],
+	shown: Set<string>,
+): string[] {
 	if (lines.length === 0) return [];
 	const fresh = lines.filter(([, line]) => !shown.has(line));
 	const again = lines.filter(([, line]) => shown.has(line)).map(([name]) => `\`${name}\``);
 	for (const [, line] of fresh) shown.add(line);
-	return [`${title}:`, "", ...fresh.map(([, line]) => line), ...(again.length === 0 ? [] : [`- as above: ${again.join(", ")}`]), ""];
+	return [
+		`${title}:`,
+		"",
+		...fresh.map(([, line]) => line),
+		...(again.length === 0 ? [] : [`- as above: ${again.join(", ")}`]),
+		"",
+	];
 }
 
 function defaultText(input: Declared): string {

@@ -16,13 +16,17 @@ const runtime = "node_modules/onnxruntime-web";
 const unbundled = {
 	name: "unbundled",
 	resolveId: (id: string) => (id === "kerberos" ? "src/unbundled-kerberos" : null),
-	load: (id: string) => (id === "src/unbundled-kerberos" ? 'throw new Error("kerberos does not come with trtgate");' : null),
+	load: (id: string) =>
+		id === "src/unbundled-kerberos" ? 'throw new Error("kerberos does not come with trtgate");' : null,
 };
 
 rmSync(outDir, { recursive: true, force: true });
 const { plugin, nameOf } = chunkNames();
 const { output } = await build({
-	input: { ...Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])), "ort/worker": "src/ort-worker.ts" },
+	input: {
+		...Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+		"ort/worker": "src/ort-worker.ts",
+	},
 	platform: "node",
 	logLevel: "warn",
 	// An entry point runs when it is imported: no chunk may import one.
@@ -35,7 +39,11 @@ const { output } = await build({
 		entryFileNames: "[name].js",
 		// Each further file costs a command 0.4 ms before it starts.
 		codeSplitting: {
-			groups: ["cli", "commands/preflight"].map((name, index) => ({ name, test: `/src/app/${name}.ts`, priority: 1 - index })),
+			groups: ["cli", "commands/preflight"].map((name, index) => ({
+				name,
+				test: `/src/app/${name}.ts`,
+				priority: 1 - index,
+			})),
 		},
 		chunkFileNames: (chunk) => `chunks/${nameOf(chunk)}.js`,
 		comments: { legal: false },

@@ -25,7 +25,8 @@ try {
 		});
 		return !old || !now || !old.equals(now);
 	});
-	if (different.length > 0) throw new Error(`dist/ is not what \`npm run build\` makes: ${different.join(", ")}. Run it and commit.`);
+	if (different.length > 0)
+		throw new Error(`dist/ is not what \`npm run build\` makes: ${different.join(", ")}. Run it and commit.`);
 	const said = execFileSync(process.execPath, ["dist/cli.js", "--version"], { encoding: "utf8" }).trim();
 	console.log(`dist/ is up to date (${names.length} files) and starts: trtgate ${said}`);
 } catch (error) {

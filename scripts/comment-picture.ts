@@ -33,7 +33,13 @@ async function playComment(atEnd: Later): Promise<string> {
 	const merge = play.merge({ number: 7, base, head });
 	const payload = pullRequest({ head, base, merge });
 	const { run } = await play.run({
-		...{ event: "pull_request", payload, sha: merge, ref: "refs/pull/7/merge", replay: { comparison: "slower-head", smi } },
+		...{
+			event: "pull_request",
+			payload,
+			sha: merge,
+			ref: "refs/pull/7/merge",
+			replay: { comparison: "slower-head", smi },
+		},
 	});
 	const body = play.github.state.comments[0]?.body;
 	if (body === undefined) throw new Error(`the play left no comment:\n${run.stdout}${run.stderr}`);
@@ -50,7 +56,8 @@ const icons: Readonly<Record<string, string>> = {
 /** GitHub breaks a comment's lines where they end. */
 function renderPage(markdown: string): string {
 	const body = Object.entries(icons).reduce(
-		(html, [symbol, paths]) => html.replaceAll(symbol, `<svg class="icon" viewBox="0 0 16 16">${paths}</svg>`),
+		(html, [symbol, paths]) =>
+			html.replaceAll(symbol, `<svg class="icon" viewBox="0 0 16 16">${paths}</svg>`),
 		marked.parse(markdown, { gfm: true, breaks: true, async: false }),
 	);
 	const style = readFileSync(new URL("comment-picture.css", import.meta.url), "utf8");
@@ -72,7 +79,9 @@ function runChromium(page: string, ...words: string[]): string {
 function draw(folder: string, html: string): PNG {
 	const [page, shot] = [join(folder, "comment.html"), join(folder, "comment.png")];
 	writeFileSync(page, html);
-	const heightPx = Number(/<title>(\d+)<\/title>/.exec(runChromium(page, "--dump-dom", `--window-size=${widthPx},4000`))?.[1]);
+	const heightPx = Number(
+		/<title>(\d+)<\/title>/.exec(runChromium(page, "--dump-dom", `--window-size=${widthPx},4000`))?.[1],
+	);
 	const size = `--window-size=${widthPx},${heightPx + 200}`;
 	runChromium(page, size, `--force-device-scale-factor=${scale}`, `--screenshot=${shot}`);
 	const whole = PNG.sync.read(readFileSync(shot));
@@ -85,9 +94,13 @@ const ends: (() => void | Promise<void>)[] = [];
 const atEnd: Later = (clean) => void ends.push(clean);
 const target = resolve(out);
 try {
-	const picture = draw(temporaryFolder(atEnd), renderPage(report === undefined ? await playComment(atEnd) : readFileSync(report, "utf8")));
+	const picture = draw(
+		temporaryFolder(atEnd),
+		renderPage(report === undefined ? await playComment(atEnd) : readFileSync(report, "utf8")),
+	);
 	const png = PNG.sync.write(picture, { colorType: 2, deflateLevel: 9 });
-	if (report === undefined && png.length > maxBytes) throw new Error(`the picture has ${png.length} bytes, more than ${maxBytes}`);
+	if (report === undefined && png.length > maxBytes)
+		throw new Error(`the picture has ${png.length} bytes, more than ${maxBytes}`);
 	writeFileSync(target, png);
 	console.log(`${target}: ${picture.width} × ${picture.height}, ${png.length} bytes`);
 } finally {

@@ -9,7 +9,9 @@ import { actionsPage } from "./actions-table.ts";
 import { commandsPage } from "./commands-page.ts";
 
 // A CommonJS module whose default export sits one level deeper than its types say.
-const standaloneCode = (standaloneModule as unknown as { default: (ajv: Ajv2020, validate: unknown) => string }).default;
+const standaloneCode = (
+	standaloneModule as unknown as { default: (ajv: Ajv2020, validate: unknown) => string }
+).default;
 
 const schemas = ["config", "golden", "history", "result"] as const;
 const outDir = "generated";
@@ -28,7 +30,9 @@ function forTypes(node: unknown): unknown {
 	const plain = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, forTypes(value)]));
 	if (prefixItems) return { ...plain, items: forTypes(prefixItems), additionalItems: false };
 	// Named properties beside an index signature of another type do not compile.
-	return plain["properties"] && typeof plain["additionalProperties"] === "object" ? { ...plain, additionalProperties: true } : plain;
+	return plain["properties"] && typeof plain["additionalProperties"] === "object"
+		? { ...plain, additionalProperties: true }
+		: plain;
 }
 
 async function typesOf(name: string): Promise<string> {
@@ -37,8 +41,14 @@ async function typesOf(name: string): Promise<string> {
 	const body = await compile(forTypes(readSchema(name)) as never, name, options);
 	return (
 		body
-			.replace(/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
-			.replace(/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "")
+			.replace(
+				/ \*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g,
+				"",
+			)
+			.replace(
+				/\/\*\*\n \* This interface was referenced by `\w+`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g,
+				"",
+			)
 			// How many items a list may have is for the validators.
 			.replace(/(\n\s*\*)?(\n\s*\* @(min|max)Items \d+)+/g, "")
 			.replace(/\/\*\*\n\s*\*\/\n\s*/g, "")
@@ -53,7 +63,9 @@ async function typesOf(name: string): Promise<string> {
 function requireToImport(code: string): string {
 	const imports: string[] = [];
 	const body = code.replace(/const (\w+) = require\("([^"]+)"\)\.default;/g, (_, name, path) => {
-		imports.push(`import ${name}Module from "${path}.js";\nconst ${name} = ${name}Module.default ?? ${name}Module;`);
+		imports.push(
+			`import ${name}Module from "${path}.js";\nconst ${name} = ${name}Module.default ?? ${name}Module;`,
+		);
 		return "";
 	});
 	return imports.join("\n") + body;
@@ -71,12 +83,20 @@ function validatorOf(name: string, definitions?: Readonly<Record<string, string>
 	const schema = readSchema(name);
 	if (definitions === undefined) return banner + requireToImport(standaloneCode(ajv, ajv.compile(schema)));
 	ajv.addSchema(schema);
-	const references = Object.entries(definitions).map(([key, definition]) => [key, `${schema["$id"]}#/$defs/${definition}`]);
+	const references = Object.entries(definitions).map(([key, definition]) => [
+		key,
+		`${schema["$id"]}#/$defs/${definition}`,
+	]);
 	return banner + requireToImport(standaloneCode(ajv, Object.fromEntries(references)));
 }
 
 /** What `--preprocess` may hold, by kind. */
-const preprocessDefinitions = { image: "preprocess", audio: "audioPreprocess", bytes: "bytesPreprocess", text: "textPreprocess" };
+const preprocessDefinitions = {
+	image: "preprocess",
+	audio: "audioPreprocess",
+	bytes: "bytesPreprocess",
+	text: "textPreprocess",
+};
 
 const validatorTypes = `${banner}import type { ValidateFunction } from "ajv";\n\nexport declare const validate: ValidateFunction;\n`;
 
@@ -101,6 +121,8 @@ const stale = Object.entries(files).filter(([path, text]) => {
 	return readFileSync(path, "utf8") !== text;
 });
 if (stale.length > 0) {
-	console.error(`${stale.map(([path]) => path).join(", ")} differ from their sources: run \`npm run generate\`.`);
+	console.error(
+		`${stale.map(([path]) => path).join(", ")} differ from their sources: run \`npm run generate\`.`,
+	);
 	process.exitCode = 1;
 }

@@ -61,10 +61,22 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
 
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Json =>
+	typeof value === "object" && value !== null && !Array.isArray(value);
 
 const kept = new Set([
-	...["$ref", "type", "properties", "required", "items", "enum", "anyOf", "oneOf", "allOf", "additionalProperties"],
+	...[
+		"$ref",
+		"type",
+		"properties",
+		"required",
+		"items",
+		"enum",
+		"anyOf",
+		"oneOf",
+		"allOf",
+		"additionalProperties",
+	],
 	...["maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern", "format"],
 ]);
 
@@ -107,7 +119,8 @@ function lookUp(description: Json, path: readonly string[]): Json {
 
 function jsonSchemaOf(description: Json, holder: unknown): unknown {
 	if (!isObject(holder)) return undefined;
-	const whole = typeof holder["$ref"] === "string" ? lookUp(description, holder["$ref"].slice(2).split("/")) : holder;
+	const whole =
+		typeof holder["$ref"] === "string" ? lookUp(description, holder["$ref"].slice(2).split("/")) : holder;
 	const content = whole["content"];
 	if (!isObject(content)) return undefined;
 	const media = content["application/json"];
@@ -119,8 +132,11 @@ function describeOperation(description: Json, operation: Json): Json {
 	const query: Json = {};
 	for (const parameter of parameters) {
 		const whole =
-			isObject(parameter) && typeof parameter["$ref"] === "string" ? lookUp(description, parameter["$ref"].slice(2).split("/")) : parameter;
-		if (isObject(whole) && whole["in"] === "query") query[String(whole["name"])] = toJsonSchema(whole["schema"]);
+			isObject(parameter) && typeof parameter["$ref"] === "string"
+				? lookUp(description, parameter["$ref"].slice(2).split("/"))
+				: parameter;
+		if (isObject(whole) && whole["in"] === "query")
+			query[String(whole["name"])] = toJsonSchema(whole["schema"]);
 	}
 	const responses: Json = {};
 	for (const [status, response] of Object.entries(operation["responses"] as Json)) {
@@ -130,13 +146,17 @@ function describeOperation(description: Json, operation: Json): Json {
 	const request = jsonSchemaOf(description, body);
 	return {
 		...(Object.keys(query).length === 0 ? {} : { query }),
-		...(request === undefined ? {} : { request, requestRequired: isObject(body) && body["required"] === true }),
+		...(request === undefined
+			? {}
+			: { request, requestRequired: isObject(body) && body["required"] === true }),
 		responses,
 	};
 }
 
 function referencesIn(value: unknown): string[] {
-	return [...JSON.stringify(value).matchAll(/"\$ref":"#\/definitions\/([^"]+)"/g)].map((match) => match[1] ?? "");
+	return [...JSON.stringify(value).matchAll(/"\$ref":"#\/definitions\/([^"]+)"/g)].map(
+		(match) => match[1] ?? "",
+	);
 }
 
 function makeApi(): string {
@@ -145,7 +165,10 @@ function makeApi(): string {
 	for (const [below, methods] of Object.entries(wanted)) {
 		for (const method of methods) {
 			const path = repository + below;
-			operations[`${method.toUpperCase()} ${path}`] = describeOperation(description, lookUp(description, ["paths", path, method]));
+			operations[`${method.toUpperCase()} ${path}`] = describeOperation(
+				description,
+				lookUp(description, ["paths", path, method]),
+			);
 		}
 	}
 	const definitions = new Map<string, unknown>();
@@ -173,7 +196,9 @@ function format(json: string): string {
 const text = format(makeApi());
 if (process.argv.includes("--check")) {
 	if (readFileSync(target, "utf8") !== text) {
-		console.error(`${target} is not what scripts/github-api.ts makes of the installed @octokit/openapi; run it`);
+		console.error(
+			`${target} is not what scripts/github-api.ts makes of the installed @octokit/openapi; run it`,
+		);
 		process.exitCode = 1;
 	}
 } else writeFileSync(target, text);

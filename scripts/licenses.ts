@@ -48,7 +48,9 @@ export function readPackages(folders: Iterable<string>): BundledPackage[] {
 	return [...folders].map((folder) => {
 		const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 		if (typeof license !== "string" || license === "" || license === "UNLICENSED")
-			throw new Error(`${name} ${version} is bundled, and its package.json names no licence: replace the package.`);
+			throw new Error(
+				`${name} ${version} is bundled, and its package.json names no licence: replace the package.`,
+			);
 		return { name, version, license, folder };
 	});
 }
@@ -72,9 +74,11 @@ function textOf(folder: string, name: string): string {
 	const files = readdirSync(folder)
 		.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
 		.sort();
-	if (files.length > 0) return files.map((file) => plain(readFileSync(join(folder, file), "utf8"))).join("\n\n");
+	if (files.length > 0)
+		return files.map((file) => plain(readFileSync(join(folder, file), "utf8"))).join("\n\n");
 	const notice = notices[name];
-	if (notice === undefined) throw new Error(`${name} ships no licence file: add its notice to scripts/licenses.ts, or leave it out.`);
+	if (notice === undefined)
+		throw new Error(`${name} ships no licence file: add its notice to scripts/licenses.ts, or leave it out.`);
 	return `${notice}\n\n${mit}`;
 }
 
@@ -85,8 +89,18 @@ export function sbomOf(packages: readonly BundledPackage[]): string {
 	const components = packages.map(({ name, version, license, folder }) => {
 		const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
 		const { integrity } = lock[folder.slice(folder.indexOf("node_modules/"))];
-		const hashes = [{ alg: "SHA-512", content: Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex") }];
-		return { type: "library", "bom-ref": purl, name, version, hashes, licenses: [{ expression: license }], purl };
+		const hashes = [
+			{ alg: "SHA-512", content: Buffer.from(integrity.replace("sha512-", ""), "base64").toString("hex") },
+		];
+		return {
+			type: "library",
+			"bom-ref": purl,
+			name,
+			version,
+			hashes,
+			licenses: [{ expression: license }],
+			purl,
+		};
 	});
 	components.sort((left, right) => (left.purl < right.purl ? -1 : 1));
 	const component = { type: "application", "bom-ref": "trtgate", name: root.name, version: root.version };

@@ -1,4 +1,6 @@
 // Entry point of the action in golden/: records goldens and proposes them.
 import { enterAction } from "./app/entry.ts";
 
-await enterAction("trtgate golden\n", async () => (await import("./app/actions/golden-action.ts")).runGoldenAction());
+await enterAction("trtgate golden\n", async () =>
+	(await import("./app/actions/golden-action.ts")).runGoldenAction(),
+);

@@ -31,7 +31,8 @@ const mostBytes = 512 * 1024 * 1024;
 /** A case that failed, or a defect, may have broken the runtime for the next job. */
 function mayStay(task: Task, reply: Reply): boolean {
 	if (reply.kind === "defects") return false;
-	const isClean = reply.kind === "infer" ? reply.cases.every(({ state }) => state === "done") : reply.kind !== "failed";
+	const isClean =
+		reply.kind === "infer" ? reply.cases.every(({ state }) => state === "done") : reply.kind !== "failed";
 	return task.stays === true && isClean && process.memoryUsage.rss() < mostBytes;
 }
 

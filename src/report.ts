@@ -1,4 +1,6 @@
 // Entry point of the action in report/: merges the results of the jobs and publishes them.
 import { enterAction } from "./app/entry.ts";
 
-await enterAction("trtgate report\n", async () => (await import("./app/actions/report-action.ts")).runReportAction());
+await enterAction("trtgate report\n", async () =>
+	(await import("./app/actions/report-action.ts")).runReportAction(),
+);

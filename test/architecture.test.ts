@@ -18,7 +18,9 @@ interface Import {
 function importsOf(path: string): Import[] {
 	const text = readFileSync(path, "utf8");
 	const specifiers = [
-		...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g),
+		...text.matchAll(
+			/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g,
+		),
 	];
 	return specifiers.map((match) => {
 		const specifier = match[1] ?? match[2] ?? match[3] ?? "";
@@ -28,7 +30,9 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = files.flatMap(importsOf);
-const entryPoints = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"].map((name) => `src/${name}.ts`);
+const entryPoints = ["main", "post", "cli", "plan", "report", "golden", "ort-worker"].map(
+	(name) => `src/${name}.ts`,
+);
 
 function isIn(path: string, ...layers: string[]): boolean {
 	return layers.some((layer) => path === `src/${layer}` || path.startsWith(`src/${layer}/`));
@@ -36,42 +40,72 @@ function isIn(path: string, ...layers: string[]): boolean {
 
 /** Imports of a layer that its rule does not allow. */
 function violations(layer: string, allowed: (to: Import) => boolean): string[] {
-	return imports.filter((found) => isIn(found.from, layer) && !allowed(found)).map((found) => `${found.from} imports ${found.to}`);
+	return imports
+		.filter((found) => isIn(found.from, layer) && !allowed(found))
+		.map((found) => `${found.from} imports ${found.to}`);
 }
 
 it("the layers of src are all found by this test", () => {
 	expect(files.length).toBeGreaterThan(100);
 	expect(imports.length).toBeGreaterThan(300);
-	for (const layer of ["core", "formats", "stages", "adapters", "app"]) expect(files.some((path) => isIn(path, layer))).toBe(true);
+	for (const layer of ["core", "formats", "stages", "adapters", "app"])
+		expect(files.some((path) => isIn(path, layer))).toBe(true);
 });
 
 it("the layers of src let core import only core, the schemas, ajv and yaml", () => {
 	expect(
-		violations("core", ({ to, ours }) => (ours ? isIn(to, "core") || /^(generated|data)\//.test(to) : /^(ajv|yaml)(\/|$)/.test(to))),
+		violations("core", ({ to, ours }) =>
+			ours ? isIn(to, "core") || /^(generated|data)\//.test(to) : /^(ajv|yaml)(\/|$)/.test(to),
+		),
 	).toEqual([]);
 });
 
 it("the layers of src keep core modules that judge from importing core/report: shared wording is in core/text", () => {
-	const judges = ["golden", "compare", "gates", "onnx", "config", "plan", "merge", "explain", "telemetry", "stats"].map(
-		(name) => `core/${name}`,
-	);
+	const judges = [
+		"golden",
+		"compare",
+		"gates",
+		"onnx",
+		"config",
+		"plan",
+		"merge",
+		"explain",
+		"telemetry",
+		"stats",
+	].map((name) => `core/${name}`);
 	expect(imports.filter(({ from, to }) => isIn(from, ...judges) && isIn(to, "core/report"))).toEqual([]);
-	expect(violations("core/text", ({ to }) => isIn(to, "core/text") || to.startsWith("generated/"))).toEqual([]);
+	expect(violations("core/text", ({ to }) => isIn(to, "core/text") || to.startsWith("generated/"))).toEqual(
+		[],
+	);
 });
 
 it("the layers of src let formats import only core and formats", () => {
-	expect(violations("formats", ({ to, ours }) => (ours ? isIn(to, "core", "formats") || /^(generated|data)\//.test(to) : false))).toEqual([]);
+	expect(
+		violations("formats", ({ to, ours }) =>
+			ours ? isIn(to, "core", "formats") || /^(generated|data)\//.test(to) : false,
+		),
+	).toEqual([]);
 });
 
 it("the layers of src let stages import only core, ports and stages", () => {
-	expect(violations("stages", ({ to, ours }) => ours && (isIn(to, "core", "stages", "ports") || to.startsWith("generated/")))).toEqual([]);
+	expect(
+		violations(
+			"stages",
+			({ to, ours }) => ours && (isIn(to, "core", "stages", "ports") || to.startsWith("generated/")),
+		),
+	).toEqual([]);
 });
 
 it("the layers of src keep adapters from importing stages, app and each other", () => {
 	const allowed = ({ from, to, ours }: Import): boolean => {
 		if (!ours) return true;
 		const own = from.split("/").slice(0, 3).join("/").slice("src/".length);
-		return isIn(to, "core", "formats", "adapters/process", own) || isIn(to, "ports") || /^(generated|data)\//.test(to) || to === "src/adapters/clock.ts";
+		return (
+			isIn(to, "core", "formats", "adapters/process", own) ||
+			isIn(to, "ports") ||
+			/^(generated|data)\//.test(to) ||
+			to === "src/adapters/clock.ts"
+		);
 	};
 	expect(violations("adapters", allowed)).toEqual([]);
 });
@@ -89,7 +123,12 @@ it("the layers of src write to stdout and stderr in one place, except for entry 
 });
 
 it("the layers of src have no import cycle", () => {
-	const graph = new Map(files.map((path) => [path, imports.filter((found) => found.from === path && found.ours).map((found) => found.to)]));
+	const graph = new Map(
+		files.map((path) => [
+			path,
+			imports.filter((found) => found.from === path && found.ours).map((found) => found.to),
+		]),
+	);
 	const done = new Set<string>();
 	const cycles: string[] = [];
 	const visit = (path: string, trail: readonly string[]): void => {
@@ -103,14 +142,20 @@ it("the layers of src have no import cycle", () => {
 });
 
 it("the layers of src have no file named after nothing in particular, such as utils", () => {
-	expect(files.filter((path) => /(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path))).toEqual([]);
+	expect(
+		files.filter((path) =>
+			/(^|\/)(utils?|helpers?|common|misc|managers?|services?|index)(\/|\.ts$)/.test(path),
+		),
+	).toEqual([]);
 });
 
 describe("a stage", () => {
 	const stages = files.filter((path) => isIn(path, "stages"));
 	/** The members of each ports type that a stage declares, by name or inline. */
 	const declaredPorts = (text: string): string[] => [
-		...[...text.matchAll(/type \w*Ports = (?:Required<)?Pick<Ports, ([^>]*)>/g)].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []),
+		...[...text.matchAll(/type \w*Ports = (?:Required<)?Pick<Ports, ([^>]*)>/g)].flatMap(
+			([, names = ""]) => names.match(/\w+/g) ?? [],
+		),
 		...[...text.matchAll(/(?:type \w*Ports =[^;{]*|\bports:) \{([^{}]*)\}/g)].flatMap(([, members = ""]) =>
 			[...members.matchAll(/(\w+)\??:/g)].map(([, name = ""]) => name),
 		),
@@ -130,7 +175,9 @@ describe("a stage", () => {
 		expect(declaring.length).toBeGreaterThan(5);
 		const unused = declaring.flatMap((path) => {
 			const text = textAndCallees(path);
-			const names = declaredPorts(readFileSync(path, "utf8")).filter((name) => !new RegExp(`[pP]orts\\??\\.${name}\\b`).test(text));
+			const names = declaredPorts(readFileSync(path, "utf8")).filter(
+				(name) => !new RegExp(`[pP]orts\\??\\.${name}\\b`).test(text),
+			);
 			return names.map((name) => `${path} takes ${name}`);
 		});
 		expect(unused).toEqual([]);
@@ -146,7 +193,8 @@ it("every module except entry points has no side effect when imported", async ()
 });
 
 describe("the one file", () => {
-	const holding = (pattern: RegExp): string[] => files.filter((path) => pattern.test(readFileSync(path, "utf8")));
+	const holding = (pattern: RegExp): string[] =>
+		files.filter((path) => pattern.test(readFileSync(path, "utf8")));
 
 	it("the one file that reads inputs is adapters/github/inputs.ts", () => {
 		expect(holding(/\bgetInput\(/)).toEqual(["src/adapters/github/inputs.ts"]);
@@ -165,7 +213,9 @@ describe("the one file", () => {
 	});
 
 	it("the one file that opens files whose paths come from outside is adapters/process/input-file.ts", () => {
-		const opening = holding(/^import \{[^}]*\b(readFile|readFileSync|openSync|copyFile)\b[^}]*\} from "node:fs/m);
+		const opening = holding(
+			/^import \{[^}]*\b(readFile|readFileSync|openSync|copyFile)\b[^}]*\} from "node:fs/m,
+		);
 		expect(opening.filter((path) => isIn(path, "app", "stages", "adapters/files"))).toEqual([]);
 	});
 
@@ -184,7 +234,9 @@ describe("the one file", () => {
 
 	it("the one file that renders a report decides no verdict", () => {
 		const judging = imports.filter(
-			({ from, to }) => isIn(from, "core/report") && /core\/(gates\/|outcome|golden\/judge|compare\/(verdict|looks|exact))/.test(to),
+			({ from, to }) =>
+				isIn(from, "core/report") &&
+				/core\/(gates\/|outcome|golden\/judge|compare\/(verdict|looks|exact))/.test(to),
 		);
 		expect(judging).toEqual([]);
 	});

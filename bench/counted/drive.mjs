@@ -15,15 +15,27 @@ WebAssembly.instantiate = async (...source) => {
 const ort = await import("onnxruntime-web");
 ort.env.wasm.wasmPaths = pathToFileURL(join(folder, "/")).href;
 ort.env.wasm.numThreads = 1;
-const options = { executionProviders: ["wasm"], graphOptimizationLevel: "all", intraOpNumThreads: 1, logSeverityLevel: 3 };
+const options = {
+	executionProviders: ["wasm"],
+	graphOptimizationLevel: "all",
+	intraOpNumThreads: 1,
+	logSeverityLevel: 3,
+};
 const session = await ort.InferenceSession.create(model, options);
-const views = { float32: Float32Array, int64: BigInt64Array, int32: Int32Array, uint8: Uint8Array, bool: Uint8Array };
+const views = {
+	float32: Float32Array,
+	int64: BigInt64Array,
+	int32: Int32Array,
+	uint8: Uint8Array,
+	bool: Uint8Array,
+};
 const feeds = {};
 for (const { name, dtype, shape, path } of JSON.parse(feedsText)) {
 	const { buffer } = Uint8Array.from(readFileSync(path));
 	feeds[name] = new ort.Tensor(dtype, new views[dtype](buffer), shape);
 }
-const read = () => Object.keys(exports).flatMap((name) => (name.startsWith("count-") ? [Number(exports[name].value)] : []));
+const read = () =>
+	Object.keys(exports).flatMap((name) => (name.startsWith("count-") ? [Number(exports[name].value)] : []));
 const times = [];
 const cpuMs = () => {
 	const { user, system } = process.cpuUsage();

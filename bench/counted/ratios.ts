@@ -27,10 +27,16 @@ export async function benchRatios(names: readonly string[], out: string): Promis
 	const counted = join(scratch, "classes");
 	mkdirSync(counted, { recursive: true });
 	const counters = classes.map((name): Counter => {
-		return { name: `count-${name}`, weights: Object.fromEntries(classes.map((one) => [one, one === name ? 1 : 0])) as Counter["weights"] };
+		return {
+			name: `count-${name}`,
+			weights: Object.fromEntries(classes.map((one) => [one, one === name ? 1 : 0])) as Counter["weights"],
+		};
 	});
 	writeFileSync(join(counted, "ort-wasm-simd-threaded.wasm"), withCounters(upstream, counters));
-	writeFileSync(join(counted, "ort-wasm-simd-threaded.mjs"), readFileSync(join(upstream, "ort-wasm-simd-threaded.mjs")));
+	writeFileSync(
+		join(counted, "ort-wasm-simd-threaded.mjs"),
+		readFileSync(join(upstream, "ort-wasm-simd-threaded.mjs")),
+	);
 	const lines = [["model", "variant", "WebAssembly ms", "native ms", ...classes].join("\t")];
 	for (const subject of [...quickstart, ...zooModels(names)].filter(({ name }) => names.includes(name))) {
 		const folder = join(scratch, `vary-${subject.name}`);
@@ -39,8 +45,22 @@ export async function benchRatios(names: readonly string[], out: string): Promis
 			const feeds = await writeFeeds({ ...subject, path });
 			const counts = runTool(process.execPath, [driver, "count", counted, path, feeds]);
 			const wasmMs = runTool(process.execPath, [driver, "time", upstream, path, feeds]);
-			const nativeMs = runTool(python, [join(import.meta.dirname, "models.py"), "native", path, feeds, "0.6"]);
-			lines.push([subject.name, variant, Number(wasmMs).toFixed(4), Number(nativeMs).toFixed(4), ...JSON.parse(counts)].join("\t"));
+			const nativeMs = runTool(python, [
+				join(import.meta.dirname, "models.py"),
+				"native",
+				path,
+				feeds,
+				"0.6",
+			]);
+			lines.push(
+				[
+					subject.name,
+					variant,
+					Number(wasmMs).toFixed(4),
+					Number(nativeMs).toFixed(4),
+					...JSON.parse(counts),
+				].join("\t"),
+			);
 			console.log(lines.at(-1));
 		}
 		writeFileSync(out, `${lines.join("\n")}\n`);
@@ -69,7 +89,8 @@ export function readRatios(path: string): Ratio[] {
 
 type Weigh = (ratio: Ratio) => number;
 
-const shipped: Weigh = ({ counts }) => classes.reduce((sum, name, at) => sum + (counts[at] ?? 0) * halfInstructions[name], 0);
+const shipped: Weigh = ({ counts }) =>
+	classes.reduce((sum, name, at) => sum + (counts[at] ?? 0) * halfInstructions[name], 0);
 const unweighted: Weigh = ({ counts }) => counts.reduce((sum, count) => sum + count, 0);
 
 /** Of these the report says that counts follow their time poorly, and their gate only warns. */
@@ -82,16 +103,27 @@ export function ratioTable(ratios: readonly Ratio[]): string {
 		return base === undefined || base === head ? [] : [{ head, base }];
 	});
 	const ratio = (of: Weigh) => pairs.map(({ head, base }) => of(head) / of(base));
-	const [work, plain, wasm, native] = [ratio(shipped), ratio(unweighted), ratio(({ wasmMs }) => wasmMs), ratio(({ nativeMs }) => nativeMs)];
+	const [work, plain, wasm, native] = [
+		ratio(shipped),
+		ratio(unweighted),
+		ratio(({ wasmMs }) => wasmMs),
+		ratio(({ nativeMs }) => nativeMs),
+	];
 	const rows = pairs.map(({ head }, at) => {
 		const cells = [work, wasm, native].map((values) => (values[at] ?? 0).toFixed(3));
 		return `| ${[head.model, head.variant, ...cells].join(" | ")} |`;
 	});
 	const isSure = pairs.map(({ head }) => !doubtful.has(head.variant));
-	const apart = (left: readonly number[], right: readonly number[], counts = isSure.map(() => true)): string => {
+	const apart = (
+		left: readonly number[],
+		right: readonly number[],
+		counts = isSure.map(() => true),
+	): string => {
 		const all = left.map((value, at) => Math.abs(Math.log(value / (right[at] ?? 1))));
 		const off = all.filter((_, at) => counts[at]).sort((a, b) => a - b);
-		return [0.5, 0.9, 1].map((share) => `${(100 * Math.expm1(off[Math.ceil(share * off.length) - 1] ?? 0)).toFixed(1)} %`).join(" | ");
+		return [0.5, 0.9, 1]
+			.map((share) => `${(100 * Math.expm1(off[Math.ceil(share * off.length) - 1] ?? 0)).toFixed(1)} %`)
+			.join(" | ");
 	};
 	return [
 		"| ratios of | median | 90 % | largest |",

@@ -2,13 +2,13 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { Arm } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { onnxRuntimeBackend } from "../../src/adapters/onnxruntime/backend.ts";
 import { createProcesses } from "../../src/adapters/process/processes.ts";
 import type { Work } from "../../src/core/compare/work.ts";
 import { toDType } from "../../src/core/onnx/element-type.ts";
 import { feeds } from "../../src/core/onnx/model.ts";
-import type { Arm } from "../../generated/result.ts";
 import type { Backend, BuiltEngine, CountJob, TimedInput } from "../../src/ports/backend.ts";
 import { fetchModel, runTool, type ZooModel } from "../zoo/fetch.ts";
 
@@ -33,9 +33,14 @@ export interface Subject {
 
 /** The models of the zoo, fetched once. */
 export function zooModels(only: readonly string[]): Subject[] {
-	const { models }: { models: ZooModel[] } = JSON.parse(readFileSync(join(root, "bench/zoo/models.json"), "utf8"));
+	const { models }: { models: ZooModel[] } = JSON.parse(
+		readFileSync(join(root, "bench/zoo/models.json"), "utf8"),
+	);
 	const chosen = only.length === 0 ? models : models.filter(({ name }) => only.includes(name));
-	return chosen.map((model) => ({ name: model.name, path: fetchModel(model, { python, cache, archives: null }).path }));
+	return chosen.map((model) => ({
+		name: model.name,
+		path: fetchModel(model, { python, cache, archives: null }).path,
+	}));
 }
 
 const sizes: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>> = JSON.parse(
@@ -50,14 +55,25 @@ function fillOf(name: string, dtype: string): TimedInput["fill"] {
 	return dtype.startsWith("int") ? [0, 1] : "normal";
 }
 
-export async function open({ name, path }: Subject, arm: Arm): Promise<{ engine: BuiltEngine; inputs: TimedInput[] }> {
+export async function open(
+	{ name, path }: Subject,
+	arm: Arm,
+): Promise<{ engine: BuiltEngine; inputs: TimedInput[] }> {
 	const model = await fileModelReader().read(path);
 	const inputs = feeds(model.onnx.graph).map((feed): TimedInput => {
-		const shape = sizes[name]?.[feed.name] ?? (feed.dims ?? []).map((dim) => (typeof dim === "number" ? dim : 1));
+		const shape =
+			sizes[name]?.[feed.name] ?? (feed.dims ?? []).map((dim) => (typeof dim === "number" ? dim : 1));
 		const dtype = toDType(feed.dtype) ?? "float32";
 		return { name: feed.name, dtype, shape, fill: fillOf(feed.name, dtype) };
 	});
-	const record = { model: name, engine: "fp32", arm, state: "built", durationMs: 0, warnings: [] } as unknown as BuiltEngine["record"];
+	const record = {
+		model: name,
+		engine: "fp32",
+		arm,
+		state: "built",
+		durationMs: 0,
+		warnings: [],
+	} as unknown as BuiltEngine["record"];
 	return { engine: { spec: {} as BuiltEngine["spec"], arm, record, path, model }, inputs };
 }
 

@@ -7,7 +7,17 @@ import { type EngineModel, engineModel } from "../../src/core/engine/model.ts";
 import type { Backend } from "../../src/ports/backend.ts";
 import { countModel, jobOf, open, runtime, type Subject, scratch, scriptOf, zooModels } from "./setup.ts";
 
-const title = ["model", "million instructions", "other values", "same model again", "added", "run", "found", "change", "seconds"];
+const title = [
+	"model",
+	"million instructions",
+	"other values",
+	"same model again",
+	"added",
+	"run",
+	"found",
+	"change",
+	"seconds",
+];
 
 export async function benchZoo(only: readonly string[], out: string): Promise<boolean> {
 	const backend = runtime();
@@ -27,8 +37,14 @@ async function tryModel(backend: Backend, subject: Subject): Promise<{ cells: st
 	const added = scriptOf<string[]>("perturb", subject.path, folder);
 	const at = (file: string): Subject => ({ ...subject, path: join(folder, file) });
 	const started = performance.now();
-	const [base, head] = await Promise.all([countModel(backend, subject), countModel(backend, at("changed.onnx"))]);
-	const models = { base: await profiled(backend, subject), head: await profiled(backend, at("changed.onnx")) };
+	const [base, head] = await Promise.all([
+		countModel(backend, subject),
+		countModel(backend, at("changed.onnx")),
+	]);
+	const models = {
+		base: await profiled(backend, subject),
+		head: await profiled(backend, at("changed.onnx")),
+	};
 	const seconds = (performance.now() - started) / 1000;
 	const again = await countModel(backend, at("again.onnx"));
 	rmSync(folder, { recursive: true });
@@ -46,7 +62,10 @@ async function tryModel(backend: Backend, subject: Subject): Promise<{ cells: st
 		`${(100 * change).toFixed(2)} %`,
 		seconds.toFixed(1),
 	];
-	return { cells, isGood: Math.abs(difference) < 1e-5 && named.length === ran.length && (ran.length === 0 || change > 0) };
+	return {
+		cells,
+		isGood: Math.abs(difference) < 1e-5 && named.length === ran.length && (ran.length === 0 || change > 0),
+	};
 }
 
 function spreadOf({ instructions, otherInput }: Work): number {
@@ -57,13 +76,19 @@ async function profiled(backend: Backend, subject: Subject): Promise<EngineModel
 	const opened = await open(subject, "head");
 	const places = { profilePath: join(scratch, "profile.json"), layersPath: "", nodesPath: "" };
 	const result = await backend.profile?.({ ...jobOf(opened), ...places });
-	if (result?.state !== "done" || result.times === undefined) throw new Error(`${subject.path} was not profiled`);
-	return engineModel({ info: result.info ?? null, profiles: [result.times], graph: opened.engine.model.onnx.graph });
+	if (result?.state !== "done" || result.times === undefined)
+		throw new Error(`${subject.path} was not profiled`);
+	return engineModel({
+		info: result.info ?? null,
+		profiles: [result.times],
+		graph: opened.engine.model.onnx.graph,
+	});
 }
 
 function isNamed(engines: { base: EngineModel; head: EngineModel }, node: string): boolean {
 	const { rows } = diffEngines(engines, { gpu: null, enginesMs: null, unit: "M instructions" });
 	return rows.some(
-		({ isSignificant, changeMs, members }) => isSignificant && (changeMs ?? 0) > 0 && members.some((name) => name.includes(node)),
+		({ isSignificant, changeMs, members }) =>
+			isSignificant && (changeMs ?? 0) > 0 && members.some((name) => name.includes(node)),
 	);
 }

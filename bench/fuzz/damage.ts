@@ -55,6 +55,10 @@ function spliced(bytes: Uint8Array, random: Random): Uint8Array {
 	const count = Math.min(times ?? 1, most / Math.max(1, piece.length));
 	const skipped = random(2) === 0 ? 0 : random(32);
 	return new Uint8Array(
-		Buffer.concat([bytes.subarray(0, at), ...Array<Uint8Array>(Math.floor(count)).fill(piece), bytes.subarray(at + skipped)]),
+		Buffer.concat([
+			bytes.subarray(0, at),
+			...Array<Uint8Array>(Math.floor(count)).fill(piece),
+			bytes.subarray(at + skipped),
+		]),
 	);
 }

@@ -1,6 +1,7 @@
 // Every reader of outside data, with files that it reads.
 import { readFileSync } from "node:fs";
 import { gunzipSync, inflateRawSync } from "node:zlib";
+import type { TensorFile } from "../../generated/golden.ts";
 import { preprocessFile } from "../../src/adapters/files/image-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { ConfigError } from "../../src/core/errors.ts";
@@ -8,19 +9,28 @@ import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts"
 import { preflight } from "../../src/core/onnx/preflight.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
-import type { TensorFile } from "../../generated/golden.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { decodePng } from "../../src/formats/image/png.ts";
 import { diagnoseNcu } from "../../src/formats/nsys/nsight.ts";
 import { parseKernelTable } from "../../src/formats/nsys/stats-csv.ts";
 import { parseGpus } from "../../src/formats/nvidia-smi/gpus.ts";
-import { chooseFields, inventoryFields, parseHelpFields, sampleFields } from "../../src/formats/nvidia-smi/query.ts";
+import {
+	chooseFields,
+	inventoryFields,
+	parseHelpFields,
+	sampleFields,
+} from "../../src/formats/nvidia-smi/query.ts";
 import { dmonParser, parseAppLine, parseSampleLine, useSampleOf } from "../../src/formats/nvidia-smi/rows.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { findWeights } from "../../src/formats/onnx/weight-places.ts";
 import { diagnoseOrt } from "../../src/formats/onnxruntime/failures.ts";
 import { parseRunResults } from "../../src/formats/polygraphy/run-results.ts";
-import { gpuPowerOf, parsePowerMode, parseTegraRelease, parseTegrastats } from "../../src/formats/tegra/tegrastats.ts";
+import {
+	gpuPowerOf,
+	parsePowerMode,
+	parseTegraRelease,
+	parseTegrastats,
+} from "../../src/formats/tegra/tegrastats.ts";
 import { decodeMember, decodeTensor } from "../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { describeTensorProto } from "../../src/formats/tensor/tensor-proto.ts";
@@ -54,15 +64,18 @@ const json = (path: string) => JSON.parse(new TextDecoder().decode(load(path)));
 const base64 = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "base64"));
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const text = (read: (text: string) => unknown) => (input: Uint8Array) => read(new TextDecoder().decode(input));
+const text = (read: (text: string) => unknown) => (input: Uint8Array) =>
+	read(new TextDecoder().decode(input));
 const lines = (read: (line: string) => unknown) => text((all) => all.split("\n").map(read));
 
 const oracle = json("test/oracles/golden-formats.json");
 const files = json("test/oracles/golden-files.json");
 const file: TensorFile = { path: "y", sha256: "", dtype: "float32", shape: [2, 3], member: "y" };
-const inflate = (packed: Uint8Array, most: number): Uint8Array => inflateRawSync(packed, { maxOutputLength: Math.max(1, most) });
+const inflate = (packed: Uint8Array, most: number): Uint8Array =>
+	inflateRawSync(packed, { maxOutputLength: Math.max(1, most) });
 const place = { path: "y", inflate, once: <Value>(parse: () => Value) => parse() };
-const single = (format: NonNullable<TensorFile["format"]>) => (input: Uint8Array) => decodeTensor(input, { ...file, format }, "y");
+const single = (format: NonNullable<TensorFile["format"]>) => (input: Uint8Array) =>
+	decodeTensor(input, { ...file, format }, "y");
 const member =
 	(format: NonNullable<TensorFile["format"]>, name = "y") =>
 	(input: Uint8Array) =>
@@ -85,7 +98,11 @@ function any(...readers: readonly ((input: Uint8Array) => unknown)[]): Target["r
 }
 
 function readRunner(input: Uint8Array): unknown {
-	return decodeMember(memorySource(input), { ...file, format: "polygraphy", runner: "onnxrt", iteration: 0 }, place);
+	return decodeMember(
+		memorySource(input),
+		{ ...file, format: "polygraphy", runner: "onnxrt", iteration: 0 },
+		place,
+	);
 }
 
 function readProto(input: Uint8Array): unknown {
@@ -98,9 +115,17 @@ const values = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
 const tensors: readonly Target[] = [
 	{ name: "raw", seeds: [values], read: single("raw") },
 	{ name: "npy", seeds: [encodeNpy({ dtype: "float32", shape: [2, 3], data: values })], read: single("npy") },
-	{ name: "npz", seeds: oracle.npz.map((entry: { file: string }) => base64(entry.file)), read: member("npz") },
+	{
+		name: "npz",
+		seeds: oracle.npz.map((entry: { file: string }) => base64(entry.file)),
+		read: member("npz"),
+	},
 	{ name: "safetensors", seeds: [base64(oracle.safetensors.file)], read: member("safetensors") },
-	{ name: "tensor-proto", seeds: files.proto.map((entry: { file: string }) => base64(entry.file)), read: readProto },
+	{
+		name: "tensor-proto",
+		seeds: files.proto.map((entry: { file: string }) => base64(entry.file)),
+		read: readProto,
+	},
 	{
 		name: "polygraphy",
 		seeds: [base64(oracle.polygraphy.inputs), base64(oracle.polygraphy.results)],
@@ -108,18 +133,38 @@ const tensors: readonly Target[] = [
 	},
 ];
 
-const picture: TensorFile = { path: "y", sha256: "", dtype: "uint8", shape: [8, 8, 3], preprocess: { layout: "hwc", resize: [8, 8] } };
+const picture: TensorFile = {
+	path: "y",
+	sha256: "",
+	dtype: "uint8",
+	shape: [8, 8, 3],
+	preprocess: { layout: "hwc", resize: [8, 8] },
+};
 const random = randomSource(7);
-const pngs = [0, 2, 3, 4, 6].map((colour) => writePng({ width: 9, height: 7, depth: 8, colour, interlaced: false }, () => random(256)));
+const pngs = [0, 2, 3, 4, 6].map((colour) =>
+	writePng({ width: 9, height: 7, depth: 8, colour, interlaced: false }, () => random(256)),
+);
 /** Written by Pillow 12 from noise of 16 × 16. */
 const jpegs = ["progressive", "grey", "cmyk", "restarts"].map((name) => load(`bench/fuzz/${name}.jpg`));
 /** Without zlib's checksum, damaged pixels get through. */
 const unchecked = (packed: Uint8Array, most: number): Uint8Array => inflate(packed.subarray(2), most);
 
 const pictures: readonly Target[] = [
-	{ name: "PNG", seeds: [base64(oracle.images.png), ...pngs], read: (input) => preprocessFile(input, picture, "y") },
-	{ name: "PNG, checksums ignored", seeds: pngs, read: (input) => refusable(() => decodePng(smallPng(input), unchecked)) },
-	{ name: "JPEG", seeds: [base64(oracle.images.jpeg), ...jpegs], read: (input) => preprocessFile(input, picture, "y") },
+	{
+		name: "PNG",
+		seeds: [base64(oracle.images.png), ...pngs],
+		read: (input) => preprocessFile(input, picture, "y"),
+	},
+	{
+		name: "PNG, checksums ignored",
+		seeds: pngs,
+		read: (input) => refusable(() => decodePng(smallPng(input), unchecked)),
+	},
+	{
+		name: "JPEG",
+		seeds: [base64(oracle.images.jpeg), ...jpegs],
+		read: (input) => preprocessFile(input, picture, "y"),
+	},
 ];
 
 /** The caller of decodePng has checked the size. */
@@ -140,9 +185,13 @@ function refusable(read: () => unknown): unknown {
 	}
 }
 
-const onnxSeeds = ["onnx/structures", "onnx/number-types", "onnxruntime/hostile-names", "onnxruntime/external", "project/model"].map(
-	(name) => fixture(`${name}.onnx`),
-);
+const onnxSeeds = [
+	"onnx/structures",
+	"onnx/number-types",
+	"onnxruntime/hostile-names",
+	"onnxruntime/external",
+	"project/model",
+].map((name) => fixture(`${name}.onnx`));
 
 function readModel(input: Uint8Array): void {
 	const onnx = readOnnx(memorySource(input), "y");
@@ -173,10 +222,16 @@ const configs = [load("examples/quickstart/head/trtgate.yml"), ...Array<Uint8Arr
 const documents: readonly Target[] = [
 	{ name: "trtgate.yml", seeds: configs, read: text((all) => loadConfig(all, { path: "y" })) },
 	{ name: "golden.json", seeds: [smallGolden()], read: text((all) => parseManifest(all, "y")) },
-	{ name: "result.json", seeds: [bytes(JSON.stringify(buildResult()))], read: text((all) => parseResult(all, "y")) },
+	{
+		name: "result.json",
+		seeds: [bytes(JSON.stringify(buildResult()))],
+		read: text((all) => parseResult(all, "y")),
+	},
 	{
 		name: "matrix of a plan",
-		seeds: [bytes('{"include":[{"name":"a","config":"trtgate.yml","only":"a/b","runs-on":["x"],"artifact":"a"}]}')],
+		seeds: [
+			bytes('{"include":[{"name":"a","config":"trtgate.yml","only":"a/b","runs-on":["x"],"artifact":"a"}]}'),
+		],
 		read: text(parseMatrix),
 	},
 ];
@@ -186,7 +241,11 @@ function smallGolden(): Uint8Array {
 	return bytes(JSON.stringify({ ...golden, cases: golden.cases.slice(0, 1) }));
 }
 
-const recordings = ["10.6/fail-bad-shape-mismatch", "11.2/fail-bad-shape-mismatch", "10.6/perf-build-and-run"];
+const recordings = [
+	"10.6/fail-bad-shape-mismatch",
+	"11.2/fail-bad-shape-mismatch",
+	"10.6/perf-build-and-run",
+];
 const logs = recordings.map((name) => {
 	const whole = gunzipSync(fixture(`trtexec/${name}/transcript.jsonl.gz`));
 	return whole.length < 4000 ? whole : Buffer.concat([whole.subarray(0, 2000), whole.subarray(-2000)]);
@@ -211,14 +270,33 @@ function readTimes(input: Uint8Array): void {
 
 const trtexec: readonly Target[] = [
 	{ name: "trtexec's log", seeds: logs, read: text(readLog) },
-	{ name: "exportTimes", seeds: [gunzipSync(fixture("trtexec-exports/times-encoder.json.gz")).subarray(0, 3000)], read: readTimes },
-	{ name: "exportProfile", seeds: [fixture("trtexec-exports/profile-classifier-fp16.json")], read: text(parseProfile) },
-	{ name: "exportLayerInfo", seeds: [fixture("trtexec-exports/layers-quantised.json")], read: text(parseLayerInfo) },
-	{ name: "meta.json of a recording", seeds: [fixture("trtexec/10.6/perf-build-and-run/meta.json")], read: text(parseRecordingMeta) },
+	{
+		name: "exportTimes",
+		seeds: [gunzipSync(fixture("trtexec-exports/times-encoder.json.gz")).subarray(0, 3000)],
+		read: readTimes,
+	},
+	{
+		name: "exportProfile",
+		seeds: [fixture("trtexec-exports/profile-classifier-fp16.json")],
+		read: text(parseProfile),
+	},
+	{
+		name: "exportLayerInfo",
+		seeds: [fixture("trtexec-exports/layers-quantised.json")],
+		read: text(parseLayerInfo),
+	},
+	{
+		name: "meta.json of a recording",
+		seeds: [fixture("trtexec/10.6/perf-build-and-run/meta.json")],
+		read: text(parseRecordingMeta),
+	},
 ];
 
 const smiFields = parseHelpFields(new TextDecoder().decode(fixture("nvidia-smi/h200-help-query-gpu.txt")));
-const [inventory, sampled] = [chooseFields(inventoryFields, smiFields), chooseFields(sampleFields, smiFields)];
+const [inventory, sampled] = [
+	chooseFields(inventoryFields, smiFields),
+	chooseFields(sampleFields, smiFields),
+];
 const smiCsv = ["load", "idle"].map((name) => fixture(`nvidia-smi/h200-query-${name}.csv`).subarray(0, 3000));
 
 function readDmon(all: string): void {
@@ -241,7 +319,11 @@ const machine: readonly Target[] = [
 		seeds: [fixture("nvidia-smi/h200-compute-apps-load.csv").subarray(0, 3000)],
 		read: lines(parseAppLine),
 	},
-	{ name: "nvidia-smi's dmon", seeds: [fixture("nvidia-smi/h200-dmon-gpm.txt").subarray(0, 3000)], read: text(readDmon) },
+	{
+		name: "nvidia-smi's dmon",
+		seeds: [fixture("nvidia-smi/h200-dmon-gpm.txt").subarray(0, 3000)],
+		read: text(readDmon),
+	},
 	{
 		name: "tegrastats",
 		seeds: [fixture("tegra/tegrastats.json").subarray(0, 3000)],
@@ -257,7 +339,11 @@ const machine: readonly Target[] = [
 		seeds: [fixture("nsys/encoder-fp16_cuda_gpu_kern_sum.csv")],
 		read: text((all) => [parseKernelTable(all), diagnoseNcu(all)]),
 	},
-	{ name: "ONNX Runtime's messages", seeds: [fixture("onnxruntime/messages.json").subarray(0, 3000)], read: text(diagnoseOrt) },
+	{
+		name: "ONNX Runtime's messages",
+		seeds: [fixture("onnxruntime/messages.json").subarray(0, 3000)],
+		read: text(diagnoseOrt),
+	},
 ];
 
 const outputs = [{ name: "y", dtype: "float32", shape: [2, 3], bytes: 24 }];
@@ -276,7 +362,11 @@ function readZip(input: Uint8Array): unknown {
 	const source = memorySource(input);
 	const entries = findZipEntries(source, () => true);
 	if (typeof entries === "string") return entries;
-	return entries.map((entry) => refusable(() => inflate(source.read(entry.dataAt, entry.packedBytes), Math.min(entry.bytes, 1024 * 1024))));
+	return entries.map((entry) =>
+		refusable(() =>
+			inflate(source.read(entry.dataAt, entry.packedBytes), Math.min(entry.bytes, 1024 * 1024)),
+		),
+	);
 }
 
 const carried: readonly Target[] = [
@@ -293,4 +383,12 @@ const carried: readonly Target[] = [
 	{ name: "the worker's frames", seeds: [frames], read: readFrames },
 ];
 
-export const targets: readonly Target[] = [...tensors, ...pictures, ...models, ...documents, ...trtexec, ...machine, ...carried];
+export const targets: readonly Target[] = [
+	...tensors,
+	...pictures,
+	...models,
+	...documents,
+	...trtexec,
+	...machine,
+	...carried,
+];

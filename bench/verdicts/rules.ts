@@ -1,9 +1,10 @@
 // When each tool calls a head slower: ours as the product does it, the peers' by their documents, in the same terms.
+
+import type { Arm, PerfRun } from "../../generated/result.ts";
 import { compareRuns } from "../../src/core/compare/compare.ts";
 import { defaultLooks } from "../../src/core/compare/looks.ts";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { shouldStop } from "../../src/core/compare/verdict.ts";
-import type { Arm, PerfRun } from "../../generated/result.ts";
 import { sampleMean } from "../../src/core/stats/mean.ts";
 import { median, quantile } from "../../src/core/stats/quantile.ts";
 import { tCritical, tQuantile } from "../../src/core/stats/student-t.ts";
@@ -29,9 +30,17 @@ const ourSeconds = 0.6 + 0.3 + 0.5;
 const trtexecSeconds = 0.6 + 0.2 + 3;
 const pilotSeconds = 1.6;
 
-const answer = (slower: boolean, processes: number): Answer => ({ slower, processes, gpuSeconds: processes * trtexecSeconds });
+const answer = (slower: boolean, processes: number): Answer => ({
+	slower,
+	processes,
+	gpuSeconds: processes * trtexecSeconds,
+});
 
-function perfRun(arm: Arm, at: { pair: number; order: number; build?: number }, { medianMs, meanMs }: Process): PerfRun {
+function perfRun(
+	arm: Arm,
+	at: { pair: number; order: number; build?: number },
+	{ medianMs, meanMs }: Process,
+): PerfRun {
 	const figures = { medianMs, meanMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: medianMs };
 	return { arm, ...at, state: "ok", wallMs: 1400, iterations: 500, ...figures };
 }
@@ -45,12 +54,19 @@ function ours(minimalEffect: number, rebuilds = 1): Rule["decide"] {
 		for (const [pair, first] of firstArms(String(random.uniform()), Math.max(...defaultLooks)).entries()) {
 			for (const arm of first === "base" ? (["base", "head"] as const) : (["head", "base"] as const)) {
 				const build = pair % rebuilds;
-				runs.push(perfRun(arm, { pair, order: runs.length, ...(rebuilds > 1 ? { build } : {}) }, session.run(arm, build)));
+				runs.push(
+					perfRun(
+						arm,
+						{ pair, order: runs.length, ...(rebuilds > 1 ? { build } : {}) },
+						session.run(arm, build),
+					),
+				);
 			}
 			if (!defaultLooks.includes(pair + 1)) continue;
 			const { latency } = compareRuns(runs, { minimalEffect, p99MinimalEffect: 0.1 });
 			const gpuSeconds = runs.length * ourSeconds + 2 * pilotSeconds;
-			if (shouldStop(latency, defaultLooks)) return { slower: latency.verdict === "regressed", processes: runs.length + 2, gpuSeconds };
+			if (shouldStop(latency, defaultLooks))
+				return { slower: latency.verdict === "regressed", processes: runs.length + 2, gpuSeconds };
 		}
 		throw new Error("the last look always ends it");
 	};
@@ -67,7 +83,9 @@ function threshold(share: number, isStored: boolean): Rule["decide"] {
 
 /** Two-sided p below alpha by the normal approximation, and the head's ranks the higher. */
 function isHigherByRanks(base: readonly number[], head: readonly number[], z: number): boolean {
-	const all = [...base.map((ms) => ({ ms, rank: 0 })), ...head.map((ms) => ({ ms, rank: 1 }))].sort((a, b) => a.ms - b.ms);
+	const all = [...base.map((ms) => ({ ms, rank: 0 })), ...head.map((ms) => ({ ms, rank: 1 }))].sort(
+		(a, b) => a.ms - b.ms,
+	);
 	const ranks = all.reduce((sum, { rank }, index) => sum + rank * (index + 1), 0);
 	const [n, m] = [base.length, head.length];
 	return (ranks - (m * (n + m + 1)) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12) > z;
@@ -118,7 +136,12 @@ function segmentsOf(values: readonly number[]): Segment[] {
 			const place = sorted.findIndex((other) => other > value);
 			sorted.splice(place < 0 ? sorted.length : place, 0, value);
 			const level = ((sorted[more >> 1] ?? 0) + (sorted[(more + 1) >> 1] ?? 0)) / 2;
-			return { from, to: from + more + 1, level, error: sorted.reduce((sum, other) => sum + Math.abs(other - level), 0) };
+			return {
+				from,
+				to: from + more + 1,
+				level,
+				error: sorted.reduce((sum, other) => sum + Math.abs(other - level), 0),
+			};
 		});
 	});
 	const total = fits[0]?.[n - 1]?.error ?? 0;
@@ -136,8 +159,13 @@ function segmentsOf(values: readonly number[]): Segment[] {
 		}
 		const segments: Segment[] = [];
 		for (let at = n; at > 0; at = last[at]?.from ?? 0) segments.unshift(last[at] as Segment);
-		const steps = segments.slice(1).map(({ level }, index) => Math.abs(level - (segments[index]?.level ?? 0)));
-		const floor = segments.length > 2 ? 0.1 * Math.min(...steps) : 0.001 * Math.min(...segments.map(({ level }) => level));
+		const steps = segments
+			.slice(1)
+			.map(({ level }, index) => Math.abs(level - (segments[index]?.level ?? 0)));
+		const floor =
+			segments.length > 2
+				? 0.1 * Math.min(...steps)
+				: 0.001 * Math.min(...segments.map(({ level }) => level));
 		const error = segments.reduce((sum, segment) => sum + segment.error, 0);
 		const objective = ((4 * Math.log(n)) / n) * segments.length + Math.log(Math.max(1e-300, floor) + error);
 		if (objective < best.objective) best = { objective, segments };
@@ -165,7 +193,10 @@ function* eDivisive(values: readonly number[], from = 0): Generator<{ at: number
 			one.reduce((sum, a) => sum + other.reduce((inner, b) => inner + Math.abs(a - b), 0), 0);
 		const [l, r] = [split, n - split];
 		const score =
-			((l * r) / n) * ((2 / (l * r)) * apart(left, right) - apart(left, left) / (l * (l - 1)) - apart(right, right) / (r * (r - 1)));
+			((l * r) / n) *
+			((2 / (l * r)) * apart(left, right) -
+				apart(left, left) / (l * (l - 1)) -
+				apart(right, right) / (r * (r - 1)));
 		if (score > best.score) best = { split, score };
 	}
 	const [left, right] = [values.slice(0, best.split), values.slice(best.split)].map(sampleMean);
@@ -205,7 +236,10 @@ function clickHouse(world: World, effect: number, random: Random): Answer {
 		return Math.abs(middle(0) - middle(runs));
 	});
 	const difference = median(head) - median(base);
-	return answer(difference > quantile(Float64Array.from(differences).sort(), 0.99) && difference > 0.05 * median(base), 2);
+	return answer(
+		difference > quantile(Float64Array.from(differences).sort(), 0.99) && difference > 0.05 * median(base),
+		2,
+	);
 }
 
 /** Lower end of the distribution-free 95 % interval of a median. */
@@ -260,7 +294,8 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		name: "Mann-Whitney on iterations",
-		source: "alpha 0.05 of golang.org/x/perf benchstat and google/benchmark tools/compare.py, given the iterations of one process each",
+		source:
+			"alpha 0.05 of golang.org/x/perf benchstat and google/benchmark tools/compare.py, given the iterations of one process each",
 		decide: mannWhitney,
 	},
 	{
@@ -269,7 +304,11 @@ export const rules: readonly Rule[] = [
 		decide: studentOnHistory,
 	},
 	{ name: "asv, a week later", source: "asv/step_detect.py: penalty 4 ln n / n, steps of 5 %", decide: asv },
-	{ name: "Otava, a week later", source: "apache/otava docs/MATH.md: E-divisive, Student's t, p 0.001", decide: otava },
+	{
+		name: "Otava, a week later",
+		source: "apache/otava docs/MATH.md: E-divisive, Student's t, p 0.001",
+		decide: otava,
+	},
 	{
 		name: "ClickHouse, randomised labels",
 		source: "ClickHouse tests/performance/scripts: eqmed.sql, 0.99 quantile, and the README's 5 %",

@@ -26,5 +26,9 @@ export function score(rule: Rule, at: { world: World; effect: number; replicates
 		sum.gpuSeconds += gpuSeconds;
 	}
 	const { replicates } = at;
-	return { slower: sum.slower / replicates, processes: sum.processes / replicates, gpuSeconds: sum.gpuSeconds / replicates };
+	return {
+		slower: sum.slower / replicates,
+		processes: sum.processes / replicates,
+		gpuSeconds: sum.gpuSeconds / replicates,
+	};
 }

@@ -99,12 +99,15 @@ function line(cells: readonly string[]): string {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-	return [line(head), line(head.map((_, index) => (index === 0 ? "---" : "--:"))), ...rows.map(line)].join("\n");
+	return [line(head), line(head.map((_, index) => (index === 0 ? "---" : "--:"))), ...rows.map(line)].join(
+		"\n",
+	);
 }
 
 /** Mean over all cells: power costs what false alarms cost. */
 function costRow(rule: Rule, cells: readonly Cell[]): string[] {
-	const mean = (of: (cell: Cell) => number): string => (cells.reduce((sum, cell) => sum + of(cell), 0) / cells.length).toFixed(1);
+	const mean = (of: (cell: Cell) => number): string =>
+		(cells.reduce((sum, cell) => sum + of(cell), 0) / cells.length).toFixed(1);
 	return [rule.name, mean(({ processes }) => processes), mean(({ gpuSeconds }) => gpuSeconds), rule.source];
 }
 
@@ -147,21 +150,37 @@ function band(page: string, right: Group["right"], top: number): { marks: string
 	const marks: string[] = [];
 	for (const { title, columns } of groups.filter((group) => group.right === right)) {
 		marks.push(
-			text(title.replace(/^False alarms on recorded.*/, "False alarms on recordings"), `x="${x}" y="${top + 16}"`, 'font-weight="600"'),
+			text(
+				title.replace(/^False alarms on recorded.*/, "False alarms on recordings"),
+				`x="${x}" y="${top + 16}"`,
+				'font-weight="600"',
+			),
 		);
 		for (const [index, column] of columns.entries())
 			marks.push(
-				text(column.title, `transform="translate(${x + index * size.cell + size.cell / 2 + 4} ${top + size.head - 8}) rotate(-60)"`),
+				text(
+					column.title,
+					`transform="translate(${x + index * size.cell + size.cell / 2 + 4} ${top + size.head - 8}) rotate(-60)"`,
+				),
 			);
 		for (const [row, [name = "", ...cells]] of rowsOf(page, title).entries()) {
 			const y = top + size.head + row * size.row;
-			if (x === size.left) marks.push(text(name, `x="8" y="${y + 15}"`, name.startsWith("trtgate") ? 'font-weight="600"' : ""));
+			if (x === size.left)
+				marks.push(text(name, `x="8" y="${y + 15}"`, name.startsWith("trtgate") ? 'font-weight="600"' : ""));
 			for (const [index, cell] of cells.entries()) {
 				const share = Number(cell) / 100;
 				const at = x + index * size.cell;
 				const isDark = (right === "never" ? 2 * share : share) > 0.6;
-				marks.push(`<rect x="${at}" y="${y}" width="${size.cell - 2}" height="${size.row - 2}" fill="${shade(share, right)}"/>`);
-				marks.push(text(cell, `x="${at + size.cell / 2 - 1}" y="${y + 15}" text-anchor="middle"`, isDark ? 'fill="#fff"' : ""));
+				marks.push(
+					`<rect x="${at}" y="${y}" width="${size.cell - 2}" height="${size.row - 2}" fill="${shade(share, right)}"/>`,
+				);
+				marks.push(
+					text(
+						cell,
+						`x="${at + size.cell / 2 - 1}" y="${y + 15}" text-anchor="middle"`,
+						isDark ? 'fill="#fff"' : "",
+					),
+				);
 			}
 		}
 		x += columns.length * size.cell + size.gap;

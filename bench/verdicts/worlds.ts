@@ -24,7 +24,10 @@ export interface World {
 }
 
 const load = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
-const rebuilds = load("../../test/fixtures/rebuilds/medians.json") as Record<"own" | "shared", Record<string, number[][]>>;
+const rebuilds = load("../../test/fixtures/rebuilds/medians.json") as Record<
+	"own" | "shared",
+	Record<string, number[][]>
+>;
 const hosts = load("hosts.json") as Record<string, Record<string, number[]>>;
 const pairs = load("pairs.json") as Record<string, Record<Arm, number[]>>;
 
@@ -62,7 +65,11 @@ export const faults: Readonly<Record<string, Fault>> = {
  * The noise model of bench/run-model.ts, with a session offset of 0.5 %: thermal ramp, random walk, scatter of runs, and 2 % of runs
  * slower by 2 to 10 %.
  */
-export function simulated(runCv: number, name = `${+(runCv * 100).toFixed(2)} %`, fault: Fault = () => () => 0): World {
+export function simulated(
+	runCv: number,
+	name = `${+(runCv * 100).toFixed(2)} %`,
+	fault: Fault = () => () => 0,
+): World {
 	const session = (random: Random, effect: number): Session => {
 		const start = 0.005 * random.normal();
 		const ramp = Math.abs(0.01 * random.normal()) * Math.min(1, runCv / 0.01);
@@ -73,7 +80,14 @@ export function simulated(runCv: number, name = `${+(runCv * 100).toFixed(2)} %`
 			walk += Math.min(0.001, runCv / 4) * random.normal();
 			const disturbed = random.uniform() < 0.02 ? Math.log1p(0.02 + 0.08 * random.uniform()) : 0;
 			const own = arm === "head" ? Math.log1p(effect) : 0;
-			const level = start + ramp * (1 - Math.exp(-order / tau)) + walk + runCv * random.normal() + disturbed + own + added(order);
+			const level =
+				start +
+				ramp * (1 - Math.exp(-order / tau)) +
+				walk +
+				runCv * random.normal() +
+				disturbed +
+				own +
+				added(order);
 			order += 1;
 			return processAt(level, random);
 		};
@@ -110,12 +124,15 @@ function drawnPairs(name: string, machines: readonly Readonly<Record<Arm, readon
 	const session = (random: Random, effect: number): Session => {
 		const machine = pick(machines, random);
 		const shift = Math.log1p(effect) - median(costs);
-		return { run: (arm) => processAt(Math.log(pick(machine[arm], random)) + (arm === "head" ? shift : 0), random) };
+		return {
+			run: (arm) => processAt(Math.log(pick(machine[arm], random)) + (arm === "head" ? shift : 0), random),
+		};
 	};
 	return { name, session };
 }
 
-const build = (cache: "own" | "shared", net: string, from = 0, to?: number): number[][] => (rebuilds[cache][net] ?? []).slice(from, to);
+const build = (cache: "own" | "shared", net: string, from = 0, to?: number): number[][] =>
+	(rebuilds[cache][net] ?? []).slice(from, to);
 
 export const recorded: readonly World[] = [
 	drawn("encoder, its runs", [build("own", "encoder-fp16", 0, 1)]),

@@ -10,7 +10,8 @@ type Results = ReadonlyMap<string, ZooResult>;
 function plainConfig(config: string): string {
 	const document = parseDocument(config);
 	visit(document, (_, node) => {
-		if (node !== null && typeof node === "object" && "comment" in node) Object.assign(node, { comment: null, commentBefore: null });
+		if (node !== null && typeof node === "object" && "comment" in node)
+			Object.assign(node, { comment: null, commentBefore: null });
 		if (isScalar(node)) node.spaceBefore = false;
 	});
 	document.commentBefore = null;

@@ -30,7 +30,8 @@ function share(count: { counting: number; noticed: number } | undefined): string
 function row(model: ZooModel, result: ZooResult | undefined): string {
 	if (result === undefined) return `| ${model.name} | ${model.task} | not run | | | | | | | | |`;
 	const { steps, falseAlarms } = result;
-	const alarms = falseAlarms === undefined ? "–" : falseAlarms.length === 0 ? "0" : `**${falseAlarms.join(", ")}**`;
+	const alarms =
+		falseAlarms === undefined ? "–" : falseAlarms.length === 0 ? "0" : `**${falseAlarms.join(", ")}**`;
 	const cells = [
 		model.name,
 		model.task,
@@ -61,26 +62,38 @@ export function zooTable(models: readonly ZooModel[], results: ReadonlyMap<strin
 		"run, same: s",
 		"run, defective",
 	];
-	return [`| ${head.join(" | ")} |`, `|${"---|".repeat(head.length)}`, ...models.map((model) => row(model, results.get(model.name)))].join(
-		"\n",
-	);
+	return [
+		`| ${head.join(" | ")} |`,
+		`|${"---|".repeat(head.length)}`,
+		...models.map((model) => row(model, results.get(model.name))),
+	].join("\n");
 }
 
 /** Which versions the rows come from, and which machines. */
 export function takenWith(results: readonly ZooResult[]): string {
 	const builds = new Set(results.map(({ product }) => product)).size;
 	const machines = [...groupBy(results, ({ machine }) => machine ?? "an unrecorded machine")];
-	const where = machines.map(([name, rows]) => (machines.length === 1 ? name : `${name} (${rows.length} rows)`)).join("; ");
-	const from = builds === 1 ? "All rows come from one version of trtgate" : `The rows come from ${builds} versions of trtgate`;
+	const where = machines
+		.map(([name, rows]) => (machines.length === 1 ? name : `${name} (${rows.length} rows)`))
+		.join("; ");
+	const from =
+		builds === 1
+			? "All rows come from one version of trtgate"
+			: `The rows come from ${builds} versions of trtgate`;
 	return `${from} (\`product\` in \`bench/zoo/results.json\`). Measured on: ${where}.`;
 }
 
 /** What to look into: everything that did not go as it should. */
 export function faults({ model, steps, falseAlarms = [], defects }: ZooResult): string[] {
-	const failed = Object.entries(steps).filter(([name, step]) => step.exit !== (name === "run, defective" ? 1 : 0));
+	const failed = Object.entries(steps).filter(
+		([name, step]) => step.exit !== (name === "run, defective" ? 1 : 0),
+	);
 	const missed = Object.entries(defects ?? {}).filter(([, count]) => count.missed.length > 0);
 	return [
-		...failed.map(([name, step]) => `${model}: ${name}: exit ${step.exit}\n    ${step.said?.replaceAll("\n", "\n    ") ?? ""}`),
+		...failed.map(
+			([name, step]) =>
+				`${model}: ${name}: exit ${step.exit}\n    ${step.said?.replaceAll("\n", "\n    ") ?? ""}`,
+		),
 		...falseAlarms.map((name) => `${model}: false alarm: ${name}`),
 		...missed.map(([precision, count]) => `${model}: ${precision}: not noticed: ${count.missed.join("; ")}`),
 	];

@@ -69,10 +69,19 @@ function productOf({ dist }: Setting): Product {
 
 function runProduct(cli: string, folder: string, args: readonly string[]): Step & { output: string } {
 	const started = performance.now();
-	const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { cwd: folder, encoding: "utf8", maxBuffer: 2 ** 28 });
+	const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+		cwd: folder,
+		encoding: "utf8",
+		maxBuffer: 2 ** 28,
+	});
 	const seconds = Math.round(performance.now() - started) / 1000;
 	const lines = `${stderr}\n${stdout}`.split("\n").filter((line) => line.trim() !== "");
-	return { exit: status, seconds, ...(status === 0 ? {} : { said: lines.slice(-6).join("\n").replaceAll(folder, ".") }), output: stdout };
+	return {
+		exit: status,
+		seconds,
+		...(status === 0 ? {} : { said: lines.slice(-6).join("\n").replaceAll(folder, ".") }),
+		output: stdout,
+	};
 }
 
 function noted({ output: _, ...step }: Step & { output: string }): Step {
@@ -115,9 +124,18 @@ interface Prepared {
 export function prepareModel(model: ZooModel, { python, cache, ...fetching }: Fetching): Prepared {
 	const fetched = fetchModel(model, { python, cache, ...fetching });
 	const scripts = ["inputs.py", "trial.py"].map((name) => join(import.meta.dirname, name));
-	const state = [model.sha256, model.recipe, ...(model.classes ?? []), ...scripts.map((path) => readFileSync(path, "utf8"))].join("\n");
+	const state = [
+		model.sha256,
+		model.recipe,
+		...(model.classes ?? []),
+		...scripts.map((path) => readFileSync(path, "utf8")),
+	].join("\n");
 	const folder = join(cache, "answers", model.name);
-	const [inputs, answers, stamp] = ["inputs", "trial", "made-from"].map((name) => resolve(folder, name)) as [string, string, string];
+	const [inputs, answers, stamp] = ["inputs", "trial", "made-from"].map((name) => resolve(folder, name)) as [
+		string,
+		string,
+		string,
+	];
 	if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== state) {
 		rmSync(folder, { recursive: true, force: true });
 		const [makeInputs = "", makeAnswers = ""] = scripts;
@@ -143,19 +161,42 @@ function judge(
 		return step.exit === 0;
 	};
 	const counted = (precision: "fp32" | "fp16"): Count => {
-		const all = variants.filter((each) => each.kind === "defect" && each.precision === precision && (each.timesRounding ?? 0) > 3);
-		const missed = all.filter(passes).map(({ name, timesRounding }) => `${name} (${timesRounding?.toPrecision(2)} × the rounding)`);
+		const all = variants.filter(
+			(each) => each.kind === "defect" && each.precision === precision && (each.timesRounding ?? 0) > 3,
+		);
+		const missed = all
+			.filter(passes)
+			.map(({ name, timesRounding }) => `${name} (${timesRounding?.toPrecision(2)} × the rounding)`);
 		return { counting: all.length, noticed: all.length - missed.length, missed };
 	};
-	const falseAlarms = variants.filter((each) => each.kind === "right" && !passes(each)).map(({ name }) => name);
+	const falseAlarms = variants
+		.filter((each) => each.kind === "right" && !passes(each))
+		.map(({ name }) => name);
 	return { falseAlarms, defects: { fp32: counted("fp32"), fp16: counted("fp16") }, slowest };
 }
 
 /** `run` of the base against itself, and against a head with a defect. */
-function runGate(base: string, trtgate: Product, { answers, file }: { answers: string; file: string }): Record<string, Step> {
+function runGate(
+	base: string,
+	trtgate: Product,
+	{ answers, file }: { answers: string; file: string },
+): Record<string, Step> {
 	const work = dirname(base);
 	const run = (head: string): Step =>
-		noted(trtgate(base, "run", "--backend", "onnxruntime", "--base", base, "--head", head, "--out", join(work, "out")));
+		noted(
+			trtgate(
+				base,
+				"run",
+				"--backend",
+				"onnxruntime",
+				"--base",
+				base,
+				"--head",
+				head,
+				"--out",
+				join(work, "out"),
+			),
+		);
 	const steps: Record<string, Step> = { "run, same": run(base) };
 	const defective = join(answers, "defective.onnx");
 	if (!existsSync(defective)) return steps;
@@ -174,8 +215,10 @@ function ownCount(path: string): NonNullable<ZooResult["own"]> {
 	const own: NonNullable<ZooResult["own"]> = {};
 	for (const precision of ["fp32", "fp16"] as const) {
 		const kinds = Object.values(sensitivity?.precisions?.[precision]?.kinds ?? {});
-		const sum = (of: (kind: (typeof kinds)[number]) => number): number => kinds.reduce((total, kind) => total + of(kind), 0);
-		if (kinds.length > 0) own[precision] = { counting: sum(({ moving }) => moving), noticed: sum(({ noticed }) => noticed) };
+		const sum = (of: (kind: (typeof kinds)[number]) => number): number =>
+			kinds.reduce((total, kind) => total + of(kind), 0);
+		if (kinds.length > 0)
+			own[precision] = { counting: sum(({ moving }) => moving), noticed: sum(({ noticed }) => noticed) };
 	}
 	return own;
 }
@@ -202,11 +245,22 @@ export function tryModel(model: ZooModel, setting: Setting): ZooResult {
 	if (steps["init"].exit !== 0) return result;
 	const path = join(folder, "trtgate.yml");
 	const { name } = readConfig(path);
-	const record = trtgate(folder, "golden", "record", "--model", name, "--inputs", prepared.inputs, ...setting.recordOptions);
+	const record = trtgate(
+		folder,
+		"golden",
+		"record",
+		"--model",
+		name,
+		"--inputs",
+		prepared.inputs,
+		...setting.recordOptions,
+	);
 	steps["record"] = noted(record);
 	result.says = record.output.split("\n").filter((line) => line.startsWith("  "));
 	result.saysLittleAt = result.says.flatMap((line) =>
-		line.includes("says little") ? [...line.matchAll(/(\w+) \([\d.]+\)/g)].map(([, precision = ""]) => precision) : [],
+		line.includes("says little")
+			? [...line.matchAll(/(\w+) \([\d.]+\)/g)].map(([, precision = ""]) => precision)
+			: [],
 	);
 	const { golden, text, short } = readConfig(path);
 	result.config = text;

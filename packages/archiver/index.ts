@@ -20,7 +20,8 @@ function create(_format: "zip", { zlib }: { zlib: { level: number } }): Archive 
 	zip.on("error", (error) => output.emit("warning", error));
 	// The names begin with a slash, which is no part of a name in an archive.
 	return Object.assign(output, {
-		file: (path: string, { name }: Entry) => zip.addFile(path, name.replace(/^\/+/, ""), { compressionLevel: zlib.level }),
+		file: (path: string, { name }: Entry) =>
+			zip.addFile(path, name.replace(/^\/+/, ""), { compressionLevel: zlib.level }),
 		append: (_content: "", { name }: Entry) => zip.addEmptyDirectory(name.replace(/^\/+/, "")),
 		finalize: () => zip.end(),
 	});

@@ -1,7 +1,23 @@
 // Adds counters of executed operators to a WebAssembly module: one addition at the start of each straight run of code. Nothing else changes:
 // functions, types and memory keep their indices, because what is new comes last.
-import { callGraph, type FunctionBody, parseModule, type Section, sectionIds, type WasmModule } from "./module.ts";
-import { type Cursor, classes, isBulk, type Operator, type OperatorClass, operatorCodes, readOperator, readSize } from "./operators.ts";
+import {
+	callGraph,
+	type FunctionBody,
+	parseModule,
+	type Section,
+	sectionIds,
+	type WasmModule,
+} from "./module.ts";
+import {
+	type Cursor,
+	classes,
+	isBulk,
+	type Operator,
+	type OperatorClass,
+	operatorCodes,
+	readOperator,
+	readSize,
+} from "./operators.ts";
 
 /** An exported global of 64 bits, and how much an operator of each class adds to it; `bulk` is for each 16 bytes that are moved at once. */
 export interface Counter {
@@ -22,7 +38,11 @@ export const halfInstructions: Counter["weights"] = {
 export const instructionCounter: Counter = { name: "halfInstructions", weights: halfInstructions };
 
 /** @param uncounted indices of functions that stay as they are. */
-export function addCounters(bytes: Uint8Array, counters: readonly Counter[], uncounted: ReadonlySet<number>): Uint8Array {
+export function addCounters(
+	bytes: Uint8Array,
+	counters: readonly Counter[],
+	uncounted: ReadonlySet<number>,
+): Uint8Array {
 	const module = parseModule(bytes);
 	const first = module.imports.globals + module.globals;
 	const parts = module.sections.flatMap((section): Uint8Array[] => {
@@ -58,7 +78,11 @@ function exportsOf(
 function extended(bytes: Uint8Array, section: Section, entries: readonly Uint8Array[]): Uint8Array {
 	const cursor: Cursor = { bytes, at: section.from };
 	const count = readSize(cursor) + entries.length;
-	return toSection(section.id, [Uint8Array.from(unsigned(count)), bytes.subarray(cursor.at, section.to), ...entries]);
+	return toSection(section.id, [
+		Uint8Array.from(unsigned(count)),
+		bytes.subarray(cursor.at, section.to),
+		...entries,
+	]);
 }
 
 function toSection(id: number, content: readonly Uint8Array[]): Uint8Array {
@@ -75,7 +99,9 @@ interface Counting {
 function codeOf(module: WasmModule, counting: Counting & { uncounted: ReadonlySet<number> }): Uint8Array[] {
 	const bodies = module.bodies.map((body, index) => {
 		const isCounted = !counting.uncounted.has(index + module.imports.functions);
-		const content = isCounted ? countedBody(module.bytes, body, counting) : module.bytes.subarray(body.from, body.to);
+		const content = isCounted
+			? countedBody(module.bytes, body, counting)
+			: module.bytes.subarray(body.from, body.to);
 		return join([Uint8Array.from(unsigned(content.length)), content]);
 	});
 	return [toSection(sectionIds.code, [Uint8Array.from(unsigned(bodies.length)), ...bodies])];
@@ -104,7 +130,11 @@ function countedBody(bytes: Uint8Array, body: FunctionBody, counting: Counting):
 function withLocal(bytes: Uint8Array, body: FunctionBody): Uint8Array {
 	const cursor: Cursor = { bytes, at: body.from };
 	readSize(cursor);
-	return join([Uint8Array.from(unsigned(body.groupsOfLocals + 1)), bytes.subarray(cursor.at, body.codeFrom), Uint8Array.of(1, i32)]);
+	return join([
+		Uint8Array.from(unsigned(body.groupsOfLocals + 1)),
+		bytes.subarray(cursor.at, body.codeFrom),
+		Uint8Array.of(1, i32),
+	]);
 }
 
 interface Block {
@@ -180,7 +210,17 @@ function countBulk(local: number, { counters, first }: Counting): number[] {
 	const added = counters.flatMap(({ weights }, index) => {
 		const place = unsigned(first + index);
 		if (weights.bulk === 0) return [];
-		return [globalGet, ...place, ...sixteenths, i64Const, ...signed(weights.bulk), i64Multiply, i64Add, globalSet, ...place];
+		return [
+			globalGet,
+			...place,
+			...sixteenths,
+			i64Const,
+			...signed(weights.bulk),
+			i64Multiply,
+			i64Add,
+			globalSet,
+			...place,
+		];
 	});
 	return added.length === 0 ? [] : [localTee, ...unsigned(local), ...added];
 }
@@ -222,21 +262,36 @@ function join(parts: readonly Uint8Array[]): Uint8Array {
 export function findAllocator(bytes: Uint8Array, names: { malloc: string; free: string }): Set<number> {
 	const module = parseModule(bytes);
 	const [malloc, free] = [module.exports.get(names.malloc), module.exports.get(names.free)];
-	if (malloc === undefined || free === undefined) throw new Error(`The module exports no ${names.malloc} or no ${names.free}.`);
+	if (malloc === undefined || free === undefined)
+		throw new Error(`The module exports no ${names.malloc} or no ${names.free}.`);
 	const graph = callGraph(module);
 	const calls = (caller: number): ReadonlySet<number> => graph.get(caller) ?? new Set();
 	const lock = [...calls(malloc)].filter((callee) => calls(free).has(callee));
 	const supply = [...calls(malloc)].filter((callee) => !lock.includes(callee));
-	const movers = [...graph.keys()].filter((caller) => [malloc, ...lock].every((callee) => calls(caller).has(callee)));
-	const callersOf = (callee: number): number[] => [...graph.keys()].filter((caller) => calls(caller).has(callee));
+	const movers = [...graph.keys()].filter((caller) =>
+		[malloc, ...lock].every((callee) => calls(caller).has(callee)),
+	);
+	const callersOf = (callee: number): number[] =>
+		[...graph.keys()].filter((caller) => calls(caller).has(callee));
 	const remainder = [...new Set(movers.flatMap((mover) => [...calls(mover)]))].filter(
-		(callee) => calls(callee).size === 0 && callersOf(callee).length > 1 && callersOf(callee).every((caller) => movers.includes(caller)),
+		(callee) =>
+			calls(callee).size === 0 &&
+			callersOf(callee).length > 1 &&
+			callersOf(callee).every((caller) => movers.includes(caller)),
 	);
 	const moving = movers.filter((mover) => remainder.some((callee) => calls(mover).has(callee)));
 	const found = new Set([malloc, free, ...lock, ...supply, ...remainder, ...moving]);
-	if (lock.length !== 2 || supply.length !== 2 || remainder.length !== 1 || moving.length !== 2 || found.size !== 9) {
+	if (
+		lock.length !== 2 ||
+		supply.length !== 2 ||
+		remainder.length !== 1 ||
+		moving.length !== 2 ||
+		found.size !== 9
+	) {
 		const seen = `lock ${lock}, memory ${supply}, remainder ${remainder}, realloc and memalign ${moving}`;
-		throw new Error(`The allocator's nine functions were not found: malloc ${malloc}, free ${free}, ${seen}.`);
+		throw new Error(
+			`The allocator's nine functions were not found: malloc ${malloc}, free ${free}, ${seen}.`,
+		);
 	}
 	return found;
 }

@@ -48,7 +48,9 @@ export function parseModule(bytes: Uint8Array): WasmModule {
 	return {
 		bytes,
 		sections,
-		imports: sections.some(({ id }) => id === sectionIds.import) ? countImports(open(sectionIds.import)) : { functions: 0, globals: 0 },
+		imports: sections.some(({ id }) => id === sectionIds.import)
+			? countImports(open(sectionIds.import))
+			: { functions: 0, globals: 0 },
 		globals: open(sectionIds.global).count,
 		exports: readExports(open(sectionIds.export)),
 		bodies: parametersOf.map((count) => readBody(code, count)),

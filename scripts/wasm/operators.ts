@@ -26,7 +26,8 @@ export interface Cursor {
 
 export function readByte(cursor: Cursor): number {
 	const byte = cursor.bytes[cursor.at];
-	if (byte === undefined) throw new Error(`The module ends at ${cursor.at}, inside an operator or a section.`);
+	if (byte === undefined)
+		throw new Error(`The module ends at ${cursor.at}, inside an operator or a section.`);
 	cursor.at += 1;
 	return byte;
 }
@@ -94,7 +95,11 @@ function plainOperator(cursor: Cursor, code: number): Operator {
 		case codes.brIf:
 			return { code, class: "branch", targets: [readSize(cursor)] };
 		case codes.brTable:
-			return { code, class: "branch", targets: Array.from({ length: readSize(cursor) + 1 }, () => readSize(cursor)) };
+			return {
+				code,
+				class: "branch",
+				targets: Array.from({ length: readSize(cursor) + 1 }, () => readSize(cursor)),
+			};
 		case codes.call:
 			return { ...none, class: "call", callee: readSize(cursor) };
 		case codes.refFunc:
@@ -123,7 +128,8 @@ function plainClass(cursor: Cursor, code: number): OperatorClass {
 		if (code >= codes.block) skipLeb(cursor);
 		return code === codes.if ? "branch" : "free";
 	}
-	if (code === codes.else || code === codes.end || code === codes.return || code === 0x1a || code === 0xd1) return "free";
+	if (code === codes.else || code === codes.end || code === codes.return || code === 0x1a || code === 0xd1)
+		return "free";
 	if (code === 0x1b) return "scalar";
 	if (within(code, 0x20, 0x22) || code === 0x41 || code === 0x42 || code === 0xd0) {
 		skipLeb(cursor);
@@ -161,7 +167,11 @@ function skipMemory(cursor: Cursor): void {
 function numericClass(code: number): OperatorClass {
 	if (within(code, 0x6d, 0x70) || within(code, 0x7f, 0x82)) return "divide";
 	if (code === 0x91 || code === 0x95 || code === 0x9f || code === 0xa3) return "root";
-	const isFloat = within(code, 0x5b, 0x66) || within(code, 0x8b, 0xa6) || within(code, 0xa8, 0xab) || within(code, 0xae, 0xbf);
+	const isFloat =
+		within(code, 0x5b, 0x66) ||
+		within(code, 0x8b, 0xa6) ||
+		within(code, 0xa8, 0xab) ||
+		within(code, 0xae, 0xbf);
 	return isFloat ? "float" : "scalar";
 }
 
@@ -169,14 +179,18 @@ function numericClass(code: number): OperatorClass {
 function bulkOperator(cursor: Cursor, code: number): Operator {
 	// The number of immediates of each, from memory.init on.
 	const immediates = [2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
-	if (code >= 8 + immediates.length) throw new Error(`Operator 0xfc ${code} at ${cursor.at} is not known here.`);
+	if (code >= 8 + immediates.length)
+		throw new Error(`Operator 0xfc ${code} at ${cursor.at} is not known here.`);
 	for (let left = code < 8 ? 0 : (immediates[code - 8] ?? 0); left > 0; left -= 1) skipLeb(cursor);
 	return { code: 0xfc00 + code, class: code < 8 ? "float" : code < 12 ? "call" : "indirect", targets: [] };
 }
 
 /** 0xfd: vectors of 128 bits. */
 function vectorOperator(cursor: Cursor, code: number): Operator {
-	if (code > 255) throw new Error(`Vector operator ${code} at ${cursor.at} is not known here: relaxed vectors depend on the processor.`);
+	if (code > 255)
+		throw new Error(
+			`Vector operator ${code} at ${cursor.at} is not known here: relaxed vectors depend on the processor.`,
+		);
 	if (code <= 11 || code === 92 || code === 93) skipMemory(cursor);
 	else if (code <= 13) cursor.at += 16;
 	else if (within(code, 21, 34)) cursor.at += 1;

@@ -23,17 +23,27 @@ export function withCounters(folder: string, counters: readonly Counter[]): Uint
 	const { wasm, module } = pinnedWasm;
 	const plain = readFileSync(join(folder, wasm.name));
 	checkHash(plain, plainSha256, join(folder, wasm.name));
-	return addCounters(plain, counters, findAllocator(plain, allocatorNames(readFileSync(join(folder, module.name), "utf8"))));
+	return addCounters(
+		plain,
+		counters,
+		findAllocator(plain, allocatorNames(readFileSync(join(folder, module.name), "utf8"))),
+	);
 }
 
 /** The exports have short names; the JavaScript that loads the module knows which is which. */
 function allocatorNames(script: string): { malloc: string; free: string } {
-	const [malloc, free] = ["malloc", "free"].map((name) => new RegExp(`\\b_${name}=\\w+\\.(\\w+);`).exec(script)?.[1]);
-	if (malloc === undefined || free === undefined) throw new Error("The script of ONNX Runtime does not name the exports malloc and free.");
+	const [malloc, free] = ["malloc", "free"].map(
+		(name) => new RegExp(`\\b_${name}=\\w+\\.(\\w+);`).exec(script)?.[1],
+	);
+	if (malloc === undefined || free === undefined)
+		throw new Error("The script of ONNX Runtime does not name the exports malloc and free.");
 	return { malloc, free };
 }
 
 function checkHash(bytes: Uint8Array, expected: string, what: string): void {
 	const found = createHash("sha256").update(bytes).digest("hex");
-	if (found !== expected) throw new Error(`${what} has the SHA-256 ${found}; expected ${expected}. After an update, pin the new one.`);
+	if (found !== expected)
+		throw new Error(
+			`${what} has the SHA-256 ${found}; expected ${expected}. After an update, pin the new one.`,
+		);
 }

@@ -27,12 +27,17 @@ export function lazyBackend(choose: () => Promise<ArmBackends>): Backend {
 		layersOf: async (engine) => (await (await of(engine)).layersOf?.(engine)) ?? null,
 		infer: async (job) => (await of(job.engine)).infer(job),
 		measure: async (job) => (await of(job.engine)).measure(job),
-		count: async (job) => (await (await of(job.engine)).count?.(job)) ?? { state: "absent", reason: "TensorRT's engines are timed." },
+		count: async (job) =>
+			(await (await of(job.engine)).count?.(job)) ?? {
+				state: "absent",
+				reason: "TensorRT's engines are timed.",
+			},
 		profile: async (job) => (await (await of(job.engine)).profile?.(job)) ?? { state: "absent" },
 		trace: async (job) => (await (await of(job.engine)).trace?.(job)) ?? { state: "absent" },
 		notes: () => {
 			const [base, own] = [ready?.base.notes?.() ?? [], ready?.head.notes?.() ?? []];
-			const sideOf = (note: string): string => (!base.includes(note) ? "Head: " : !own.includes(note) ? "Base: " : "");
+			const sideOf = (note: string): string =>
+				!base.includes(note) ? "Head: " : !own.includes(note) ? "Base: " : "";
 			return [...new Set([...base, ...own])].map((note) => `${sideOf(note)}${note}`);
 		},
 	};

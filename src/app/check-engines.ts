@@ -9,7 +9,10 @@ import { probe } from "../stages/probe.ts";
 import { type Verified, verify } from "../stages/verify.ts";
 import { type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
 
-export async function verifyEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
+export async function verifyEngines(
+	engines: readonly BuiltEngine[],
+	{ input, facts, prepared, ports }: RunContext,
+): Promise<void> {
 	const { threads, timeoutMs } = input.config.measure;
 	const unusable = engines.flatMap(({ spec, arm }) => {
 		const fault = arm === "head" ? prepared.goldenFaults.get(spec.id) : undefined;
@@ -19,11 +22,17 @@ export async function verifyEngines(engines: readonly BuiltEngine[], { input, fa
 		unusable,
 		...{ engines, threads, timeoutMs, goldens: prepared.goldens, outFolder: input.outFolder },
 		modelSha256: hashesOfModels(prepared.models),
-		commands: { known: input.config.commands ?? [], cwd: input.arms.find(({ arm }) => arm === "head")?.path ?? "" },
+		commands: {
+			known: input.config.commands ?? [],
+			cwd: input.arms.find(({ arm }) => arm === "head")?.path ?? "",
+		},
 	};
 	const { keptVerdicts: kept } = ports;
 	const conditions = { version: input.version, backend: facts.backend, environment: facts.environment };
-	const takenOver = kept === undefined || unchangedMode(input) !== "skip" ? [] : await recallVerdicts(verifying, conditions, kept);
+	const takenOver =
+		kept === undefined || unchangedMode(input) !== "skip"
+			? []
+			: await recallVerdicts(verifying, conditions, kept);
 	facts.golden.push(...takenOver.flatMap(({ verdicts }) => verdicts));
 	if (takenOver.length > 0) facts.notes.push(takenOverNote(takenOver));
 	const left = engines.filter(({ spec }) => !takenOver.some(({ engineId }) => engineId === spec.id));
@@ -35,7 +44,8 @@ export async function verifyEngines(engines: readonly BuiltEngine[], { input, fa
 		stopIfInterrupted(ports);
 	}
 	facts.notes.push(...calibrationDue(facts.golden, prepared.goldens, facts.backend));
-	if (kept !== undefined) await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
+	if (kept !== undefined)
+		await keepVerdicts(verifying, found, { facts: conditions, kept, at: ports.clock.timestamp() });
 }
 
 function takenOverNote(takenOver: readonly TakenOver[]): string {
@@ -45,25 +55,50 @@ function takenOverNote(takenOver: readonly TakenOver[]): string {
 
 /** Hashes of the head's models themselves, not of their variants; a model of which only variants are built has none. */
 function hashesOfModels(models: readonly PreparedModel[]): Map<string, string> {
-	const own = models.filter((model) => model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx);
-	return new Map(own.flatMap((model) => (model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [])));
+	const own = models.filter(
+		(model) =>
+			model.arm === "head" && model.state === "ready" && model.spec.engine.onnx === model.spec.model.onnx,
+	);
+	return new Map(
+		own.flatMap((model) =>
+			model.state === "ready" ? [[model.spec.model.name, model.model.sha256] as const] : [],
+		),
+	);
 }
 
-export async function bisectGoldens(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
+export async function bisectGoldens(
+	engines: readonly BuiltEngine[],
+	{ input, facts, prepared, ports }: RunContext,
+): Promise<void> {
 	const { bisect: when, budgetMs } = input.config.explain;
 	const { reference } = ports;
-	if (reference === undefined || !(when === "on" || (when === "nightly" && input.isScheduled === true))) return;
+	if (reference === undefined || !(when === "on" || (when === "nightly" && input.isScheduled === true)))
+		return;
 	const { threads, timeoutMs, buildTimeoutMs } = input.config.measure;
-	const searching = { engines, goldens: prepared.goldens, verdicts: facts.golden, outFolder: input.outFolder };
-	for await (const found of bisect({ ...searching, threads, timeoutMs, buildTimeoutMs, budgetMs }, { ...ports, reference })) {
+	const searching = {
+		engines,
+		goldens: prepared.goldens,
+		verdicts: facts.golden,
+		outFolder: input.outFolder,
+	};
+	for await (const found of bisect(
+		{ ...searching, threads, timeoutMs, buildTimeoutMs, budgetMs },
+		{ ...ports, reference },
+	)) {
 		facts.bisections.push(found);
 	}
 }
 
-export async function probeEngines(engines: readonly BuiltEngine[], { input, facts, prepared, ports }: RunContext): Promise<void> {
+export async function probeEngines(
+	engines: readonly BuiltEngine[],
+	{ input, facts, prepared, ports }: RunContext,
+): Promise<void> {
 	const { threads, timeoutMs } = input.config.measure;
 	const { outFolder, isScheduled = false } = input;
-	for await (const probed of probe({ engines, goldens: prepared.goldens, outFolder, threads, timeoutMs, isScheduled }, ports)) {
+	for await (const probed of probe(
+		{ engines, goldens: prepared.goldens, outFolder, threads, timeoutMs, isScheduled },
+		ports,
+	)) {
 		if (probed.state === "judged") facts.probes.push(...probed.results);
 		else facts.errors.push(probed.error);
 		stopIfInterrupted(ports);

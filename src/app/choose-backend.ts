@@ -1,5 +1,6 @@
 // Chooses what runs the engines: TensorRT where the config demands it or this machine has it, else ONNX Runtime.
 import { join } from "node:path";
+import type { BaseFile } from "../../generated/config.ts";
 import { entryStore } from "../adapters/cache/entries.ts";
 import type { Environment } from "../adapters/github/env.ts";
 import { readBoard } from "../adapters/gpu/tegra.ts";
@@ -7,10 +8,15 @@ import { nsightTracer } from "../adapters/nsys/tracer.ts";
 import type { Processes } from "../adapters/process/processes.ts";
 import { tensorRtWorker } from "../adapters/tensorrt-worker/worker.ts";
 import { trtexecBackend } from "../adapters/trtexec/backend.ts";
-import { type Device, type Found, findTrtexec, readDevice, readTegraDevice } from "../adapters/trtexec/find.ts";
+import {
+	type Device,
+	type Found,
+	findTrtexec,
+	readDevice,
+	readTegraDevice,
+} from "../adapters/trtexec/find.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/errors.ts";
-import type { BaseFile } from "../../generated/config.ts";
 import type { Backend } from "../ports/backend.ts";
 import { type ArmBackends, lazyBackend } from "./arm-backends.ts";
 
@@ -47,7 +53,10 @@ export function chosenMachine(choice: BackendChoice): { backend: Backend; gpu():
 		chosen ??= chooseMachine(choice);
 		return chosen;
 	};
-	return { backend: lazyBackend(async () => (await machine()).backends), gpu: async () => (await machine()).gpu };
+	return {
+		backend: lazyBackend(async () => (await machine()).backends),
+		gpu: async () => (await machine()).gpu,
+	};
 }
 
 /** @throws ConfigError backend-mismatch where TensorRT is required and missing. */
@@ -66,19 +75,30 @@ async function chooseMachine(choice: BackendChoice): Promise<Machine> {
 			? await readTegraDevice(found.trtexec, { board, wanted }, found.processes)
 			: await readDevice(processes, wanted);
 	const required = config.backend === "tensorrt" || choice.trtexec !== undefined || ofBase !== null;
-	if (ofBase?.state === "missing") throw missing(ofBase, { trtexec: config.base?.trtexec, pointer: "/base/trtexec" });
+	if (ofBase?.state === "missing")
+		throw missing(ofBase, { trtexec: config.base?.trtexec, pointer: "/base/trtexec" });
 	if (found.state === "missing" && required) throw missing(found, choice);
-	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined)) return onCpu();
+	if (found.state === "missing" || (read.state !== "found" && !required && config.device === undefined))
+		return onCpu();
 	if (read.state === "none") throw withoutGpu(choice);
 	const gpu = read.state === "found" ? read.device : null;
 	const head = tensorRt(found, { gpu, choice });
 	const base =
-		ofBase === null ? head : tensorRt(ofBase, { python: config.base?.python, gpu, choice: withoutSharedCaches(choice, [ofBase, found]) });
+		ofBase === null
+			? head
+			: tensorRt(ofBase, {
+					python: config.base?.python,
+					gpu,
+					choice: withoutSharedCaches(choice, [ofBase, found]),
+				});
 	return { backends: { base, head }, gpu: gpu ?? "unknown" };
 }
 
 /** Cached engines and kernel timings are found by version: those of two installations of one version would be mixed up. */
-function withoutSharedCaches(choice: BackendChoice, [base, head]: readonly [Installation, Installation]): BackendChoice {
+function withoutSharedCaches(
+	choice: BackendChoice,
+	[base, head]: readonly [Installation, Installation],
+): BackendChoice {
 	if (base.trtexec.version.text !== head.trtexec.version.text) return choice;
 	const { config } = choice;
 	return { ...choice, config: { ...config, cache: { ...config.cache, engines: false, timing: false } } };
@@ -90,7 +110,11 @@ type Installation = Extract<Found, { state: "found" }>;
 
 function tensorRt(
 	{ trtexec, processes }: Installation,
-	{ python = "python3", gpu, choice }: { python?: string | undefined; gpu: Device | null; choice: BackendChoice },
+	{
+		python = "python3",
+		gpu,
+		choice,
+	}: { python?: string | undefined; gpu: Device | null; choice: BackendChoice },
 ): Backend {
 	const { config, cacheFolder, workerPath } = choice;
 	const { cudaGraph, spinWait, transfers } = config.measure;
@@ -101,8 +125,12 @@ function tensorRt(
 		timing: { cudaGraph, spinWait, transfers },
 		worker: tensorRtWorker({ python, workerPath, processes }),
 		caches: {
-			engines: config.cache.engines ? entryStore({ folder: join(cacheFolder, "engines"), maxBytes: maxEngineBytes }) : null,
-			timing: config.cache.timing ? entryStore({ folder: join(cacheFolder, "timing-caches"), maxBytes: maxTimingBytes }) : null,
+			engines: config.cache.engines
+				? entryStore({ folder: join(cacheFolder, "engines"), maxBytes: maxEngineBytes })
+				: null,
+			timing: config.cache.timing
+				? entryStore({ folder: join(cacheFolder, "timing-caches"), maxBytes: maxTimingBytes })
+				: null,
 		},
 		tracer: nsightTracer({ processes }),
 	});
@@ -110,7 +138,12 @@ function tensorRt(
 
 type Finding = Pick<BackendChoice, "trtexec" | "cwd" | "environment" | "processes">;
 
-export function findOptions({ trtexec: wanted, cwd, environment: { home, libraryPath }, processes }: Finding) {
+export function findOptions({
+	trtexec: wanted,
+	cwd,
+	environment: { home, libraryPath },
+	processes,
+}: Finding) {
 	return { wanted, cwd, home, libraryPath, processes };
 }
 
@@ -121,7 +154,10 @@ export function findBaseTrtexec({ base, ...choice }: Finding & { base: BaseFile 
 
 type Missing = Extract<Found, { state: "missing" }>;
 
-function missing({ tried }: Missing, { trtexec, pointer }: { trtexec?: string | undefined; pointer?: string }): ConfigError {
+function missing(
+	{ tried }: Missing,
+	{ trtexec, pointer }: { trtexec?: string | undefined; pointer?: string },
+): ConfigError {
 	const list = tried.map(({ program, why }) => `${program} ${why}`).join("; ");
 	return new ConfigError({
 		code: "backend-mismatch",
@@ -137,8 +173,12 @@ function missing({ tried }: Missing, { trtexec, pointer }: { trtexec?: string | 
 function withoutGpu({ config, environment }: BackendChoice): ConfigError {
 	const { visibleDevices } = environment;
 	const { device, backend } = config;
-	const hidden = visibleDevices === undefined ? "" : ` called ${JSON.stringify(visibleDevices)} (CUDA_VISIBLE_DEVICES)`;
-	const wanted = device === undefined ? hidden : ` that is device ${JSON.stringify(device)} of the config or the command line`;
+	const hidden =
+		visibleDevices === undefined ? "" : ` called ${JSON.stringify(visibleDevices)} (CUDA_VISIBLE_DEVICES)`;
+	const wanted =
+		device === undefined
+			? hidden
+			: ` that is device ${JSON.stringify(device)} of the config or the command line`;
 	return new ConfigError({
 		code: "backend-mismatch",
 		message: `TensorRT is required and trtexec is installed, but nvidia-smi lists no GPU${wanted}.`,

@@ -74,7 +74,9 @@ async function answer(argv: readonly string[], terminal: Terminal): Promise<numb
 
 /** Names have one word or two. */
 async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const entry = commands.find(({ table }) => table.name === argv.slice(0, table.name.split(" ").length).join(" "));
+	const entry = commands.find(
+		({ table }) => table.name === argv.slice(0, table.name.split(" ").length).join(" "),
+	);
 	if (argv.includes("--help") || argv.includes("-h")) {
 		const group = commandTables.filter(({ name }) => name.startsWith(`${argv[0]} `));
 		if (entry === undefined && group.length === 0) throw unknownCommand(argv);
@@ -98,11 +100,20 @@ function unknownCommand([first = "", second = ""]: readonly string[]): ConfigErr
 	const names = commandTables.map(({ name }) => name);
 	const group = names.filter((name) => name.startsWith(`${first} `));
 	const wanted = group.length === 0 ? first : `${first} ${second}`.trim();
-	const meant = didYouMean(wanted, group.length === 0 ? names.map((name) => name.split(" ")[0] ?? name) : group);
+	const meant = didYouMean(
+		wanted,
+		group.length === 0 ? names.map((name) => name.split(" ")[0] ?? name) : group,
+	);
 	const message =
-		group.length > 0 && second === "" ? `\`trtgate ${first}\` needs a command.` : `Unknown command ${JSON.stringify(wanted)}.`;
+		group.length > 0 && second === ""
+			? `\`trtgate ${first}\` needs a command.`
+			: `Unknown command ${JSON.stringify(wanted)}.`;
 	const help = `\`trtgate ${group.length === 0 ? "" : `${first} `}--help\` lists the commands.`;
-	return new ConfigError({ code: "usage", message, fix: meant === undefined ? help : `Did you mean \`trtgate ${meant}\`?` });
+	return new ConfigError({
+		code: "usage",
+		message,
+		fix: meant === undefined ? help : `Did you mean \`trtgate ${meant}\`?`,
+	});
 }
 
 function help(listed: readonly CommandTable[]): string {

@@ -10,14 +10,21 @@ import { isIdentical, type TimedWorkload, timedWorkloads } from "../stages/workl
 import { concludeResult } from "./conclude.ts";
 import type { RunContext } from "./run-context.ts";
 
-export function timingOf(engines: readonly BuiltEngine[], { prepared, input, facts }: RunContext): MeasureInput {
+export function timingOf(
+	engines: readonly BuiltEngine[],
+	{ prepared, input, facts }: RunContext,
+): MeasureInput {
 	const { measure } = input.config;
 	const workloads = timedWorkloads(prepared.plan, engines, facts.shapes);
 	const compared = workloads.filter((timed) => timed.base && !isIdentical(timed, measure)).length;
 	return { workloads, measure, family: Math.max(1, compared), outFolder: input.outFolder };
 }
 
-export function comparisonOf({ workload }: Measured, { workloads, family }: MeasureInput, run: RunContext): CompareInput {
+export function comparisonOf(
+	{ workload }: Measured,
+	{ workloads, family }: MeasureInput,
+	run: RunContext,
+): CompareInput {
 	const spec = specOf(workload, run);
 	const timed = workloads.find((candidate) => candidate.workload === workload);
 	const noBase = timed?.base ? {} : { noBase: whyNoBase(spec, workload, run) };
@@ -27,12 +34,16 @@ export function comparisonOf({ workload }: Measured, { workloads, family }: Meas
 
 function specOf(workload: Workload, { prepared }: RunContext): EngineSpec {
 	const spec = prepared.plan.engines.find((engine) => engine.id === workload.engineId);
-	if (spec === undefined) throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
+	if (spec === undefined)
+		throw new BugError({ code: "internal", message: `${workload.id} has no engine in the plan.` });
 	return spec;
 }
 
 /** In place of timing them. */
-export async function countWorkloads({ workloads, measure, outFolder }: MeasureInput, run: RunContext): Promise<void> {
+export async function countWorkloads(
+	{ workloads, measure, outFolder }: MeasureInput,
+	run: RunContext,
+): Promise<void> {
 	run.facts.notes.push(...untimedNotes(workloads, measure.soakMs));
 	const noBase = ({ workload }: TimedWorkload) => whyNoBase(specOf(workload, run), workload, run);
 	for await (const { row, error } of count({ workloads, measure, outFolder, noBase }, run.ports)) {
@@ -56,16 +67,26 @@ export async function measureWorkloads(timing: MeasureInput, run: RunContext): P
 	}
 }
 
-function whyNoBase(spec: EngineSpec, workload: Workload, { input, facts, prepared }: RunContext): NonNullable<CompareInput["noBase"]> {
+function whyNoBase(
+	spec: EngineSpec,
+	workload: Workload,
+	{ input, facts, prepared }: RunContext,
+): NonNullable<CompareInput["noBase"]> {
 	if (input.noBase !== undefined) return { verdict: "missing", reason: input.noBase };
 	const { baseDiffers: difference, baseHoldsOtherSizes } = facts.shapes.get(workload.id) ?? {};
 	if (baseHoldsOtherSizes) return { verdict: "missing", reason: `New: ${difference}.` };
-	if (difference !== undefined) return { verdict: "not-comparable", reason: `The inputs differ: ${difference}.` };
+	if (difference !== undefined)
+		return { verdict: "not-comparable", reason: `The inputs differ: ${difference}.` };
 	const base = prepared.models.find((model) => model.arm === "base" && model.spec.id === spec.id);
-	if (base?.state === "broken" && base.arm === "base") return { verdict: "not-comparable", reason: base.error.message };
-	if (base?.state !== "missing") return { verdict: "not-comparable", reason: "The base's engine could not be built." };
+	if (base?.state === "broken" && base.arm === "base")
+		return { verdict: "not-comparable", reason: base.error.message };
+	if (base?.state !== "missing")
+		return { verdict: "not-comparable", reason: "The base's engine could not be built." };
 	if (base.isNew) return { verdict: "missing", reason: `New: ${base.reason}.` };
-	const known = input.baseConfigFault === undefined ? "The base's config has this engine, but" : "The base's config cannot be read, and";
+	const known =
+		input.baseConfigFault === undefined
+			? "The base's config has this engine, but"
+			: "The base's config cannot be read, and";
 	return { verdict: "not-comparable", reason: `${known} ${base.reason}.` };
 }
 
@@ -77,10 +98,16 @@ export async function measureAgain(timing: MeasureInput, run: RunContext): Promi
 	const workloads = timing.workloads.filter(({ workload }) => due.includes(workload.id));
 	if (workloads.length === 0) return;
 	const looks = timing.measure.looks.slice(-1);
-	const again = { ...timing, workloads, measure: { ...timing.measure, looks }, outFolder: `${input.outFolder}/fresh` };
+	const again = {
+		...timing,
+		workloads,
+		measure: { ...timing.measure, looks },
+		outFolder: `${input.outFolder}/fresh`,
+	};
 	for await (const measured of measure(again, ports)) {
 		const row = facts.rows.find(({ id }) => id === measured.workload.id);
-		if (row !== undefined) row.fresh = compare(measured, { ...comparisonOf(measured, timing, run), looks }).latency;
+		if (row !== undefined)
+			row.fresh = compare(measured, { ...comparisonOf(measured, timing, run), looks }).latency;
 	}
 }
 

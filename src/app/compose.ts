@@ -8,7 +8,12 @@ import { systemClock } from "../adapters/clock.ts";
 import { fileModelReader } from "../adapters/files/model-reader.ts";
 import { fileStore } from "../adapters/files/store.ts";
 import { fileTensorReader } from "../adapters/files/tensor-reader.ts";
-import { childEnvironment, type Environment, lentVariables, userSearchPaths } from "../adapters/github/env.ts";
+import {
+	childEnvironment,
+	type Environment,
+	lentVariables,
+	userSearchPaths,
+} from "../adapters/github/env.ts";
 import { type OnnxRuntimeOptions, onnxRuntimeBackend } from "../adapters/onnxruntime/backend.ts";
 import { onnxRuntimeReference } from "../adapters/onnxruntime/reference.ts";
 import { customCommands, userShell } from "../adapters/process/custom-command.ts";
@@ -83,15 +88,29 @@ export function compose(
 		shell: userShell(forUsers(processes), lentVariables),
 		custom: customCommands(forUsers(processes)),
 		telemetry: gpuWatch({ gpu, processes, clock, device: visibleDevices }),
-		gpuLease: gpuLease({ gpu, folder: lockFolderOf(world.environment), progress: world.progress, signal: interrupted.signal }),
+		gpuLease: gpuLease({
+			gpu,
+			folder: lockFolderOf(world.environment),
+			progress: world.progress,
+			signal: interrupted.signal,
+		}),
 		progress: world.progress,
 		interrupt: { reason: () => reason },
 		childMs: processes.childMs,
 	};
-	return { ports, processes, gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)), stop };
+	return {
+		ports,
+		processes,
+		gpuUuid: () => gpu().then((gpu) => (typeof gpu === "string" ? null : gpu.choice.gpu.uuid)),
+		stop,
+	};
 }
 
-function onnxRuntimeOptions(config: Pick<Config, "onnxruntime" | "measure">, world: World, processes: Processes): OnnxRuntimeOptions {
+function onnxRuntimeOptions(
+	config: Pick<Config, "onnxruntime" | "measure">,
+	world: World,
+	processes: Processes,
+): OnnxRuntimeOptions {
 	return {
 		flavour: config.onnxruntime,
 		...nativePlace(world),
@@ -119,11 +138,18 @@ export function nativePlace({ environment, cwd, onnxruntimeFolder }: Omit<World,
 }
 
 /** What steps took lies beside the kernel timings, and goes with them to the repository's cache. */
-function keptByRuns({ cache }: Pick<Config, "cache">, environment: Environment): Pick<Ports, "keptVerdicts" | "keptTimes"> {
+function keptByRuns(
+	{ cache }: Pick<Config, "cache">,
+	environment: Environment,
+): Pick<Ports, "keptVerdicts" | "keptTimes"> {
 	const folder = cacheFolder(environment);
 	return {
-		...(cache.verdicts && { keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })) }),
-		...(cache.timing && { keptTimes: timesStore(entryStore({ folder: join(folder, "timing-caches"), maxBytes: maxTimingBytes })) }),
+		...(cache.verdicts && {
+			keptVerdicts: verdictStore(entryStore({ folder: join(folder, "verdicts"), maxBytes: maxVerdictBytes })),
+		}),
+		...(cache.timing && {
+			keptTimes: timesStore(entryStore({ folder: join(folder, "timing-caches"), maxBytes: maxTimingBytes })),
+		}),
 	};
 }
 
@@ -136,5 +162,7 @@ export function distFolder(): string {
 export function cacheFolder(environment: Environment): string {
 	if (environment.toolCache !== undefined) return join(environment.toolCache, "trtgate");
 	if (environment.cacheHome !== undefined) return join(environment.cacheHome, "trtgate");
-	return environment.home === undefined ? join(tmpdir(), "trtgate") : join(environment.home, ".cache", "trtgate");
+	return environment.home === undefined
+		? join(tmpdir(), "trtgate")
+		: join(environment.home, ".cache", "trtgate");
 }

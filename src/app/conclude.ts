@@ -1,4 +1,6 @@
 // Concludes a run: gates over all facts, the outcome over all gates, and the one Result.
+
+import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.ts";
 import { buildFaults, settleBuilds } from "../core/build-faults.ts";
 import type { Config, EngineConfig } from "../core/config/config.ts";
 import { keepSelected } from "../core/config/select.ts";
@@ -11,17 +13,26 @@ import { judgeWorkload } from "../core/gates/speed.ts";
 import { upgradeNotes } from "../core/merge/upgrade-sides.ts";
 import { outcomeOf } from "../core/outcome.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
-import type { Arm, ArmSource, GateResult, Result } from "../../generated/result.ts";
 import { listNames } from "../core/text/labels.ts";
 import type { Facts, GateInput } from "./run-context.ts";
 
-export function concludeResult(facts: Facts, input: GateInput, end: { nowMs: number; childMs: number }): Result {
+export function concludeResult(
+	facts: Facts,
+	input: GateInput,
+	end: { nowMs: number; childMs: number },
+): Result {
 	const builds = settleBuilds(facts.builds);
 	const errors = [...buildFaults(builds), ...facts.errors];
 	const judged = judgeFacts({ ...facts, builds, errors }, { ...input, config: facts.config });
-	const gates = applyAccepted(judged, { config: input.headConfig, builds, rows: facts.rows, known: input.headIds });
+	const gates = applyAccepted(judged, {
+		config: input.headConfig,
+		builds,
+		rows: facts.rows,
+		known: input.headIds,
+	});
 	const { backend, baseBackend } = facts;
-	const sourceOf = (arm: Arm): ArmSource | null => input.arms.find((folder) => folder.arm === arm)?.source ?? null;
+	const sourceOf = (arm: Arm): ArmSource | null =>
+		input.arms.find((folder) => folder.arm === arm)?.source ?? null;
 	const noBase = input.noBase === undefined ? {} : { noBase: input.noBase };
 	const arms = { base: sourceOf("base"), head: sourceOf("head") ?? { label: "head" }, ...noBase };
 	const onTwo = baseBackend === undefined ? {} : { baseBackend };
@@ -63,7 +74,8 @@ function* notesOf(facts: Facts, input: GateInput): Generator<string> {
 	);
 	yield* input.notes ?? [];
 	const replaced = facts.rows.reduce((sum, row) => sum + row.replaced, 0);
-	if (replaced > 0) yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
+	if (replaced > 0)
+		yield `${replaced === 1 ? "1 run was" : `${replaced} runs were`} replaced as invalid; the report lists the reasons.`;
 	yield* facts.notes;
 	yield* withoutGolden(facts.config);
 }
@@ -85,12 +97,19 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 	const engines = engineSpecs(config);
 	const builds = engines.flatMap((spec) => {
 		const of = (arm: string) =>
-			facts.builds.find((build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name);
+			facts.builds.find(
+				(build) => build.arm === arm && build.model === spec.model.name && build.engine === spec.engine.name,
+			);
 		const [head, base] = [of("head"), of("base")];
-		const findings = facts.findings.filter((finding) => finding.model === spec.model.name && finding.engine === spec.engine.name);
+		const findings = facts.findings.filter(
+			(finding) => finding.model === spec.model.name && finding.engine === spec.engine.name,
+		);
 		if (head === undefined) return [];
 		const both = { head, ...(base ? { base } : {}) };
-		return [...judgeBuild({ spec, ...both, findings }, config), ...judgeVanishedBuild(both, config, spec.engine)];
+		return [
+			...judgeBuild({ spec, ...both, findings }, config),
+			...judgeVanishedBuild(both, config, spec.engine),
+		];
 	});
 	const engineOf = (model: string, engine: string): EngineConfig | undefined =>
 		engines.find((spec) => spec.model.name === model && spec.engine.name === engine)?.engine;
@@ -99,7 +118,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		return engine ? [judgeGolden(verdict, config, engine)] : [];
 	});
 	const interfaces = facts.interfaceChanges.flatMap((change) => {
-		const spec = engines.find(({ model, engine }) => model.name === change.model && engine.name === (change.engine ?? engine.name));
+		const spec = engines.find(
+			({ model, engine }) => model.name === change.model && engine.name === (change.engine ?? engine.name),
+		);
 		return spec ? judgeInterface(change, config, spec.engine) : [];
 	});
 	const probes = facts.probes.flatMap((result) => {
@@ -107,7 +128,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		return engine ? judgeProbe(result, config, engine) : [];
 	});
 	const speeds = facts.rows.flatMap((row) => {
-		const workload = engineOf(row.model, row.engine)?.workloads.find((candidate) => candidate.name === row.workload);
+		const workload = engineOf(row.model, row.engine)?.workloads.find(
+			(candidate) => candidate.name === row.workload,
+		);
 		if (workload === undefined) return [];
 		return [
 			...judgeWorkload(row, workload, { config, errors: facts.errors, builds: facts.builds }),
@@ -122,7 +145,9 @@ function judgeFacts(facts: Facts, input: GateInput): GateResult[] {
 		...builds,
 		...interfaces,
 		...goldens,
-		...facts.untested.map(({ model, message }): GateResult => ({ gate: "golden", model, status: "warn", message })),
+		...facts.untested.map(
+			({ model, message }): GateResult => ({ gate: "golden", model, status: "warn", message }),
+		),
 		...changes,
 		...probes,
 		...speeds,
@@ -138,6 +163,11 @@ function judgeChange({ counterparts, droppedCases }: Facts, input: GateInput): G
 	if (base === undefined) return unread;
 	const models = keepSelected(base.models, only);
 	const holds = rules === undefined ? "head" : "base";
-	const lost = judgeCoverage({ base: engineSpecs({ models }), head: engineSpecs(head), counterparts, droppedCases });
+	const lost = judgeCoverage({
+		base: engineSpecs({ models }),
+		head: engineSpecs(head),
+		counterparts,
+		droppedCases,
+	});
 	return [...lost, ...(unread.length > 0 ? unread : judgeLimitChanges({ base, head, counterparts, holds }))];
 }

@@ -36,12 +36,19 @@ export async function readConfigFile(request: ConfigRequest): Promise<ReadConfig
 }
 
 /** The same for a text that is already at hand, such as one of another commit. */
-export function parseConfigText(text: string, { home, ...options }: LoadOptions & { home: string }): ReadConfig {
+export function parseConfigText(
+	text: string,
+	{ home, ...options }: LoadOptions & { home: string },
+): ReadConfig {
 	return readLoaded(loadConfig(text, options), { text, shown: options.path, home });
 }
 
-function readLoaded(loaded: LoadResult, { text, shown, home }: { text: string; shown: string; home: string }): ReadConfig {
-	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
+function readLoaded(
+	loaded: LoadResult,
+	{ text, shown, home }: { text: string; shown: string; home: string },
+): ReadConfig {
+	if (loaded.state === "invalid")
+		throw new AggregateError(loaded.errors, `${shown} has ${loaded.errors.length} errors`);
 	return { config: baseBeside(loaded.config, home), text, home };
 }
 
@@ -60,7 +67,15 @@ export function baseBeside(config: Config, home: string): Config {
 }
 
 /** The config that is read, relative to the current folder. */
-export function chooseConfig({ cwd, config, head = "." }: { cwd: string; config?: string | undefined; head?: string | undefined }): string {
+export function chooseConfig({
+	cwd,
+	config,
+	head = ".",
+}: {
+	cwd: string;
+	config?: string | undefined;
+	head?: string | undefined;
+}): string {
 	const named = config ?? join(head, "trtgate.yml");
 	const isChosen = config !== undefined || existsSync(resolve(cwd, named));
 	return relative(cwd, resolve(cwd, isChosen ? named : "trtgate.yml"));

@@ -1,6 +1,7 @@
 // Outcome or error to exit code, and an error to the text that users read.
-import { recordError } from "../core/errors.ts";
+
 import type { ErrorRecord, Result } from "../../generated/result.ts";
+import { recordError } from "../core/errors.ts";
 import { cleanName } from "../core/text/escape.ts";
 
 export const exitCodes = { ok: 0, failed: 1, configuration: 2, runner: 3, internal: 70 } as const;
@@ -27,7 +28,8 @@ export function explainError(error: unknown): { text: string; exit: number; reco
 
 export function describeRecord(record: ErrorRecord): string {
 	const { location, excerpt = [], fix, log, part } = record;
-	const place = location?.line === undefined ? "" : `${location.path}:${location.line}:${location.column ?? 1}`;
+	const place =
+		location?.line === undefined ? "" : `${location.path}:${location.line}:${location.column ?? 1}`;
 	const prefix = place === "" || record.message.startsWith(place) ? "" : `${place}: `;
 	const about = part === undefined ? "" : `${cleanName(part)}: `;
 	const head = `${record.kind}: ${about}${prefix}${record.message} [${record.code}]`;

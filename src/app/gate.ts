@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Result, WorkflowJob } from "../../generated/result.ts";
 import { fileStore, lockFolder } from "../adapters/files/store.ts";
 import { type GitAccess, gitIn } from "../adapters/git/run-git.ts";
 import { childEnvironment, type Environment } from "../adapters/github/env.ts";
@@ -9,7 +10,6 @@ import { createProcesses, type Processes } from "../adapters/process/processes.t
 import type { Config } from "../core/config/config.ts";
 import { parsePatterns } from "../core/config/select.ts";
 import type { Plan } from "../core/plan/plan.ts";
-import type { Result, WorkflowJob } from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
 import { writeReport } from "../stages/report.ts";
@@ -23,7 +23,14 @@ import { prepareGate, refuseFaults } from "./prepare-gate.ts";
 import { runGate } from "./run.ts";
 import type { GateInput, PreparedRun } from "./run-context.ts";
 import { recallTimes } from "./step-times.ts";
-import { type ConfigOptions, configReader, type HeadConfig, readHeadConfig, type Sides, twoSides } from "./two-sides.ts";
+import {
+	type ConfigOptions,
+	configReader,
+	type HeadConfig,
+	readHeadConfig,
+	type Sides,
+	twoSides,
+} from "./two-sides.ts";
 import { version } from "./version.ts";
 
 export interface GateOptions extends ConfigOptions {
@@ -49,7 +56,9 @@ export interface GateOptions extends ConfigOptions {
 	onStart?(stop: (reason: string) => void): void;
 }
 
-export type GateCompletion = { state: "ran"; result: Result; outFolder: string } | { state: "planned"; plan: Plan; config: Config };
+export type GateCompletion =
+	| { state: "ran"; result: Result; outFolder: string }
+	| { state: "planned"; plan: Plan; config: Config };
 
 /**
  * @throws ConfigError before anything ran, or an AggregateError of several; what happens later is in the result.
@@ -65,7 +74,8 @@ export async function gate(options: GateOptions, mode: "run" | "plan" = "run"): 
 		running.composition?.stop(reason);
 	});
 	const own = await readHeadConfig(options, git);
-	const roots = options.workspace === undefined ? undefined : outRoots(options.environment, options.workspace);
+	const roots =
+		options.workspace === undefined ? undefined : outRoots(options.environment, options.workspace);
 	await checkOutFolder(outFolder, { cwd: options.cwd, roots }, git);
 	await makeOutFolder(outFolder, fileStore());
 	const lock = await lockFolder(outFolder);
@@ -106,7 +116,10 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 	const { options, own, outFolder, git, running } = opening;
 	const { cwd, base, head, event, access } = options;
 	const configs = configReader(opening);
-	const opened = await openArms({ cwd, home: own.home, outFolder, config: own.config, configs, base, head, event, access }, git);
+	const opened = await openArms(
+		{ cwd, home: own.home, outFolder, config: own.config, configs, base, head, event, access },
+		git,
+	);
 	try {
 		const sides = twoSides(opening, opened);
 		const composed = compose(sides.config, options);
@@ -122,7 +135,10 @@ async function withArms(opening: Opening, mode: "run" | "plan"): Promise<GateCom
 		}
 		const watched = { ...opening, config: sides.config, composition };
 		const watching = await watchHistory(watched);
-		const ran = await runGate({ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) }, composition.ports);
+		const ran = await runGate(
+			{ ...input, ...(watching === null ? {} : { suspects: watching.suspects }) },
+			composition.ports,
+		);
 		const result = watching === null ? ran : await concludeNight(ran, nightOf(watched, watching));
 		await writeReport(result, outFolder, composition.ports.files);
 		return { state: "ran", result, outFolder };
@@ -143,7 +159,13 @@ function nightOf({ options, own, config, outFolder, composition }: Watched, watc
 }
 
 /** null: this run is not kept. The folder that the run checks is the clone whose remote has the branch. */
-async function watchHistory({ config, own, outFolder, options, composition }: Watched): Promise<HistoryWatch | null> {
+async function watchHistory({
+	config,
+	own,
+	outFolder,
+	options,
+	composition,
+}: Watched): Promise<HistoryWatch | null> {
 	if (config.history === undefined || !isKept(config, options.event)) return null;
 	const { processes, ports, gpuUuid } = composition;
 	return historyWatch({
@@ -154,7 +176,11 @@ async function watchHistory({ config, own, outFolder, options, composition }: Wa
 	});
 }
 
-function gateInput({ options, own, outFolder }: Opening, { folders, noBase, notes }: OpenedArms, sides: Sides): GateInput {
+function gateInput(
+	{ options, own, outFolder }: Opening,
+	{ folders, noBase, notes }: OpenedArms,
+	sides: Sides,
+): GateInput {
 	const head = folders.find((folder) => folder.arm === "head");
 	return {
 		...sides,

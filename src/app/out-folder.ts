@@ -47,7 +47,10 @@ export interface OutRoots {
 	temp: string;
 }
 
-export function outRoots({ workspace, temp }: Pick<Environment, "workspace" | "temp">, cwd: string): OutRoots {
+export function outRoots(
+	{ workspace, temp }: Pick<Environment, "workspace" | "temp">,
+	cwd: string,
+): OutRoots {
 	return { workspace: workspace ?? cwd, temp: temp ?? tmpdir() };
 }
 
@@ -63,7 +66,8 @@ export async function checkOutFolder(path: string, place: OutPlace, processes: P
 	const tracked = await listTracked(path, gitIn(dirname(path), processes));
 	// A person's results may be in git, but no link there may lead elsewhere.
 	const first = tracked.find((entry) => place.roots !== undefined || entry.startsWith("120000 "));
-	if (first !== undefined) throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
+	if (first !== undefined)
+		throw refused(path, `git tracks ${JSON.stringify(first.slice(first.indexOf("\t") + 1))}`);
 }
 
 /** @throws ConfigError output-refused. */
@@ -85,7 +89,10 @@ function rootOf(path: string, { cwd, roots }: OutPlace): string | null {
 	}
 	const root = [roots.workspace, roots.temp].find((folder) => isBelow(path, folder));
 	if (root !== undefined) return root;
-	throw refused(path, `it is below neither the workspace ${roots.workspace} nor the runner's temporary folder`);
+	throw refused(
+		path,
+		`it is below neither the workspace ${roots.workspace} nor the runner's temporary folder`,
+	);
 }
 
 /** @returns `mode object stage\tpath` of each; none outside of a repository, or without git. Some disks ignore case, so the match does too. */
@@ -114,7 +121,10 @@ function refused(path: string, why: string): ConfigError {
 }
 
 /** Results are not committed by accident; a folder of the user's is left as it is. */
-export async function makeOutFolder(outFolder: string, files: Pick<Files, "makeFolder" | "writeText">): Promise<void> {
+export async function makeOutFolder(
+	outFolder: string,
+	files: Pick<Files, "makeFolder" | "writeText">,
+): Promise<void> {
 	const isNew = !existsSync(outFolder);
 	await files.makeFolder(outFolder);
 	if (isNew) await files.writeText(join(outFolder, ".gitignore"), "*\n");

@@ -1,4 +1,6 @@
 // Reads the models and goldens of both sides and makes the plan. A fault of one model or golden is a value; it stops nothing else.
+
+import type { BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { type Counterparts, underRulesOf } from "../core/config/rules.ts";
 import { placeOfInherited } from "../core/config/source.ts";
@@ -9,7 +11,6 @@ import { findCounterparts, underNameOf } from "../core/plan/counterparts.ts";
 import { makePlan } from "../core/plan/make-plan.ts";
 import { type EngineSpec, engineSpecs } from "../core/plan/plan.ts";
 import { recipeRows } from "../core/plan/recipe.ts";
-import type { BackendFacts, ErrorRecord, RecipeChange } from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import { loadGoldens } from "../stages/load-goldens.ts";
 import { prepare } from "../stages/prepare.ts";
@@ -23,7 +24,8 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 	const { kind: backend } = await ports.backend.facts();
 	const found = await prepareSides(input, backend, ports);
 	const counterparts = findCounterparts(found.base.map(specOf), found.head.map(specOf), sameContent(found));
-	const config = input.rules === undefined ? input.config : underRulesOf(input.rules, input.headConfig, counterparts);
+	const config =
+		input.rules === undefined ? input.config : underRulesOf(input.rules, input.headConfig, counterparts);
 	const specs = new Map(engineSpecs(config).map((spec) => [spec.id, spec]));
 	const heads = found.head.map((model) => ({ ...model, spec: specs.get(model.spec.id) ?? model.spec }));
 	const hasBase = arms.some(({ arm }) => arm === "base");
@@ -36,7 +38,15 @@ export async function prepareGate(input: GateInput, ports: Ports): Promise<Prepa
 		{ models, changed: interfaces.engines, headFolder, baseFolder, limitsOfBase: input.rules !== undefined },
 		ports,
 	);
-	const known = { models, goldens: sets, goldenFaults: faults, interfaces, counterparts, config, recipes: changedRecipes(models) };
+	const known = {
+		models,
+		goldens: sets,
+		goldenFaults: faults,
+		interfaces,
+		counterparts,
+		config,
+		recipes: changedRecipes(models),
+	};
 	stopIfNothingIsLeft(known);
 	const cases = new Map([...sets].map(([id, set]) => [id, set.manifest.cases.map((golden) => golden.id)]));
 	const plan = makePlan({
@@ -57,7 +67,11 @@ interface PreparedSides {
 
 const specOf = ({ spec }: PreparedModel): EngineSpec => spec;
 
-async function prepareSides(input: GateInput, backend: BackendFacts["kind"], ports: Ports): Promise<PreparedSides> {
+async function prepareSides(
+	input: GateInput,
+	backend: BackendFacts["kind"],
+	ports: Ports,
+): Promise<PreparedSides> {
 	const { config, arms, outFolder } = input;
 	const specs = engineSpecs(config);
 	const sharesFiles = new Set(arms.map(({ path }) => path)).size < arms.length;
@@ -72,7 +86,10 @@ async function prepareSides(input: GateInput, backend: BackendFacts["kind"], por
 	for await (const model of prepare(preparing, ports)) models.push(withPlace(model, config));
 	const head = models.filter(({ arm }) => arm === "head");
 	if (!sharesFiles) return { base: models.filter(({ arm }) => arm === "base"), head };
-	return { base: head.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])), head };
+	return {
+		base: head.flatMap((model) => (model.state === "ready" ? [{ ...model, arm: "base" as const }] : [])),
+		head,
+	};
 }
 
 /** Namesakes of the head's engines; where one has none, also those that only the base has: it may have been renamed. */
@@ -85,20 +102,34 @@ function baseSpecs(head: readonly EngineSpec[], { baseConfig, headIds }: GateInp
 
 function sameContent({ base, head }: PreparedSides): (base: EngineSpec, head: EngineSpec) => boolean {
 	const read = (models: readonly PreparedModel[]) =>
-		new Map(models.flatMap((model) => (model.state === "ready" ? [[model.spec.id, model.model] as const] : [])));
+		new Map(
+			models.flatMap((model) => (model.state === "ready" ? [[model.spec.id, model.model] as const] : [])),
+		);
 	const [bases, heads] = [read(base), read(head)];
 	return (one, other) => {
 		const [was, is] = [bases.get(one.id), heads.get(other.id)];
-		return was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx, is.onnx));
+		return (
+			was !== undefined && is !== undefined && (was.sha256 === is.sha256 || isSameGraph(was.onnx, is.onnx))
+		);
 	};
 }
 
 /** The base's engine under the head's name. A base without a config has the head's engines, as far as it has their files. */
-function baseOf(head: PreparedModel, bases: readonly PreparedModel[], counterparts: Counterparts): PreparedModel {
+function baseOf(
+	head: PreparedModel,
+	bases: readonly PreparedModel[],
+	counterparts: Counterparts,
+): PreparedModel {
 	const id = counterparts.get(head.spec.id);
 	const base = bases.find(({ spec }) => spec.id === id);
 	if (base !== undefined) return { ...base, spec: underNameOf(head.spec, base.spec) };
-	return { state: "missing", spec: head.spec, arm: "base", isNew: true, reason: "the base's config has no such engine" };
+	return {
+		state: "missing",
+		spec: head.spec,
+		arm: "base",
+		isNew: true,
+		reason: "the base's config has no such engine",
+	};
 }
 
 /** What base and head build differently: not a fault, but the first thing to look at where figures differ. */
@@ -116,15 +147,24 @@ function changedRecipes(models: readonly PreparedModel[]): RecipeChange[] {
 
 /** A model's file that is missing or unreadable, with the key that names it. */
 function withPlace(prepared: PreparedModel, config: Config): PreparedModel {
-	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code)) return prepared;
+	if (prepared.state !== "broken" || prepared.arm === "base" || !/^(?:model|path)-/.test(prepared.fault.code))
+		return prepared;
 	const { spec, fault } = prepared;
-	const place = placeOfInherited(config, { holders: [spec.engine.pointer, spec.model.pointer], key: "/onnx" });
-	return { ...prepared, fault: new ConfigError({ ...faultOf(fault), ...(fault.location?.line === undefined ? place : {}) }) };
+	const place = placeOfInherited(config, {
+		holders: [spec.engine.pointer, spec.model.pointer],
+		key: "/onnx",
+	});
+	return {
+		...prepared,
+		fault: new ConfigError({ ...faultOf(fault), ...(fault.location?.line === undefined ? place : {}) }),
+	};
 }
 
 /** Faults of the head's models and goldens, each once: several engines may share one file. */
 function faultsOf({ models, goldenFaults }: Pick<Prepared, "models" | "goldenFaults">): ConfigError[] {
-	const ofModels = models.flatMap((model) => (model.state === "broken" && model.arm === "head" ? [model.fault] : []));
+	const ofModels = models.flatMap((model) =>
+		model.state === "broken" && model.arm === "head" ? [model.fault] : [],
+	);
 	const all = [...ofModels, ...goldenFaults.values()];
 	return [...new Map(all.map((fault) => [fault.message, fault])).values()];
 }
@@ -137,13 +177,16 @@ export function refuseFaults(prepared: Prepared, config: Config): void {
 function throwFaults(known: Pick<Prepared, "models" | "goldenFaults">): void {
 	const [first, ...others] = faultsOf(known);
 	if (first === undefined) return;
-	throw others.length === 0 ? first : new AggregateError([first, ...others], "Several models cannot be checked.");
+	throw others.length === 0
+		? first
+		: new AggregateError([first, ...others], "Several models cannot be checked.");
 }
 
 /** One model's fault fails its own gate; where every engine has one, the configuration is at fault. @throws as refuseFaults. */
 export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaults" | "interfaces">): void {
 	const { models, goldenFaults, interfaces } = known;
-	const isUsable = ({ arm, state, spec }: PreparedModel): boolean => arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
+	const isUsable = ({ arm, state, spec }: PreparedModel): boolean =>
+		arm === "head" && state === "ready" && !goldenFaults.has(spec.id);
 	// A changed interface is a verdict already.
 	if (interfaces.changes.length === 0 && !models.some(isUsable)) throwFaults(known);
 }
@@ -151,7 +194,9 @@ export function stopIfNothingIsLeft(known: Pick<Prepared, "models" | "goldenFaul
 /** Each error once, however many engines a model has. */
 export function errorsOfBase(models: readonly PreparedModel[]): ErrorRecord[] {
 	const errors = models.flatMap((model) =>
-		model.state === "broken" && model.arm === "base" ? [[JSON.stringify(model.error), model.error] as const] : [],
+		model.state === "broken" && model.arm === "base"
+			? [[JSON.stringify(model.error), model.error] as const]
+			: [],
 	);
 	return [...new Map(errors).values()];
 }

@@ -1,8 +1,5 @@
 // What one run is given, what is known before anything is built, and what the stages have found so far.
-import type { Config } from "../core/config/config.ts";
-import type { Counterparts } from "../core/config/rules.ts";
-import { type ConfigError, ToolError } from "../core/errors.ts";
-import type { Plan } from "../core/plan/plan.ts";
+
 import type {
 	BackendFacts,
 	Bisection,
@@ -19,6 +16,10 @@ import type {
 	WorkflowJob,
 	WorkloadResult,
 } from "../../generated/result.ts";
+import type { Config } from "../core/config/config.ts";
+import type { Counterparts } from "../core/config/rules.ts";
+import { type ConfigError, ToolError } from "../core/errors.ts";
+import type { Plan } from "../core/plan/plan.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { GoldenSet } from "../stages/load-goldens.ts";
 import type { ArmFolder, Interfaces, PreparedModel } from "../stages/prepared.ts";
@@ -96,7 +97,10 @@ export interface GateInput {
 }
 
 /** Two TensorRTs make two engines of one model. A nightly run builds each side for itself, which shows how much one build differs from the next. */
-export function unchangedMode({ config, isScheduled }: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
+export function unchangedMode({
+	config,
+	isScheduled,
+}: GateInput): NonNullable<Config["measure"]["unchangedModels"]> {
 	if (config.base !== undefined) return "rebuild";
 	return config.measure.unchangedModels ?? (isScheduled ? "rebuild" : "skip");
 }
@@ -136,7 +140,9 @@ export interface Facts {
 	files: Result["files"];
 }
 
-export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "config" | "backend" | "baseBackend">): Facts {
+export function emptyFacts(
+	start: Pick<Facts, "startedAt" | "startedMs" | "config" | "backend" | "baseBackend">,
+): Facts {
 	return {
 		...start,
 		stage: "start",
@@ -165,5 +171,9 @@ export function emptyFacts(start: Pick<Facts, "startedAt" | "startedMs" | "confi
 export function stopIfInterrupted({ interrupt }: Ports): void {
 	const reason = interrupt.reason();
 	if (reason === null) return;
-	throw new ToolError({ code: "interrupted", message: `The run was ${reason}.`, fix: "Run it again; what was measured so far is kept." });
+	throw new ToolError({
+		code: "interrupted",
+		message: `The run was ${reason}.`,
+		fix: "Run it again; what was measured so far is kept.",
+	});
 }

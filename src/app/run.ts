@@ -1,11 +1,11 @@
 // One run of the gate: its stages in order, from top to bottom, and the one place that catches what they throw.
 import { createHash } from "node:crypto";
+import type { BuildRecord, Finding, Result } from "../../generated/result.ts";
 import { recordError } from "../core/errors.ts";
 import { attachProfile } from "../core/explain/layers.ts";
 import { underNameOf } from "../core/plan/counterparts.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import { recipeText } from "../core/plan/recipe.ts";
-import type { BuildRecord, Finding, Result } from "../../generated/result.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -21,13 +21,27 @@ import { bisectGoldens, probeEngines, verifyEngines } from "./check-engines.ts";
 import { countWorkloads, measureAgain, measureWorkloads, soakEngines, timingOf } from "./comparison.ts";
 import { concludeResult } from "./conclude.ts";
 import { errorsOfBase, prepareGate, stopIfNothingIsLeft, untestedGoldens } from "./prepare-gate.ts";
-import { emptyFacts, type Facts, type GateInput, type Prepared, type RunContext, stopIfInterrupted, unchangedMode } from "./run-context.ts";
+import {
+	emptyFacts,
+	type Facts,
+	type GateInput,
+	type Prepared,
+	type RunContext,
+	stopIfInterrupted,
+	unchangedMode,
+} from "./run-context.ts";
 import { followSteps, keepTimes, knownSteps, recallTimes } from "./step-times.ts";
 
 export async function runGate(input: GateInput, ports: Ports): Promise<Result> {
 	const start = { startedAt: ports.clock.timestamp(), startedMs: ports.clock.now() };
-	const baseBackend = input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
-	const facts = emptyFacts({ ...start, config: input.config, backend: await ports.backend.facts(), ...baseBackend });
+	const baseBackend =
+		input.config.base === undefined ? {} : { baseBackend: await ports.backend.facts("base") };
+	const facts = emptyFacts({
+		...start,
+		config: input.config,
+		backend: await ports.backend.facts(),
+		...baseBackend,
+	});
 	try {
 		await runStages(input, ports, facts);
 		facts.stage = null;
@@ -61,11 +75,23 @@ async function runStages(asked: GateInput, ports: Ports, facts: Facts): Promise<
 	facts.graphCosts = graphCosts(found.plan, models, shapes);
 	const prepared = { ...found, models };
 	stopIfNothingIsLeft(prepared);
-	await input.beforeBuild?.({ config: input.config, fingerprint: facts.environment, models: prepared.models });
+	await input.beforeBuild?.({
+		config: input.config,
+		fingerprint: facts.environment,
+		models: prepared.models,
+	});
 	const recalled = await recallTimes(prepared, input, ports);
-	const later = [...(input.isSoakDue === true ? ["soak"] : []), ...(facts.backend.kind === "tensorrt" ? ["explain"] : [])];
+	const later = [
+		...(input.isSoakDue === true ? ["soak"] : []),
+		...(facts.backend.kind === "tensorrt" ? ["explain"] : []),
+	];
 	const { progress, took } = followSteps(knownSteps(recalled, later), ports.progress, ports.clock);
-	const run: RunContext = { prepared: { ...prepared, plan: recalled.plan }, input, facts, ports: { ...ports, progress } };
+	const run: RunContext = {
+		prepared: { ...prepared, plan: recalled.plan },
+		input,
+		facts,
+		ports: { ...ports, progress },
+	};
 	const gpuLease = await ports.gpuLease.take();
 	if (gpuLease.note !== undefined) facts.notes.push(gpuLease.note);
 	try {
@@ -131,7 +157,10 @@ async function reviewChanges({ prepared, input, facts, ports }: RunContext): Pro
 		return own === undefined ? [] : [underNameOf(head, own)];
 	});
 	const engines = { baseEngines, headEngines: heads };
-	facts.goldenChanges = await reviewGoldens({ ...engines, goldens: prepared.goldens, baseFolder: base.path }, ports);
+	facts.goldenChanges = await reviewGoldens(
+		{ ...engines, goldens: prepared.goldens, baseFolder: base.path },
+		ports,
+	);
 }
 
 function runPreflight({ prepared, input, facts, ports }: RunContext): Finding[] {
@@ -168,7 +197,8 @@ async function buildEngines({ prepared, input, facts, ports }: RunContext): Prom
 		stopIfInterrupted(ports);
 	}
 	const shared = facts.builds.filter(({ sharedWithBase }) => sharedWithBase === true);
-	if (shared.length > 0) facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
+	if (shared.length > 0)
+		facts.notes.push(sharedNote(shared, facts.builds.filter(({ arm }) => arm === "head").length));
 	return engines;
 }
 
@@ -187,7 +217,10 @@ function sharedNote(shared: readonly BuildRecord[], total: number): string {
 	return `Unchanged: ${shared.length} of ${counted(total, "engine")} (${names}). Base and head have the same model and settings, so they share one engine, which is not measured.`;
 }
 
-async function explainWorkloads(workloads: readonly TimedWorkload[], { input, facts, ports }: RunContext): Promise<void> {
+async function explainWorkloads(
+	workloads: readonly TimedWorkload[],
+	{ input, facts, ports }: RunContext,
+): Promise<void> {
 	const { outFolder, config } = input;
 	const explaining = {
 		workloads,

@@ -17,12 +17,25 @@ export async function recallTimes(
 	const times = (await ports.keptTimes?.recall(await timesKey(input, ports))) ?? {};
 	const ready = models.filter((model) => model.state === "ready");
 	const unchanged = engineSpecs(input.config).filter(({ id }) => {
-		const [base, head] = (["base", "head"] as const).map((arm) => ready.find((model) => model.arm === arm && model.spec.id === id));
-		return base !== undefined && head !== undefined && unchangedMode(input) !== "rebuild" && isUnchanged(base, head);
+		const [base, head] = (["base", "head"] as const).map((arm) =>
+			ready.find((model) => model.arm === arm && model.spec.id === id),
+		);
+		return (
+			base !== undefined &&
+			head !== undefined &&
+			unchangedMode(input) !== "rebuild" &&
+			isUnchanged(base, head)
+		);
 	});
 	const known: Known = { times, unchanged: new Set(unchanged.map(({ id }) => id)) };
 	const { kind: backend } = await ports.backend.facts();
-	return { plan: { ...plan, ...estimateSteps(plan.steps, { config: input.config, arms: plan.arms, backend, known }) }, known };
+	return {
+		plan: {
+			...plan,
+			...estimateSteps(plan.steps, { config: input.config, arms: plan.arms, backend, known }),
+		},
+		known,
+	};
 }
 
 /** A project is known by the folder in which its output lies; runs of other shapes than the config's are kept apart. */
@@ -33,15 +46,23 @@ async function timesKey({ outFolder, config }: GateInput, { backend }: Ports): P
 	return JSON.stringify([dirname(outFolder), await backend.facts(), await backend.fingerprint(), ...pinned]);
 }
 
-export async function keepTimes(took: Readonly<Record<string, number>>, input: GateInput, ports: Ports): Promise<void> {
+export async function keepTimes(
+	took: Readonly<Record<string, number>>,
+	input: GateInput,
+	ports: Ports,
+): Promise<void> {
 	await ports.keptTimes?.keep(await timesKey(input, ports), took);
 }
 
 /** The steps of the plan, and the stages after it, with what each is known to take. */
-export function knownSteps({ plan, known }: { plan: Plan; known: Known }, later: readonly string[]): KnownSteps {
+export function knownSteps(
+	{ plan, known }: { plan: Plan; known: Known },
+	later: readonly string[],
+): KnownSteps {
 	// Both sides are verified at once.
 	const steps = plan.steps.filter(
-		(step) => !["prepare", "preflight"].includes(step.kind) && !(step.kind === "verify" && step.arm === "base"),
+		(step) =>
+			!["prepare", "preflight"].includes(step.kind) && !(step.kind === "verify" && step.arm === "base"),
 	);
 	const ofPlan = steps.map((step) => [stepKey(step), step.isKnown ? step.estimateMs : null] as const);
 	return [...ofPlan, ...later.map((stage) => [stage, known.times[stage] ?? null] as const)];
@@ -50,7 +71,11 @@ export function knownSteps({ plan, known }: { plan: Plan; known: Known }, later:
 type KnownSteps = readonly (readonly [key: string, ms: number | null])[];
 
 /** Shows the time left beside what is reported, and notes what each step takes. */
-export function followSteps(steps: KnownSteps, shown: Progress, clock: Clock): { progress: Progress; took: Record<string, number> } {
+export function followSteps(
+	steps: KnownSteps,
+	shown: Progress,
+	clock: Clock,
+): { progress: Progress; took: Record<string, number> } {
 	const took: Record<string, number> = {};
 	let [stage, at, startedMs] = ["", -1, Number.NaN];
 	const close = (): void => {

@@ -2,7 +2,12 @@
 import { everyMs, systemClock } from "../adapters/clock.ts";
 import { type Environment, readEnvironment } from "../adapters/github/env.ts";
 import { type StandardStreams, standardStreams } from "../adapters/process/standard-streams.ts";
-import { groupProgress, plainProgress, silentProgress, terminalProgress } from "../adapters/terminal/progress.ts";
+import {
+	groupProgress,
+	plainProgress,
+	silentProgress,
+	terminalProgress,
+} from "../adapters/terminal/progress.ts";
 import type { Progress } from "../ports/world.ts";
 
 export interface Terminal extends StandardStreams {

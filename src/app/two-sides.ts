@@ -6,14 +6,28 @@ import type { Processes } from "../adapters/process/processes.ts";
 import type { Config, Occasion } from "../core/config/config.ts";
 import { type LoadResult, loadConfig } from "../core/config/parse.ts";
 import { underRulesOf } from "../core/config/rules.ts";
-import { type PinnedShapes, parsePatterns, pinShapes, selectModels, unknownSelection } from "../core/config/select.ts";
+import {
+	type PinnedShapes,
+	parsePatterns,
+	pinShapes,
+	selectModels,
+	unknownSelection,
+} from "../core/config/select.ts";
 import { ConfigError, usageError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import { engineSpecs } from "../core/plan/plan.ts";
 import type { RunEvent } from "../formats/github/event.ts";
 import type { ConfigReader, OpenedArms, SideConfig } from "./arms/arms.ts";
 import { isReview } from "./arms/choose-base.ts";
-import { baseBeside, chooseConfig, loadConfigAt, parseConfigText, type ReadConfig, readConfigFile, repositoryOf } from "./config-file.ts";
+import {
+	baseBeside,
+	chooseConfig,
+	loadConfigAt,
+	parseConfigText,
+	type ReadConfig,
+	readConfigFile,
+	repositoryOf,
+} from "./config-file.ts";
 
 export interface ConfigOptions {
 	cwd: string;
@@ -58,7 +72,11 @@ export async function readHeadConfig(options: ConfigOptions, processes: Processe
 		text === null
 			? await readConfigFile({ cwd, path, inputs, workspace, occasion })
 			: parseConfigText(text, { path, inputs, occasion, home: resolve(cwd) });
-	return { ...read, ids: new Set(engineSpecs(read.config).map(({ id }) => id)), config: finished(selected(read.config, options), options) };
+	return {
+		...read,
+		ids: new Set(engineSpecs(read.config).map(({ id }) => id)),
+		config: finished(selected(read.config, options), options),
+	};
 }
 
 function finished(config: Config, { isFresh, adapt }: ConfigOptions): Config {
@@ -79,7 +97,10 @@ export function configReader({ own, options }: Opened): ConfigReader {
 	return {
 		async inFolder(folder) {
 			if (isShared) return { state: "read", config: own.config };
-			const read = await loadConfigAt(join(folder, name), { ...settings, workspace: repositoryOf(folder) }).catch(refusalOf);
+			const read = await loadConfigAt(join(folder, name), {
+				...settings,
+				workspace: repositoryOf(folder),
+			}).catch(refusalOf);
 			if (!(read instanceof ConfigError)) return sideOf(read.loaded);
 			return read.code === "config-missing" ? { state: "absent" } : { state: "broken", why: read.message };
 		},
@@ -100,7 +121,10 @@ function ofBase(config: Config, options: ConfigOptions): Config {
 export async function textAt(commit: string, name: string, git: Git): Promise<string | null> {
 	const file = `${commit}:./${name}`;
 	if (!succeeded(await git(["rev-parse", "--verify", "--quiet", "--end-of-options", file]))) return null;
-	const read = await git(["cat-file", "blob", file], { captureBytes: inputKinds.config.maxBytes, online: true });
+	const read = await git(["cat-file", "blob", file], {
+		captureBytes: inputKinds.config.maxBytes,
+		online: true,
+	});
 	if (!succeeded(read)) throw gitError(read, `git cat-file for ${name}`);
 	return read.stdout;
 }
@@ -117,7 +141,10 @@ function selected(config: Config, { only = "", shapes = {} }: ConfigOptions): Co
 	if (selection.state !== "ok") throw unknownSelection(selection.problems, config.path);
 	const { models } = selection;
 	if (models.length > 1 && Object.keys(shapes).length > 0)
-		throw usageError(`--shape gives the inputs of one model; this run checks ${models.length}.`, "Name the model: --only MODEL.");
+		throw usageError(
+			`--shape gives the inputs of one model; this run checks ${models.length}.`,
+			"Name the model: --only MODEL.",
+		);
 	return { ...config, models: pinShapes(models, shapes) };
 }
 
@@ -140,7 +167,9 @@ export function twoSides({ own, options }: Opened, { baseConfig, rules, folders 
 		...(hasBase && baseConfig.state === "absent"
 			? [`The base has no ${name}: the head's recipes and rules were used for both sides.`]
 			: []),
-		...(hasBase && options.config !== undefined && options.workspace === undefined ? [`${own.config.path} was used for both sides.`] : []),
+		...(hasBase && options.config !== undefined && options.workspace === undefined
+			? [`${own.config.path} was used for both sides.`]
+			: []),
 	];
 	const namesakes = new Map(engineSpecs(own.config).map(({ id }) => [id, id]));
 	return {

@@ -7,14 +7,21 @@ const limits: ReadonlySet<string> = new Set(["ort-out-of-memory"]);
 /** Where base and head run into the same limit, the change did not cause it: the machine is at fault in both. */
 export function settleBuilds(builds: readonly BuildRecord[]): BuildRecord[] {
 	return builds.map((build) => {
-		const other = builds.find(({ model, engine, arm }) => model === build.model && engine === build.engine && arm !== build.arm);
-		return build.failure !== undefined && hitSameLimit(build, other) ? { ...build, failure: { ...build.failure, kind: "runner" } } : build;
+		const other = builds.find(
+			({ model, engine, arm }) => model === build.model && engine === build.engine && arm !== build.arm,
+		);
+		return build.failure !== undefined && hitSameLimit(build, other)
+			? { ...build, failure: { ...build.failure, kind: "runner" } }
+			: build;
 	});
 }
 
 export function hitSameLimit(build: BuildRecord, other: BuildRecord | undefined): boolean {
 	if (build.state !== other?.state) return false;
-	return build.state === "timed-out" || (limits.has(build.failure?.code ?? "") && build.failure?.code === other.failure?.code);
+	return (
+		build.state === "timed-out" ||
+		(limits.has(build.failure?.code ?? "") && build.failure?.code === other.failure?.code)
+	);
 }
 
 /** A build that failed because of the machine is no verdict on the model, and can be retried. Reported once where both sides fail the same way. */
@@ -30,9 +37,23 @@ export function buildFaults(builds: readonly BuildRecord[]): ErrorRecord[] {
 }
 
 /** Why the build times of two sides are not comparable; null where both were built in this run. */
-export function buildTimesApart({ base, head }: { base?: BuildRecord | null; head?: BuildRecord | null }): string | null {
-	const cached = [base, head].flatMap((build) => (build?.state === "built" && build.fromCache === true ? [build.arm] : []));
-	if (head?.sharedWithBase === true || cached.length === 0 || base?.state !== "built" || head?.state !== "built") return null;
+export function buildTimesApart({
+	base,
+	head,
+}: {
+	base?: BuildRecord | null;
+	head?: BuildRecord | null;
+}): string | null {
+	const cached = [base, head].flatMap((build) =>
+		build?.state === "built" && build.fromCache === true ? [build.arm] : [],
+	);
+	if (
+		head?.sharedWithBase === true ||
+		cached.length === 0 ||
+		base?.state !== "built" ||
+		head?.state !== "built"
+	)
+		return null;
 	const whose = cached.length === 2 ? "both engines come" : `the ${cached[0]}'s engine comes`;
 	return `Build times are not comparable: ${whose} from the engine cache, and the time is that of an earlier run.`;
 }

@@ -119,7 +119,15 @@ export function usageError(message: string, fix: string): ConfigError {
 }
 
 /** The fault that an error carries. */
-export function faultOf<Code extends string>({ code, message, fix, location, pointer, excerpt, log }: GateError<Code>): Fault<Code> {
+export function faultOf<Code extends string>({
+	code,
+	message,
+	fix,
+	location,
+	pointer,
+	excerpt,
+	log,
+}: GateError<Code>): Fault<Code> {
 	return { code, message, fix, location, pointer, excerpt, log };
 }
 
@@ -153,7 +161,11 @@ export type ErrorSubject = Pick<ErrorRecord, "model" | "engine" | "workload" | "
  * The record of a fault of a tool or machine, with what it was doing.
  * @param fault with the refusal, where the model cannot run with what it is fed: the configuration's fault, not the machine's.
  */
-export function recordFault(fault: Fault & { refusal?: string }, subject: ErrorSubject, kind?: ErrorKind): ErrorRecord {
+export function recordFault(
+	fault: Fault & { refusal?: string },
+	subject: ErrorSubject,
+	kind?: ErrorKind,
+): ErrorRecord {
 	const { fix, excerpt, log, location } = fault;
 	return {
 		kind: kind ?? (fault.refusal === undefined ? "runner" : "configuration"),
@@ -174,7 +186,10 @@ export function recordError(error: unknown): ErrorRecord {
 	if (error instanceof PlatformError) return recordFault(error, {}, "github");
 	const fault = error instanceof Error && "syscall" in error ? systemFault(error.message) : null;
 	if (fault !== null) return recordFault(fault, {}, "runner");
-	const bug = error instanceof BugError ? error : new BugError({ code: "internal", message: String(error), cause: error });
+	const bug =
+		error instanceof BugError
+			? error
+			: new BugError({ code: "internal", message: String(error), cause: error });
 	const stack = error instanceof Error && error.stack ? error.stack.split("\n").slice(1, 8) : [];
 	const fix = "This is a bug in trtgate: please report it with this message and the log.";
 	return { ...recordFault(bug, {}, "internal"), fix, excerpt: stack.map((line) => line.trim()) };

@@ -1,7 +1,8 @@
 // Makes the inputs of timed runs from a seed: the same bytes on every machine and for both sides.
+
+import type { DType } from "../../generated/golden.ts";
 import type { InputConfig } from "./config/config.ts";
 import { encodeTensor } from "./golden/record/generators/encode.ts";
-import type { DType } from "../../generated/golden.ts";
 
 /** An input as it is filled; its name plays no part. */
 export interface FilledInput {

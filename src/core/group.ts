@@ -1,6 +1,9 @@
 // Groups and numbers entries by a key, in their order. Map.groupBy is not in Node 20.
 
-export function groupBy<Key, Entry>(entries: Iterable<Entry>, keyOf: (entry: Entry) => Key): Map<Key, Entry[]> {
+export function groupBy<Key, Entry>(
+	entries: Iterable<Entry>,
+	keyOf: (entry: Entry) => Key,
+): Map<Key, Entry[]> {
 	const groups = new Map<Key, Entry[]>();
 	for (const entry of entries) {
 		const key = keyOf(entry);
@@ -12,7 +15,10 @@ export function groupBy<Key, Entry>(entries: Iterable<Entry>, keyOf: (entry: Ent
 }
 
 /** Names may repeat; their order distinguishes them. */
-export function numberRepeats<Entry>(entries: readonly Entry[], nameOf: (entry: Entry) => string): [key: string, entry: Entry][] {
+export function numberRepeats<Entry>(
+	entries: readonly Entry[],
+	nameOf: (entry: Entry) => string,
+): [key: string, entry: Entry][] {
 	const seen = new Map<string, number>();
 	return entries.map((entry) => {
 		const name = nameOf(entry);

@@ -1,7 +1,15 @@
 // Folds gates into the one outcome of a run, and makes the result of a run that could not start.
+
+import type {
+	ArmSource,
+	ErrorRecord,
+	GateResult,
+	Outcome,
+	Result,
+	WorkflowJob,
+} from "../../generated/result.ts";
 import { mergeBackends } from "./merge/join.ts";
 import { worstOutcome } from "./precedence.ts";
-import type { ArmSource, ErrorRecord, GateResult, Outcome, Result, WorkflowJob } from "../../generated/result.ts";
 
 /** The fold of all gates. Nothing compared is an error, never a pass. */
 export function foldOutcome(gates: readonly GateResult[], errors: readonly ErrorRecord[]): Outcome {
@@ -10,14 +18,21 @@ export function foldOutcome(gates: readonly GateResult[], errors: readonly Error
 }
 
 /** What decided, where it was not a verdict; a configuration fault before a runner's, since a retry cannot fix it. */
-export function failureKindOf(outcome: Outcome, errors: readonly ErrorRecord[]): "runner" | "configuration" | "internal" | undefined {
+export function failureKindOf(
+	outcome: Outcome,
+	errors: readonly ErrorRecord[],
+): "runner" | "configuration" | "internal" | undefined {
 	if (outcome !== "error") return undefined;
-	for (const kind of ["internal", "configuration", "runner"] as const) if (errors.some((error) => error.kind === kind)) return kind;
+	for (const kind of ["internal", "configuration", "runner"] as const)
+		if (errors.some((error) => error.kind === kind)) return kind;
 	return "configuration";
 }
 
 /** The outcome of a result, and what decided it where that was no verdict. */
-export function outcomeOf({ gates, errors }: Pick<Result, "gates" | "errors">): Pick<Result, "outcome" | "failureKind"> {
+export function outcomeOf({
+	gates,
+	errors,
+}: Pick<Result, "gates" | "errors">): Pick<Result, "outcome" | "failureKind"> {
 	const outcome = foldOutcome(gates, errors);
 	const failureKind = failureKindOf(outcome, errors);
 	return { outcome, ...(failureKind && { failureKind }) };

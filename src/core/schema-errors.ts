@@ -20,9 +20,17 @@ export interface Described {
 }
 
 /** The most specific of the validator's errors: unknown keys first, then the deepest. */
-export function toProblem(errors: readonly ErrorObject[], root: unknown, { schema, what }: Described): SchemaProblem {
-	const [first] = [...errors].filter((error) => error.keyword !== "propertyNames").sort((left, right) => rank(right) - rank(left));
-	return first === undefined ? { pointer: "", expected: what, got: describeFound(root, "") } : describeError(first, root, schema);
+export function toProblem(
+	errors: readonly ErrorObject[],
+	root: unknown,
+	{ schema, what }: Described,
+): SchemaProblem {
+	const [first] = [...errors]
+		.filter((error) => error.keyword !== "propertyNames")
+		.sort((left, right) => rank(right) - rank(left));
+	return first === undefined
+		? { pointer: "", expected: what, got: describeFound(root, "") }
+		: describeError(first, root, schema);
 }
 
 function rank(error: ErrorObject): number {
@@ -35,16 +43,28 @@ function rank(error: ErrorObject): number {
 function describeError(error: ErrorObject, root: unknown, schema: unknown): SchemaProblem {
 	const { instancePath, keyword, params } = error;
 	const known = knownKeys(error, schema);
-	if (keyword === "additionalProperties") return unknownKey(instancePath, String(params["additionalProperty"]), known);
-	if (error.propertyName !== undefined) return unknownKey(instancePath, error.propertyName, stringsOf(params["allowedValues"]));
+	if (keyword === "additionalProperties")
+		return unknownKey(instancePath, String(params["additionalProperty"]), known);
+	if (error.propertyName !== undefined)
+		return unknownKey(instancePath, error.propertyName, stringsOf(params["allowedValues"]));
 	if (keyword === "required") {
 		const key = String(params["missingProperty"]);
-		return { pointer: childPointer(instancePath, key), expected: "a value", got: "missing", fix: `Add "${key}".` };
+		return {
+			pointer: childPointer(instancePath, key),
+			expected: "a value",
+			got: "missing",
+			fix: `Add "${key}".`,
+		};
 	}
 	const value = valueAt(root, instancePath);
 	const meant = typeof value === "string" ? didYouMean(value, stringsOf(params["allowedValues"])) : undefined;
 	const fix = meant === undefined ? {} : { fix: `Write "${meant}".` };
-	return { pointer: instancePath, expected: expectedOf(error), got: describeFound(value, instancePath), ...fix };
+	return {
+		pointer: instancePath,
+		expected: expectedOf(error),
+		got: describeFound(value, instancePath),
+		...fix,
+	};
 }
 
 function unknownKey(pointer: string, key: string, known: readonly string[]): SchemaProblem {
@@ -73,7 +93,9 @@ function expectedOf({ keyword, params }: ErrorObject): string {
 		case "maxProperties":
 			return `at most ${counted(Number(params["limit"]), "entry", "entries")}`;
 		case "minLength":
-			return params["limit"] === 1 ? "a text that is not empty" : `a text of at least ${counted(Number(params["limit"]), "character")}`;
+			return params["limit"] === 1
+				? "a text that is not empty"
+				: `a text of at least ${counted(Number(params["limit"]), "character")}`;
 		case "maxLength":
 			return `a text of at most ${counted(Number(params["limit"]), "character")}`;
 		case "minimum":

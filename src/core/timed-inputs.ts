@@ -1,7 +1,11 @@
 // The inputs of timed runs: where the config gives no values, those that the model says it takes.
 import type { InputConfig } from "./config/config.ts";
 import type { Fill, FilledInput } from "./fill.ts";
-import { type DefaultGenerator, defaultGenerators, positionsBeside } from "./golden/record/generators/defaults.ts";
+import {
+	type DefaultGenerator,
+	defaultGenerators,
+	positionsBeside,
+} from "./golden/record/generators/defaults.ts";
 import { toDType } from "./onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "./onnx/input-values.ts";
 import { feeds, type OnnxModel } from "./onnx/model.ts";
@@ -10,7 +14,10 @@ type Shapes = Readonly<Record<string, readonly number[]>>;
 export type ShapesToInputs = (shapes: Shapes) => (FilledInput & { name: string })[];
 
 /** The model is read once, for all shapes. */
-export function timedInputsOf(model: OnnxModel, inputs: Readonly<Record<string, InputConfig>>): ShapesToInputs {
+export function timedInputsOf(
+	model: OnnxModel,
+	inputs: Readonly<Record<string, InputConfig>>,
+): ShapesToInputs {
 	const found = feeds(model.graph);
 	let values: ReadonlyMap<string, InputValues> | undefined;
 	return (shapes) => {
@@ -27,7 +34,10 @@ export function timedInputsOf(model: OnnxModel, inputs: Readonly<Record<string, 
 		const defaults = defaultGenerators(sized, values);
 		return sized.map(({ axes, ...input }) => {
 			const given = Object.hasOwn(inputs, input.name) ? inputs[input.name]?.fill : undefined;
-			return { ...input, fill: given ?? fillBy(defaults.get(input.name), positionsBeside(input.name, sized)) };
+			return {
+				...input,
+				fill: given ?? fillBy(defaults.get(input.name), positionsBeside(input.name, sized)),
+			};
 		});
 	};
 }

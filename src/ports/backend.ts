@@ -1,10 +1,11 @@
 // Builds engines from models and runs them: TensorRT or ONNX Runtime. Types only.
+
+import type { DType } from "../../generated/golden.ts";
+import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import type { Fill } from "../core/fill.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { DType } from "../../generated/golden.ts";
-import type { Arm, ArmKernels, ArmLayers, BackendFacts, BuildRecord } from "../../generated/result.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
 /** A built engine with everything needed to run it. */
@@ -130,7 +131,13 @@ export interface ProfileJob {
 
 /** absent: this backend cannot profile layers, or not again. `layers` is null where the files could not be parsed. */
 export type ProfileResult =
-	| { state: "done"; layers: ArmLayers | null; info?: EngineLayers | null; times?: LayerProfile; sentence?: string }
+	| {
+			state: "done";
+			layers: ArmLayers | null;
+			info?: EngineLayers | null;
+			times?: LayerProfile;
+			sentence?: string;
+	  }
 	| { state: "absent" }
 	| { state: "failed"; failure: ToolFailure };
 
@@ -151,7 +158,9 @@ export interface TraceJob {
 }
 
 /** `sentence` explains what is missing and why. absent: this backend has no profiler. */
-export type TraceResult = { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string } | { state: "absent" };
+export type TraceResult =
+	| { state: "ran"; files: readonly string[]; kernels?: ArmKernels; sentence?: string }
+	| { state: "absent" };
 
 /** TensorRT or ONNX Runtime. Failures are values; only a bug throws. */
 export interface Backend {

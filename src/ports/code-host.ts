@@ -13,7 +13,9 @@ export interface ApiFault {
 	unclear?: true;
 }
 
-export type ApiResult<Value extends object> = ({ state: "done" } & Value) | { state: "failed"; fault: ApiFault };
+export type ApiResult<Value extends object> =
+	| ({ state: "done" } & Value)
+	| { state: "failed"; fault: ApiFault };
 
 export interface HostedComment {
 	id: number;
@@ -79,23 +81,40 @@ export interface CodeHost {
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
 	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;
-	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Promise<ApiResult<{ comment: HostedComment }>>;
+	createComment(
+		issue: number,
+		body: string,
+		on?: "pull-request" | "issue",
+	): Promise<ApiResult<{ comment: HostedComment }>>;
 	updateComment(id: number, body: string): Promise<ApiResult<{ comment: HostedComment }>>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
 	/** Minimises a comment as outdated. */
 	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
 	/** Our check run of this name and external id on a commit, or one that an earlier attempt of its run left open. */
-	findCheckRun(wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">): Promise<ApiResult<{ found: HostedCheckRun | null }>>;
+	findCheckRun(
+		wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">,
+	): Promise<ApiResult<{ found: HostedCheckRun | null }>>;
 	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
 	/** Annotations are added to those that are there. */
 	updateCheckRun(id: number, draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
 	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
 	/** Open issues with a label, oldest first. */
 	openIssues(label: string): Promise<ApiResult<{ issues: readonly HostedIssue[] }>>;
-	createIssue(draft: { title: string; body: string; labels: readonly string[] }): Promise<ApiResult<{ issue: HostedIssue }>>;
-	updateIssue(number: number, change: { title?: string; body?: string; state?: "closed" }): Promise<ApiResult<{ issue: HostedIssue }>>;
+	createIssue(draft: {
+		title: string;
+		body: string;
+		labels: readonly string[];
+	}): Promise<ApiResult<{ issue: HostedIssue }>>;
+	updateIssue(
+		number: number,
+		change: { title?: string; body?: string; state?: "closed" },
+	): Promise<ApiResult<{ issue: HostedIssue }>>;
 	/** Commit of the newest successful run; null where there is none. */
-	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Promise<ApiResult<{ sha: string | null }>>;
+	lastGoodCommit(source: {
+		event: string;
+		ref: string;
+		workflow: string;
+	}): Promise<ApiResult<{ sha: string | null }>>;
 }
 
 /** Stores files with the workflow run. */
@@ -179,7 +198,11 @@ export interface Repository {
 	writeBlob(bytes: Uint8Array): Promise<ApiResult<{ sha: string }>>;
 	/** The tree `base`, where there is one, with files put into it, and those without a blob taken out of it. */
 	writeTree(base: string | null, files: readonly TreeChange[]): Promise<ApiResult<{ sha: string }>>;
-	writeCommit(commit: { message: string; tree: string; parents: readonly string[] }): Promise<ApiResult<{ sha: string }>>;
+	writeCommit(commit: {
+		message: string;
+		tree: string;
+		parents: readonly string[];
+	}): Promise<ApiResult<{ sha: string }>>;
 	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
@@ -187,5 +210,8 @@ export interface Repository {
 	/** Open ones between two branches of this repository. */
 	openPulls(between: { head: string; base: string }): Promise<ApiResult<{ pulls: readonly HostedPull[] }>>;
 	createPull(draft: PullDraft): Promise<ApiResult<{ pull: HostedPull }>>;
-	updatePull(number: number, change: { title: string; body: string }): Promise<ApiResult<{ pull: HostedPull }>>;
+	updatePull(
+		number: number,
+		change: { title: string; body: string },
+	): Promise<ApiResult<{ pull: HostedPull }>>;
 }

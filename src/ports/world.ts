@@ -1,12 +1,13 @@
 // What stages need of the machine and its user. Types only.
+
+import type { TensorFile } from "../../generated/golden.ts";
+import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { CommandConfig, PrepareConfig } from "../core/config/config.ts";
 import type { Fault, ToolCode } from "../core/errors.ts";
 import type { CommandAnswer, CommandRequest } from "../core/golden/compare/custom.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { InputKind } from "../core/input-kind.ts";
 import type { ExternalFile, OnnxModel } from "../core/onnx/model.ts";
-import type { TensorFile } from "../../generated/golden.ts";
-import type { GoldenVerdict, GpuWindow } from "../../generated/result.ts";
 import type { ForeignProcess } from "../core/telemetry/validity.ts";
 
 /** A failure of a tool, as a value: the stage decides what it stops. */
@@ -58,7 +59,10 @@ export interface FileCache {
 	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;
 	/** Copies the files under the names by which they are restored. Resolves to why they are not kept, or null. */
-	keep(name: string, entry: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<string | null>;
+	keep(
+		name: string,
+		entry: { files: Readonly<Record<string, string>>; facts: unknown },
+	): Promise<string | null>;
 }
 
 /** Golden verdicts of earlier runs on this machine, each under everything that it depends on. */

@@ -1,7 +1,15 @@
 // Where an output does not match its golden: marks tensors between as outputs in both engines, and finds the first that deviates.
+
+import type { Bisection, GoldenVerdict } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, ToolError } from "../core/errors.ts";
-import { describeAgreement, describeFound, describeHealed, describeUnfinished, type Finding } from "../core/golden/bisect/describe.ts";
+import {
+	describeAgreement,
+	describeFound,
+	describeHealed,
+	describeUnfinished,
+	type Finding,
+} from "../core/golden/bisect/describe.ts";
 import {
 	type BisectGraph,
 	beginSearch,
@@ -14,7 +22,6 @@ import {
 } from "../core/golden/bisect/search.ts";
 import { distanceBetween } from "../core/golden/probes/distance.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
-import type { Bisection, GoldenVerdict } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -35,7 +42,9 @@ export interface BisectInput {
 	budgetMs: number;
 }
 
-export type BisectPorts = Required<Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">> & {
+export type BisectPorts = Required<
+	Pick<Ports, "reference" | "files" | "tensors" | "progress" | "interrupt">
+> & {
 	backend: Pick<Backend, "build" | "infer">;
 	clock: Pick<Clock, "now">;
 };
@@ -81,12 +90,19 @@ function wrongOutput(head: BuiltEngine, { engines, goldens, verdicts }: BisectIn
 	const set = goldens.get(spec.id);
 	if (arm !== "head" || set === undefined) return [];
 	const outputs = new Set(model.onnx.graph.outputs.map(({ name }) => name));
-	const own = verdicts.filter((one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set");
+	const own = verdicts.filter(
+		(one) => one.model === spec.model.name && one.engine === spec.engine.name && one.scope !== "set",
+	);
 	const failed = own.flatMap((one) =>
-		one.checks.filter(({ pass, existing }) => !pass && existing !== true).map(({ output }) => ({ caseId: one.case, output })),
+		one.checks
+			.filter(({ pass, existing }) => !pass && existing !== true)
+			.map(({ output }) => ({ caseId: one.case, output })),
 	);
 	const first = failed.find(({ output }) => outputs.has(output));
-	const base = record.sharedWithBase === true ? undefined : engines.find((other) => other.arm === "base" && other.spec.id === spec.id);
+	const base =
+		record.sharedWithBase === true
+			? undefined
+			: engines.find((other) => other.arm === "base" && other.spec.id === spec.id);
 	return first === undefined ? [] : [{ head, base: base ?? null, set, ...first }];
 }
 
@@ -134,13 +150,21 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 	const { work, graph, reference } = round;
 	const { head, output, ports, endMs } = work;
 	let current = begun;
-	for (let next = nextTensors(graph, current, mostMarked); next.length > 0; next = nextTensors(graph, current, mostMarked)) {
-		const isOver = ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
-		if (isOver) return describeUnfinished({ search: current, graph }, "The search ran out of time (`explain.budget`).");
+	for (
+		let next = nextTensors(graph, current, mostMarked);
+		next.length > 0;
+		next = nextTensors(graph, current, mostMarked)
+	) {
+		const isOver =
+			ports.clock.now() > endMs || work.rounds >= mostRounds || ports.interrupt.reason() !== null;
+		if (isOver)
+			return describeUnfinished({ search: current, graph }, "The search ran out of time (`explain.budget`).");
 		const found = await compareTensors(round, next);
-		if (typeof found === "string") return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
+		if (typeof found === "string")
+			return describeUnfinished({ search: current, graph }, `The search ended: ${found.replace(/\.$/, "")}.`);
 		const again = found.get(output);
-		if (again !== undefined && !deviates(again, current.allowed)) return describeHealed({ search: current, graph }, next);
+		if (again !== undefined && !deviates(again, current.allowed))
+			return describeHealed({ search: current, graph }, next);
 		current = settle(graph, current, found);
 	}
 	const own = reference === head.model ? null : await distanceToOwn(round, current.bad);
@@ -148,7 +172,10 @@ async function narrow(round: Round, begun: Search): Promise<Finding> {
 }
 
 /** Of the marked tensors and of the output; a text says why there is nothing. */
-async function compareTensors(round: Round, marked: readonly string[]): Promise<Map<string, TensorErrors> | string> {
+async function compareTensors(
+	round: Round,
+	marked: readonly string[],
+): Promise<Map<string, TensorErrors> | string> {
 	const { work, reference } = round;
 	if (marked.length > 0) work.rounds += 1;
 	work.compared += marked.length;
@@ -160,9 +187,21 @@ async function compareTensors(round: Round, marked: readonly string[]): Promise<
 	const before = work.base === null ? "none" : await engineOutputs(round, work.base, marked);
 	return new Map(
 		[...marked, work.output].flatMap((name): [string, TensorErrors][] => {
-			const [right, own, other] = [expected[name], got[name], typeof before === "string" ? undefined : before[name]];
+			const [right, own, other] = [
+				expected[name],
+				got[name],
+				typeof before === "string" ? undefined : before[name],
+			];
 			if (right === undefined || own === undefined) return [];
-			return [[name, { head: distanceBetween(right, own, null), base: other === undefined ? null : distanceBetween(right, other, null) }]];
+			return [
+				[
+					name,
+					{
+						head: distanceBetween(right, own, null),
+						base: other === undefined ? null : distanceBetween(right, other, null),
+					},
+				],
+			];
 		}),
 	);
 }
@@ -171,14 +210,23 @@ async function compareTensors(round: Round, marked: readonly string[]): Promise<
 async function distanceToOwn(round: Round, name: string): Promise<number | null> {
 	const { head, output } = round.work;
 	const marked = name === output ? [] : [name];
-	const [right, own] = [await referenceOutputs(round, head.model, marked), await engineOutputs(round, head, marked)];
-	const [expected, got] = [right, own].map((outputs) => (typeof outputs === "string" ? undefined : outputs[name]));
+	const [right, own] = [
+		await referenceOutputs(round, head.model, marked),
+		await engineOutputs(round, head, marked),
+	];
+	const [expected, got] = [right, own].map((outputs) =>
+		typeof outputs === "string" ? undefined : outputs[name],
+	);
 	return expected === undefined || got === undefined ? null : distanceBetween(expected, got, null);
 }
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-async function referenceOutputs(round: Round, model: ModelOnDisk, marked: readonly string[]): Promise<Outputs | string> {
+async function referenceOutputs(
+	round: Round,
+	model: ModelOnDisk,
+	marked: readonly string[],
+): Promise<Outputs | string> {
 	const { work, cases } = round;
 	const { reference } = work.ports;
 	const [build] = await reference.builds();
@@ -187,11 +235,22 @@ async function referenceOutputs(round: Round, model: ModelOnDisk, marked: readon
 	const own = await markedModel(round, model, { marked, folder });
 	const { timeoutMs } = work.input;
 	return outputsOf(
-		await reference.run({ model: own, cases, variant, scratchFolder: folder, logPath: logOf(work, "reference"), timeoutMs }),
+		await reference.run({
+			model: own,
+			cases,
+			variant,
+			scratchFolder: folder,
+			logPath: logOf(work, "reference"),
+			timeoutMs,
+		}),
 	);
 }
 
-async function engineOutputs(round: Round, engine: BuiltEngine, marked: readonly string[]): Promise<Outputs | string> {
+async function engineOutputs(
+	round: Round,
+	engine: BuiltEngine,
+	marked: readonly string[],
+): Promise<Outputs | string> {
 	const { work, cases } = round;
 	const { backend, progress } = work.ports;
 	const { threads, timeoutMs } = work.input;
@@ -199,10 +258,23 @@ async function engineOutputs(round: Round, engine: BuiltEngine, marked: readonly
 	const built = marked.length === 0 ? engine : await buildMarked(round, engine, marked);
 	if (typeof built === "string") return built;
 	const scratchFolder = folderOf(work, `${engine.arm}-run`);
-	return outputsOf(await backend.infer({ engine: built, cases, scratchFolder, logPath: logOf(work, engine.arm), threads, timeoutMs }));
+	return outputsOf(
+		await backend.infer({
+			engine: built,
+			cases,
+			scratchFolder,
+			logPath: logOf(work, engine.arm),
+			threads,
+			timeoutMs,
+		}),
+	);
 }
 
-async function buildMarked(round: Round, engine: BuiltEngine, marked: readonly string[]): Promise<BuiltEngine | string> {
+async function buildMarked(
+	round: Round,
+	engine: BuiltEngine,
+	marked: readonly string[],
+): Promise<BuiltEngine | string> {
 	const { work } = round;
 	const { input, ports, endMs } = work;
 	const folder = folderOf(work, engine.arm);
@@ -215,7 +287,8 @@ async function buildMarked(round: Round, engine: BuiltEngine, marked: readonly s
 		logPath: logOf(work, `build-${arm}`),
 		timeoutMs: Math.max(1000, Math.min(input.buildTimeoutMs, endMs - ports.clock.now())),
 	});
-	if (record.state === "built" && record.enginePath !== undefined) return { ...engine, model, record, path: record.enginePath };
+	if (record.state === "built" && record.enginePath !== undefined)
+		return { ...engine, model, record, path: record.enginePath };
 	return `the ${arm}'s engine with ${counted(marked.length, "tensor")} marked as outputs was not built: ${record.failure?.title ?? record.state}`;
 }
 

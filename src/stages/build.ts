@@ -1,11 +1,12 @@
 // Builds the engine of every prepared model, base before head so that both may share one timing cache.
+
+import type { BuildRecord, Finding } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import { criticalWarnings } from "../core/engine/warnings.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
-import type { BuildRecord, Finding } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuildJob, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -59,16 +60,24 @@ export function isUnchanged(base: PreparedModel, head: PreparedModel): boolean {
 	return base.state === "ready" && head.state === "ready" && isSameRecipe(recipeOf(base), recipeOf(head));
 }
 
-async function addLayerWarnings({ record, engine }: Built, base: Built | undefined, { backend }: BuildPorts): Promise<void> {
+async function addLayerWarnings(
+	{ record, engine }: Built,
+	base: Built | undefined,
+	{ backend }: BuildPorts,
+): Promise<void> {
 	if (engine === undefined || engine.arm === "base") return;
 	// Layers of another precision are all new: compared with the base's they would say nothing.
 	const isComparable = base?.engine?.spec.engine.precision === engine.spec.engine.precision;
-	record.warnings.push(...(await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend)));
+	record.warnings.push(
+		...(await warnOfLayers({ base: isComparable ? base.engine : undefined, head: engine }, backend)),
+	);
 }
 
 function shareWithHead({ record, engine }: Built): Built {
 	const shared: BuildRecord = { ...record, arm: "head", sharedWithBase: true };
-	return engine === undefined ? { record: shared } : { record: shared, engine: { ...engine, arm: "head", record: shared } };
+	return engine === undefined
+		? { record: shared }
+		: { record: shared, engine: { ...engine, arm: "head", record: shared } };
 }
 
 /** Whether this base is likely to serve the head too: then nothing is timed, and more builds would show nothing. */
@@ -91,16 +100,22 @@ async function buildAll(prepared: Buildable, input: BuildInput, ports: BuildPort
 		if (engine !== undefined) rebuilds.push(engine);
 		else notes.push(`Build ${number} of ${times} failed: ${record.failure?.title ?? record.state}.`);
 	}
-	if (times > 1) notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
+	if (times > 1)
+		notes.push(`Built ${rebuilds.length + 1} times, without shared kernel timings (measure.rebuilds).`);
 	const record = { ...first.record, ...(notes.length > 0 ? { notes } : {}) };
 	return { record, engine: { ...first.engine, record, ...(rebuilds.length > 0 ? { rebuilds } : {}) } };
 }
 
-async function buildOne(prepared: Buildable, input: BuildInput & { number?: number }, ports: BuildPorts): Promise<Built> {
+async function buildOne(
+	prepared: Buildable,
+	input: BuildInput & { number?: number },
+	ports: BuildPorts,
+): Promise<Built> {
 	const { rebuilds, number = 1 } = input;
 	const suffix = number > 1 ? `-build${number}` : "";
 	const which = rebuilds > 1 ? `build ${number} of ${rebuilds}, ` : "";
-	if (prepared.state === "broken") return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
+	if (prepared.state === "broken")
+		return { record: { ...notBuilt(prepared, "missing"), ...describeFault(prepared.fault) } };
 	if (prepared.state === "missing") return { record: notBuilt(prepared, "missing") };
 	if (isBlocked(prepared, input.findings, input.strict)) return { record: notBuilt(prepared, "skipped") };
 	const name = folderName(prepared.spec.id);
@@ -127,13 +142,30 @@ async function buildOrRefuse(backend: BuildPorts["backend"], job: BuildJob): Pro
 	}
 }
 
-function describeFault({ code, message, fix = "", excerpt = [], log }: ConfigError): Pick<BuildRecord, "failure" | "log"> {
+function describeFault({
+	code,
+	message,
+	fix = "",
+	excerpt = [],
+	log,
+}: ConfigError): Pick<BuildRecord, "failure" | "log"> {
 	return { failure: { code, title: message, fix, excerpt: [...excerpt] }, log };
 }
 
-function notBuilt(prepared: Pick<BuildJob, "spec" | "arm">, state: "missing" | "skipped" | "refused"): BuildRecord {
+function notBuilt(
+	prepared: Pick<BuildJob, "spec" | "arm">,
+	state: "missing" | "skipped" | "refused",
+): BuildRecord {
 	const { spec, arm } = prepared;
-	return { model: spec.model.name, engine: spec.engine.name, arm, precision: spec.engine.precision, state, durationMs: 0, warnings: [] };
+	return {
+		model: spec.model.name,
+		engine: spec.engine.name,
+		arm,
+		precision: spec.engine.precision,
+		state,
+		durationMs: 0,
+		warnings: [],
+	};
 }
 
 /** Without a base they are counted; with one, only what is new in the head counts, and the gate warns of it. */
@@ -143,17 +175,21 @@ export async function warnOfLayers(
 ): Promise<BuildRecord["warnings"]> {
 	const modelOf = async (engine: BuiltEngine | undefined): Promise<EngineModel | null> => {
 		const info = engine === undefined ? null : ((await backend.layersOf?.(engine)) ?? null);
-		return info === null ? null : engineModel({ info, profiles: [], graph: engine?.model.onnx.graph ?? null });
+		return info === null
+			? null
+			: engineModel({ info, profiles: [], graph: engine?.model.onnx.graph ?? null });
 	};
 	const engines = { base: await modelOf(base), head: await modelOf(head) };
 	if (engines.head === null) return [];
 	const both = engines.base === null ? null : { base: engines.base, head: engines.head };
 	const rows = both === null ? [] : diffEngines(both, { gpu: null, enginesMs: null }).rows;
 	const isNew = both === null ? {} : { isNew: true };
-	return criticalWarnings({ base: engines.base, head: engines.head }, rows).map(({ class: kind, count, text }) => ({
-		class: kind,
-		count,
-		example: text,
-		...isNew,
-	}));
+	return criticalWarnings({ base: engines.base, head: engines.head }, rows).map(
+		({ class: kind, count, text }) => ({
+			class: kind,
+			count,
+			example: text,
+			...isNew,
+		}),
+	);
 }

@@ -1,9 +1,10 @@
 // Turns the runs of each workload into its row of the result.
+
+import type { Comparison, WorkloadResult } from "../../generated/result.ts";
 import { compareRuns } from "../core/compare/compare.ts";
 import type { Config } from "../core/config/config.ts";
 import { enqueueNotes } from "../core/explain/machine.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Comparison, WorkloadResult } from "../../generated/result.ts";
 import { histogram } from "../core/stats/histogram.ts";
 import { clockNotes, workloadGpu } from "../core/telemetry/summary.ts";
 import { comparisonOptions, type Measured } from "./measure.ts";
@@ -29,7 +30,10 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 	const compared = compareRuns(measured.runs, options);
 	const latency = latencyOf(measured, compared.latency, input);
 	const gpu = workloadGpu(measured.runs, latency.estimate);
-	const notes = [...(gpu === null ? [] : clockNotes(gpu, latency)), ...enqueueNotes(measured.runs, { cudaGraph: input.cudaGraph })];
+	const notes = [
+		...(gpu === null ? [] : clockNotes(gpu, latency)),
+		...enqueueNotes(measured.runs, { cudaGraph: input.cudaGraph }),
+	];
 	return {
 		id: workload.id,
 		model: input.spec.model.name,
@@ -56,9 +60,14 @@ export function compare(measured: Measured, input: CompareInput): WorkloadResult
 
 function latencyOf(measured: Measured, compared: Comparison, input: CompareInput): Comparison {
 	if (measured.state === "identical") return identical(compared, input);
-	if (measured.state === "interrupted") return { ...compared, verdict: "inconclusive", reason: "The timing was interrupted." };
+	if (measured.state === "interrupted")
+		return { ...compared, verdict: "inconclusive", reason: "The timing was interrupted." };
 	if (measured.state === "failed")
-		return { ...compared, verdict: "not-comparable", reason: measured.error?.message ?? "The timing failed." };
+		return {
+			...compared,
+			verdict: "not-comparable",
+			reason: measured.error?.message ?? "The timing failed.",
+		};
 	return { ...compared, ...input.noBase };
 }
 

@@ -1,9 +1,10 @@
 // Counts the work of each workload: base and head in a process each, both at once, and compares them.
+
+import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { compareWork, doubtOfWork, type Work } from "../core/compare/work.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import type { Arm, Comparison, ErrorRecord, WorkloadResult } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, CountResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -43,7 +44,8 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	if (ports.interrupt.reason() !== null)
 		return { row: rowOf(timed, { ...blank, verdict: "inconclusive", reason: "The count was interrupted." }) };
 	const fault = [head, base].find((result) => result !== null && result.state !== "counted");
-	if (fault?.state === "absent") return { row: rowOf(timed, { ...blank, verdict: "missing", reason: fault.reason }) };
+	if (fault?.state === "absent")
+		return { row: rowOf(timed, { ...blank, verdict: "missing", reason: fault.reason }) };
 	if (fault?.state === "failed") {
 		const { model, engine } = timed.head.spec;
 		const subject = { model: model.name, engine: engine.name, workload: timed.workload.config.name };
@@ -58,7 +60,11 @@ async function countWorkload(timed: TimedWorkload, input: CountInput, ports: Cou
 	return { row: { ...rowOf(timed, compareWork(both, minimalEffect)), ...(doubt === null ? {} : { doubt }) } };
 }
 
-async function countBoth(timed: TimedWorkload, input: CountInput, ports: CountPorts): Promise<Record<Arm, CountResult | null>> {
+async function countBoth(
+	timed: TimedWorkload,
+	input: CountInput,
+	ports: CountPorts,
+): Promise<Record<Arm, CountResult | null>> {
 	const run = async (engine: BuiltEngine | undefined): Promise<CountResult | null> => {
 		if (engine === undefined) return null;
 		const logPath = `${input.outFolder}/logs/count-${folderName(timed.workload.id)}-${engine.arm}.log`;
@@ -99,5 +105,14 @@ function identical({ head }: TimedWorkload, minimalEffect: number): Comparison {
 		head.record.sharedWithBase === true
 			? "Base and head have the same model and settings, so nothing was counted."
 			: "Base and head have the same engine, byte for byte, so nothing was counted.";
-	return { verdict: "unchanged", reason, estimate: 0, interval: [0, 0], pairs: 0, excluded: 0, minimalEffect, level: 1 };
+	return {
+		verdict: "unchanged",
+		reason,
+		estimate: 0,
+		interval: [0, 0],
+		pairs: 0,
+		excluded: 0,
+		minimalEffect,
+		level: 1,
+	};
 }

@@ -1,10 +1,17 @@
 // Profiles the engines after they are timed: the time of each layer, and the kernels of workloads that became slower.
+
+import type { VerdictKind, WorkloadKernels } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { kernelOfInterest } from "../core/explain/kernels.ts";
-import type { VerdictKind, WorkloadKernels } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { BuiltEngine, TraceJob } from "../ports/backend.ts";
-import { type Explained, type ExplainInput, type ExplainPorts, type LayerTiming, timeLayers } from "./time-layers.ts";
+import {
+	type Explained,
+	type ExplainInput,
+	type ExplainPorts,
+	type LayerTiming,
+	timeLayers,
+} from "./time-layers.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
@@ -34,7 +41,9 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
 	const row = rows.find(({ id }) => id === workload.id);
 	// A count takes two processes more, which only a change is worth.
-	return row?.work === undefined ? row?.runs.length !== 0 : row.verdict === "regressed" || row.verdict === "improved";
+	return row?.work === undefined
+		? row?.runs.length !== 0
+		: row.verdict === "regressed" || row.verdict === "improved";
 }
 
 /** Each costs two processes and some hundred kilobytes of the result. */
@@ -81,7 +90,11 @@ function* kernelProfiles(input: ExplainInput): Generator<Profiling> {
 	}
 }
 
-function isEnabled(tool: TraceJob["tool"], { workload }: TimedWorkload, { profile, rows }: ExplainInput): boolean {
+function isEnabled(
+	tool: TraceJob["tool"],
+	{ workload }: TimedWorkload,
+	{ profile, rows }: ExplainInput,
+): boolean {
 	const isSlower = rows.some(({ id, verdict }) => id === workload.id && verdict === "regressed");
 	return profile[tool] === "always" || (profile[tool] === "on-regression" && isSlower);
 }
@@ -103,7 +116,10 @@ interface KernelProfile {
 	found: WorkloadKernels;
 }
 
-async function profileKernels({ tool, engine, timed, found }: KernelProfile, { input, backend }: ProfileContext): Promise<Explained> {
+async function profileKernels(
+	{ tool, engine, timed, found }: KernelProfile,
+	{ input, backend }: ProfileContext,
+): Promise<Explained> {
 	const { id, config } = timed.workload;
 	const { arm } = engine;
 	const kernel = tool === "ncu" ? kernelOfInterest(found) : undefined;
@@ -119,7 +135,10 @@ async function profileKernels({ tool, engine, timed, found }: KernelProfile, { i
 		name: `${folderName(id)}-${arm}`,
 	});
 	if (result?.state !== "ran") return { files: [] };
-	const files = result.files.map((path) => ({ path: path.slice(input.outFolder.length + 1), what: `${kindOf(path)} of ${id} (${arm})` }));
+	const files = result.files.map((path) => ({
+		path: path.slice(input.outFolder.length + 1),
+		what: `${kindOf(path)} of ${id} (${arm})`,
+	}));
 	const { kernels, sentence } = result;
 	if (kernels !== undefined) found[arm] = kernels;
 	return { files, note: sentence, seen: kernels && { id, arm, kernels } };

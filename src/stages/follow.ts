@@ -1,5 +1,8 @@
 // Long work of one thread, step by step: between steps, progress is shown and signals are handled.
-export async function follow<Result>(work: Generator<string, Result>, onStep: (step: string) => void): Promise<Result> {
+export async function follow<Result>(
+	work: Generator<string, Result>,
+	onStep: (step: string) => void,
+): Promise<Result> {
 	for (let next = work.next(); ; next = work.next()) {
 		if (next.done === true) return next.value;
 		onStep(next.value);

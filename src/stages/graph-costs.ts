@@ -1,11 +1,12 @@
 // What each model costs by its graph alone, at the sizes of its workloads: base against head, without running anything.
+
+import type { GraphCost } from "../../generated/result.ts";
 import { ConfigError } from "../core/errors.ts";
 import { changedNodes, figuresOf } from "../core/onnx/cost/compare.ts";
 import { costsOf, sizesOf } from "../core/onnx/cost/cost.ts";
 import type { CountedGraph, InputSizes } from "../core/onnx/cost/counted.ts";
 import { resolveShapes } from "../core/onnx/input-shapes/resolve.ts";
 import type { Plan, Workload } from "../core/plan/plan.ts";
-import type { GraphCost } from "../../generated/result.ts";
 import { timedInputsOf } from "../core/timed-inputs.ts";
 import type { PreparedModel } from "./prepared.ts";
 import type { WorkloadShapes } from "./workloads.ts";
@@ -15,7 +16,11 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 const maxChanges = 20;
 
 /** One for each model and its sizes, however many engines and workloads have them. */
-export function graphCosts(plan: Plan, models: readonly PreparedModel[], shapes: ReadonlyMap<string, WorkloadShapes>): GraphCost[] {
+export function graphCosts(
+	plan: Plan,
+	models: readonly PreparedModel[],
+	shapes: ReadonlyMap<string, WorkloadShapes>,
+): GraphCost[] {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const found = new Map<string, GraphCost>();
 	const count = counter();
@@ -58,7 +63,8 @@ interface Sides {
 
 function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCost {
 	const sizes = sizesOf(shaped.inputs);
-	const baseSizes = base === undefined || shaped.baseDiffers === undefined ? sizes : sizesOfBase(base, workload);
+	const baseSizes =
+		base === undefined || shaped.baseDiffers === undefined ? sizes : sizesOfBase(base, workload);
 	const after = count(head, sizes);
 	const before = base === undefined || baseSizes === null ? null : count(base, baseSizes);
 	const changes = before === null ? [] : changedNodes(before, after);
@@ -79,7 +85,9 @@ function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCos
 function sizesOfBase({ model, spec }: ReadyModel, { config }: Workload): InputSizes | null {
 	try {
 		const { inputs } = spec.model;
-		return sizesOf(timedInputsOf(model.onnx, inputs)(resolveShapes(model.onnx, { dims: config.dims, inputs })));
+		return sizesOf(
+			timedInputsOf(model.onnx, inputs)(resolveShapes(model.onnx, { dims: config.dims, inputs })),
+		);
 	} catch (error) {
 		if (error instanceof ConfigError) return null;
 		throw error;

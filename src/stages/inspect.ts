@@ -1,21 +1,5 @@
 // Explains a golden: its contents, what its limits detect, its weaknesses, and the limits that its outputs suggest.
-import { defaultGates } from "../core/config/defaults.ts";
-import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
-import { resolveComparators } from "../core/golden/compare/comparators.ts";
-import { metrics } from "../core/golden/compare/registry.ts";
-import { metricLabels } from "../core/golden/metrics/measured.ts";
-import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
-import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
-import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
-import { emulatedPrecisions } from "../core/golden/record/limits.ts";
-import { floorOf, noiseOfPart, type RunOutputs, referencePrecision } from "../core/golden/record/noise-floor.ts";
-import { proposeOutput } from "../core/golden/record/propose.ts";
-import { proposeDetections } from "../core/golden/record/propose-detections.ts";
-import { findInsensitive } from "../core/golden/record/sensitivity.ts";
-import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
-import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
-import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
-import { tensorStatistics } from "../core/golden/tensor/values.ts";
+
 import type {
 	Detections,
 	DType,
@@ -28,6 +12,28 @@ import type {
 	Spread,
 	TensorStatistics,
 } from "../../generated/golden.ts";
+import { defaultGates } from "../core/config/defaults.ts";
+import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
+import { resolveComparators } from "../core/golden/compare/comparators.ts";
+import { metrics } from "../core/golden/compare/registry.ts";
+import { metricLabels } from "../core/golden/metrics/measured.ts";
+import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
+import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
+import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
+import { emulatedPrecisions } from "../core/golden/record/limits.ts";
+import {
+	floorOf,
+	noiseOfPart,
+	type RunOutputs,
+	referencePrecision,
+} from "../core/golden/record/noise-floor.ts";
+import { proposeOutput } from "../core/golden/record/propose.ts";
+import { proposeDetections } from "../core/golden/record/propose-detections.ts";
+import { findInsensitive } from "../core/golden/record/sensitivity.ts";
+import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
+import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
+import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
+import { tensorStatistics } from "../core/golden/tensor/values.ts";
 import type { Files, TensorReader } from "../ports/world.ts";
 import { readTensors } from "./load-goldens.ts";
 
@@ -96,7 +102,12 @@ export async function inspect(
 		const inputs = await readTensors(golden.inputs, folder, ports);
 		const expected = await readTensors(golden.outputs, folder, ports);
 		outputs.push(expected);
-		cases.push({ id: golden.id, tags: golden.tags ?? [], inputs: describeTensors(inputs), outputs: describeTensors(expected) });
+		cases.push({
+			id: golden.id,
+			tags: golden.tags ?? [],
+			inputs: describeTensors(inputs),
+			outputs: describeTensors(expected),
+		});
 	}
 	const sensitivity = sensitivityOf(manifest, outputs);
 	return {
@@ -136,14 +147,21 @@ function describeTensors(tensors: Readonly<Record<string, Tensor>>): InspectedTe
 /** Defects of the outputs need no model: they are tried on every golden. */
 function sensitivityOf(manifest: GoldenManifest, reference: RunOutputs): SensitivityRecord {
 	const trial = { manifest, reference, relativeL2: defaultGates.relativeL2, rounding: {} };
-	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), [...tryOutputDefects(trial)]);
+	return withOutputDefects(manifest.sensitivity ?? emptyRecord({ seed: 0, planned: 0, tensors: 0 }), [
+		...tryOutputDefects(trial),
+	]);
 }
 
 type Tested = GoldenManifest & { sensitivity: SensitivityRecord };
 
 function findingsOf(manifest: Tested, outputs: RunOutputs): Weakness[] {
-	const hard = findInsensitive(manifest, outputs).map((finding): Weakness => ({ ...finding, severity: "refuse" }));
-	const soft = hard.length > 0 ? [] : [...blindness(manifest.sensitivity, outputs), ...findWeaknesses({ manifest, cases: outputs })];
+	const hard = findInsensitive(manifest, outputs).map(
+		(finding): Weakness => ({ ...finding, severity: "refuse" }),
+	);
+	const soft =
+		hard.length > 0
+			? []
+			: [...blindness(manifest.sensitivity, outputs), ...findWeaknesses({ manifest, cases: outputs })];
 	return [...hard, ...soft, ...unmeasured(manifest)];
 }
 
@@ -179,7 +197,9 @@ function unmeasured(manifest: Tested): Weakness[] {
 }
 
 function groupOf({ detections }: GoldenManifest, output: string): Detections | undefined {
-	return detections?.find(({ boxes, scores, classes, count }) => [boxes, scores, classes, count].includes(output));
+	return detections?.find(({ boxes, scores, classes, count }) =>
+		[boxes, scores, classes, count].includes(output),
+	);
 }
 
 function inspectOutput(name: string, manifest: GoldenManifest, cases: RunOutputs): InspectedOutput {
@@ -218,18 +238,37 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	}));
 }
 
-function limitsOf(spec: GoldenOutput | undefined, expected: Tensor, noise: Spread | undefined): InspectedLimit[] {
+function limitsOf(
+	spec: GoldenOutput | undefined,
+	expected: Tensor,
+	noise: Spread | undefined,
+): InspectedLimit[] {
 	const byPrecision = shownPrecisions.map((precision) => ({
 		precision,
 		comparators: resolveComparators(spec, { expected, precision, relativeL2: defaultGates.relativeL2 }),
 	}));
 	return (byPrecision[0]?.comparators ?? []).map((comparator, index) => {
 		const { kind, severity, slice } = comparator;
-		const allowed = byPrecision.map(({ precision, comparators }) => ({ precision, limit: comparators[index]?.allowed ?? Number.NaN }));
+		const allowed = byPrecision.map(({ precision, comparators }) => ({
+			precision,
+			limit: comparators[index]?.allowed ?? Number.NaN,
+		}));
 		const floor = floorOf(noiseOfPart(noise, slice), expected.dtype);
-		const times = kind === "relative-l2" && noise !== undefined && floor > 0 ? { timesNoise: comparator.allowed / floor } : {};
+		const times =
+			kind === "relative-l2" && noise !== undefined && floor > 0
+				? { timesNoise: comparator.allowed / floor }
+				: {};
 		const over = comparator.scope === "set" ? { scope: comparator.scope } : {};
 		const part = slice === undefined ? {} : { slice };
-		return { kind, ...part, label: metricLabels[kind], bound: metrics[kind].bound, severity, ...over, allowed, ...times };
+		return {
+			kind,
+			...part,
+			label: metricLabels[kind],
+			bound: metrics[kind].bound,
+			severity,
+			...over,
+			allowed,
+			...times,
+		};
 	});
 }

@@ -26,7 +26,11 @@ export interface TakenOver {
 }
 
 /** @returns the verdicts of every engine that an earlier run has verified under the same conditions. */
-export async function recallVerdicts(input: VerifyInput, facts: VerdictFacts, kept: KeptVerdicts): Promise<TakenOver[]> {
+export async function recallVerdicts(
+	input: VerifyInput,
+	facts: VerdictFacts,
+	kept: KeptVerdicts,
+): Promise<TakenOver[]> {
 	const found: TakenOver[] = [];
 	for (const { head, key } of keyedEngines(input, facts)) {
 		const known = await kept.recall(key);
@@ -46,8 +50,13 @@ export async function keepVerdicts(
 		return one.lacksBase === true ? [engineOf(one.verdict)] : [];
 	});
 	for (const { head, key } of keyedEngines(input, how.facts)) {
-		const ofEngine = verified.flatMap((one) => (one.state === "judged" && engineOf(one.verdict) === head.spec.id ? [one.verdict] : []));
-		const isComplete = ofEngine.length > 0 && ofEngine.every(({ state }) => state !== "error") && !failed.includes(head.spec.id);
+		const ofEngine = verified.flatMap((one) =>
+			one.state === "judged" && engineOf(one.verdict) === head.spec.id ? [one.verdict] : [],
+		);
+		const isComplete =
+			ofEngine.length > 0 &&
+			ofEngine.every(({ state }) => state !== "error") &&
+			!failed.includes(head.spec.id);
 		if (isComplete) await how.kept.keep(key, ofEngine, how.at);
 	}
 }
@@ -61,13 +70,20 @@ function keyedEngines(input: VerifyInput, facts: VerdictFacts): Keyed[] {
 	return input.engines.flatMap((head) => {
 		const set = input.goldens.get(head.spec.id);
 		if (head.arm !== "head" || set === undefined || head.record.engineSha256 === undefined) return [];
-		const isCustom = Object.values(set.manifest.outputs).some(({ comparators }) => comparators?.some(({ kind }) => kind === "custom"));
+		const isCustom = Object.values(set.manifest.outputs).some(({ comparators }) =>
+			comparators?.some(({ kind }) => kind === "custom"),
+		);
 		if (isCustom) return [];
 		const base = input.engines.find(({ arm, spec }) => arm === "base" && spec.id === head.spec.id);
 		const { id, engine, model } = head.spec;
 		const conditions = [
 			[facts.version, facts.backend.kind, facts.backend.version, facts.environment],
-			[id, digestsOf(head), base === undefined ? null : digestsOf(base), input.modelSha256.get(model.name) ?? head.model.sha256],
+			[
+				id,
+				digestsOf(head),
+				base === undefined ? null : digestsOf(base),
+				input.modelSha256.get(model.name) ?? head.model.sha256,
+			],
 			[
 				engine.precision,
 				engine.gates.relativeL2,

@@ -1,4 +1,7 @@
 // Reads the golden sets of the plan, and refuses those that are missing, of another model, or unable to fail.
+
+import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
+import type { GoldenVerdict } from "../../generated/result.ts";
 import { ConfigError } from "../core/errors.ts";
 import { isSameCase, underLimitsOf } from "../core/golden/manifest/base-limits.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
@@ -9,8 +12,6 @@ import { wholeSet } from "../core/golden/whole-set/tally.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
 import { isSameRecipe } from "../core/plan/recipe.ts";
-import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
-import type { GoldenVerdict } from "../../generated/result.ts";
 import { formatCount } from "../core/text/units.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Progress } from "../ports/world.ts";
@@ -82,11 +83,20 @@ export async function loadGoldens(input: GoldenInput, ports: GoldenPorts): Promi
 
 function besideBase(set: GoldenSet, ofBase: GoldenManifest, limitsOfBase: boolean): GoldenSet {
 	const { manifest } = set;
-	return { ...set, manifest: limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest, asWritten: manifest, ofBase };
+	return {
+		...set,
+		manifest: limitsOfBase ? underLimitsOf(ofBase, manifest) : manifest,
+		asWritten: manifest,
+		ofBase,
+	};
 }
 
 /** null where the base has no golden of this engine; one that cannot be read is reported by the review of goldens. */
-async function baseManifest(id: string, { models, baseFolder }: GoldenInput, ports: GoldenPorts): Promise<GoldenManifest | null> {
+async function baseManifest(
+	id: string,
+	{ models, baseFolder }: GoldenInput,
+	ports: GoldenPorts,
+): Promise<GoldenManifest | null> {
 	const path = models.find(({ arm, spec }) => arm === "base" && spec.id === id)?.spec.engine.golden;
 	if (path === undefined || baseFolder === undefined) return null;
 	try {
@@ -99,13 +109,27 @@ async function baseManifest(id: string, { models, baseFolder }: GoldenInput, por
 }
 
 /** A base that is built otherwise may fail what was recorded for the new engine: that says nothing of the change. */
-export function isNewCase(golden: GoldenCase, { set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined }): boolean {
-	return base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase);
+export function isNewCase(
+	golden: GoldenCase,
+	{ set, head, base }: { set: GoldenSet; head: Built; base: Built | undefined },
+): boolean {
+	return (
+		base !== undefined && !isSameRecipe(recipeOf(base), recipeOf(head)) && !isSameCase(golden, set.ofBase)
+	);
 }
 
 /** The verdict on an engine whose golden cannot be used. */
-export function judgeUnusable({ model, engine }: EngineSpec, { code, message, fix = "" }: ConfigError): GoldenVerdict {
-	const about = { model: model.name, engine: engine.name, precision: engine.precision, case: wholeSet, scope: "set" } as const;
+export function judgeUnusable(
+	{ model, engine }: EngineSpec,
+	{ code, message, fix = "" }: ConfigError,
+): GoldenVerdict {
+	const about = {
+		model: model.name,
+		engine: engine.name,
+		precision: engine.precision,
+		case: wholeSet,
+		scope: "set",
+	} as const;
 	// Some messages end with their fix, which reports show apart.
 	const what = fix !== "" && message.endsWith(fix) ? message.slice(0, -fix.length).trim() : message;
 	return { ...about, state: "error", modelChanged: false, message: what, fault: { code, fix }, checks: [] };
@@ -126,7 +150,8 @@ async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPo
 	const progress = total >= manyCases ? ports.progress : undefined;
 	progress?.stage("goldens", 0);
 	for (const [index, golden] of manifest.cases.entries()) {
-		if (index % casesBetweenLabels === 0) progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
+		if (index % casesBetweenLabels === 0)
+			progress?.detail(`case ${formatCount(index + 1)} of ${formatCount(total)}`);
 		watch.see(await readTensors(golden.outputs, folder, ports));
 	}
 	progress?.done(`${formatCount(total)} golden cases of ${manifest.goldenId} read`);
@@ -134,9 +159,14 @@ async function checkSensitivity({ manifest, folder }: GoldenSet, ports: GoldenPo
 }
 
 /** Reads the tensors of one side of a case. */
-export async function readTensors(files: GoldenCase["inputs"], folder: string, ports: GoldenPorts): Promise<Record<string, Tensor>> {
+export async function readTensors(
+	files: GoldenCase["inputs"],
+	folder: string,
+	ports: GoldenPorts,
+): Promise<Record<string, Tensor>> {
 	const tensors: [string, Tensor][] = [];
-	for (const [name, file] of Object.entries(files)) tensors.push([name, await readTensor({ member: name, ...file }, folder, ports)]);
+	for (const [name, file] of Object.entries(files))
+		tensors.push([name, await readTensor({ member: name, ...file }, folder, ports)]);
 	return Object.fromEntries(tensors);
 }
 

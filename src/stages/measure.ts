@@ -1,4 +1,6 @@
 // Times each workload: base and head in interleaved pairs of processes, more pairs while the comparison is undecided.
+
+import type { Arm, ErrorRecord, PerfRun } from "../../generated/result.ts";
 import { compareRuns } from "../core/compare/compare.ts";
 import { chooseRunLength, pilotMs, type RunLength } from "../core/compare/run-length.ts";
 import { shouldStop } from "../core/compare/verdict.ts";
@@ -7,12 +9,20 @@ import { folderName } from "../core/config/identity.ts";
 import { type ErrorSubject, recordFault } from "../core/errors.ts";
 import { runsWithoutBase } from "../core/plan/make-plan.ts";
 import type { Workload } from "../core/plan/plan.ts";
-import type { Arm, ErrorRecord, PerfRun } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, TimedInput } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { ToolFailure } from "../ports/world.ts";
-import { discard, discardInvalid, engineOf, type PairJob, replacementCap, type TakenRun, timePair, unstable } from "./time-pair.ts";
+import {
+	discard,
+	discardInvalid,
+	engineOf,
+	type PairJob,
+	replacementCap,
+	type TakenRun,
+	timePair,
+	unstable,
+} from "./time-pair.ts";
 import { isIdentical, type TimedWorkload } from "./workloads.ts";
 
 export interface MeasureInput {
@@ -35,7 +45,9 @@ export interface Measured {
 	error?: ErrorRecord;
 }
 
-type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
+type MeasurePorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
+	backend: Pick<Backend, "measure">;
+};
 
 export async function* measure(input: MeasureInput, ports: MeasurePorts): AsyncGenerator<Measured> {
 	ports.progress.stage("measure", input.workloads.length);
@@ -60,7 +72,11 @@ interface Ledger {
 	replaced: number;
 }
 
-async function measureWorkload(timed: TimedWorkload, input: MeasureInput, ports: MeasurePorts): Promise<Measured> {
+async function measureWorkload(
+	timed: TimedWorkload,
+	input: MeasureInput,
+	ports: MeasurePorts,
+): Promise<Measured> {
 	const ledger: Ledger = { runs: [], taken: [], replaced: 0 };
 	const samplesOf = (arm: Arm): Float64Array[] =>
 		ledger.taken.filter(({ run }) => run.arm === arm && run.state === "ok").map(({ samples }) => samples);
@@ -99,7 +115,10 @@ function armsOf(timed: TimedWorkload, first: Arm | undefined): readonly Arm[] {
 }
 
 function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly PerfRun[]): boolean {
-	const compared = compareRuns(runs, comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }));
+	const compared = compareRuns(
+		runs,
+		comparisonOptions(timed.workload, { ...input, looks: input.measure.looks }),
+	);
 	return shouldStop(compared.latency);
 }
 
@@ -107,7 +126,12 @@ function isDecided(timed: TimedWorkload, input: MeasureInput, runs: readonly Per
 export function comparisonOptions(workload: Workload, job: { looks: readonly number[]; family: number }) {
 	const { looks, family } = job;
 	const { latency, p99 } = workload.config.gates;
-	return { minimalEffect: latency.warn ?? latency.fail ?? 0.02, p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1, looks, family };
+	return {
+		minimalEffect: latency.warn ?? latency.fail ?? 0.02,
+		p99MinimalEffect: p99.warn ?? p99.fail ?? 0.1,
+		looks,
+		family,
+	};
 }
 
 interface Measuring {
@@ -118,7 +142,11 @@ interface Measuring {
 }
 
 /** Measures a pair, then repeats every pair that the runs so far show to be invalid. */
-async function measureUntilValid(pair: number, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+async function measureUntilValid(
+	pair: number,
+	measuring: Measuring,
+	ports: MeasurePorts,
+): Promise<ToolFailure | null> {
 	const { timed, ledger } = measuring;
 	const failure = await measurePair({ pair, arms: armsOf(timed, timed.firstArms[pair]) }, measuring, ports);
 	if (failure || ports.interrupt.reason() !== null) return failure;
@@ -134,7 +162,11 @@ async function measureUntilValid(pair: number, measuring: Measuring, ports: Meas
 }
 
 /** Repeats the whole pair when one of its runs is unusable, on either side. */
-async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring, ports: MeasurePorts): Promise<ToolFailure | null> {
+async function measurePair(
+	at: Pick<PairJob, "pair" | "arms">,
+	measuring: Measuring,
+	ports: MeasurePorts,
+): Promise<ToolFailure | null> {
 	const { ledger } = measuring;
 	for (;;) {
 		const { runs, taken, failure } = await timePair(pairJob(at, measuring), ports);
@@ -153,7 +185,13 @@ async function measurePair(at: Pick<PairJob, "pair" | "arms">, measuring: Measur
 function pairJob(at: Pick<PairJob, "pair" | "arms">, measuring: Measuring): PairJob {
 	const { timed, input, length, ledger } = measuring;
 	const { outFolder } = input;
-	return { ...at, order: ledger.runs.length, timed, outFolder, common: { ...commonOf(timed, input), ...length } };
+	return {
+		...at,
+		order: ledger.runs.length,
+		timed,
+		outFolder,
+		common: { ...commonOf(timed, input), ...length },
+	};
 }
 
 function minimalEffectOf(timed: TimedWorkload, input: MeasureInput): number {

@@ -1,9 +1,10 @@
 // Checks each model before any engine is built.
+
+import type { Arm, BackendFacts, Finding } from "../../generated/result.ts";
 import { formatPointer } from "../core/config/pointer.ts";
 import { findingKey } from "../core/onnx/finding-key.ts";
 import { preflight as findingsOf, type PreflightContext } from "../core/onnx/preflight.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { Arm, BackendFacts, Finding } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Progress } from "../ports/world.ts";
 import type { PreparedModel } from "./prepared.ts";
@@ -26,10 +27,13 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 		if (prepared.state !== "ready") return [];
 		const subject = { model: prepared.spec.model.name, engine: prepared.spec.engine.name, arm: prepared.arm };
 		const { baseTensorrt = input.tensorrt } = input;
-		const own = prepared.arm === "base" && baseTensorrt !== undefined ? { ...input, tensorrt: baseTensorrt } : input;
+		const own =
+			prepared.arm === "base" && baseTensorrt !== undefined ? { ...input, tensorrt: baseTensorrt } : input;
 		return findingsFor(prepared, own).map((finding) => ({ ...finding, ...subject }));
 	});
-	const reported = markNew(found, input).filter((finding) => finding.arm === "head" || finding.severity === "error");
+	const reported = markNew(found, input).filter(
+		(finding) => finding.arm === "head" || finding.severity === "error",
+	);
 	ports.progress.done(reported.length === 0 ? "nothing found" : counted(reported.length, "finding"));
 	return reported;
 }
@@ -38,7 +42,11 @@ export function preflight(input: PreflightInput, ports: { progress: Progress }):
 function markNew(found: readonly Finding[], { baseTensorrt, models }: PreflightInput): Finding[] {
 	if (baseTensorrt === undefined) return [...found];
 	const hashes = (of: Arm) =>
-		new Map(models.flatMap((each) => (each.arm === of && each.state === "ready" ? [[each.spec.id, each.model.sha256] as const] : [])));
+		new Map(
+			models.flatMap((each) =>
+				each.arm === of && each.state === "ready" ? [[each.spec.id, each.model.sha256] as const] : [],
+			),
+		);
 	const [ofBase, ofHead] = [hashes("base"), hashes("head")];
 	const isSame = (id: string): boolean => ofBase.has(id) && ofBase.get(id) === ofHead.get(id);
 	const known = new Set(found.filter(({ arm }) => arm === "base").map(findingKey));
@@ -60,7 +68,13 @@ function findingsFor({ model, spec }: ReadyModel, input: PreflightInput): Findin
 	const told = new Set(predicted.map((finding) => finding.code));
 	return [
 		...own.filter((finding) => isSevere(finding) || !told.has(finding.code)),
-		...predicted.map((each): Finding => ({ ...each, severity: "warning", message: `On TensorRT (not run here): ${each.message}` })),
+		...predicted.map(
+			(each): Finding => ({
+				...each,
+				severity: "warning",
+				message: `On TensorRT (not run here): ${each.message}`,
+			}),
+		),
 	];
 }
 

@@ -1,8 +1,9 @@
 // Makes sure that every side has its models: runs the user's prepare command, then reads each ONNX file's structure.
+
+import type { BackendFacts } from "../../generated/result.ts";
 import { ConfigError, type Fault, faultOf, recordFault, ToolError } from "../core/errors.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { Asset, EngineAssets, EngineSpec } from "../core/plan/plan.ts";
-import type { BackendFacts } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { Files, ModelOnDisk } from "../ports/world.ts";
@@ -79,7 +80,12 @@ async function runPrepare(
 	if (failure.code === "interrupted") throw new ToolError(failure);
 	if (folder.arm === "base") return { ...failure, log: logPath, fix: `${fixOfCommand} ${otherBase}` };
 	const fix = `Run it by hand in ${folder.path}: ${prepare.command}. A variable that holds credentials must be listed under prepare.env.`;
-	return { ...failure, message: `The prepare command of ${spec.model.name} failed: ${failure.message}`, log: logPath, fix };
+	return {
+		...failure,
+		message: `The prepare command of ${spec.model.name} failed: ${failure.message}`,
+		log: logPath,
+		fix,
+	};
 }
 
 /** A fault of one model is a value, so that it never ends the run of the others. */
@@ -98,10 +104,13 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	const { spec, folder, commandFailure } = wanted;
 	const { input, ports } = context;
 	const { arm } = folder;
-	if (arm === "head" && commandFailure !== null) throw new ConfigError({ ...commandFailure, code: "prepare-failed" });
+	if (arm === "head" && commandFailure !== null)
+		throw new ConfigError({ ...commandFailure, code: "prepare-failed" });
 	const path = await confine(ports.files, folder.path, spec.engine.onnx);
 	const model =
-		arm === "head" ? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`) : await readBase(path, wanted, context);
+		arm === "head"
+			? await ports.models.read(path ?? `${folder.path}/${spec.engine.onnx}`)
+			: await readBase(path, wanted, context);
 	if ("state" in model) return model;
 	// ONNX Runtime needs no assets, and may run where none were compiled.
 	if (input.backend !== "tensorrt") return { state: "ready", spec, arm, model };
@@ -113,7 +122,8 @@ async function readArm(wanted: Wanted, context: Context): Promise<PreparedModel>
 	return brokenBase(wanted, { code: "asset-missing", message, fix: otherBase });
 }
 
-const fixOfCommand = "The base runs its own command, from its own trtgate.yml, on its own files: make that work.";
+const fixOfCommand =
+	"The base runs its own command, from its own trtgate.yml, on its own files: make that work.";
 /** The base is already on a branch, so this change cannot fix it. */
 const otherBase =
 	"If the base itself is broken, fix it first, or compare with another commit: `--base`, the input `base`, or `baseline.ref` in the config.";
@@ -122,14 +132,19 @@ const otherBase =
 const notWhole: ReadonlySet<string | null> = new Set(["lfs-pointer", "missing", "short"]);
 
 /** @param path of the model; null where nothing is there. */
-async function readBase(path: string | null, wanted: Wanted, { input, ports }: Context): Promise<ModelOnDisk | PreparedModel> {
+async function readBase(
+	path: string | null,
+	wanted: Wanted,
+	{ input, ports }: Context,
+): Promise<ModelOnDisk | PreparedModel> {
 	const { spec, commandFailure } = wanted;
 	const { onnx } = spec.engine;
 	if (commandFailure !== null && (path !== null || input.hasBaseConfig)) {
 		const message = `The prepare command of ${spec.model.name} failed in the base: ${commandFailure.message}`;
 		return brokenBase(wanted, { ...commandFailure, code: "prepare-failed", message });
 	}
-	if (path === null) return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
+	if (path === null)
+		return commandFailure === null ? notWritten(wanted, input) : absentFromBase(onnx, wanted, input);
 	try {
 		const model = await ports.models.read(path);
 		const external = model.external.find(({ problem }) => notWhole.has(problem));
@@ -144,7 +159,11 @@ async function readBase(path: string | null, wanted: Wanted, { input, ports }: C
 	}
 }
 
-const problemLabels: Readonly<Record<string, string>> = { "lfs-pointer": "a Git LFS pointer", missing: "missing", short: "too short" };
+const problemLabels: Readonly<Record<string, string>> = {
+	"lfs-pointer": "a Git LFS pointer",
+	missing: "missing",
+	short: "too short",
+};
 
 /** A command that succeeds should write the file that the base's config names. */
 async function notWritten(wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
@@ -158,18 +177,35 @@ async function notWritten(wanted: Wanted, input: PrepareInput): Promise<Prepared
 async function absentFromBase(path: string, wanted: Wanted, input: PrepareInput): Promise<PreparedModel> {
 	const { spec, folder } = wanted;
 	const why = (await folder.whyAbsent?.(path)) ?? null;
-	if (why === null) return { state: "missing", spec, arm: folder.arm, isNew: !input.hasBaseConfig, reason: `the base has no ${path}` };
+	if (why === null)
+		return {
+			state: "missing",
+			spec,
+			arm: folder.arm,
+			isNew: !input.hasBaseConfig,
+			reason: `the base has no ${path}`,
+		};
 	const fix = `Put the file itself into the repository, or let the model's \`prepare\` fetch it. ${otherBase}`;
-	return brokenBase(wanted, { code: "model-missing", message: `The base's ${path} is not in its checkout: ${why}.`, fix });
+	return brokenBase(wanted, {
+		code: "model-missing",
+		message: `The base's ${path} is not in its checkout: ${why}.`,
+		fix,
+	});
 }
 
 function brokenBase({ spec, folder }: Wanted, fault: Parameters<typeof recordFault>[0]): PreparedModel {
 	const place = { model: spec.model.name, arm: folder.arm };
 	const { lfsProblem } = folder;
 	const isOfLfs = lfsProblem !== undefined && fault.code === "model-unreadable";
-	if (!isOfLfs) return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
+	if (!isOfLfs)
+		return { state: "broken", spec, arm: "base", error: recordFault(fault, place, "configuration") };
 	const error = recordFault(
-		{ ...fault, code: "lfs-unavailable", message: `${fault.message} ${lfsProblem.reason}`, fix: `${lfsProblem.fix} ${otherBase}` },
+		{
+			...fault,
+			code: "lfs-unavailable",
+			message: `${fault.message} ${lfsProblem.reason}`,
+			fix: `${lfsProblem.fix} ${otherBase}`,
+		},
 		place,
 	);
 	return { state: "broken", spec, arm: "base", error };
@@ -193,7 +229,11 @@ type AssetsRead = { state: "ready"; assets: EngineAssets } | MissingAsset;
  * trtexec does not report a missing or empty calibration cache: it invents the ranges.
  * @throws ConfigError path-outside-workspace.
  */
-export async function readAssets({ engine }: EngineSpec, folder: string, files: AssetFiles): Promise<AssetsRead> {
+export async function readAssets(
+	{ engine }: EngineSpec,
+	folder: string,
+	files: AssetFiles,
+): Promise<AssetsRead> {
 	const { plugins, calibration } = engine.tensorrt;
 	const read: (Asset & { dynamic: boolean })[] = [];
 	for (const { path, dynamic } of plugins) {
@@ -206,11 +246,17 @@ export async function readAssets({ engine }: EngineSpec, folder: string, files: 
 	return "state" in asset ? asset : { state: "ready", assets: { plugins: read, calibration: asset } };
 }
 
-async function readAsset(wanted: Omit<MissingAsset, "state">, folder: string, files: AssetFiles): Promise<Asset | MissingAsset> {
+async function readAsset(
+	wanted: Omit<MissingAsset, "state">,
+	folder: string,
+	files: AssetFiles,
+): Promise<Asset | MissingAsset> {
 	const path = await confine(files, folder, wanted.path);
 	const bytes = path === null ? null : await files.size(path);
 	if (path === null || bytes === null) return { state: "missing", ...wanted };
-	return bytes === 0 ? { state: "empty", ...wanted } : { path, sha256: await files.sha256(path, inputKinds.asset) };
+	return bytes === 0
+		? { state: "empty", ...wanted }
+		: { path, sha256: await files.sha256(path, inputKinds.asset) };
 }
 
 export function missingAsset({ state, path, what }: MissingAsset, spec: EngineSpec): ConfigError {

@@ -1,9 +1,10 @@
 // The folders of the sides, and the models that the prepare stage finds in them.
+
+import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { ConfigError } from "../core/errors.ts";
 import { interfaceRows } from "../core/onnx/describe.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import { formatRange, type RecipeOf } from "../core/plan/recipe.ts";
-import type { Arm, ArmSource, ErrorRecord, InterfaceChange, InterfaceRow } from "../../generated/result.ts";
 import type { BuiltEngine } from "../ports/backend.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 
@@ -53,11 +54,19 @@ export function compareInterfaces(models: readonly PreparedModel[]): Interfaces 
 		const own = spec.engine.onnx === spec.model.onnx ? {} : { engine: spec.engine.name };
 		if (first !== undefined) {
 			engines.add(spec.id);
-			changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), { model: spec.model.name, ...own, rows: [first, ...others] });
+			changes.set(JSON.stringify([spec.model.name, spec.engine.onnx]), {
+				model: spec.model.name,
+				...own,
+				rows: [first, ...others],
+			});
 		}
 		const [narrower, ...more] = narrowerRanges(base.spec, spec);
 		if (narrower !== undefined)
-			changes.set(JSON.stringify([spec.id]), { model: spec.model.name, engine: spec.engine.name, rows: [narrower, ...more] });
+			changes.set(JSON.stringify([spec.id]), {
+				model: spec.model.name,
+				engine: spec.engine.name,
+				rows: [narrower, ...more],
+			});
 	}
 	return { changes: [...changes.values()], engines };
 }

@@ -1,11 +1,17 @@
 // Probes the head's engines without a reference, and the base's where the head's are inconsistent.
+
+import type { ErrorRecord, ProbeResult } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
-import { type JudgedProbe, judgeProbes, type ProbeAnswers, settleProbes } from "../core/golden/probes/judge.ts";
+import {
+	type JudgedProbe,
+	judgeProbes,
+	type ProbeAnswers,
+	settleProbes,
+} from "../core/golden/probes/judge.ts";
 import { type ProbePlan, planProbes } from "../core/golden/probes/plan.ts";
 import { probeSubject, probesEnabled } from "../core/golden/probes/subject.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
-import type { ErrorRecord, ProbeResult } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import type { Backend, BuiltEngine, InferResult } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -21,24 +27,31 @@ export interface ProbeInput {
 	isScheduled: boolean;
 }
 
-export type Probed = { state: "judged"; results: readonly ProbeResult[] } | { state: "failed"; error: ErrorRecord };
+export type Probed =
+	| { state: "judged"; results: readonly ProbeResult[] }
+	| { state: "failed"; error: ErrorRecord };
 
 type ProbePorts = Pick<Ports, "files" | "tensors" | "progress"> & { backend: Pick<Backend, "infer"> };
 
 /** One engine after the other. */
 export async function* probe(input: ProbeInput, ports: ProbePorts): AsyncGenerator<Probed> {
-	const heads = input.engines.filter((engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input));
+	const heads = input.engines.filter(
+		(engine) => engine.arm === "head" && probesEnabled(engine.spec.model.probes, input),
+	);
 	if (heads.length === 0) return;
 	ports.progress.stage("probe", heads.length);
 	let differing = 0;
 	for (const head of heads) {
 		ports.progress.item(head.spec.id);
 		const probed = await probeEngine(head, input, ports);
-		if (probed.state === "judged") differing += probed.results.filter(({ state }) => state === "differs").length;
+		if (probed.state === "judged")
+			differing += probed.results.filter(({ state }) => state === "differs").length;
 		yield probed;
 	}
 	ports.progress.done(
-		differing === 0 ? "all engines are consistent" : `${counted(differing, "probe")} ${differing === 1 ? "differs" : "differ"}`,
+		differing === 0
+			? "all engines are consistent"
+			: `${counted(differing, "probe")} ${differing === 1 ? "differs" : "differ"}`,
 	);
 }
 
@@ -47,17 +60,25 @@ async function probeEngine(head: BuiltEngine, input: ProbeInput, ports: ProbePor
 	const engineRef = { model: model.name, engine: engine.name };
 	const plan = await planOf(head, input, ports);
 	const own = await runProbes(head, plan, { input, ports });
-	if (own.state === "failed") return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
+	if (own.state === "failed")
+		return { state: "failed", error: recordFault(own.failure, { ...engineRef, arm: "head" }) };
 	const differs = own.judged.some(({ state }) => state === "differs");
-	const base = differs ? input.engines.find((other) => other.arm === "base" && other.spec.id === id) : undefined;
+	const base = differs
+		? input.engines.find((other) => other.arm === "base" && other.spec.id === id)
+		: undefined;
 	const ofBase = () => (base === undefined ? null : runProbes(base, plan, { input, ports }));
 	// If the base fails, the head's result is used alone.
 	const other = head.record.sharedWithBase === true ? own : await ofBase();
-	const known = other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
+	const known =
+		other?.state === "done" ? new Map(other.judged.map((judged) => [judged.probe, judged] as const)) : null;
 	return { state: "judged", results: settleProbes(own.judged, known, engineRef) };
 }
 
-async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: ProbePorts): Promise<ProbePlan> {
+async function planOf(
+	{ spec, model }: BuiltEngine,
+	input: ProbeInput,
+	ports: ProbePorts,
+): Promise<ProbePlan> {
 	const subject = probeSubject(model.onnx, spec);
 	const { only } = spec.model.probes;
 	return planProbes(subject, { only, donors: await donorsOf(input.goldens.get(spec.id), ports) });
@@ -66,11 +87,15 @@ async function planOf({ spec, model }: BuiltEngine, input: ProbeInput, ports: Pr
 /** Enough rows for two batches; more find nothing more. */
 const maxDonors = 16;
 
-async function donorsOf(set: GoldenSet | undefined, ports: ProbePorts): Promise<Readonly<Record<string, Tensor>>[]> {
+async function donorsOf(
+	set: GoldenSet | undefined,
+	ports: ProbePorts,
+): Promise<Readonly<Record<string, Tensor>>[]> {
 	const donors: Readonly<Record<string, Tensor>>[] = [];
 	if (set === undefined) return donors;
 	try {
-		for (const { inputs } of set.manifest.cases.slice(0, maxDonors)) donors.push(await readTensors(inputs, set.folder, ports));
+		for (const { inputs } of set.manifest.cases.slice(0, maxDonors))
+			donors.push(await readTensors(inputs, set.folder, ports));
 	} catch (error) {
 		// The verdict on the golden reports what cannot be read.
 		if (!(error instanceof ConfigError)) throw error;
@@ -100,7 +125,9 @@ async function runProbes(
 		onCase: (done) => ports.progress.detail(`probe ${done} of ${total} (${engine.arm})`),
 	});
 	if (result.state === "failed") return result;
-	const answers: ProbeAnswers = new Map(plan.cases.flatMap(({ id }, index) => pairUp(id, result.cases[index])));
+	const answers: ProbeAnswers = new Map(
+		plan.cases.flatMap(({ id }, index) => pairUp(id, result.cases[index])),
+	);
 	return { state: "done", judged: judgeProbes(plan, answers, rule) };
 }
 

@@ -22,7 +22,10 @@ export async function propose(proposal: Proposal, repository: Repository): Promi
 }
 
 /** lost: the branch moved meanwhile, perhaps by another run. */
-type Pushed = { state: "done"; commit: string; isNew: boolean } | { state: "lost"; fault: ApiFault } | NotProposed;
+type Pushed =
+	| { state: "done"; commit: string; isNew: boolean }
+	| { state: "lost"; fault: ApiFault }
+	| NotProposed;
 
 async function push(proposal: Proposal, repository: Repository): Promise<Pushed> {
 	const target = await findTarget(proposal, repository);
@@ -38,7 +41,9 @@ async function push(proposal: Proposal, repository: Repository): Promise<Pushed>
 		if (current.tree === tree) return { state: "done", commit: head, isNew: false };
 	}
 	const made = await repository.writeCommit({ message: proposal.message, tree, parents });
-	return made.state === "failed" ? made : moveBranch({ branch: proposal.branch, from: head, to: made.sha }, repository);
+	return made.state === "failed"
+		? made
+		: moveBranch({ branch: proposal.branch, from: head, to: made.sha }, repository);
 }
 
 interface Move {
@@ -49,7 +54,8 @@ interface Move {
 }
 
 async function moveBranch({ branch, from, to }: Move, repository: Repository): Promise<Pushed> {
-	const moved = from === null ? await repository.createBranch(branch, to) : await repository.advanceBranch(branch, to);
+	const moved =
+		from === null ? await repository.createBranch(branch, to) : await repository.advanceBranch(branch, to);
 	if (moved.state === "done") return { state: "done", commit: to, isNew: true };
 	// Where the branch is now shows why it failed: the update went through after all, or another process moved it.
 	const now = await repository.branchHead(branch);
@@ -58,7 +64,9 @@ async function moveBranch({ branch, from, to }: Move, repository: Repository): P
 	return isMoved ? { state: "lost", fault: moved.fault } : { state: "failed", fault: moved.fault };
 }
 
-type FoundPull = { state: "done"; pull: HostedPull; is: "opened" | "updated" | "left as it is" } | { state: "failed"; fault: ApiFault };
+type FoundPull =
+	| { state: "done"; pull: HostedPull; is: "opened" | "updated" | "left as it is" }
+	| { state: "failed"; fault: ApiFault };
 
 async function findPull(proposal: Proposal, repository: Repository): Promise<FoundPull> {
 	const { branch: head, base, title, body, draft } = proposal;
@@ -90,8 +98,12 @@ async function existing(proposal: Proposal, repository: Repository): Promise<Fou
 type BranchTarget = { state: "done"; head: string | null; parents: readonly string[] } | NotProposed;
 
 /** The checked out commit must be on the base, or the pull request would include it. */
-async function checkTarget({ commit, base, branch }: Proposal, repository: Repository): Promise<NotProposed | null> {
-	if (branch === base) return refused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
+async function checkTarget(
+	{ commit, base, branch }: Proposal,
+	repository: Repository,
+): Promise<NotProposed | null> {
+	if (branch === base)
+		return refused(`The branch to propose on is the base itself, ${base}.`, "Give another `branch`.");
 	const compared = await repository.compare(base, commit);
 	const short = commit.slice(0, 7);
 	if (compared.state === "failed" && compared.fault.code === "github-not-found") {
@@ -106,7 +118,10 @@ async function checkTarget({ commit, base, branch }: Proposal, repository: Repos
 	);
 }
 
-async function findTarget({ base, commit, branch, trailer }: Proposal, repository: Repository): Promise<BranchTarget> {
+async function findTarget(
+	{ base, commit, branch, trailer }: Proposal,
+	repository: Repository,
+): Promise<BranchTarget> {
 	const at = await repository.branchHead(branch);
 	if (at.state === "failed") return at;
 	const head = at.sha;
@@ -123,7 +138,8 @@ async function findTarget({ base, commit, branch, trailer }: Proposal, repositor
 	const compared = await repository.compare(commit, head);
 	if (compared.state === "failed") return compared;
 	// The commit has all of the branch in it, as after a merge.
-	if (compared.relation === "identical" || compared.relation === "behind") return { state: "done", head, parents: [commit] };
+	if (compared.relation === "identical" || compared.relation === "behind")
+		return { state: "done", head, parents: [commit] };
 	// Files of an older commit on top of a newer one would revert the changes in between.
 	if (added.total === 0 || firstForeignCommit(compared, trailer) !== null) {
 		return refused(

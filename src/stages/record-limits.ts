@@ -1,9 +1,10 @@
 // Proposes what each output is compared by, and its limits, from the evidence of a recording.
+
+import type { GoldenManifest, GoldenOutput, NoiseFloor, RoundingRecord } from "../../generated/golden.ts";
 import { deriveLimits, type LimitEvidence } from "../core/golden/record/derive-limits.ts";
 import { isBatched, proposeOutput } from "../core/golden/record/propose.ts";
 import { proposeDetections } from "../core/golden/record/propose-detections.ts";
 import { feeds, isQuantised } from "../core/onnx/model.ts";
-import type { GoldenManifest, GoldenOutput, NoiseFloor, RoundingRecord } from "../../generated/golden.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import type { Answers } from "./record-reference.ts";
 
@@ -34,11 +35,19 @@ export function* withLimits(
 ): Generator<string, { manifest: GoldenManifest; why: Limits["why"] }> {
 	const { model, answers, strayed } = evidence;
 	const quantised = isQuantised(model.onnx.graph);
-	const { why, outputs, detections } = yield* deriveLimits(draft, { reference: answers.outputs, ...strayed, quantised });
-	const sentencesOf = (output: string): string[] => why.flatMap((found) => (found.output === output ? found.sentences : []));
+	const { why, outputs, detections } = yield* deriveLimits(draft, {
+		reference: answers.outputs,
+		...strayed,
+		quantised,
+	});
+	const sentencesOf = (output: string): string[] =>
+		why.flatMap((found) => (found.output === output ? found.sentences : []));
 	return {
 		manifest: { ...draft, outputs, ...(detections && { detections }) },
-		why: proposed.map(({ output, sentences }) => ({ output, sentences: [...sentences, ...sentencesOf(output)] })),
+		why: proposed.map(({ output, sentences }) => ({
+			output,
+			sentences: [...sentences, ...sentencesOf(output)],
+		})),
 	};
 }
 
@@ -58,7 +67,12 @@ export function proposeLimits({ model, answers, noise }: Evidence): Limits {
 		const grouped = group?.outputs.includes(name) === true;
 		const value = grouped ? plain : proposal.output;
 		Object.defineProperty(outputs, name, { value, enumerable: true, configurable: true, writable: true });
-		return { output: name, sentences: grouped ? ["Compared box by box, together with the other outputs of the boxes."] : proposal.why };
+		return {
+			output: name,
+			sentences: grouped
+				? ["Compared box by box, together with the other outputs of the boxes."]
+				: proposal.why,
+		};
 	});
 	if (group === null) return { outputs, why };
 	return {

@@ -1,14 +1,21 @@
 // Measures how far one model's outputs scatter on this machine: builds of the runtime, levels, threads, and batches.
+
+import type { NoiseFloor } from "../../generated/golden.ts";
 import { batchCases, type CaseBatch, splitBatch } from "../core/golden/record/case-batch.ts";
 import { type NudgedWeight, nudgedWeights } from "../core/golden/record/defects/weights.ts";
 import { dropNoiseCases, findNoiseCases } from "../core/golden/record/noise-cases.ts";
-import { type LabelledRun, measuredCases, measureNoise, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import {
+	type LabelledRun,
+	measuredCases,
+	measureNoise,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/golden/record/noise-floor.ts";
 import { outputParts } from "../core/golden/record/propose.ts";
 import { unitRun } from "../core/golden/record/unit-run.ts";
 import { isQuantised } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
 import { scopesOf } from "../core/onnx/walk.ts";
-import type { NoiseFloor } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import { twoDigits } from "../core/text/units.ts";
 import type { InferCase } from "../ports/backend.ts";
@@ -44,7 +51,10 @@ export interface NoiseMeasured {
 const levels = ["disabled", "basic", "extended", "all"] as const;
 
 /** Each differs from the reference in one thing: threads, level, build. */
-function variantsOf(made: ReferenceVariant, flavours: readonly ReferenceVariant["flavour"][]): ReferenceVariant[] {
+function variantsOf(
+	made: ReferenceVariant,
+	flavours: readonly ReferenceVariant["flavour"][],
+): ReferenceVariant[] {
 	const others = levels.filter((level) => level !== made.level);
 	return flavours.flatMap((flavour) => [
 		{ ...made, flavour, threads: flavour === made.flavour ? made.threads + 1 : made.threads },
@@ -56,7 +66,10 @@ export function formatVariant({ flavour, level, threads }: ReferenceVariant): st
 	return `${flavour}, ${level}, ${threads === 1 ? "1 thread" : `${threads} threads`}`;
 }
 
-export async function measureScatter(all: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<NoiseMeasured> {
+export async function measureScatter(
+	all: NoiseInput,
+	ports: Omit<RecordPorts, "clock">,
+): Promise<NoiseMeasured> {
 	const input = { ...all, cases: all.cases.slice(0, measuredCases(all.reference)) };
 	const flavours = (await ports.reference.builds()).map(({ flavour }) => flavour);
 	const variants = variantsOf(input.made, flavours);
@@ -81,7 +94,8 @@ export async function measureScatter(all: NoiseInput, ports: Omit<RecordPorts, "
 			: [];
 	const ran = variants.flatMap((variant, index) => {
 		const run = runs[index] ?? null;
-		if (run === null) notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
+		if (run === null)
+			notes.push(`The noise floor is without "${formatVariant(variant)}", which did not run.`);
 		return run === null ? [] : [{ variant, run }];
 	});
 	const alone = countedRuns(input, ran, notes);
@@ -106,32 +120,56 @@ async function weightsToNudge(
 	{ reference }: Pick<RecordPorts, "reference">,
 ): Promise<readonly NudgedWeight[]> {
 	if (isQuantised(onnx.graph)) return [];
-	const normalising = scopesOf(onnx).flatMap(({ nodes }) => nodes.filter(({ op }) => op === "InstanceNormalization"));
-	return nudgedWeights((await reference.weights(model)).places, new Set(normalising.map(({ inputs }) => inputs[1] ?? "")));
+	const normalising = scopesOf(onnx).flatMap(({ nodes }) =>
+		nodes.filter(({ op }) => op === "InstanceNormalization"),
+	);
+	return nudgedWeights(
+		(await reference.weights(model)).places,
+		new Set(normalising.map(({ inputs }) => inputs[1] ?? "")),
+	);
 }
 
 type Varied = Pick<ReferenceJob, "variant" | "nudged">;
 
-async function runVariant(varied: Varied, input: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<LabelledRun | null> {
+async function runVariant(
+	varied: Varied,
+	input: NoiseInput,
+	ports: Omit<RecordPorts, "clock">,
+): Promise<LabelledRun | null> {
 	const { variant, nudged } = varied;
 	const label = `${formatVariant(variant)}${nudged === undefined ? "" : ", weights one unit in the last place off"}`;
 	ports.progress.item(label);
 	const { model, cases, scratchFolder, timeoutMs } = input;
 	const logPath = `${scratchFolder}/noise-${variant.flavour}-${variant.level}-${variant.threads}${nudged === undefined ? "" : "-nudged"}.log`;
 	const result = await ports.reference.run({ ...varied, model, cases, scratchFolder, logPath, timeoutMs });
-	const outputs = result.state === "done" ? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : [])) : [];
+	const outputs =
+		result.state === "done"
+			? result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []))
+			: [];
 	return outputs.length === cases.length ? { label, outputs } : null;
 }
 
 /** null: the model does not take them together, so that its first axis is no batch. */
-async function runBatch(batch: CaseBatch, input: NoiseInput, ports: Omit<RecordPorts, "clock">): Promise<LabelledRun | null> {
+async function runBatch(
+	batch: CaseBatch,
+	input: NoiseInput,
+	ports: Omit<RecordPorts, "clock">,
+): Promise<LabelledRun | null> {
 	const label = `${formatVariant(input.made)}, a batch of ${batch.members.length}`;
 	ports.progress.item(label);
 	const { model, made, scratchFolder, timeoutMs, cases } = input;
-	const job = { model, cases: [{ id: "batch", inputs: batch.inputs }], variant: made, scratchFolder, timeoutMs };
+	const job = {
+		model,
+		cases: [{ id: "batch", inputs: batch.inputs }],
+		variant: made,
+		scratchFolder,
+		timeoutMs,
+	};
 	const result = await ports.reference.run({ ...job, logPath: `${scratchFolder}/noise-batch.log` });
 	const [answer] = result.state === "done" ? result.cases : [];
-	return answer?.state === "done" ? { label, outputs: splitBatch(batch, answer.outputs, cases.length) } : null;
+	return answer?.state === "done"
+		? { label, outputs: splitBatch(batch, answer.outputs, cases.length) }
+		: null;
 }
 
 /** Levels of a quantised model round at other places: their distance is not noise of the level that records it. */
@@ -172,19 +210,32 @@ function furthest(noise: NoiseFloor | null): { name: string; relativeL2: number 
 }
 
 /** Cases that are noise in a golden that is recorded again stay: a person chose them. */
-async function conclude(input: NoiseInput, runs: readonly LabelledRun[], notes: string[]): Promise<NoiseMeasured> {
+async function conclude(
+	input: NoiseInput,
+	runs: readonly LabelledRun[],
+	notes: string[],
+): Promise<NoiseMeasured> {
 	const { cases, reference } = input;
 	const absolute = runs.filter(({ isProportional }) => isProportional !== true);
 	const noisy = input.dropsNoise ? findNoiseCases(reference, absolute, partsOfOutputs(reference)) : [];
 	await nextTurn();
 	const dropped = dropNoiseCases(cases, noisy);
 	const kept = dropped.kept.map(({ index }) => index);
-	const outputsOf = (outputs: RunOutputs): RunOutputs => kept.flatMap((index) => outputs.slice(index, index + 1));
+	const outputsOf = (outputs: RunOutputs): RunOutputs =>
+		kept.flatMap((index) => outputs.slice(index, index + 1));
 	const left = outputsOf(reference);
 	const unit = unitRun(left.slice(0, measuredCases(left)));
 	await nextTurn();
-	const rest = [...runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) })), ...(unit === null ? [] : [unit])];
-	return { noise: measureNoise(left, rest, partsOfOutputs(left)), runs: rest, kept, notes: [...notes, ...dropped.notes] };
+	const rest = [
+		...runs.map((run) => ({ ...run, outputs: outputsOf(run.outputs) })),
+		...(unit === null ? [] : [unit]),
+	];
+	return {
+		noise: measureNoise(left, rest, partsOfOutputs(left)),
+		runs: rest,
+		kept,
+		notes: [...notes, ...dropped.notes],
+	};
 }
 
 export function partsOfOutputs(reference: RunOutputs): OutputParts {

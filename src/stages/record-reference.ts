@@ -49,19 +49,38 @@ export function referenceLevel(model: OnnxModel): ReferenceVariant["level"] {
 }
 
 /** @throws ToolError where the reference does not run, ConfigError golden-uninformative where it gives no answer. */
-export async function makeReference(input: ReferenceInput, ports: Omit<RecordPorts, "clock">): Promise<Answers> {
+export async function makeReference(
+	input: ReferenceInput,
+	ports: Omit<RecordPorts, "clock">,
+): Promise<Answers> {
 	const [build] = await ports.reference.builds();
-	if (build === undefined) throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
-	const variant: ReferenceVariant = { flavour: build.flavour, level: referenceLevel(input.model.onnx), threads: 1 };
+	if (build === undefined)
+		throw new ToolError({ code: "tool-missing", message: "There is no ONNX Runtime to record with." });
+	const variant: ReferenceVariant = {
+		flavour: build.flavour,
+		level: referenceLevel(input.model.onnx),
+		threads: 1,
+	};
 	ports.progress.stage("reference", 1);
 	ports.progress.item(formatVariant(variant));
-	const result = await ports.reference.run({ ...input, variant, logPath: `${input.scratchFolder}/reference.log` });
+	const result = await ports.reference.run({
+		...input,
+		variant,
+		logPath: `${input.scratchFolder}/reference.log`,
+	});
 	if (result.state === "failed") throw new ToolError({ ...result.failure });
 	const notes: string[] = [];
 	const cases = input.cases.flatMap((wanted, index) => answered(wanted, result.cases[index], notes));
 	ports.progress.done(counted(cases.length, "case"));
 	if (cases.length === 0) throw unanswered(input.cases[0]?.id ?? "", "no case is left");
-	return { variant, version: build.version, cases, outputs: cases.map(({ outputs }) => outputs), wallMs: result.wallMs, notes };
+	return {
+		variant,
+		version: build.version,
+		cases,
+		outputs: cases.map(({ outputs }) => outputs),
+		wallMs: result.wallMs,
+		notes,
+	};
 }
 
 /** The cases at these places. */
@@ -89,7 +108,8 @@ export function withoutLarge(answers: Answers, mayDrop: boolean): Answers {
 /** @throws ConfigError golden-uninformative where a case that has to be answered is not. */
 function answered(wanted: CaseToRecord, inferred: InferredCase | undefined, notes: string[]): RecordedCase[] {
 	const { mayFail, ...recorded } = wanted;
-	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs))) return [{ ...recorded, outputs: inferred.outputs }];
+	if (inferred?.state === "done" && !(mayFail && holdsNonFinite(inferred.outputs)))
+		return [{ ...recorded, outputs: inferred.outputs }];
 	const why = inferred?.state === "failed" ? inferred.message : "its outputs contain NaN or infinite values";
 	if (!mayFail) throw unanswered(recorded.id, why);
 	notes.push(`Case ${quoteName(recorded.id)} was left out: ${why.replace(/\.$/, "")}.`);

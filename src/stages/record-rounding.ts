@@ -1,12 +1,31 @@
 // Emulates other precisions on the cases of a golden: how far correct engines of those precisions deviate from it.
+
+import type {
+	GoldenManifest,
+	OutputSlice,
+	Precision,
+	RoundingRecord,
+	Spread,
+} from "../../generated/golden.ts";
 import type { RoundedRun } from "../core/golden/record/comparator-errors.ts";
 import type { RoundingTable } from "../core/golden/record/defects/judge.ts";
-import { type Emulated, emulatedPrecisions, peakToRms, relativeL2Limits, rules } from "../core/golden/record/limits.ts";
-import { measuredCases, measureNoise, noiseOfPart, type OutputParts, type RunOutputs } from "../core/golden/record/noise-floor.ts";
+import {
+	type Emulated,
+	emulatedPrecisions,
+	peakToRms,
+	relativeL2Limits,
+	rules,
+} from "../core/golden/record/limits.ts";
+import {
+	measuredCases,
+	measureNoise,
+	noiseOfPart,
+	type OutputParts,
+	type RunOutputs,
+} from "../core/golden/record/noise-floor.ts";
 import { cutSlice } from "../core/golden/tensor/slice.ts";
 import { isQuantised, type OnnxGraph } from "../core/onnx/model.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, OutputSlice, Precision, RoundingRecord, Spread } from "../../generated/golden.ts";
 import { counted, listNames } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { EmulationResult } from "../ports/reference.ts";
@@ -39,7 +58,10 @@ const mostCases = 16;
 /** However large: in one case, the class scores of a YOLOv8n deviate four times as much as in the two before it. */
 const minCases = 4;
 
-export async function measureRounding(input: RoundingInput, ports: Omit<RecordPorts, "clock">): Promise<RoundingMeasured> {
+export async function measureRounding(
+	input: RoundingInput,
+	ports: Omit<RecordPorts, "clock">,
+): Promise<RoundingMeasured> {
 	const largest = measuredCases(input.answers.outputs);
 	const count = Math.max(minCases, Math.min(mostCases, Math.floor(mostBytes / input.model.onnx.bytes)));
 	const cases = input.cases.slice(0, Math.min(largest, count));
@@ -57,14 +79,19 @@ export async function measureRounding(input: RoundingInput, ports: Omit<RecordPo
 	for (const [index, precision] of emulatedPrecisions.entries()) {
 		const result = results[index];
 		await nextTurn();
-		const why = result?.state === "done" ? keep(measured, { result, precision, input, parts }) : whyNot(result);
+		const why =
+			result?.state === "done" ? keep(measured, { result, precision, input, parts }) : whyNot(result);
 		if (why !== null) absent.set(why, [...(absent.get(why) ?? []), precision]);
 	}
 	ports.progress.done(`${measured.rounded.length} of ${emulatedPrecisions.length} precisions`);
 	for (const [why, precisions] of absent)
-		measured.notes.push(`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`);
+		measured.notes.push(
+			`Rounding at ${precisions.join(", ")} was not emulated: ${why}. Its limits are the defaults.`,
+		);
 	if (measured.rounded.length > 0 && cases.length < Math.min(largest, input.cases.length))
-		measured.notes.push(`Rounding was emulated on the first ${cases.length} of ${counted(input.cases.length, "case")}, to save time.`);
+		measured.notes.push(
+			`Rounding was emulated on the first ${cases.length} of ${counted(input.cases.length, "case")}, to save time.`,
+		);
 	return measured;
 }
 
@@ -86,7 +113,9 @@ function keep(measured: RoundingMeasured, { result, precision, input, parts }: E
 	if (failed?.state === "failed") return failed.message.replace(/\.$/, "");
 	const outputs = result.cases.flatMap((item) => (item.state === "done" ? [item.outputs] : []));
 	const spreads = measureNoise(input.answers.outputs, [{ label: precision, outputs }], parts)?.outputs ?? {};
-	const finite = Object.entries(spreads).filter(([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs));
+	const finite = Object.entries(spreads).filter(
+		([, spread]) => Number.isFinite(spread.relativeL2) && Number.isFinite(spread.maxAbs),
+	);
 	measured.rounded.push({ precision, outputs });
 	const { tensors, beyondRange } = result;
 	const beyond = beyondRange.length === 0 ? {} : { beyondRange: beyondRange.slice(0, maxNamed) };
@@ -107,7 +136,11 @@ function describeBeyond(precision: Emulated, names: readonly string[]): string {
 }
 
 /** How far correct outputs, and parts of them, deviate by precision; at least what the least limits of that precision make room for. */
-export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, graph: OnnxGraph, reference: RunOutputs): RoundingTable {
+export function roundingTable(
+	{ noiseFloor, rounding = {} }: GoldenManifest,
+	graph: OnnxGraph,
+	reference: RunOutputs,
+): RoundingTable {
 	const quantised = isQuantised(graph);
 	const strayOf = (name: string, slice?: OutputSlice) => {
 		const at = emulatedPrecisions.flatMap((precision) => {
@@ -115,8 +148,16 @@ export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, gra
 			return spread === undefined ? [] : [[precision, spread.relativeL2] as const];
 		});
 		const noise = noiseOfPart(noiseFloor?.outputs[name], slice)?.relativeL2 ?? 0;
-		const peakRatio = peakToRms(reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], slice)])));
-		return relativeL2Limits({ dtype: "float32", noise, peakRatio, rounding: Object.fromEntries(at), quantised });
+		const peakRatio = peakToRms(
+			reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], slice)])),
+		);
+		return relativeL2Limits({
+			dtype: "float32",
+			noise,
+			peakRatio,
+			rounding: Object.fromEntries(at),
+			quantised,
+		});
 	};
 	const table: Partial<Record<Precision, Record<string, Spread>>> = {};
 	for (const [name, { parts }] of Object.entries({ ...noiseFloor?.outputs, ...rounding.fp16?.outputs })) {
@@ -129,7 +170,8 @@ export function roundingTable({ noiseFloor, rounding = {} }: GoldenManifest, gra
 			};
 			if (precision !== "fp32" && rounding[precision]?.outputs[name] === undefined) continue;
 			const part = (found: NonNullable<typeof first>) => ({ slice: found.slice, ...spread(found.limits) });
-			const all = first === undefined ? spread(whole) : { ...spread(whole), parts: [part(first), ...others.map(part)] };
+			const all =
+				first === undefined ? spread(whole) : { ...spread(whole), parts: [part(first), ...others.map(part)] };
 			table[precision] = { ...table[precision], [name]: all as Spread };
 		}
 	}

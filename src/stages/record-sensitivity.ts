@@ -1,10 +1,16 @@
 // The trial: damages outputs and weights, tests whether the golden notices, and keeps adding up for as long as there is time.
+
+import type { SensitivityRecord } from "../../generated/golden.ts";
 import { ToolError } from "../core/errors.ts";
 import type { DefectVerdict, Trial } from "../core/golden/record/defects/judge.ts";
 import { planDefects } from "../core/golden/record/defects/plan.ts";
-import { emptyRecord, type TriedDefect, withOutputDefects, withWeightDefects } from "../core/golden/record/defects/record.ts";
+import {
+	emptyRecord,
+	type TriedDefect,
+	withOutputDefects,
+	withWeightDefects,
+} from "../core/golden/record/defects/record.ts";
 import { type TriedOutput, tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
-import type { SensitivityRecord } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { InferCase } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
@@ -43,21 +49,32 @@ export async function testSensitivity(input: SensitivityInput, ports: RecordPort
 		const place = places[defect.index];
 		return place === undefined ? [] : [{ number, place, defect }];
 	});
-	const known = input.known ?? emptyRecord({ seed: input.seed, planned: planned.length, tensors: places.length });
+	const known =
+		input.known ?? emptyRecord({ seed: input.seed, planned: planned.length, tensors: places.length });
 	const startedMs = ports.clock.now();
 	const ofOutputs = await tryOutputs(input, ports);
 	const start = withOutputDefects(known, ofOutputs.tried);
 	const tally = createTally(start, planned);
 	await input.save({ ...start, state: start.tested === 0 ? "untested" : "unfinished" });
 	const limitMs = input.limitMs - (ports.clock.now() - startedMs);
-	const end = planned.length === start.tested ? { state: "done" as const } : await tryAll(tally, { ...input, limitMs }, ports);
+	const end =
+		planned.length === start.tested
+			? { state: "done" as const }
+			: await tryAll(tally, { ...input, limitMs }, ports);
 	const state = stateOf(end, tally.record().tested);
-	const record = { ...tally.record(), state: state === "complete" && !ofOutputs.isWhole ? ("sampled" as const) : state };
+	const record = {
+		...tally.record(),
+		state: state === "complete" && !ofOutputs.isWhole ? ("sampled" as const) : state,
+	};
 	await input.save(record);
 	const notes = ofOutputs.isWhole
 		? []
 		: [`The time limit was reached: only ${counted(ofOutputs.tried.length, "defect")} of outputs tried.`];
-	return { record, notes: [...notes, ...notesOf(record, unplaced)], failure: end.state === "failed" ? end.failure : null };
+	return {
+		record,
+		notes: [...notes, ...notesOf(record, unplaced)],
+		failure: end.state === "failed" ? end.failure : null,
+	};
 }
 
 /** Of the time limit, the rest is for defects of weights; and what most models need, so that a busy machine tries no fewer. */
@@ -89,15 +106,21 @@ function stateOf({ state }: DefectResult, tested: number): SensitivityRecord["st
 	return state === "time" && tested >= minSample ? "sampled" : "unfinished";
 }
 
-function notesOf({ state, tested, planned, tensors }: SensitivityRecord, unplaced: readonly string[]): string[] {
+function notesOf(
+	{ state, tested, planned, tensors }: SensitivityRecord,
+	unplaced: readonly string[],
+): string[] {
 	const notes: string[] = [];
 	if (tensors === 0)
-		notes.push("The model has no weights that can be changed, so it is unknown whether the golden would notice wrong ones.");
+		notes.push(
+			"The model has no weights that can be changed, so it is unknown whether the golden would notice wrong ones.",
+		);
 	if (state !== "complete")
 		notes.push(
 			`The time limit was reached: ${tested} of ${planned} defects were tried. The same command tries more; --time-limit gives more time.`,
 		);
-	if (unplaced.length > 0) notes.push(`${unplaced.length} weight tensors cannot be changed in place and were not tested.`);
+	if (unplaced.length > 0)
+		notes.push(`${unplaced.length} weight tensors cannot be changed in place and were not tested.`);
 	return notes;
 }
 
@@ -121,7 +144,12 @@ function createTally(start: SensitivityRecord, planned: readonly PlannedDefect[]
 		if (one === undefined || !waiting.has(record.tested)) return null;
 		const first = !begun.has(one.defect.index);
 		begun.add(one.defect.index);
-		return { kind: one.defect.kind, weight: one.place.name, first, verdict: waiting.get(record.tested) ?? null };
+		return {
+			kind: one.defect.kind,
+			weight: one.place.name,
+			first,
+			verdict: waiting.get(record.tested) ?? null,
+		};
 	};
 	return {
 		open: () => planned.slice(start.tested),
@@ -153,7 +181,10 @@ async function tryAll(tally: Tally, input: SensitivityInput, ports: RecordPorts)
 		if (now - last.shownMs >= progressMs) {
 			last.shownMs = now;
 			const perDefectMs = (now - startedMs) / (tally.tried() - done);
-			const leftMs = Math.min(input.limitMs - (now - startedMs), perDefectMs * (done + open.length - tally.tried()));
+			const leftMs = Math.min(
+				input.limitMs - (now - startedMs),
+				perDefectMs * (done + open.length - tally.tried()),
+			);
 			ports.progress.item(`${tally.tried()} of ${done + open.length} defects`, Math.max(0, leftMs));
 		}
 		if (now - last.savedMs < saveMs) return;
@@ -167,17 +198,33 @@ async function tryAll(tally: Tally, input: SensitivityInput, ports: RecordPorts)
 		Array.from({ length: workers }, (_, worker) => {
 			const defects = open.filter((_defect, index) => index % workers === worker);
 			const logPath = `${scratchFolder}/defects-${worker}.log`;
-			return ports.reference.tryDefects({ model, cases, variant, trial, scratchFolder, timeoutMs, defects, logPath, onVerdict });
+			return ports.reference.tryDefects({
+				model,
+				cases,
+				variant,
+				trial,
+				scratchFolder,
+				timeoutMs,
+				defects,
+				logPath,
+				onVerdict,
+			});
 		}),
 	);
 	await saving;
 	ports.progress.done(`${tally.tried()} of ${done + open.length} defects tried`);
-	return results.find(({ state }) => state === "failed") ?? results.find(({ state }) => state === "time") ?? { state: "done" };
+	return (
+		results.find(({ state }) => state === "failed") ??
+		results.find(({ state }) => state === "time") ?? { state: "done" }
+	);
 }
 
 /** @throws ToolError where the trial was stopped, or the machine is at fault. */
 export function assertFinished({ failure }: SensitivityTest): void {
 	if (failure === null) return;
-	const fix = [failure.fix, "The golden that was written is usable; rerun the same command to continue testing it."];
+	const fix = [
+		failure.fix,
+		"The golden that was written is usable; rerun the same command to continue testing it.",
+	];
 	throw new ToolError({ ...failure, fix: fix.filter((part) => part !== undefined).join(" ") });
 }

@@ -1,18 +1,25 @@
 // Records a golden, step by step: each step adds evidence, and the golden is put together from all of it.
+
+import type { GoldenManifest, Precision, SensitivityRecord } from "../../generated/golden.ts";
 import type { LeastShares } from "../core/golden/record/defects/share.ts";
 import type { RunOutputs } from "../core/golden/record/noise-floor.ts";
 import { findInsensitive } from "../core/golden/record/sensitivity.ts";
 import { findSensitivityWeaknesses } from "../core/golden/record/sensitivity-findings.ts";
 import { findWeaknesses, type Weakness } from "../core/golden/record/weaknesses.ts";
 import { quoteName } from "../core/onnx/quote.ts";
-import type { GoldenManifest, Precision, SensitivityRecord } from "../../generated/golden.ts";
 import { counted } from "../core/text/labels.ts";
 import type { ReferenceVariant } from "../ports/reference.ts";
 import type { ModelOnDisk } from "../ports/world.ts";
 import { follow } from "./follow.ts";
 import { type Evidence, type Limits, proposeLimits, withLimits } from "./record-limits.ts";
 import { measureScatter } from "./record-noise.ts";
-import { type Answers, type CaseToRecord, keepAnswers, makeReference, withoutLarge } from "./record-reference.ts";
+import {
+	type Answers,
+	type CaseToRecord,
+	keepAnswers,
+	makeReference,
+	withoutLarge,
+} from "./record-reference.ts";
 import { measureRounding, roundingTable } from "./record-rounding.ts";
 import { assertFinished, type RecordPorts, testSensitivity } from "./record-sensitivity.ts";
 
@@ -56,10 +63,12 @@ export interface Recorded {
 export async function record(input: RecordInput, ports: RecordPorts): Promise<Recorded> {
 	const startedMs = ports.clock.now();
 	const notes: string[] = [];
-	const { draft, answers, why } = input.begun === null ? await draftGolden(input, ports, notes) : recall(input.begun, input.cases);
+	const { draft, answers, why } =
+		input.begun === null ? await draftGolden(input, ports, notes) : recall(input.begun, input.cases);
 	const state = input.isKnown(draft) ? "known" : "recorded";
 	const findings = findRecordWeaknesses({ manifest: draft, cases: answers.outputs });
-	if (findings.some(({ severity }) => severity === "refuse")) return { state, manifest: draft, findings, why, notes };
+	if (findings.some(({ severity }) => severity === "refuse"))
+		return { state, manifest: draft, findings, why, notes };
 	// What is known stays as it is, but its limits may have been changed by hand since it was tested.
 	const kept = state === "known" ? { ...input, save: async () => {} } : input;
 	const tested = await testGolden({ draft, answers, spentMs: ports.clock.now() - startedMs }, kept, ports);
@@ -76,7 +85,12 @@ interface Drafted {
 
 async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Drafted> {
 	const evidence = await gatherEvidence(input, ports, notes);
-	if (input.given !== null) return { draft: input.assemble(evidence, { ...input.given, why: [] }), answers: evidence.answers, why: [] };
+	if (input.given !== null)
+		return {
+			draft: input.assemble(evidence, { ...input.given, why: [] }),
+			answers: evidence.answers,
+			why: [],
+		};
 	ports.progress.stage("limits", 0);
 	const limits = proposeLimits(evidence);
 	const deriving = withLimits(input.assemble(evidence, limits), limits, evidence);
@@ -86,9 +100,16 @@ async function draftGolden(input: RecordInput, ports: RecordPorts, notes: string
 }
 
 /** Goes on with the outputs that are stored. */
-function recall({ manifest, outputs }: NonNullable<RecordInput["begun"]>, given: readonly CaseToRecord[]): Drafted {
+function recall(
+	{ manifest, outputs }: NonNullable<RecordInput["begun"]>,
+	given: readonly CaseToRecord[],
+): Drafted {
 	const { backend, optimisation, threads } = manifest.producer;
-	const variant = { flavour: backend.endsWith("native") ? "native" : "wasm", level: optimisation ?? "basic", threads: threads ?? 1 };
+	const variant = {
+		flavour: backend.endsWith("native") ? "native" : "wasm",
+		level: optimisation ?? "basic",
+		threads: threads ?? 1,
+	};
 	const cases = manifest.cases.map(({ id }, index) => ({
 		id,
 		inputs: {},
@@ -125,18 +146,36 @@ async function testGolden({ draft, answers, spentMs }: ToTest, input: RecordInpu
 	};
 	const tested = await testSensitivity(job, ports);
 	assertFinished(tested);
-	const facts = { record: tested.record, graph: input.model.onnx.graph, reference: answers.outputs, least: input.least };
+	const facts = {
+		record: tested.record,
+		graph: input.model.onnx.graph,
+		reference: answers.outputs,
+		least: input.least,
+	};
 	return { ...tested, findings: findSensitivityWeaknesses(facts) };
 }
 
 async function gatherEvidence(input: RecordInput, ports: RecordPorts, notes: string[]): Promise<Evidence> {
 	const answers = withoutLarge(await makeReference(input, ports), input.mayDrop);
 	const made = { reference: answers.outputs, made: answers.variant };
-	const scatter = await measureScatter({ ...jobOf(input, answers), ...made, dropsNoise: input.given === null }, ports);
+	const scatter = await measureScatter(
+		{ ...jobOf(input, answers), ...made, dropsNoise: input.given === null },
+		ports,
+	);
 	const kept = keepAnswers(answers, scatter.kept);
-	const { rounded, rounding, notes: roundingNotes } = await measureRounding({ ...jobOf(input, kept), answers: kept }, ports);
+	const {
+		rounded,
+		rounding,
+		notes: roundingNotes,
+	} = await measureRounding({ ...jobOf(input, kept), answers: kept }, ports);
 	notes.push(...answers.notes, ...scatter.notes, ...roundingNotes);
-	return { model: input.model, answers: kept, noise: scatter.noise, rounding, strayed: { noise: scatter.runs, rounded } };
+	return {
+		model: input.model,
+		answers: kept,
+		noise: scatter.noise,
+		rounding,
+		strayed: { noise: scatter.runs, rounded },
+	};
 }
 
 /** The model and the cases that it answered, as every later step runs them. */
@@ -145,10 +184,21 @@ function jobOf({ model, scratchFolder, timeoutMs }: RecordInput, { cases }: Pick
 }
 
 /** Before any weight is changed: what makes the golden useless whatever its limits are. */
-function findRecordWeaknesses({ manifest, cases }: { manifest: GoldenManifest; cases: RunOutputs }): Weakness[] {
-	const hard = findInsensitive(manifest, cases).map((finding) => ({ ...finding, severity: "refuse" as const }));
+function findRecordWeaknesses({
+	manifest,
+	cases,
+}: {
+	manifest: GoldenManifest;
+	cases: RunOutputs;
+}): Weakness[] {
+	const hard = findInsensitive(manifest, cases).map((finding) => ({
+		...finding,
+		severity: "refuse" as const,
+	}));
 	if (hard.length > 0) return hard;
-	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(([, spread]) => !Number.isFinite(spread.relativeL2));
+	const unsure = Object.entries(manifest.noiseFloor?.outputs ?? {}).filter(
+		([, spread]) => !Number.isFinite(spread.relativeL2),
+	);
 	const found = unsure.map(
 		([output]): Weakness => ({
 			kind: "non-finite",

@@ -1,4 +1,6 @@
 // Writes a result and every report rendered from it, and lists the files of a run.
+
+import type { Result } from "../../generated/result.ts";
 import { renderCsv } from "../core/report/exports/csv.ts";
 import { renderManifest } from "../core/report/exports/manifest.ts";
 import { renderSarif } from "../core/report/exports/sarif.ts";
@@ -6,7 +8,6 @@ import { renderBencher, renderBenchmark } from "../core/report/exports/trackers.
 import { renderHtml } from "../core/report/html/report.ts";
 import { renderJunit } from "../core/report/junit.ts";
 import { renderMarkdown } from "../core/report/markdown.ts";
-import type { Result } from "../../generated/result.ts";
 import type { Files } from "../ports/world.ts";
 
 /** Names of the files, relative to the output folder. */
@@ -68,9 +69,15 @@ const folders: Result["files"] = [
 ];
 
 /** @returns paths relative to the output folder. */
-export async function filesOfRun(outFolder: string, explained: Result["files"], files: Pick<Files, "realPath">): Promise<Result["files"]> {
+export async function filesOfRun(
+	outFolder: string,
+	explained: Result["files"],
+	files: Pick<Files, "realPath">,
+): Promise<Result["files"]> {
 	const there = await Promise.all(
-		folders.map(async (folder) => ((await files.realPath(`${outFolder}/${folder.path}`)) === null ? [] : [folder])),
+		folders.map(async (folder) =>
+			(await files.realPath(`${outFolder}/${folder.path}`)) === null ? [] : [folder],
+		),
 	);
 	return [...reportList, ...there.flat(), ...explained];
 }

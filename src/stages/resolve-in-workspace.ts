@@ -6,7 +6,11 @@ import type { Files } from "../ports/world.ts";
  * @returns the absolute path, or null where nothing is there.
  * @throws ConfigError path-outside-workspace where it leads out of `root`, by a symbolic link or by `..`; path-unreadable.
  */
-export async function confine(files: Pick<Files, "realPath">, root: string, path: string): Promise<string | null> {
+export async function confine(
+	files: Pick<Files, "realPath">,
+	root: string,
+	path: string,
+): Promise<string | null> {
 	const wanted = `${root}/${path}`;
 	const [realRoot, real] = await Promise.all([files.realPath(root), files.realPath(wanted)]);
 	if (real === null || realRoot === null) return null;

@@ -1,4 +1,7 @@
 // Compares the goldens of base and head, so that a person sees what changed.
+
+import type { GoldenCase } from "../../generated/golden.ts";
+import type { GoldenChange, MovedOutput } from "../../generated/result.ts";
 import { toNumeric } from "../core/golden/compare/checks.ts";
 import { parseManifest } from "../core/golden/manifest/parse-manifest.ts";
 import { reviewGolden, reviewGone, reviewUnread } from "../core/golden/manifest/review.ts";
@@ -6,8 +9,6 @@ import { distance } from "../core/golden/record/noise-floor.ts";
 import { elementCount, type Tensor } from "../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../core/input-kind.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { GoldenCase } from "../../generated/golden.ts";
-import type { GoldenChange, MovedOutput } from "../../generated/result.ts";
 import type { Ports } from "../ports/ports.ts";
 import { type GoldenSet, readTensors } from "./load-goldens.ts";
 import { confine } from "./resolve-in-workspace.ts";
@@ -25,7 +26,10 @@ type ReviewPorts = Pick<Ports, "files" | "tensors">;
 
 /** A base golden that cannot be read counts as changed, because it may have. */
 export async function reviewGoldens(input: ReviewGoldensInput, ports: ReviewPorts): Promise<GoldenChange[]> {
-	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({ ...set, manifest: asWritten ?? set.manifest });
+	const written = ({ asWritten, ...set }: GoldenSet): GoldenSet => ({
+		...set,
+		manifest: asWritten ?? set.manifest,
+	});
 	const changes: GoldenChange[] = [];
 	const seen = new Set<string>();
 	for (const spec of input.baseEngines) {
@@ -65,7 +69,15 @@ async function reviewOne(
 	const base = { manifest, folder: file.slice(0, file.lastIndexOf("/")) };
 	const sets = { base, head, ports };
 	const [moved, expected] = [await movedOutputs(sets), await sampleOutputs(sets)];
-	return reviewGolden({ model, path, base: manifest, head: head.manifest, moved, expected, relativeL2: gates.engine.gates.relativeL2 });
+	return reviewGolden({
+		model,
+		path,
+		base: manifest,
+		head: head.manifest,
+		moved,
+		expected,
+		relativeL2: gates.engine.gates.relativeL2,
+	});
 }
 
 interface ReviewedSets {
@@ -97,7 +109,13 @@ async function movedOutputs({ base, head, ports }: ReviewedSets): Promise<MovedO
 			const was = await readOne(before?.outputs ?? {}, name, { set: base, ports }).catch(() => null);
 			const place = { case: golden.id, output: name };
 			// As of Git LFS, of which the tensors of the base are not fetched.
-			if (was === null) moved.push({ ...place, relativeL2: null, maxAbs: null, detail: "the previous output cannot be read" });
+			if (was === null)
+				moved.push({
+					...place,
+					relativeL2: null,
+					maxAbs: null,
+					detail: "the previous output cannot be read",
+				});
 			else if (now !== undefined && was !== undefined) moved.push(movement(place, was, now));
 		}
 	}
@@ -105,7 +123,9 @@ async function movedOutputs({ base, head, ports }: ReviewedSets): Promise<MovedO
 }
 
 function changedNames(before: GoldenCase["outputs"], after: GoldenCase["outputs"]): string[] {
-	return Object.keys(after).filter((name) => Object.hasOwn(before, name) && before[name]?.sha256 !== after[name]?.sha256);
+	return Object.keys(after).filter(
+		(name) => Object.hasOwn(before, name) && before[name]?.sha256 !== after[name]?.sha256,
+	);
 }
 
 async function readOne(
@@ -114,7 +134,9 @@ async function readOne(
 	from: { set: GoldenSet; ports: ReviewPorts },
 ): Promise<Tensor | undefined> {
 	const file = Object.hasOwn(files, name) ? files[name] : undefined;
-	return file === undefined ? undefined : (await readTensors({ [name]: file }, from.set.folder, from.ports))[name];
+	return file === undefined
+		? undefined
+		: (await readTensors({ [name]: file }, from.set.folder, from.ports))[name];
 }
 
 function movement(place: Pick<MovedOutput, "case" | "output">, was: Tensor, now: Tensor): MovedOutput {

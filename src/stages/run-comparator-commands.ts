@@ -37,15 +37,23 @@ interface CommandRun {
 	commands: AvailableCommands;
 }
 
-async function runOne(input: Omit<CaseInput, "answers">, { output, custom, commands }: CommandRun): Promise<CommandAnswer> {
+async function runOne(
+	input: Omit<CaseInput, "answers">,
+	{ output, custom, commands }: CommandRun,
+): Promise<CommandAnswer> {
 	const command = commands.known.find(({ name }) => name === custom.name);
 	if (command === undefined)
-		return { state: "failed", message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\`` };
+		return {
+			state: "failed",
+			message: `trtgate.yml has no command ${quoteName(custom.name)} under \`comparators\``,
+		};
 	const [expected, got] = [tensorMap(input.expected).get(output), tensorMap(input.got).get(output)];
 	// The judge refuses outputs that cannot be compared; no command runs for them.
 	if (expected === undefined || got === undefined || layoutCheck(output, expected, got) !== null)
 		return { state: "failed", message: "it was not run" };
-	const labels = Object.hasOwn(input.golden?.labels ?? {}, output) ? input.golden?.labels?.[output] : undefined;
+	const labels = Object.hasOwn(input.golden?.labels ?? {}, output)
+		? input.golden?.labels?.[output]
+		: undefined;
 	const { model, engine, precision } = input;
 	const about = {
 		schemaVersion: 1 as const,
@@ -59,5 +67,12 @@ async function runOne(input: Omit<CaseInput, "answers">, { output, custom, comma
 		tolerance: toleranceAt(custom.tolerance, precision) ?? null,
 		labels,
 	};
-	return commands.port.run({ command, cwd: commands.cwd, scratchFolder: commands.scratchFolder, about, expected, got });
+	return commands.port.run({
+		command,
+		cwd: commands.cwd,
+		scratchFolder: commands.scratchFolder,
+		about,
+		expected,
+		got,
+	});
 }

@@ -1,8 +1,15 @@
 // Keeps each engine of the head under load for minutes: short runs see neither heat nor what changes with time.
+
+import type {
+	ErrorRecord,
+	SoakProcess,
+	SoakResult,
+	SoakSlice,
+	WorkloadResult,
+} from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { recordFault } from "../core/errors.ts";
-import type { ErrorRecord, SoakProcess, SoakResult, SoakSlice, WorkloadResult } from "../../generated/result.ts";
 import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice } from "../core/soak/analyse.ts";
 import { middleMean } from "../core/stats/mean.ts";
 import { harrellDavis } from "../core/stats/quantile.ts";
@@ -21,7 +28,9 @@ export interface SoakInput {
 
 export type Soaked = { id: string; soak: SoakResult } | { id: string; error: ErrorRecord };
 
-type SoakPorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & { backend: Pick<Backend, "measure"> };
+type SoakPorts = Pick<Ports, "progress" | "interrupt" | "clock" | "telemetry"> & {
+	backend: Pick<Backend, "measure">;
+};
 
 const processMs = 60_000;
 /** trtexec writes about 90 bytes for each: 90 MB. */
@@ -33,7 +42,9 @@ const sliceS = 10;
 
 /** The first workload of each engine. */
 export async function* soak(input: SoakInput, ports: SoakPorts): AsyncGenerator<Soaked> {
-	const chosen = [...new Map(input.workloads.toReversed().map((timed) => [timed.workload.engineId, timed])).values()].toReversed();
+	const chosen = [
+		...new Map(input.workloads.toReversed().map((timed) => [timed.workload.engineId, timed])).values(),
+	].toReversed();
 	if (input.measure.soakMs === 0 || chosen.length === 0) return;
 	ports.progress.stage("soak", chosen.length);
 	await ports.telemetry.start();
@@ -81,7 +92,9 @@ async function soakOne(timed: TimedWorkload, input: SoakInput, ports: SoakPorts)
 		break;
 	}
 	const figures = analyseSoak(ledger.points, ledger);
-	return figures === null ? [] : [{ id, soak: { state, ...figures, limits: { ...timed.workload.config.gates.soakDrift } } }];
+	return figures === null
+		? []
+		: [{ id, soak: { state, ...figures, limits: { ...timed.workload.config.gates.soakDrift } } }];
 }
 
 function subjectOf({ head, workload }: TimedWorkload) {
@@ -102,10 +115,22 @@ function loadFor(
 	const { threads, timeoutMs } = input.measure;
 	const { workload, inputs, head: engine } = timed;
 	const name = `${folderName(workload.id)}-${number}`;
-	const paths = { samplesPath: `${input.outFolder}/scratch/soak-${name}.f64`, logPath: `${input.outFolder}/logs/soak-${name}.log` };
+	const paths = {
+		samplesPath: `${input.outFolder}/scratch/soak-${name}.f64`,
+		logPath: `${input.outFolder}/logs/soak-${name}.log`,
+	};
 	const { streams } = workload.config;
 	return ports.backend.measure({
-		...{ engine, inputs, streams, seed: 1, threads, warmUpMs: 0, durationMs, timeoutMs: timeoutMs + durationMs },
+		...{
+			engine,
+			inputs,
+			streams,
+			seed: 1,
+			threads,
+			warmUpMs: 0,
+			durationMs,
+			timeoutMs: timeoutMs + durationMs,
+		},
 		...paths,
 	});
 }

@@ -1,4 +1,6 @@
 // Times the layers of a workload's engines, several times in turn where a change is to be explained, and explains it.
+
+import type { Arm, EngineDiff, Result, WorkloadResult } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { diffEngines } from "../core/engine/diff.ts";
@@ -6,14 +8,14 @@ import type { EngineLayers, LayerProfile } from "../core/engine/layer.ts";
 import { type EngineModel, engineModel } from "../core/engine/model.ts";
 import type { ProfiledArm } from "../core/explain/layers.ts";
 import { machineCauses } from "../core/explain/machine.ts";
-import type { Arm, EngineDiff, Result, WorkloadResult } from "../../generated/result.ts";
 import type { Backend, BuiltEngine } from "../ports/backend.ts";
 import type { Ports } from "../ports/ports.ts";
 import type { TimedWorkload } from "./workloads.ts";
 
 export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
-	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> & Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh" | "work">>)[];
+	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> &
+		Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh" | "work">>)[];
 	/** As the driver names it. */
 	gpu?: string | undefined;
 	memoryBytes?: number | undefined;
@@ -32,7 +34,9 @@ export interface Explained {
 	seen?: ProfiledArm | undefined;
 }
 
-export type ExplainPorts = Pick<Ports, "progress" | "interrupt"> & { backend: Pick<Backend, "profile" | "trace"> };
+export type ExplainPorts = Pick<Ports, "progress" | "interrupt"> & {
+	backend: Pick<Backend, "profile" | "trace">;
+};
 
 export interface LayerTiming {
 	timed: TimedWorkload;
@@ -51,7 +55,11 @@ const budgetMs = 10_000;
 const mostProfiles = 5;
 
 /** Both sides in turn, with alternating order, so that drift of the machine affects both equally. */
-export async function* timeLayers(timing: LayerTiming, input: ExplainInput, ports: ExplainPorts): AsyncGenerator<Explained> {
+export async function* timeLayers(
+	timing: LayerTiming,
+	input: ExplainInput,
+	ports: ExplainPorts,
+): AsyncGenerator<Explained> {
 	const seen = new Map<Arm, Profiled>();
 	let repeats = 1;
 	for (let repeat = 1; repeat <= repeats; repeat += 1) {
@@ -65,11 +73,24 @@ export async function* timeLayers(timing: LayerTiming, input: ExplainInput, port
 	const { base, head } = { base: modelOf("base", timing, seen), head: modelOf("head", timing, seen) };
 	if (base === null || head === null) return;
 	const unit = timing.row?.work === undefined ? undefined : "M instructions";
-	const explanation = diffEngines({ base, head }, { gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit });
-	yield { files: [], seen: { id: timing.timed.workload.id, arm: "head", explanation: { ...explanation, ...machineOf(timing, input) } } };
+	const explanation = diffEngines(
+		{ base, head },
+		{ gpu: input.gpu ?? null, enginesMs: enginesMs(timing), unit },
+	);
+	yield {
+		files: [],
+		seen: {
+			id: timing.timed.workload.id,
+			arm: "head",
+			explanation: { ...explanation, ...machineOf(timing, input) },
+		},
+	};
 }
 
-function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: ExplainInput): Pick<EngineDiff, "machine"> {
+function machineOf(
+	{ row }: LayerTiming,
+	{ memoryBytes, cudaGraph = false }: ExplainInput,
+): Pick<EngineDiff, "machine"> {
 	const machine = machineCauses({ runs: [], ...row, cudaGraph, memoryBytes });
 	return machine.length === 0 ? {} : { machine };
 }
@@ -78,8 +99,16 @@ function machineOf({ row }: LayerTiming, { memoryBytes, cudaGraph = false }: Exp
 function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
 	// A count repeats exactly.
 	if (row?.work !== undefined) return 1;
-	if (row === undefined || !["regressed", "inconclusive"].includes(row.verdict) || engines.length < 2 || seen.size < 2) return 1;
-	const onceMs = [...seen.values()].map(({ times: [first] }) => profileMs(first)).reduce((sum, ms) => sum + ms, 0);
+	if (
+		row === undefined ||
+		!["regressed", "inconclusive"].includes(row.verdict) ||
+		engines.length < 2 ||
+		seen.size < 2
+	)
+		return 1;
+	const onceMs = [...seen.values()]
+		.map(({ times: [first] }) => profileMs(first))
+		.reduce((sum, ms) => sum + ms, 0);
 	return Math.max(1, Math.min(mostProfiles, Math.floor(budgetMs / Math.max(1, onceMs))));
 }
 
@@ -130,11 +159,15 @@ async function* profileOnce(
 	});
 	const whose = `${id} (${arm})`;
 	const isCounted = result?.state === "done" && result.layers?.unit !== undefined;
-	if (result?.state === "failed") yield { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
+	if (result?.state === "failed")
+		yield { files: [], note: `The layers of ${whose} could not be timed: ${result.failure.message}` };
 	if (result?.state !== "done") return;
 	const known = seen.get(arm);
 	if (result.times !== undefined) {
-		seen.set(arm, { info: known?.info ?? result.info ?? null, times: [...(known?.times ?? []), result.times] });
+		seen.set(arm, {
+			info: known?.info ?? result.info ?? null,
+			times: [...(known?.times ?? []), result.times],
+		});
 	}
 	yield {
 		files: [
@@ -144,7 +177,8 @@ async function* profileOnce(
 				what: `${isCounted ? "instructions" : "time"} of each layer of ${whose}${repeat === 1 ? "" : `, again (${repeat})`}`,
 			},
 		],
-		note: result.sentence === undefined ? undefined : `The layers of ${whose} are not shown: ${result.sentence}`,
+		note:
+			result.sentence === undefined ? undefined : `The layers of ${whose} are not shown: ${result.sentence}`,
 		...(result.layers === null || repeat > 1 ? {} : { seen: { id, arm, layers: result.layers } }),
 	};
 }

@@ -1,7 +1,8 @@
 // Times one pair: its runs one after the other.
+
+import type { Arm, PerfRun } from "../../generated/result.ts";
 import { folderName } from "../core/config/identity.ts";
 import { launchLimit } from "../core/explain/machine.ts";
-import type { Arm, PerfRun } from "../../generated/result.ts";
 import { summarize, throughputOf } from "../core/stats/summary.ts";
 import { judgeValidity, type RunConditions } from "../core/telemetry/validity.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../ports/backend.ts";
@@ -18,7 +19,10 @@ export interface PairJob {
 	timed: TimedWorkload;
 	outFolder: string;
 	/** What both sides' runs have in common. */
-	common: Pick<MeasureJob, "inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs">;
+	common: Pick<
+		MeasureJob,
+		"inputs" | "streams" | "seed" | "warmUpMs" | "durationMs" | "threads" | "timeoutMs"
+	>;
 }
 
 export type TakenRun = WatchedRun & { samples: Float64Array };
@@ -43,7 +47,12 @@ export async function timePair(job: PairJob, ports: TimingPorts): Promise<TakenP
 		const result = await ports.backend.measure(runJob(job, index));
 		const run = toRun(job, index, result);
 		runs.push(run);
-		const watched = { run, fromMs, toMs: ports.clock.now(), timedMs: "timedMs" in result ? result.timedMs : undefined };
+		const watched = {
+			run,
+			fromMs,
+			toMs: ports.clock.now(),
+			timedMs: "timedMs" in result ? result.timedMs : undefined,
+		};
 		observe(watched, ports.telemetry);
 		if (result.state === "unusable") failure ??= result.failure;
 		else if (run.state === "unusable") failure ??= noSamples;
@@ -89,16 +98,28 @@ function toRun(job: PairJob, index: number, result: MeasureResult): PerfRun {
 	const common = { arm, pair: job.pair, build, order: job.order + index, wallMs: result.wallMs };
 	if (result.state === "unusable") return { ...common, state: "unusable", reason: result.reason };
 	const summary = summarize(result.samplesMs);
-	if (summary === null) return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
+	if (summary === null)
+		return { ...common, state: "unusable", reason: "its samples are empty or not finite" };
 	const { peakMemoryBytes, enqueueShare, timedMs, reportedThroughputPerSecond: reportedPerSecond } = result;
 	const { iterations } = summary;
 	const throughputPerSecond = throughputOf({ iterations, timedMs, reportedPerSecond });
 	const measured = throughputPerSecond === undefined ? {} : { throughputPerSecond };
 	const bound = enqueueShare === undefined ? {} : { enqueueShare, enqueueBound: enqueueShare > launchLimit };
-	return { ...common, state: "ok", samples: samplesOf(job, index), ...summary, ...measured, peakMemoryBytes, ...bound };
+	return {
+		...common,
+		state: "ok",
+		samples: samplesOf(job, index),
+		...summary,
+		...measured,
+		peakMemoryBytes,
+		...bound,
+	};
 }
 
-const noSamples: ToolFailure = { code: "tool-output", message: "A run gave samples that are empty or not finite." };
+const noSamples: ToolFailure = {
+	code: "tool-output",
+	message: "A run gave samples that are empty or not finite.",
+};
 
 /** Number of replaced runs after which a workload is abandoned, since the environment is unstable (reference: paired designs, replacement cap). */
 export const replacementCap = 3;
@@ -118,13 +139,21 @@ function observe({ run, fromMs, toMs, timedMs }: WatchedRun, telemetry: Telemetr
 		run.gpu = window;
 		const { iterations, medianMs } = run;
 		const wallMs = timedMs ?? run.wallMs;
-		if (iterations !== undefined && medianMs !== undefined && wallMs > 0) run.computeShare = (iterations * medianMs) / wallMs;
+		if (iterations !== undefined && medianMs !== undefined && wallMs > 0)
+			run.computeShare = (iterations * medianMs) / wallMs;
 	}
-	return { window: run.gpu ?? null, computeShare: run.computeShare ?? null, foreignProcesses: telemetry.foreignProcesses(fromMs, toMs) };
+	return {
+		window: run.gpu ?? null,
+		computeShare: run.computeShare ?? null,
+		foreignProcesses: telemetry.foreignProcesses(fromMs, toMs),
+	};
 }
 
 /** Judges every usable run, discards both runs of each pair with an invalid one, and returns those pairs. */
-export function discardInvalid(taken: readonly WatchedRun[], telemetry: Telemetry): { pair: number; reason: string }[] {
+export function discardInvalid(
+	taken: readonly WatchedRun[],
+	telemetry: Telemetry,
+): { pair: number; reason: string }[] {
 	const counting = taken.filter(({ run }) => run.state === "ok");
 	const conditions = counting.map((watched) => observe(watched, telemetry));
 	const reasons = new Map<PerfRun, string>();

@@ -31,7 +31,9 @@ export async function trySizes(input: TryInput, ports: RecordPorts): Promise<Tri
 	for (;;) {
 		const tried = await tryRound(search, { ...input, limitMs: endMs - ports.clock.now() }, ports);
 		if (tried === null) continue;
-		ports.progress.done(tried.state === "ran" ? `found after ${counted(search.attempts.length + 1, "attempt")}` : tried.state);
+		ports.progress.done(
+			tried.state === "ran" ? `found after ${counted(search.attempts.length + 1, "attempt")}` : tried.state,
+		);
 		return tried;
 	}
 }
@@ -68,7 +70,12 @@ async function runAll(
 ): Promise<Extract<InferResult, { state: "done" }>["cases"] | string> {
 	const [build] = await ports.reference.builds();
 	if (build === undefined) return "there is no ONNX Runtime";
-	const cases = round.map((sizes, index): InferCase => ({ id: String(index), inputs: input.feed(fillShapes(input.bound, sizes) ?? {}) }));
+	const cases = round.map(
+		(sizes, index): InferCase => ({
+			id: String(index),
+			inputs: input.feed(fillShapes(input.bound, sizes) ?? {}),
+		}),
+	);
 	const result = await ports.reference.run({
 		model: input.model,
 		cases,
@@ -83,7 +90,9 @@ async function runAll(
 }
 
 /** null: it ran and gave something; undefined: it was not reached. */
-function faultOf(answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined): string | null | undefined {
+function faultOf(
+	answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined,
+): string | null | undefined {
 	if (answer === undefined) return undefined;
 	if (answer.state === "failed") return answer.message;
 	const empty = Object.entries(answer.outputs).find(([, { shape }]) => shape.includes(0));
@@ -103,7 +112,9 @@ export async function checkSizes(
 		const limitMs = endMs - ports.clock.now();
 		ports.progress.item(group.map(label).join("; "));
 		const result = limitMs <= 0 ? "time ran out" : await runAll(group, { ...input, limitMs }, ports);
-		ran.push(...group.map((_, index) => (typeof result === "string" ? undefined : faultOf(result[index]) === null)));
+		ran.push(
+			...group.map((_, index) => (typeof result === "string" ? undefined : faultOf(result[index]) === null)),
+		);
 	}
 	ports.progress.done(`${ran.filter((each) => each === true).length} of ${ran.length} run`);
 	return ran;

@@ -1,4 +1,7 @@
 // Runs the golden cases through the engines, batch by batch, and judges the outputs.
+
+import type { GoldenCase } from "../../generated/golden.ts";
+import type { ErrorRecord, GoldenVerdict } from "../../generated/result.ts";
 import type { CommandConfig } from "../core/config/config.ts";
 import { folderName } from "../core/config/identity.ts";
 import { ConfigError, recordFault } from "../core/errors.ts";
@@ -8,8 +11,6 @@ import { attachErrorMaps } from "../core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../core/golden/whole-set/judge-set.ts";
 import type { EngineSpec } from "../core/plan/plan.ts";
-import type { GoldenCase } from "../../generated/golden.ts";
-import type { ErrorRecord, GoldenVerdict } from "../../generated/result.ts";
 import { counted } from "../core/text/labels.ts";
 import { formatCount } from "../core/text/units.ts";
 import type { BuiltEngine, InferCase, InferResult } from "../ports/backend.ts";
@@ -42,7 +43,8 @@ type VerifyPorts = Pick<Ports, "backend" | "files" | "tensors" | "progress" | "c
 
 /** Judges the head's outputs; the base runs first, so that each error can be shown next to the base's. */
 export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGenerator<Verified> {
-	for (const { spec, fault } of input.unusable ?? []) yield { state: "judged", verdict: judgeUnusable(spec, fault) };
+	for (const { spec, fault } of input.unusable ?? [])
+		yield { state: "judged", verdict: judgeUnusable(spec, fault) };
 	const verifications = input.engines.flatMap((head) => verificationsOf(head, input, ports));
 	ports.progress.stage(
 		"verify",
@@ -63,7 +65,9 @@ export async function* verify(input: VerifyInput, ports: VerifyPorts): AsyncGene
 	}
 	// Verdicts that were taken over are not among these, so a match here is not a match of all.
 	const found =
-		mismatches === 0 ? "golden cases match" : `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
+		mismatches === 0
+			? "golden cases match"
+			: `${counted(mismatches, "golden case")} ${mismatches === 1 ? "does" : "do"} not match`;
 	ports.progress.done(hasJudged ? found : "no golden cases to run");
 }
 
@@ -90,9 +94,22 @@ function verificationsOf(head: BuiltEngine, input: VerifyInput, ports: VerifyPor
 	if (head.arm !== "head" || set === undefined) return [];
 	const base = input.engines.find((engine) => engine.arm === "base" && engine.spec.id === head.spec.id);
 	const batches = [...cutBatches(set.manifest.cases, input.batch ?? defaultBatchLimits)];
-	const isNewSet = base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
+	const isNewSet =
+		base !== undefined && set.manifest.cases.some((golden) => isNewCase(golden, { set, head, base }));
 	const whole = watchSet({ ...setRefOf({ head, base, set, input }), isNewSet });
-	return [{ head, base, hasBase: base !== undefined, set, batches, input, ports, pictures: { left: maxPictures.engine }, whole }];
+	return [
+		{
+			head,
+			base,
+			hasBase: base !== undefined,
+			set,
+			batches,
+			input,
+			ports,
+			pictures: { left: maxPictures.engine },
+			whole,
+		},
+	];
 }
 
 /** A tensor of the golden that cannot be read ends the verdicts on this engine alone. */
@@ -105,7 +122,12 @@ async function* verifyReadable(verification: EngineVerification): AsyncGenerator
 	}
 }
 
-const goldenFaults: ReadonlySet<string> = new Set(["golden-missing", "tensor-invalid", "path-outside-workspace", "path-unreadable"]);
+const goldenFaults: ReadonlySet<string> = new Set([
+	"golden-missing",
+	"tensor-invalid",
+	"path-outside-workspace",
+	"path-unreadable",
+]);
 
 async function* verifyEngine(verification: EngineVerification): AsyncGenerator<Verified> {
 	// An engine that fails midway gets no verdict on the whole set.
@@ -128,7 +150,10 @@ interface Batch {
 	done: number;
 }
 
-async function* verifyBatch(batch: Batch, verification: EngineVerification): AsyncGenerator<Verified, "go on" | "stop"> {
+async function* verifyBatch(
+	batch: Batch,
+	verification: EngineVerification,
+): AsyncGenerator<Verified, "go on" | "stop"> {
 	const { head, ports, set } = verification;
 	ports.progress.item(labelOf(batch, verification));
 	const answers = await inferArms(batch, verification);
@@ -140,7 +165,11 @@ async function* verifyBatch(batch: Batch, verification: EngineVerification): Asy
 	for (const golden of batch.cases) {
 		const expected = await readTensors(golden.outputs, set.folder, ports);
 		const lacksBase = verification.hasBase && answers.base.get(golden.id)?.state !== "done";
-		yield { state: "judged", verdict: await judgeOne(golden, expected, { answers, verification }), lacksBase };
+		yield {
+			state: "judged",
+			verdict: await judgeOne(golden, expected, { answers, verification }),
+			lacksBase,
+		};
 		answers.head.delete(golden.id);
 		answers.base.delete(golden.id);
 	}
@@ -163,12 +192,18 @@ interface Answers {
 }
 
 /** The inputs live as long as this call. */
-async function inferArms(batch: Batch, verification: EngineVerification): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
+async function inferArms(
+	batch: Batch,
+	verification: EngineVerification,
+): Promise<Answers | Extract<InferResult, { state: "failed" }>> {
 	const cases: InferCase[] = [];
 	for (const { id, inputs } of batch.cases)
 		cases.push({ id, inputs: await readTensors(inputs, verification.set.folder, verification.ports) });
 	const isShared = verification.head.record.sharedWithBase === true;
-	const own = verification.base === undefined || isShared ? null : await inferBatch(verification.base, cases, { batch, verification });
+	const own =
+		verification.base === undefined || isShared
+			? null
+			: await inferBatch(verification.base, cases, { batch, verification });
 	// An engine that failed once is not run again for every batch.
 	if (own?.state === "failed") verification.base = undefined;
 	const head = await inferBatch(verification.head, cases, { batch, verification });
@@ -192,7 +227,10 @@ function inferBatch(
 		logPath: `${outFolder}/logs/verify-${name}${batch.index === 0 ? "" : `-${batch.index + 1}`}.log`,
 		threads,
 		timeoutMs,
-		onCase: (done) => verification.ports.progress.detail(`case ${formatCount(batch.done + done)} of ${total} (${engine.arm})`),
+		onCase: (done) =>
+			verification.ports.progress.detail(
+				`case ${formatCount(batch.done + done)} of ${total} (${engine.arm})`,
+			),
 	});
 }
 
@@ -201,7 +239,9 @@ function byId(result: InferResult): Map<string, Answer> {
 	return new Map(cases.map((inferred) => [inferred.id, inferred]));
 }
 
-const noCommands: CustomCommands = { run: async () => ({ state: "failed", message: "no command can be run here" }) };
+const noCommands: CustomCommands = {
+	run: async () => ({ state: "failed", message: "no command can be run here" }),
+};
 
 function commandsOf({ input, ports, head }: EngineVerification): AvailableCommands {
 	const { known, cwd } = input.commands ?? { known: [], cwd: input.outFolder };
@@ -217,7 +257,16 @@ function setRefOf({ head, base, set, input }: Pick<EngineVerification, "head" | 
 	const ofBase = base?.spec.engine.precision;
 	const basePrecision = ofBase === precision ? undefined : ofBase;
 	const { relativeL2, errorGrowth } = gates;
-	return { manifest: set.manifest, model: model.name, engine: engine.name, precision, basePrecision, modelSha256, relativeL2, errorGrowth };
+	return {
+		manifest: set.manifest,
+		model: model.name,
+		engine: engine.name,
+		precision,
+		basePrecision,
+		modelSha256,
+		relativeL2,
+		errorGrowth,
+	};
 }
 
 async function judgeOne(
@@ -239,7 +288,10 @@ async function judgeOne(
 		got: got.outputs,
 		...(base?.state === "done" ? { base: base.outputs } : {}),
 	};
-	const judged: CaseInput = { ...sides, answers: await runComparatorCommands(sides, commandsOf(verification)) };
+	const judged: CaseInput = {
+		...sides,
+		answers: await runComparatorCommands(sides, commandsOf(verification)),
+	};
 	verification.whole?.see(golden, judged);
 	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.pictures.left);
 	verification.pictures.left -= drawn;

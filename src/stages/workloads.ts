@@ -1,4 +1,6 @@
 // The workloads to time: the concrete shapes of their inputs, and the engines of base and head.
+
+import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import type { Config } from "../core/config/config.ts";
 import { placeOfInherited } from "../core/config/source.ts";
 import { ConfigError, faultOf } from "../core/errors.ts";
@@ -8,7 +10,6 @@ import { refuseImpossible, resolveShapes } from "../core/onnx/input-shapes/resol
 import { feeds, type OnnxValue } from "../core/onnx/model.ts";
 import { formatDims } from "../core/onnx/quote.ts";
 import type { EngineSpec, Plan, Workload } from "../core/plan/plan.ts";
-import type { Arm, InterfaceChange } from "../../generated/result.ts";
 import { type ShapesToInputs, timedInputsOf } from "../core/timed-inputs.ts";
 import type { BuiltEngine, TimedInput } from "../ports/backend.ts";
 import type { PreparedModel } from "./prepared.ts";
@@ -35,7 +36,11 @@ export interface ShapedWorkloads {
 }
 
 /** The sizes of a workload are those of the side whose config lists it; the other side's engine may not take them. */
-export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[], config: Pick<Config, "sources">): ShapedWorkloads {
+export function shapeWorkloads(
+	plan: Plan,
+	models: readonly PreparedModel[],
+	config: Pick<Config, "sources">,
+): ShapedWorkloads {
 	const ready = models.filter((prepared) => prepared.state === "ready");
 	const shapes = new Map<string, WorkloadShapes>();
 	const faults = new Map<string, ConfigError>();
@@ -55,7 +60,11 @@ export function shapeWorkloads(plan: Plan, models: readonly PreparedModel[], con
 			faults.set(workload.engineId, located(error, { workload, spec: head?.spec }, config));
 		}
 	}
-	return { shapes, lost, models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))) };
+	return {
+		shapes,
+		lost,
+		models: models.map((prepared) => withFault(prepared, faults.get(prepared.spec.id))),
+	};
 }
 
 /** @throws ConfigError config-dims where the side that lists the workload gives no sizes that its model takes. */
@@ -109,7 +118,10 @@ function timedInputs(workload: Workload, head: ReadyModel, known: Map<string, Kn
 	const source = { dims: workload.config.dims, inputs, pointer: workload.config.pointer };
 	const shapes = resolveShapes(onnx, source);
 	const key = JSON.stringify([name, sha256]);
-	const { check, inputsAt } = known.get(key) ?? { check: shapeCheck(onnx), inputsAt: timedInputsOf(onnx, inputs) };
+	const { check, inputsAt } = known.get(key) ?? {
+		check: shapeCheck(onnx),
+		inputsAt: timedInputsOf(onnx, inputs),
+	};
 	known.set(key, { check, inputsAt });
 	refuseImpossible(onnx, { check, shapes }, source);
 	return inputsAt(shapes);
@@ -140,9 +152,13 @@ function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly Time
 			});
 		const [least, most] = [shapesAt("min"), shapesAt("max")];
 		const fits = ({ name, shape }: TimedInput): boolean =>
-			shape.every((size, axis) => size >= (least[name]?.[axis] ?? size) && size <= (most[name]?.[axis] ?? size));
+			shape.every(
+				(size, axis) => size >= (least[name]?.[axis] ?? size) && size <= (most[name]?.[axis] ?? size),
+			);
 		const first = inputs.find((input) => !fits(input));
-		return first === undefined ? null : { first, least: least[first.name] ?? [], most: most[first.name] ?? [] };
+		return first === undefined
+			? null
+			: { first, least: least[first.name] ?? [], most: most[first.name] ?? [] };
 	});
 	const [nearest] = outside;
 	if (nearest === undefined || nearest === null || outside.includes(null)) return null;
@@ -152,7 +168,10 @@ function outsideProfiles({ arm, spec, model }: ReadyModel, inputs: readonly Time
 
 function accepts(feed: OnnxValue, shape: readonly number[]): boolean {
 	if (feed.dims === null) return true;
-	return feed.dims.length === shape.length && feed.dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]);
+	return (
+		feed.dims.length === shape.length &&
+		feed.dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis])
+	);
 }
 
 /** A workload with the engines that it times; base is absent where there is nothing to compare with. */
@@ -166,14 +185,20 @@ export interface TimedWorkload {
 }
 
 /** The workloads whose head was built; the build gate reports the others. */
-export function timedWorkloads(plan: Plan, engines: readonly BuiltEngine[], shapes: ReadonlyMap<string, WorkloadShapes>): TimedWorkload[] {
+export function timedWorkloads(
+	plan: Plan,
+	engines: readonly BuiltEngine[],
+	shapes: ReadonlyMap<string, WorkloadShapes>,
+): TimedWorkload[] {
 	return plan.workloads.flatMap((workload) => {
 		const [head, base] = (["head", "base"] as const).map((arm) =>
 			engines.find((engine) => engine.arm === arm && engine.spec.id === workload.engineId),
 		);
 		const shaped = shapes.get(workload.id);
 		if (!head || !shaped || shaped.headDiffers !== undefined) return [];
-		const step = plan.steps.find((candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id);
+		const step = plan.steps.find(
+			(candidate) => candidate.kind === "measure" && candidate.workloadId === workload.id,
+		);
 		if (step?.kind !== "measure") return [];
 		const comparable = base && shaped.baseDiffers === undefined ? { base } : {};
 		return [{ workload, head, ...comparable, inputs: shaped.inputs, firstArms: step.firstArms }];

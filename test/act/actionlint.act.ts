@@ -14,9 +14,13 @@ it.skipIf(found.state === "absent")("actionlint finds nothing in any workflow", 
 			.filter((name) => name.endsWith(".yml"))
 			.map((name) => join(folder, name)),
 	);
-	const run = spawnSync(found.state === "found" ? found.path : "", ["-config-file", "test/support/actionlint.yaml", ...paths], {
-		encoding: "utf8",
-	});
+	const run = spawnSync(
+		found.state === "found" ? found.path : "",
+		["-config-file", "test/support/actionlint.yaml", ...paths],
+		{
+			encoding: "utf8",
+		},
+	);
 	expect(run.stdout + run.stderr).toBe("");
 	expect(run.status).toBe(0);
 });

@@ -16,7 +16,10 @@ export async function startDocker(): Promise<{ host: string; asked: AskedContain
 		const path = (request.url ?? "").replace(/^\/v[\d.]+|\?.*$/g, "");
 		if (path === "/containers/create") asked.push(JSON.parse(body));
 		const answer = answers.find(([pattern]) => pattern.test(path))?.[1];
-		response.writeHead(answer === undefined ? 500 : 200, { "content-type": "application/json", "api-version": "1.41" });
+		response.writeHead(answer === undefined ? 500 : 200, {
+			"content-type": "application/json",
+			"api-version": "1.41",
+		});
 		response.end(JSON.stringify(answer ?? { message: "This Docker creates no containers." }));
 	});
 	await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));

@@ -7,12 +7,28 @@ import { quickConfig, quickProject, temporaryFolder, writeProject } from "../sup
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 import { startDocker } from "./docker.ts";
 import { makeRepository, withoutContainer } from "./run-act.ts";
-import { change, changed, ghStub, good, localGitHub, pullPayload, releaseActions, resultsOf, runExample, test, wrong } from "./scenario.ts";
+import {
+	change,
+	changed,
+	ghStub,
+	good,
+	localGitHub,
+	pullPayload,
+	releaseActions,
+	resultsOf,
+	runExample,
+	test,
+	wrong,
+} from "./scenario.ts";
 
 describe("pull-request.yml", () => {
 	test("measures a change of the own repository and comments on it", async () => {
 		const repository = makeRepository([good, changed], change);
-		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
+		const { run, github } = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: pullPayload(repository),
+			repository,
+		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
 		expect(github.state.violations).toEqual([]);
@@ -21,7 +37,11 @@ describe("pull-request.yml", () => {
 
 	test("is red where the outputs are wrong, and says so in the comment", async () => {
 		const repository = makeRepository([good, wrong], change);
-		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload: pullPayload(repository), repository });
+		const { run, github } = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: pullPayload(repository),
+			repository,
+		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 		expect(github.state.comments[0]?.body).toContain("❌");
 	});
@@ -36,30 +56,50 @@ describe("pull-request.yml", () => {
 			edit,
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"], lost: ["failure"] });
-		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining("left no result")]);
+		expect(github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringContaining("left no result"),
+		]);
 		expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure" }]);
 	});
 
 	test("measures a merge group, and nothing where only the title is edited", async () => {
 		const repository = makeRepository([good, changed], change);
 		const [base = "", head = ""] = repository.commits;
-		const group = { head_sha: head, head_ref: "refs/heads/gh-readonly-queue/main/pr-7", base_sha: base, base_ref: "refs/heads/main" };
+		const group = {
+			head_sha: head,
+			head_ref: "refs/heads/gh-readonly-queue/main/pr-7",
+			base_sha: base,
+			base_ref: "refs/heads/main",
+		};
 		const payload = { action: "checks_requested", merge_group: group };
 		const queued = await runExample("pull-request.yml", { event: "merge_group", payload, repository });
 		expect(resultsOf(queued.run), queued.run.log).toEqual({ gate: ["success"] });
 		expect(queued.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "success" }]);
 		const title = { ...pullPayload(repository), action: "edited", changes: { title: { from: "Old" } } };
-		const edited = await runExample("pull-request.yml", { event: "pull_request", payload: title, repository });
+		const edited = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: title,
+			repository,
+		});
 		expect(edited.github.state.requests, edited.run.log).toEqual([]);
 		const target = { ...title, changes: { base: { ref: { from: "slow" }, sha: { from: base } } } };
-		const retargeted = await runExample("pull-request.yml", { event: "pull_request", payload: target, repository });
+		const retargeted = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload: target,
+			repository,
+		});
 		expect(resultsOf(retargeted.run), retargeted.run.log).toEqual({ gate: ["success"] });
 	});
 
 	test("gives a fork's code no machine", async () => {
 		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
-		const { run, github } = await runExample("pull-request.yml", { event: "pull_request", payload, repository, isFork: true });
+		const { run, github } = await runExample("pull-request.yml", {
+			event: "pull_request",
+			payload,
+			repository,
+			isFork: true,
+		});
 		expect(run.summaries).toEqual([]);
 		expect(github.state.requests).toEqual([]);
 	});
@@ -70,7 +110,13 @@ test.each(["container.yml", "jetson.yml"])(
 	async (name) => {
 		const repository = makeRepository([good, changed], change);
 		const { run, github } = await runExample(name, {
-			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: withoutContainer, programs: { "apt-get": "exit 0" } },
+			...{
+				event: "pull_request",
+				payload: pullPayload(repository),
+				repository,
+				edit: withoutContainer,
+				programs: { "apt-get": "exit 0" },
+			},
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments.map(({ issue }) => issue)).toEqual([7]);
@@ -94,7 +140,9 @@ describe("a repository that begins as docs/start.md says", () => {
 			payload: { ref: "refs/tags/v1.0.0", before: "0".repeat(40) },
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["success"] });
-		expect(gh.calls()).toEqual([expect.stringMatching(/^release create v1.0.0 .* files\/manifest.json files\/result.json$/)]);
+		expect(gh.calls()).toEqual([
+			expect.stringMatching(/^release create v1.0.0 .* files\/manifest.json files\/result.json$/),
+		]);
 	});
 });
 
@@ -107,17 +155,25 @@ describe("what `trtgate init` writes", () => {
 				cwd: folder,
 				encoding: "utf8",
 			});
-			appendFileSync(join(folder, "trtgate.yml"), "measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n");
+			appendFileSync(
+				join(folder, "trtgate.yml"),
+				"measure: { pairs: [5], warm-up: 1ms, duration: 5ms, threads: 1 }\n",
+			);
 			expect(init.stdout, init.stderr).toMatch(/Next steps:\n {2}1\. [\s\S]*open a pull request/);
 		};
 		const repository = makeRepository([begin, start], change);
 		const name = ".github/workflows/trtgate.yml";
-		const text = readFileSync(join(repository.folder, name), "utf8").replace(/(trtgate(?:\/report)?)@v\S+/g, `$1@${"0".repeat(40)}`);
+		const text = readFileSync(join(repository.folder, name), "utf8").replace(
+			/(trtgate(?:\/report)?)@v\S+/g,
+			`$1@${"0".repeat(40)}`,
+		);
 		const { run, github } = await runExample("pull-request.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository, edit: () => text },
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/)]);
+		expect(github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/## ✅ [\s\S]*New: the base has no model.onnx/),
+		]);
 		expect(github.state.violations).toEqual([]);
 	});
 });
@@ -142,7 +198,11 @@ describe("the pair for forks", () => {
 			action: "completed",
 			workflow_run: {
 				...{ id: 4711, run_attempt: 1, event: "pull_request", conclusion: "success", status: "completed" },
-				...{ head_sha: repository.commits.at(-1), head_branch: "change", head_repository: { full_name: "stranger/engines" } },
+				...{
+					head_sha: repository.commits.at(-1),
+					head_branch: "change",
+					head_repository: { full_name: "stranger/engines" },
+				},
 			},
 		};
 		const report = await runExample("fork-report.yml", {
@@ -162,7 +222,12 @@ describe("cpu-smoke.yml", () => {
 	test("runs on a fork's code without a call to GitHub's API", async () => {
 		const repository = makeRepository([good, changed], change);
 		const payload = pullPayload(repository, "stranger/engines");
-		const { run, github } = await runExample("cpu-smoke.yml", { event: "pull_request", payload, repository, isFork: true });
+		const { run, github } = await runExample("cpu-smoke.yml", {
+			event: "pull_request",
+			payload,
+			repository,
+			isFork: true,
+		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
 		expect(github.state.comments).toEqual([]);
 		expect(run.summaries.join("\n")).toContain("CPU, not TensorRT");
@@ -194,7 +259,11 @@ describe("nightly.yml", () => {
 
 	test("raises an alarm when the night's outputs are wrong", async () => {
 		const repository = makeRepository([good, wrong]);
-		const { run, github } = await runExample("nightly.yml", { event: "schedule", payload: { schedule: "17 2 * * *" }, repository });
+		const { run, github } = await runExample("nightly.yml", {
+			event: "schedule",
+			payload: { schedule: "17 2 * * *" },
+			repository,
+		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
 		expect(github.state.issues.filter(({ state }) => state === "open")).toHaveLength(1);
 		expect(github.state.violations).toEqual([]);
@@ -203,9 +272,15 @@ describe("nightly.yml", () => {
 	test("raises an alarm when the night could not decide", async () => {
 		const broken = (folder: string) => writeFileSync(join(folder, "model.onnx"), "no model");
 		const repository = makeRepository([good, broken]);
-		const { run, github } = await runExample("nightly.yml", { event: "schedule", payload: { schedule: "17 2 * * *" }, repository });
+		const { run, github } = await runExample("nightly.yml", {
+			event: "schedule",
+			payload: { schedule: "17 2 * * *" },
+			repository,
+		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["failure"] });
-		expect(github.state.issues).toMatchObject([{ state: "open", title: expect.stringContaining("could not decide") }]);
+		expect(github.state.issues).toMatchObject([
+			{ state: "open", title: expect.stringContaining("could not decide") },
+		]);
 		expect(github.state.violations).toEqual([]);
 	});
 });
@@ -229,14 +304,22 @@ describe("release.yml", () => {
 			outcome: "pass",
 			engines: [{ goldenCases: [{ state: "match" }, { state: "match" }] }],
 		});
-		expect(subjects).toEqual(expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]));
+		expect(subjects).toEqual(
+			expect.arrayContaining(["files/manifest.json", expect.stringMatching(/^engines\//)]),
+		);
 		expect(github.verify(verifyLine())).toBe(0);
 	});
 
 	test("makes none where they fail", async () => {
 		const gh = ghStub();
 		const { run } = await runExample("release.yml", {
-			...{ event: "push", ref: "refs/tags/v2", programs: gh.programs, repository: makeRepository([good, wrong]), ...releaseActions() },
+			...{
+				event: "push",
+				ref: "refs/tags/v2",
+				programs: gh.programs,
+				repository: makeRepository([good, wrong]),
+				...releaseActions(),
+			},
 			payload: { ref: "refs/tags/v2", before: "0".repeat(40) },
 		});
 		expect(resultsOf(run)["gate"], run.log).toEqual(["failure"]);
@@ -251,7 +334,9 @@ describe("release.yml", () => {
 	}
 
 	const twoWorkloads = (folder: string): void =>
-		void quickProject(folder, { "trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]") });
+		void quickProject(folder, {
+			"trtgate.yml": quickConfig.replace("[{ batch: 2 }]", "[{ batch: 2 }, { batch: 1 }]"),
+		});
 
 	test("makes it in spite of a warning where that is allowed by hand, and its attestation does not verify as passed", async () => {
 		const [gh, github] = [ghStub(), releaseActions()];
@@ -280,7 +365,9 @@ describe("release.yml", () => {
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"], release: ["failure"] });
 		expect(gh.calls()).toEqual([]);
-		expect(run.log).toMatch(/v2 was not released: the outcome of its gate is 'warn', not 'pass' \(1 .*checks pass\)/);
+		expect(run.log).toMatch(
+			/v2 was not released: the outcome of its gate is 'warn', not 'pass' \(1 .*checks pass\)/,
+		);
 		expect(run.summaries.join("\n")).toContain("No release: v2 was not released");
 	});
 });
@@ -303,8 +390,16 @@ describe("matrix.yml", () => {
 `;
 		const write = twoModels(["small", "large"]);
 		const repository = makeRepository([(folder) => write(folder, runners), changed], change);
-		const { run, github } = await runExample("matrix.yml", { event: "pull_request", payload: pullPayload(repository), repository });
-		expect(resultsOf(run), run.log).toEqual({ plan: ["success"], measure: ["success", "success"], report: ["success"] });
+		const { run, github } = await runExample("matrix.yml", {
+			event: "pull_request",
+			payload: pullPayload(repository),
+			repository,
+		});
+		expect(resultsOf(run), run.log).toEqual({
+			plan: ["success"],
+			measure: ["success", "success"],
+			report: ["success"],
+		});
 		expect(github.state.comments).toHaveLength(1);
 		for (const name of ["small", "large"]) expect(github.state.comments[0]?.body).toContain(name);
 		expect(github.state.violations).toEqual([]);
@@ -317,12 +412,20 @@ describe.each([
 ] as const)("%s", (name, event, parts) => {
 	test("measures twice and reports once (here without its containers)", async () => {
 		const write = twoModels(parts);
-		const repository = makeRepository([(folder) => write(folder), changed], event === "pull_request" ? change : {});
+		const repository = makeRepository(
+			[(folder) => write(folder), changed],
+			event === "pull_request" ? change : {},
+		);
 		const payload = event === "pull_request" ? pullPayload(repository) : { ref: "refs/heads/main" };
-		const edit = (text: string): string => withoutContainer(text).replace(/^( +)name: (\S+ matrix\.name .*)\n(?= +c)/m, "$&$1only: $2\n");
+		const edit = (text: string): string =>
+			withoutContainer(text).replace(/^( +)name: (\S+ matrix\.name .*)\n(?= +c)/m, "$&$1only: $2\n");
 		const { run, github } = await runExample(name, { event, payload, repository, edit });
 		const announced = name === "kubernetes.yml" ? { announce: ["success"] } : {};
-		expect(resultsOf(run), run.log).toEqual({ ...announced, measure: ["success", "success"], report: ["success"] });
+		expect(resultsOf(run), run.log).toEqual({
+			...announced,
+			measure: ["success", "success"],
+			report: ["success"],
+		});
 		for (const part of parts) expect(run.summaries.at(-1)).toContain(part);
 		expect(github.state.violations).toEqual([]);
 	});
@@ -346,14 +449,23 @@ describe("the reusable workflow", () => {
 			...{ event: "pull_request", payload: pullPayload(repository), repository, edit, docker: docker.host },
 		});
 		expect(docker.asked, run.log).toMatchObject([
-			{ Image: "nvcr.io/nvidia/tensorrt:25.09-py3", HostConfig: { DeviceRequests: [{ Count: -1, Capabilities: [["gpu"]] }] } },
+			{
+				Image: "nvcr.io/nvidia/tensorrt:25.09-py3",
+				HostConfig: { DeviceRequests: [{ Count: -1, Capabilities: [["gpu"]] }] },
+			},
 		]);
 		expect(Object.values(resultsOf(run)).flat().sort(), run.log).toEqual(["failure", "success"]);
 	});
 
 	test("plans, measures and reports for a caller that lends it the rights, and hands the outcome on", async () => {
 		const after = [
-			...["  after:", "    needs: gate", "    runs-on: ubuntu-latest", "    steps:", '      - run: echo "outcome is $OUTCOME"'],
+			...[
+				"  after:",
+				"    needs: gate",
+				"    runs-on: ubuntu-latest",
+				"    steps:",
+				'      - run: echo "outcome is $OUTCOME"',
+			],
 			...["        env:", "          OUTCOME: $" + "{{ needs.gate.outputs.outcome }}", ""],
 		].join("\n");
 		const edit = (text: string): string =>
@@ -364,7 +476,10 @@ describe("the reusable workflow", () => {
 		const runners =
 			"runners:\n  - { name: l4, labels: self-hosted, engines: [small] }\n  - { name: h200, labels: self-hosted, engines: [large] }\n";
 		const models = twoModels(["small", "large"]);
-		const repository = makeRepository([(folder) => [write(folder), models(folder, runners)], changed], change);
+		const repository = makeRepository(
+			[(folder) => [write(folder), models(folder, runners)], changed],
+			change,
+		);
 		const { run, github } = await runExample("reusable.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository, edit },
 		});
@@ -381,7 +496,9 @@ describe("the reusable workflow", () => {
 });
 
 test("every example is played", () => {
-	const scenarios = ["examples", "stranger"].map((name) => readFileSync(`test/act/${name}.act.ts`, "utf8")).join("");
+	const scenarios = ["examples", "stranger"]
+		.map((name) => readFileSync(`test/act/${name}.act.ts`, "utf8"))
+		.join("");
 	const names = readdirSync("workflows-examples").filter((name) => name.endsWith(".yml"));
 	expect(names.filter((name) => !scenarios.includes(`"${name}"`))).toEqual([]);
 });
@@ -399,7 +516,10 @@ describe("the composite action", () => {
 			"          OUTCOME: $" + "{{ steps.gate.outputs.outcome }}",
 		];
 		const edit = (text: string): string =>
-			text.replace(/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m, steps.join("\n"));
+			text.replace(
+				/^ {6}- id: gate\n +uses: trtgate\/trtgate@(.*)\n +with:\n +config: .*$/m,
+				steps.join("\n"),
+			);
 		const { run, github } = await runExample("pull-request.yml", {
 			event: "pull_request",
 			payload: pullPayload(repository),
@@ -418,16 +538,23 @@ describe("the cache", () => {
 	test("keeps engines and kernel timings with the repository", async () => {
 		const states = (["base", "head"] as const).map((arm) => (folder: string) => {
 			const files = comparisonFiles("same-model", arm);
-			writeProject(folder, { ...files, "trtgate.yml": String(files["trtgate.yml"]).replace(/^cache:.*\n/m, "") });
+			writeProject(folder, {
+				...files,
+				"trtgate.yml": String(files["trtgate.yml"]).replace(/^cache:.*\n/m, ""),
+			});
 		});
 		const repository = makeRepository(states, change);
 		const { run, github } = await runExample("pull-request.yml", {
 			...{ event: "pull_request", payload: pullPayload(repository), repository },
 			path: installReplay(temporaryFolder(), { comparison: "same-model", alone: true }),
-			edit: (text) => text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
+			edit: (text) =>
+				text.replace(/^ {8}uses: trtgate\/trtgate@.*\n {8}with:$/m, "$&\n          cache: true"),
 		});
 		expect(resultsOf(run), run.log).toEqual({ gate: ["success"] });
-		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual(["engines", "timing"]);
+		expect(github.state.caches.map(({ key }) => /^trtgate-(\w+)-/.exec(key)?.[1]).sort(), run.log).toEqual([
+			"engines",
+			"timing",
+		]);
 		expect(github.state.violations).toEqual([]);
 	});
 });

@@ -24,11 +24,16 @@ export function findGoTool(name: keyof typeof tools): Found {
 	const path = join(folder, name);
 	if (existsSync(path)) return { state: "found", path };
 	const go = goPaths.find((program) => spawnSync(program, ["version"], { stdio: "ignore" }).status === 0);
-	if (go === undefined) return { state: "absent", sentence: `Skipped what needs ${name}: there is no Go here to build it with.` };
+	if (go === undefined)
+		return { state: "absent", sentence: `Skipped what needs ${name}: there is no Go here to build it with.` };
 	mkdirSync(folder, { recursive: true });
 	const env = { ...process.env, GOBIN: folder, CGO_ENABLED: "0" };
 	// The first build downloads modules; half a minute once they are there.
-	const built = spawnSync(go, ["install", `${module}@${version}`], { env, encoding: "utf8", timeout: 10 * 60_000 });
+	const built = spawnSync(go, ["install", `${module}@${version}`], {
+		env,
+		encoding: "utf8",
+		timeout: 10 * 60_000,
+	});
 	if (built.status === 0 && existsSync(path)) return { state: "found", path };
 	return {
 		state: "absent",

@@ -29,18 +29,29 @@ export interface Repository {
 }
 
 function git(folder: string, ...args: string[]): string {
-	const identity = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
+	const identity = [
+		"-c",
+		"user.name=test",
+		"-c",
+		"user.email=test@example.com",
+		"-c",
+		"init.defaultBranch=main",
+	];
 	const run = spawnSync("git", [...identity, ...args], { cwd: folder, encoding: "utf8" });
 	if (run.status !== 0) throw new Error(`git ${args.join(" ")}: ${run.stderr}`);
 	return run.stdout.trim();
 }
 
 /** A repository with one commit for each state, tagged v1, v2, …; the last on a branch of its own where `branch` names one. */
-export function makeRepository(states: readonly ((folder: string) => void)[], options: { branch?: string } = {}): Repository {
+export function makeRepository(
+	states: readonly ((folder: string) => void)[],
+	options: { branch?: string } = {},
+): Repository {
 	const folder = temporaryFolder();
 	git(folder, "init", "--quiet");
 	const commits = states.map((write, index) => {
-		if (index === states.length - 1 && options.branch !== undefined) git(folder, "switch", "--quiet", "--create", options.branch);
+		if (index === states.length - 1 && options.branch !== undefined)
+			git(folder, "switch", "--quiet", "--create", options.branch);
 		write(folder);
 		git(folder, "add", "--all");
 		git(folder, "commit", "--quiet", "--allow-empty", "--message", `State ${index + 1}`);
@@ -120,7 +131,10 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		...labels.flatMap((label) => ["--platform", `${label}=-self-hosted`]),
 		...["--local-repository", `trtgate/trtgate@${placeholder}=${action}`],
 		...["--local-repository", `${checkoutOf(workflow.text)}=${checkoutFolder(action)}`],
-		...Object.entries(options.actions ?? {}).flatMap(([name, folder]) => ["--local-repository", `${pinOf(workflow.text, name)}=${folder}`]),
+		...Object.entries(options.actions ?? {}).flatMap(([name, folder]) => [
+			"--local-repository",
+			`${pinOf(workflow.text, name)}=${folder}`,
+		]),
 	];
 	const node = dirname(process.execPath);
 	const child = spawn(options.act, argv, {
@@ -135,8 +149,11 @@ export async function runAct(options: ActOptions): Promise<ActRun> {
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let output = "";
-	for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
-	const exit = await new Promise<number | null>((settle, reject) => child.on("error", reject).on("close", settle));
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding("utf8").on("data", (text) => (output += text));
+	const exit = await new Promise<number | null>((settle, reject) =>
+		child.on("error", reject).on("close", settle),
+	);
 	return { exit, ...readLog(output) };
 }
 
@@ -170,9 +187,13 @@ function readLog(output: string): Omit<ActRun, "exit"> {
 		}
 	});
 	return {
-		jobs: lines.flatMap(({ jobID: job, jobResult: result }) => (job !== undefined && result !== undefined ? [{ job, result }] : [])),
+		jobs: lines.flatMap(({ jobID: job, jobResult: result }) =>
+			job !== undefined && result !== undefined ? [{ job, result }] : [],
+		),
 		log: lines.map(({ msg }) => msg ?? "").join("\n"),
-		summaries: lines.flatMap(({ command, content }) => (command === "summary" && content !== undefined ? [content] : [])),
+		summaries: lines.flatMap(({ command, content }) =>
+			command === "summary" && content !== undefined ? [content] : [],
+		),
 	};
 }
 

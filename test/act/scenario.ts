@@ -16,14 +16,17 @@ export const test = it.skipIf(found.state === "absent");
 type LocalGitHub = Awaited<ReturnType<typeof startLocalGitHub>>;
 type Event = Parameters<LocalGitHub["environment"]>[0]["event"];
 
-export async function localGitHub(options: Parameters<typeof startLocalGitHub>[0] = {}): Promise<LocalGitHub> {
+export async function localGitHub(
+	options: Parameters<typeof startLocalGitHub>[0] = {},
+): Promise<LocalGitHub> {
 	const github = await startLocalGitHub(options);
 	onTestFinished(github.close);
 	return github;
 }
 
 export const good = (folder: string) => void quickProject(folder);
-export const changed = (folder: string) => writeFileSync(join(folder, "README.md"), "A change that no engine sees.\n");
+export const changed = (folder: string) =>
+	writeFileSync(join(folder, "README.md"), "A change that no engine sees.\n");
 export const wrong = (folder: string) => void quickProject(folder, { "model.onnx": "fixture:wrong.onnx" });
 
 interface Scenario {
@@ -41,7 +44,10 @@ interface Scenario {
 	runId?: number;
 }
 
-export async function runExample(name: string, scenario: Scenario): Promise<{ run: ActRun; github: LocalGitHub }> {
+export async function runExample(
+	name: string,
+	scenario: Scenario,
+): Promise<{ run: ActRun; github: LocalGitHub }> {
 	if (found.state === "absent") throw new Error(found.sentence);
 	const github = scenario.github ?? (await localGitHub());
 	const repository = scenario.repository ?? makeRepository([good, changed]);
@@ -122,7 +128,10 @@ export function releaseActions(): {
 	const [download, attest] = [temporaryFolder(), temporaryFolder()];
 	const log = join(attest, "attested.json");
 	const write = (folder: string, inputs: string, main: string): void => {
-		writeFileSync(join(folder, "action.yml"), `name: stand-in\ninputs: ${inputs}\nruns: { using: node24, main: main.mjs }\n`);
+		writeFileSync(
+			join(folder, "action.yml"),
+			`name: stand-in\ninputs: ${inputs}\nruns: { using: node24, main: main.mjs }\n`,
+		);
 		writeFileSync(join(folder, "main.mjs"), main);
 	};
 	const toolkit = resolve("node_modules/@actions/artifact/lib/artifact.js");

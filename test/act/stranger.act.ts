@@ -10,7 +10,9 @@ const stranger = "stranger/engines";
 
 /** The guard is gone, another machine is named, and every right is asked for. */
 function edited(text: string): string {
-	const freed = text.replace(/^ +if: .*head\.repo.*\n/gm, "").replace(/runs-on: \[self-hosted, gpu\]/g, "runs-on: [self-hosted, release]");
+	const freed = text
+		.replace(/^ +if: .*head\.repo.*\n/gm, "")
+		.replace(/runs-on: \[self-hosted, gpu\]/g, "runs-on: [self-hosted, release]");
 	expect(freed).not.toContain("head.repo");
 	return freed.replace(/^permissions: \{\}$/m, "permissions: write-all");
 }
@@ -18,23 +20,40 @@ function edited(text: string): string {
 test("runs its code, and neither its workflow nor its config gives it a right, a secret or a trace in GitHub", async () => {
 	const leak = join(temporaryFolder(), "leak");
 	const config = quickConfig
-		.replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: { command: sh steal.sh, env: [GITHUB_TOKEN] }")
+		.replace(
+			"    onnx: model.onnx",
+			"    onnx: made.onnx\n    prepare: { command: sh steal.sh, env: [GITHUB_TOKEN] }",
+		)
 		.replace("workloads: [{ batch: 2 }]", "workloads: []");
 	const steal = (folder: string): void => {
 		writeFileSync(join(folder, "trtgate.yml"), config);
-		writeFileSync(join(folder, "steal.sh"), `env >> ${leak}\ncat .git/config >> ${leak} 2>/dev/null\ncp model.onnx made.onnx\n`);
+		writeFileSync(
+			join(folder, "steal.sh"),
+			`env >> ${leak}\ncat .git/config >> ${leak} 2>/dev/null\ncp model.onnx made.onnx\n`,
+		);
 	};
 	const repository = makeRepository([good, steal], change);
 	const github = await localGitHub();
 	const { run } = await runExample("pull-request.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository, stranger), repository, github, isFork: true, edit: edited },
+		...{
+			event: "pull_request",
+			payload: pullPayload(repository, stranger),
+			repository,
+			github,
+			isFork: true,
+			edit: edited,
+		},
 	});
 	expect(resultsOf(run), run.log).toHaveProperty("gate");
 	expect(existsSync(leak), run.log).toBe(true);
-	expect(readFileSync(leak, "utf8")).not.toMatch(/ghs_|GITHUB_TOKEN=|INPUT_TOKEN=|ACTIONS_RUNTIME_TOKEN=|authorization/i);
+	expect(readFileSync(leak, "utf8")).not.toMatch(
+		/ghs_|GITHUB_TOKEN=|INPUT_TOKEN=|ACTIONS_RUNTIME_TOKEN=|authorization/i,
+	);
 	const { comments, checkRuns, statuses, requests } = github.state;
 	expect({ comments, checkRuns, statuses }).toEqual({ comments: [], checkRuns: [], statuses: [] });
-	expect(requests.filter(({ method, path }) => method !== "GET" && !/\/twirp\/.*Artifact|\/blobs\//.test(path))).toEqual([]);
+	expect(
+		requests.filter(({ method, path }) => method !== "GET" && !/\/twirp\/.*Artifact|\/blobs\//.test(path)),
+	).toEqual([]);
 	expect(github.state.violations).toEqual([]);
 });
 
@@ -43,11 +62,23 @@ test("cannot send its config to a machine that the base does not name", async ()
 		(labels: string) =>
 		(folder: string): void => {
 			quickProject(folder);
-			writeFileSync(join(folder, "trtgate.yml"), `${quickConfig}runners:\n  - { name: l4, labels: ${labels} }\n`);
+			writeFileSync(
+				join(folder, "trtgate.yml"),
+				`${quickConfig}runners:\n  - { name: l4, labels: ${labels} }\n`,
+			);
 		};
-	const repository = makeRepository([runners("[self-hosted, gpu]"), runners("[self-hosted, release]")], change);
+	const repository = makeRepository(
+		[runners("[self-hosted, gpu]"), runners("[self-hosted, release]")],
+		change,
+	);
 	const { run, github } = await runExample("matrix.yml", {
-		...{ event: "pull_request", payload: pullPayload(repository, stranger), repository, isFork: true, edit: edited },
+		...{
+			event: "pull_request",
+			payload: pullPayload(repository, stranger),
+			repository,
+			isFork: true,
+			edit: edited,
+		},
 	});
 	// The machines are the base's, whatever the change names.
 	expect(resultsOf(run), run.log).toMatchObject({ plan: ["success"] });

@@ -1,15 +1,24 @@
 // What a pull request may change, and what the gate says: a slower and wrong head that also changes one thing in its favour.
 // The table in docs/security.md is written here: UPDATE_DOCS=1 npx vitest run test/app/change-table.test.ts
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
+import type { GoldenManifest } from "../../generated/golden.ts";
+import type { GateResult } from "../../generated/result.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { replay } from "../../src/adapters/replay/backend.ts";
 import { openRecording, type Recording, unpackFolder } from "../../src/adapters/replay/recording.ts";
 import { silentProgress } from "../../src/adapters/terminal/progress.ts";
 import { gate } from "../../src/app/gate.ts";
-import type { GoldenManifest } from "../../generated/golden.ts";
-import type { GateResult } from "../../generated/result.ts";
 import { temporaryFolder } from "../support/project.ts";
 
 /** The rules of the target branch: the recorded classifier is 4.1 % slower in the head, the segmenter 3.3e-2 off its golden. */
@@ -92,8 +101,14 @@ const allRows: readonly Row[] = [
 	setting("coverage", "fail", "off"),
 	setting("vanished", "fail", "off"),
 	{ change: "all of `gates` removed", config: [[base.slice(base.indexOf("gates:")), ""]] },
-	{ change: "`gates` of one engine", config: [["{ precision: fp16 }", "{ precision: fp16, gates: { latency: { fail: 90% } } }"]] },
-	{ change: "`gates` of one workload", config: [["[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"]] },
+	{
+		change: "`gates` of one engine",
+		config: [["{ precision: fp16 }", "{ precision: fp16, gates: { latency: { fail: 90% } } }"]],
+	},
+	{
+		change: "`gates` of one workload",
+		config: [["[{ batch: 8 }]", "[{ batch: 8, gates: { latency: { fail: 90% } } }]"]],
+	},
 	edit("pairs: [5, 8]", "pairs: [5]"),
 	setting("warm-up", "1s", "1ms"),
 	setting(" duration", "1s", "1ms"),
@@ -115,21 +130,48 @@ const allRows: readonly Row[] = [
 	edit("command: [python3, compare.py]", 'command: ["true"]'),
 	edit("labels: [self-hosted, h200]", "labels: [ubuntu-latest]"),
 	{ change: "`runners` removed", config: [["runners: [{ name: h200, labels: [self-hosted, h200] }]\n", ""]] },
-	{ change: "`history` added", config: [["probes: off", "history: { folder: kept, when: nightly }\nprobes: off"]] },
+	{
+		change: "`history` added",
+		config: [["probes: off", "history: { folder: kept, when: nightly }\nprobes: off"]],
+	},
 	setting("golden-notice", "{ fp32: 0.9 }", "{ fp32: 0.1 }"),
 	setting("backend", "tensorrt", "onnxruntime"),
-	{ change: "`onnxruntime: native`", config: [["backend: tensorrt", "backend: tensorrt\nonnxruntime: native"]] },
+	{
+		change: "`onnxruntime: native`",
+		config: [["backend: tensorrt", "backend: tensorrt\nonnxruntime: native"]],
+	},
 	{ change: "`device: 1`", config: [["backend: tensorrt", "backend: tensorrt\ndevice: 1"]] },
-	{ change: "`base: { trtexec: … }`", config: [["backend: tensorrt", "backend: tensorrt\nbase: { trtexec: /opt/tensorrt/bin/trtexec }"]] },
-	{ change: "`profile: { nsys: never }`", config: [["probes: off", "profile: { nsys: never }\nprobes: off"]] },
-	{ change: "`explain: { bisect: off }`", config: [["probes: off", "explain: { bisect: off }\nprobes: off"]] },
-	{ change: "`cache: { engines: false }`", config: [["probes: off", "cache: { engines: false }\nprobes: off"]] },
+	{
+		change: "`base: { trtexec: … }`",
+		config: [["backend: tensorrt", "backend: tensorrt\nbase: { trtexec: /opt/tensorrt/bin/trtexec }"]],
+	},
+	{
+		change: "`profile: { nsys: never }`",
+		config: [["probes: off", "profile: { nsys: never }\nprobes: off"]],
+	},
+	{
+		change: "`explain: { bisect: off }`",
+		config: [["probes: off", "explain: { bisect: off }\nprobes: off"]],
+	},
+	{
+		change: "`cache: { engines: false }`",
+		config: [["probes: off", "cache: { engines: false }\nprobes: off"]],
+	},
 	// What is built: each side by its own recipe.
 	edit("precision: fp16", "precision: int8"),
-	{ change: "`optimization-level: 0`", config: [["{ precision: fp16 }", "{ precision: fp16, optimization-level: 0 }"]] },
+	{
+		change: "`optimization-level: 0`",
+		config: [["{ precision: fp16 }", "{ precision: fp16, optimization-level: 0 }"]],
+	},
 	{ change: "`workspace: 1MiB`", config: [["{ precision: fp16 }", "{ precision: fp16, workspace: 1MiB }"]] },
-	{ change: "`flags: [--stripWeights]`", config: [["{ precision: fp16 }", "{ precision: fp16, flags: [--stripWeights] }"]] },
-	{ change: "`dla: { core: 0 }`", config: [["{ precision: fp16 }", "{ precision: fp16, dla: { core: 0 } }"]] },
+	{
+		change: "`flags: [--stripWeights]`",
+		config: [["{ precision: fp16 }", "{ precision: fp16, flags: [--stripWeights] }"]],
+	},
+	{
+		change: "`dla: { core: 0 }`",
+		config: [["{ precision: fp16 }", "{ precision: fp16, dla: { core: 0 } }"]],
+	},
 	edit("max: 8 }", "max: 16 }"),
 	{
 		change: "`dims` max 8 → 4, workload too",
@@ -138,7 +180,10 @@ const allRows: readonly Row[] = [
 			["batch: 8 }]", "batch: 4 }]"],
 		],
 	},
-	{ change: "`inputs: { images: { fill: zeros } }`", config: [["    dims:", "    inputs: { images: { fill: zeros } }\n    dims:"]] },
+	{
+		change: "`inputs: { images: { fill: zeros } }`",
+		config: [["    dims:", "    inputs: { images: { fill: zeros } }\n    dims:"]],
+	},
 	{ change: "`prepare: cp old.onnx …`", config: [["    dims:", '    prepare: "true"\n    dims:']] },
 	{
 		change: "`onnx` names another file",
@@ -153,7 +198,10 @@ const allRows: readonly Row[] = [
 		change: "model removed",
 		config: [[base.slice(base.indexOf("  classifier:"), base.indexOf("probes: off")), ""]],
 	},
-	{ change: "engine renamed, same network", config: [["engines: { fp32: { precision", "engines: { plain: { precision"]] },
+	{
+		change: "engine renamed, same network",
+		config: [["engines: { fp32: { precision", "engines: { plain: { precision"]],
+	},
 	{ change: "model renamed, same network", config: [["  segmenter:\n    onnx", "  masks:\n    onnx"]] },
 	{
 		change: "model file renamed",
@@ -180,15 +228,27 @@ const allRows: readonly Row[] = [
 		],
 	},
 	{ change: "`golden.json`: looser limits", files: (folder) => editGolden(folder, loosen) },
-	{ change: "`golden.json`: comparators removed", files: (folder) => editGolden(folder, (golden) => ({ ...golden, outputs: {} })) },
+	{
+		change: "`golden.json`: comparators removed",
+		files: (folder) => editGolden(folder, (golden) => ({ ...golden, outputs: {} })),
+	},
 	{ change: "`golden.json`: the only case renamed", files: (folder) => editGolden(folder, renameCases) },
 	{ change: "`golden.json`: not JSON", files: (folder) => writeFileSync(join(folder, manifest), "{") },
 	{ change: "golden tensors overwritten", files: (folder) => overwriteTensors(folder) },
 	{ change: "golden folder removed", files: (folder) => rmSync(join(folder, "golden"), { recursive: true }) },
 	{ change: "ONNX file removed", files: (folder) => rmSync(join(folder, "models/classifier.onnx")) },
-	{ change: "ONNX file replaced by a link out of the checkout", files: (folder) => linkOut(join(folder, "models/classifier.onnx")) },
-	{ change: "ONNX file truncated", files: (folder) => truncateSync(join(folder, "models/classifier.onnx"), 100) },
-	{ change: "`trtgate.yml` that cannot be read", files: (folder) => writeFileSync(join(folder, "trtgate.yml"), "version: 1\nmodels: 7\n") },
+	{
+		change: "ONNX file replaced by a link out of the checkout",
+		files: (folder) => linkOut(join(folder, "models/classifier.onnx")),
+	},
+	{
+		change: "ONNX file truncated",
+		files: (folder) => truncateSync(join(folder, "models/classifier.onnx"), 100),
+	},
+	{
+		change: "`trtgate.yml` that cannot be read",
+		files: (folder) => writeFileSync(join(folder, "trtgate.yml"), "version: 1\nmodels: 7\n"),
+	},
 	{ change: "`trtgate.yml` removed", files: (folder) => rmSync(join(folder, "trtgate.yml")) },
 ];
 
@@ -202,7 +262,10 @@ function editGolden(folder: string, change: (golden: GoldenManifest) => object):
 function loosen(golden: GoldenManifest): object {
 	const outputs = Object.entries(golden.outputs).map(([name, output]) => {
 		const comparators = output.comparators ?? [{ kind: "relative-l2" }];
-		return [name, { ...output, comparators: comparators.map((comparator) => ({ ...comparator, tolerance: 1e9 })) }];
+		return [
+			name,
+			{ ...output, comparators: comparators.map((comparator) => ({ ...comparator, tolerance: 1e9 })) },
+		];
 	});
 	return { ...golden, outputs: Object.fromEntries(outputs) };
 }
@@ -272,7 +335,13 @@ async function judge({ config = [], files }: Row): Promise<Judged> {
 	}).catch((error: unknown) => error as Error);
 	if (done instanceof Error) {
 		const all: Error[] = done instanceof AggregateError ? done.errors : [done];
-		return { outcome: "refused", gates: [], recipes: [], recipe: "", errors: all.map(({ message }) => message) };
+		return {
+			outcome: "refused",
+			gates: [],
+			recipes: [],
+			recipe: "",
+			errors: all.map(({ message }) => message),
+		};
 	}
 	if (done.state !== "ran") throw new Error("planned");
 	const { result } = done;
@@ -284,7 +353,8 @@ async function judge({ config = [], files }: Row): Promise<Judged> {
 			...rows.map(({ what, base: old, head: now }) => `${what} ${old} → ${now}`),
 		]),
 		errors: result.errors.map(({ message }) => message),
-		recipe: result.builds.find(({ arm, model }) => arm === "head" && model === "classifier")?.recipeHash ?? "",
+		recipe:
+			result.builds.find(({ arm, model }) => arm === "head" && model === "classifier")?.recipeHash ?? "",
 	};
 }
 
@@ -293,8 +363,13 @@ function gatesText(gates: readonly GateResult[]): string {
 	const failing = gates.filter(({ gate, status }) => status !== "pass" && gate !== "limit-change");
 	const names = failing.map(({ gate, status }) => (status === "fail" ? gate : `${gate} (${status})`));
 	const rules = gates.filter(({ gate }) => gate === "limit-change");
-	const [first, ...more] = rules.map(({ status, message }) => `${message.split(". It ")[0]} (${status === "pass" ? "listed" : status})`);
-	const shown = first === undefined ? [] : [`limit-change: ${first}${more.length === 0 ? "" : ` and ${more.length} more`}`];
+	const [first, ...more] = rules.map(
+		({ status, message }) => `${message.split(". It ")[0]} (${status === "pass" ? "listed" : status})`,
+	);
+	const shown =
+		first === undefined
+			? []
+			: [`limit-change: ${first}${more.length === 0 ? "" : ` and ${more.length} more`}`];
 	return [...new Set(names), ...shown].join("; ");
 }
 
@@ -321,6 +396,7 @@ it("a slower and wrong head fails whatever else it changes in its favour, as the
 	const [before, rest = ""] = readFileSync(docs, "utf8").split(marks[0]);
 	const [shown, after = ""] = rest.split(marks[1]);
 	const table = `${head}${lines.join("")}`;
-	if (process.env["UPDATE_DOCS"] === "1") writeFileSync(docs, `${before}${marks[0]}${table}${marks[1]}${after}`);
+	if (process.env["UPDATE_DOCS"] === "1")
+		writeFileSync(docs, `${before}${marks[0]}${table}${marks[1]}${after}`);
 	else expect(shown).toBe(table);
 }, 600_000);

@@ -15,6 +15,8 @@ it("engines without a golden are named, and a model where all of its engines lac
   none: { onnx: b.onnx, engines: { fp32: { precision: fp32 }, fp16: { precision: fp16 } } }
   all: { onnx: c.onnx, golden: g/golden.json }
 `);
-	expect(withoutGolden(config)).toEqual([expect.stringContaining("outputs are not checked: some/fp16, none.")]);
+	expect(withoutGolden(config)).toEqual([
+		expect.stringContaining("outputs are not checked: some/fp16, none."),
+	]);
 	expect(withoutGolden(modelsOf("  all: { onnx: c.onnx, golden: g/golden.json }\n"))).toEqual([]);
 });

@@ -13,13 +13,27 @@ const uuid = "GPU-00000000-0000-0000-0000-000000000000";
 const device = { choice: { gpu: { uuid }, slice: null }, cuda: null } as unknown as Machine["gpu"];
 
 function leaseOn(gpu: Machine["gpu"], folder: string, over: { waitMs?: number; signal?: AbortSignal } = {}) {
-	return gpuLease({ gpu: async () => gpu, folder, progress: silent, signal: new AbortController().signal, waitMs: 0, ...over });
+	return gpuLease({
+		gpu: async () => gpu,
+		folder,
+		progress: silent,
+		signal: new AbortController().signal,
+		waitMs: 0,
+		...over,
+	});
 }
 
 /** Held by this very process, which lives. */
 function hold(folder: string): void {
 	mkdirSync(folder);
-	const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	const owner = {
+		pid: process.pid,
+		host: hostname(),
+		space: "",
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "",
+		token: "x",
+	};
 	writeFileSync(join(folder, `${uuid}.lock`), JSON.stringify(owner));
 }
 

@@ -76,23 +76,35 @@ const rows: Row[] = [
 		plant: (workspace) => writeProject(workspace, { "trtgate-out/nsys/trace.nsys-rep": "" }),
 		action: 'git tracks "trtgate-out/nsys/trace.nsys-rep";',
 	},
-	{ what: "that leads out by its path", plant: () => {}, out: "../elsewhere", action: "it is below neither the workspace " },
+	{
+		what: "that leads out by its path",
+		plant: () => {},
+		out: "../elsewhere",
+		action: "it is below neither the workspace ",
+	},
 	{ what: "that is the workspace", plant: () => {}, out: ".", action: "it is below neither the workspace " },
 	{ what: "in the runner's temporary folder", plant: () => {}, out: "../temp/out" },
 ];
 
-it.each(rows)("an output folder $what: used, or refused with one message", async ({ plant, out = "trtgate-out", action, person }) => {
-	const { check, elsewhere } = checkout(plant);
-	for (const [by, expected] of [
-		["action", action],
-		["person", person],
-	] as const) {
-		const checked = check(out, by);
-		if (expected === undefined) await checked;
-		else await expect(checked, by).rejects.toMatchObject({ code: "output-refused", message: expect.stringContaining(expected) });
-	}
-	expect(readdirSync(elsewhere)).toEqual([]);
-});
+it.each(rows)(
+	"an output folder $what: used, or refused with one message",
+	async ({ plant, out = "trtgate-out", action, person }) => {
+		const { check, elsewhere } = checkout(plant);
+		for (const [by, expected] of [
+			["action", action],
+			["person", person],
+		] as const) {
+			const checked = check(out, by);
+			if (expected === undefined) await checked;
+			else
+				await expect(checked, by).rejects.toMatchObject({
+					code: "output-refused",
+					message: expect.stringContaining(expected),
+				});
+		}
+		expect(readdirSync(elsewhere)).toEqual([]);
+	},
+);
 
 it("an output folder that a person names outside of a repository may be a link, and its subfolders may not", async () => {
 	const root = temporaryFolder();
@@ -105,7 +117,11 @@ it("an output folder that a person names outside of a repository may be a link, 
 });
 
 it("an earlier run's files are removed from a person's folder if its result is there, and from an action's always, and no others", async () => {
-	const folder = writeProject(temporaryFolder(), { "raw/net/0.f64": "", "logs/build.log": "", "notes.txt": "" });
+	const folder = writeProject(temporaryFolder(), {
+		"raw/net/0.f64": "",
+		"logs/build.log": "",
+		"notes.txt": "",
+	});
 	await removeEarlierResult(folder, { isOwn: false });
 	expect(readdirSync(folder).sort()).toEqual(["logs", "notes.txt", "raw"]);
 	await removeEarlierResult(folder, { isOwn: true });

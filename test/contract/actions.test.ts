@@ -28,13 +28,19 @@ function readerNamed(name: string): () => unknown {
 }
 
 /** Runs readers with exactly these variables; says what they returned and which inputs they asked for. */
-function watchReaders(names: readonly string[], given: Readonly<Record<string, string>>): { value: unknown[]; asked: string[] } {
+function watchReaders(
+	names: readonly string[],
+	given: Readonly<Record<string, string>>,
+): { value: unknown[]; asked: string[] } {
 	const asked = new Set<string>();
-	const variables = Object.fromEntries(Object.entries(given).map(([key, value]) => [`INPUT_${key.toUpperCase()}`, value]));
+	const variables = Object.fromEntries(
+		Object.entries(given).map(([key, value]) => [`INPUT_${key.toUpperCase()}`, value]),
+	);
 	const before = process.env;
 	process.env = new Proxy(variables, {
 		get(target, key) {
-			if (typeof key === "string" && key.startsWith("INPUT_")) asked.add(key.slice("INPUT_".length).toLowerCase());
+			if (typeof key === "string" && key.startsWith("INPUT_"))
+				asked.add(key.slice("INPUT_".length).toLowerCase());
 			return typeof key === "string" ? target[key] : undefined;
 		},
 	});
@@ -47,12 +53,16 @@ function watchReaders(names: readonly string[], given: Readonly<Record<string, s
 
 /** Inputs as the runner gives them where the workflow says nothing. */
 function defaultsOf(declared: (typeof surfaces)[number]["inputs"]): Record<string, string> {
-	return Object.fromEntries(Object.entries(declared).map(([name, input]) => [name, String(input.default ?? "")]));
+	return Object.fromEntries(
+		Object.entries(declared).map(([name, input]) => [name, String(input.default ?? "")]),
+	);
 }
 
 function outputsSetBy(entryPoint: string): Set<string> {
 	const texts = reachableModules(entryPoint).map((path) => readFileSync(path, "utf8"));
-	return new Set(texts.flatMap((text) => [...text.matchAll(/setOutput\(\s*"([^"]+)"/g)].map((match) => match[1] ?? "")));
+	return new Set(
+		texts.flatMap((text) => [...text.matchAll(/setOutput\(\s*"([^"]+)"/g)].map((match) => match[1] ?? "")),
+	);
 }
 
 describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, entryPoint }) => {
@@ -62,7 +72,9 @@ describe.each(javascript)("$path", ({ path, inputs: declared, outputs, readers, 
 
 	it("an action has the code's own defaults", () => {
 		// Expressions are the runner's to fill in; where a config lies, the gate knows itself.
-		const literal = Object.entries(defaultsOf(declared)).filter(([name, value]) => !/\$\{\{/.test(value) && name !== "config");
+		const literal = Object.entries(defaultsOf(declared)).filter(
+			([name, value]) => !/\$\{\{/.test(value) && name !== "config",
+		);
 		expect(watchReaders(readers, Object.fromEntries(literal)).value).toEqual(watchReaders(readers, {}).value);
 	});
 

@@ -19,9 +19,9 @@ describe.each(tables)("$name", (table) => {
 		expect(words.join(" ").startsWith(table.name)).toBe(true);
 		// The name of the table for Polygraphy's files ends in an option.
 		const argv = words.slice(table.name.split(" ").filter((word) => !word.startsWith("--")).length);
-		expect(parseArguments(argv, table, { more: /…|\[/.test(table.usage ?? "") }).positionals.length).toBeGreaterThanOrEqual(
-			table.positionals.length,
-		);
+		expect(
+			parseArguments(argv, table, { more: /…|\[/.test(table.usage ?? "") }).positionals.length,
+		).toBeGreaterThanOrEqual(table.positionals.length);
 	});
 
 	it("a command lists no option that no code reads", () => {
@@ -44,14 +44,20 @@ describe("pages", () => {
 	it("pages show no command and no option that there is not", () => {
 		let seen = 0;
 		const wrong = pages.flatMap(({ path, text }) =>
-			[...text.matchAll(/\btrtgate ((?:golden )?[a-z]+)\b([^\n`;"]*)/g)].flatMap(([line, name = "", rest = ""]) => {
-				const own = tables.filter((table) => table.name === name || table.name.startsWith(`${name} `));
-				const options = [...rest.matchAll(/(?<=\s|\[|^)--([a-z][a-z-]*)/g)].map(([, option = ""]) => option);
-				if (own.length === 0) return options.length === 0 ? [] : [`${path}: ${line}`];
-				seen += options.length;
-				const known = new Set(own.flatMap((table) => Object.keys({ ...table.options, ...commonOptions })));
-				return options.filter((option) => !known.has(option)).map((option) => `${path}: trtgate ${name} --${option}`);
-			}),
+			[...text.matchAll(/\btrtgate ((?:golden )?[a-z]+)\b([^\n`;"]*)/g)].flatMap(
+				([line, name = "", rest = ""]) => {
+					const own = tables.filter((table) => table.name === name || table.name.startsWith(`${name} `));
+					const options = [...rest.matchAll(/(?<=\s|\[|^)--([a-z][a-z-]*)/g)].map(
+						([, option = ""]) => option,
+					);
+					if (own.length === 0) return options.length === 0 ? [] : [`${path}: ${line}`];
+					seen += options.length;
+					const known = new Set(own.flatMap((table) => Object.keys({ ...table.options, ...commonOptions })));
+					return options
+						.filter((option) => !known.has(option))
+						.map((option) => `${path}: trtgate ${name} --${option}`);
+				},
+			),
 		);
 		expect(wrong).toEqual([]);
 		expect(seen).toBeGreaterThan(30);

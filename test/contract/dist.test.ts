@@ -16,8 +16,14 @@ const texts = ["dist", "dist/chunks", "dist/ort"].flatMap((folder) =>
 
 it("dist/ has the entry points on top, and folders", () => {
 	const top = readdirSync("dist", { withFileTypes: true });
-	expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(["LICENSES.txt", "sbom.cdx.json", ...entries].sort());
-	expect(top.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual(["chunks", "ort", "worker"]);
+	expect(top.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual(
+		["LICENSES.txt", "sbom.cdx.json", ...entries].sort(),
+	);
+	expect(top.filter((entry) => entry.isDirectory()).map(({ name }) => name)).toEqual([
+		"chunks",
+		"ort",
+		"worker",
+	]);
 });
 
 it("dist/ names each chunk by what it holds, and none by a number", () => {
@@ -26,9 +32,11 @@ it("dist/ names each chunk by what it holds, and none by a number", () => {
 });
 
 it("dist/ imports no entry point from a chunk, for it would run", () => {
-	expect(texts.filter(({ text }) => new RegExp(`["'\`]\\.\\./(${entries.join("|")})["'\`]`).test(text)).map(({ path }) => path)).toEqual(
-		[],
-	);
+	expect(
+		texts
+			.filter(({ text }) => new RegExp(`["'\`]\\.\\./(${entries.join("|")})["'\`]`).test(text))
+			.map(({ path }) => path),
+	).toEqual([]);
 });
 
 it("dist/ imports nothing but itself and Node's own modules: Node would find a package of the checkout that dist/ may lie in", () => {
@@ -46,7 +54,15 @@ it("dist/ has no source maps: they would weigh four times the code", () => {
 
 it("dist/ brings the licence of every package that it is made of", () => {
 	const licences = readFileSync("dist/LICENSES.txt", "utf8");
-	for (const name of ["@actions/artifact", "@azure/storage-blob", "ajv", "jpeg-js", "onnxruntime-web", "undici", "yaml"])
+	for (const name of [
+		"@actions/artifact",
+		"@azure/storage-blob",
+		"ajv",
+		"jpeg-js",
+		"onnxruntime-web",
+		"undici",
+		"yaml",
+	])
 		expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));
 	// Every package has a text below it, longer than a mere name.
 	for (const section of licences.split(/^={80}$/m).slice(1))
@@ -76,5 +92,7 @@ it("dist/ names a licence for every package that it is made of, and its SBOM nam
 it("dist/ is not built from a package that names no licence", () => {
 	const folder = temporaryFolder();
 	writeFileSync(`${folder}/package.json`, JSON.stringify({ name: "buffers", version: "0.1.1" }));
-	expect(() => readPackages([folder])).toThrow("buffers 0.1.1 is bundled, and its package.json names no licence: replace the package.");
+	expect(() => readPackages([folder])).toThrow(
+		"buffers 0.1.1 is bundled, and its package.json names no licence: replace the package.",
+	);
 });

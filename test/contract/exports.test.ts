@@ -5,12 +5,12 @@ import { join } from "node:path";
 import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json" with { type: "json" };
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
+import type { Result } from "../../generated/result.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { configCodes } from "../../src/core/errors.ts";
 import { helpUri, renderSarif } from "../../src/core/report/exports/sarif.ts";
 import { renderBencher, renderBenchmark } from "../../src/core/report/exports/trackers.ts";
 import { renderJunit } from "../../src/core/report/junit.ts";
-import type { Result } from "../../generated/result.ts";
 import { reportFiles, writeReport } from "../../src/stages/report.ts";
 import { buildResult } from "../support/build-result.ts";
 import { temporaryFolder } from "../support/project.ts";
@@ -34,7 +34,11 @@ const bencherSchema = {
 			patternProperties: {
 				".+": {
 					type: "object",
-					properties: { value: { type: "number" }, lower_value: { type: "number" }, upper_value: { type: "number" } },
+					properties: {
+						value: { type: "number" },
+						lower_value: { type: "number" },
+						upper_value: { type: "number" },
+					},
 					required: ["value"],
 				},
 			},
@@ -63,7 +67,9 @@ const benchmarkSchema = {
  * junit-10.xsd, by which Jenkins' xUnit plugin refuses a whole file: `needs` are demanded, `may` allowed. A case has no `file`,
  * the outer element no `skipped`; times have at most three digits between commas or before the point.
  */
-const junitElements: Readonly<Record<string, { within: readonly string[]; needs: readonly string[]; may: readonly string[] }>> = {
+const junitElements: Readonly<
+	Record<string, { within: readonly string[]; needs: readonly string[]; may: readonly string[] }>
+> = {
 	testsuites: { within: [""], needs: [], may: ["name", "time", "tests", "failures", "errors"] },
 	testsuite: {
 		within: ["testsuites", "testsuite"],
@@ -120,56 +126,67 @@ describe("SARIF", () => {
 describe("Bencher Metric Format", () => {
 	const validate = new Ajv().compile(bencherSchema);
 
-	it.each(cases)("Bencher Metric Format of %s fits Bencher's schema, with the value between its ends", (_, result) => {
-		const metrics: Record<string, Record<string, { value: number; lower_value?: number; upper_value?: number }>> = JSON.parse(
-			renderBencher(result),
-		);
-		validate(metrics);
-		expect(validate.errors).toBeNull();
-		for (const [name, measures] of Object.entries(metrics)) {
-			expect(name.length).toBeLessThanOrEqual(1024);
-			for (const [slug, metric] of Object.entries(measures)) {
-				expect(slug).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
-				expect(metric.lower_value ?? metric.value).toBeLessThanOrEqual(metric.upper_value ?? metric.value);
+	it.each(cases)(
+		"Bencher Metric Format of %s fits Bencher's schema, with the value between its ends",
+		(_, result) => {
+			const metrics: Record<
+				string,
+				Record<string, { value: number; lower_value?: number; upper_value?: number }>
+			> = JSON.parse(renderBencher(result));
+			validate(metrics);
+			expect(validate.errors).toBeNull();
+			for (const [name, measures] of Object.entries(metrics)) {
+				expect(name.length).toBeLessThanOrEqual(1024);
+				for (const [slug, metric] of Object.entries(measures)) {
+					expect(slug).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+					expect(metric.lower_value ?? metric.value).toBeLessThanOrEqual(metric.upper_value ?? metric.value);
+				}
 			}
-		}
-	});
+		},
+	);
 });
 
 describe("customSmallerIsBetter", () => {
 	const validate = new Ajv().compile(benchmarkSchema);
 
-	it.each(cases)("customSmallerIsBetter of %s is what github-action-benchmark reads, each name once", (_, result) => {
-		const entries: { name: string }[] = JSON.parse(renderBenchmark(result));
-		validate(entries);
-		expect(validate.errors).toBeNull();
-		expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
-	});
+	it.each(cases)(
+		"customSmallerIsBetter of %s is what github-action-benchmark reads, each name once",
+		(_, result) => {
+			const entries: { name: string }[] = JSON.parse(renderBenchmark(result));
+			validate(entries);
+			expect(validate.errors).toBeNull();
+			expect(new Set(entries.map(({ name }) => name)).size).toBe(entries.length);
+		},
+	);
 });
 
-it.each(cases)("JUnit XML of %s has only what Jenkins' schema allows and what other readers want, and counts that add up", (_, result) => {
-	const elements = readMarkup(renderJunit(result).replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
-	for (const { name, attributes, path } of elements) {
-		const rule = junitElements[name];
-		if (rule === undefined) throw new Error(`element ${name}`);
-		const names = [...attributes.keys()];
-		expect(rule.within).toContain(path.at(-1) ?? "");
-		expect(names).toEqual(expect.arrayContaining([...rule.needs, ...(junitWanted[name] ?? [])]));
-		expect([...rule.needs, ...rule.may]).toEqual(expect.arrayContaining(names));
-		expect(attributes.get("time") ?? "").toMatch(junitTime);
-	}
-	const suite = elements.find(({ name }) => name === "testsuite")?.attributes ?? new Map();
-	const count = (tag: string): string => String(elements.filter(({ name }) => name === tag).length);
-	expect(Object.fromEntries(suite)).toMatchObject({
-		tests: count("testcase"),
-		failures: count("failure"),
-		errors: count("error"),
-		skipped: count("skipped"),
-	});
-});
+it.each(cases)(
+	"JUnit XML of %s has only what Jenkins' schema allows and what other readers want, and counts that add up",
+	(_, result) => {
+		const elements = readMarkup(renderJunit(result).replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
+		for (const { name, attributes, path } of elements) {
+			const rule = junitElements[name];
+			if (rule === undefined) throw new Error(`element ${name}`);
+			const names = [...attributes.keys()];
+			expect(rule.within).toContain(path.at(-1) ?? "");
+			expect(names).toEqual(expect.arrayContaining([...rule.needs, ...(junitWanted[name] ?? [])]));
+			expect([...rule.needs, ...rule.may]).toEqual(expect.arrayContaining(names));
+			expect(attributes.get("time") ?? "").toMatch(junitTime);
+		}
+		const suite = elements.find(({ name }) => name === "testsuite")?.attributes ?? new Map();
+		const count = (tag: string): string => String(elements.filter(({ name }) => name === tag).length);
+		expect(Object.fromEntries(suite)).toMatchObject({
+			tests: count("testcase"),
+			failures: count("failure"),
+			errors: count("error"),
+			skipped: count("skipped"),
+		});
+	},
+);
 
 it("the folder of a run holds every export after one write", async () => {
 	const folder = temporaryFolder();
 	await writeReport(buildResult(), folder, fileStore());
-	for (const name of Object.values(reportFiles)) expect(readFileSync(join(folder, name), "utf8").length).toBeGreaterThan(0);
+	for (const name of Object.values(reportFiles))
+		expect(readFileSync(join(folder, name), "utf8").length).toBeGreaterThan(0);
 });

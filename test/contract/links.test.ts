@@ -6,7 +6,9 @@ import { describe, expect, it } from "vitest";
 const folders = ["bench", "docs", "examples", "golden-schema", "worker", "workflows-examples"];
 const pages = [
 	...readdirSync("."),
-	...folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))),
+	...folders.flatMap((folder) =>
+		readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+	),
 ].filter((path) => path.endsWith(".md"));
 
 /** What is code is no link and no heading. */
@@ -67,7 +69,8 @@ describe("docs/ARCHITECTURE.md", () => {
 	it("docs/ARCHITECTURE.md names only files and folders that exist", () => {
 		const named = [...text.matchAll(pathPattern)];
 		expect(named.length).toBeGreaterThan(30);
-		for (const [, path = ""] of named) expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
+		for (const [, path = ""] of named)
+			expect(existsSync(path) || existsSync(join("src", path)), path).toBe(true);
 	});
 
 	it("docs/ARCHITECTURE.md explains at most 20 terms, one line each", () => {

@@ -1,7 +1,16 @@
 // Each job of a workflow has the rights that its steps use, and no other.
 import { describe, expect, it } from "vitest";
 import { starterWorkflow } from "../../src/core/config/init.ts";
-import { type Job, jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, surfaceOf, type Workflow } from "../support/workflows.ts";
+import {
+	type Job,
+	jobsOf,
+	readSnippets,
+	readWorkflow,
+	readWorkflows,
+	type Step,
+	surfaceOf,
+	type Workflow,
+} from "../support/workflows.ts";
 
 type Rights = Record<string, "read" | "write">;
 
@@ -12,7 +21,9 @@ function rightsOfAction({ uses = "", with: given = {} }: Step, on: Workflow["on"
 	const value = (name: string): string => String(given[name] ?? surface.inputs[name]?.default ?? "");
 	const runsOn = (...events: string[]): boolean => events.some((event) => Object.hasOwn(on, event));
 	const publishing: Rights = {
-		...(value("comment") !== "never" && runsOn("pull_request", "workflow_run", "workflow_call") ? { "pull-requests": "write" } : {}),
+		...(value("comment") !== "never" && runsOn("pull_request", "workflow_run", "workflow_call")
+			? { "pull-requests": "write" }
+			: {}),
 		...(value("check-run") === "true" ? { checks: "write" } : {}),
 		...(value("issue") === "true" || (value("issue") === "auto" && runsOn("schedule"))
 			? { issues: "write", ...(runsOn("schedule") ? { actions: "read" } : {}) }
@@ -39,7 +50,8 @@ function rightsOfCommand(run: string): Rights {
 
 function rightsOfStep(step: Step, on: Workflow["on"]): Rights {
 	if (step.uses?.startsWith("actions/attest@")) return { "id-token": "write", attestations: "write" };
-	if (/^github\/codeql-action\/(analyze|upload-sarif)@/.test(step.uses ?? "")) return { "security-events": "write" };
+	if (/^github\/codeql-action\/(analyze|upload-sarif)@/.test(step.uses ?? ""))
+		return { "security-events": "write" };
 	if (step.uses?.startsWith("ossf/scorecard-action@")) return { "id-token": "write" };
 	if (step.uses?.startsWith("actions/checkout@")) return { contents: "read" };
 	return { ...rightsOfAction(step, on), ...rightsOfCommand(step.run ?? "") };
@@ -48,23 +60,32 @@ function rightsOfStep(step: Step, on: Workflow["on"]): Rights {
 function neededBy({ steps = [] }: Job, on: Workflow["on"]): Rights {
 	const needed: Rights = {};
 	for (const step of steps)
-		for (const [scope, access] of Object.entries(rightsOfStep(step, on))) if (needed[scope] !== "write") needed[scope] = access;
+		for (const [scope, access] of Object.entries(rightsOfStep(step, on)))
+			if (needed[scope] !== "write") needed[scope] = access;
 	return needed;
 }
 
 const workflows = [
 	...["workflows-examples", ".github/workflows"].flatMap(readWorkflows),
-	...["README.md", "docs/configuration.md", "docs/goldens.md", "docs/exports.md", "docs/goldens.md", "docs/security.md"].flatMap(
-		readSnippets,
-	),
+	...[
+		"README.md",
+		"docs/configuration.md",
+		"docs/goldens.md",
+		"docs/exports.md",
+		"docs/goldens.md",
+		"docs/security.md",
+	].flatMap(readSnippets),
 	readWorkflow("trtgate init", starterWorkflow({ commit: "0".repeat(40) })),
 ];
 
-describe.each(workflows.filter((workflow) => jobsOf(workflow).some(([, job]) => job.uses === undefined)))("$path", (workflow) => {
-	it.each(jobsOf(workflow).filter(([, job]) => job.uses === undefined))(
-		"an example workflow gives %s the rights that its steps use",
-		(_, job) => {
-			expect(job.permissions ?? workflow.permissions).toEqual(neededBy(job, workflow.on));
-		},
-	);
-});
+describe.each(workflows.filter((workflow) => jobsOf(workflow).some(([, job]) => job.uses === undefined)))(
+	"$path",
+	(workflow) => {
+		it.each(jobsOf(workflow).filter(([, job]) => job.uses === undefined))(
+			"an example workflow gives %s the rights that its steps use",
+			(_, job) => {
+				expect(job.permissions ?? workflow.permissions).toEqual(neededBy(job, workflow.on));
+			},
+		);
+	},
+);

@@ -22,7 +22,10 @@ interface GitHubEvent {
 	github: object;
 }
 
-function pull(action: string, { from = "acme/engines", changes = {} }: { from?: string; changes?: object } = {}): GitHubEvent {
+function pull(
+	action: string,
+	{ from = "acme/engines", changes = {} }: { from?: string; changes?: object } = {},
+): GitHubEvent {
 	const event = { action, changes, pull_request: { head: { repo: { full_name: from } } } };
 	const ref = "acme/engines/.github/workflows/x.yml@refs/pull/7/merge";
 	return { github: { event_name: "pull_request", repository: "acme/engines", workflow_ref: ref, event } };
@@ -33,7 +36,9 @@ const events = {
 	title: pull("edited", { changes: { title: { from: "Old" } } }),
 	retarget: pull("edited", { changes: { base: { ref: { from: "slow" } } } }),
 	fork: pull("synchronize", { from: "stranger/engines" }),
-	queue: { github: { event_name: "merge_group", repository: "acme/engines", event: { action: "checks_requested" } } },
+	queue: {
+		github: { event_name: "merge_group", repository: "acme/engines", event: { action: "checks_requested" } },
+	},
 } as const satisfies Record<string, GitHubEvent>;
 
 interface Check {
@@ -64,7 +69,12 @@ function checksOf(workflow: Workflow, event: GitHubEvent): Check[] {
 function requiredByDocs(): Map<string, string[]> {
 	const [, table = ""] = readFileSync("docs/start.md", "utf8").split("## Required checks");
 	const rows = [...table.matchAll(/^\| ([\w-]+\.yml)[^|]*\| (.*) \|$/gm)];
-	return new Map(rows.map(([, file = "", cell = ""]) => [file, [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "")]));
+	return new Map(
+		rows.map(([, file = "", cell = ""]) => [
+			file,
+			[...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? ""),
+		]),
+	);
 }
 
 const fileOf = ({ path }: Workflow): string => path.split("/").at(-1) ?? "";
@@ -72,7 +82,9 @@ const namesOf = (checks: readonly Check[], runs: boolean): string[] =>
 	checks.filter((check) => check.runs === runs).map(({ name }) => name);
 
 it("the table of required checks lists every workflow for pull requests, with each of its jobs but those that measure a part", () => {
-	const wanted = ofPulls.map((workflow) => [fileOf(workflow), checksOf(workflow, events.push).map(({ name }) => name)] as const);
+	const wanted = ofPulls.map(
+		(workflow) => [fileOf(workflow), checksOf(workflow, events.push).map(({ name }) => name)] as const,
+	);
 	expect(Object.fromEntries(requiredByDocs())).toEqual(Object.fromEntries(wanted));
 });
 
@@ -116,13 +128,20 @@ it("no workflow publishes after it was cancelled", () => {
 });
 
 it("the workflows' concurrency groups differ from those of a copy, and those of the reusable workflow from those of another config", () => {
-	for (const { path, concurrency } of examples) expect(concurrency?.group, path).toMatch(/^\$\{\{ github\.workflow(_ref)? \}\}/);
+	for (const { path, concurrency } of examples)
+		expect(concurrency?.group, path).toMatch(/^\$\{\{ github\.workflow(_ref)? \}\}/);
 	expect(called.concurrency?.group).toMatch(/\$\{\{ inputs\.config \}\}-\$\{\{ inputs\.name \}\}$/);
 });
 
 it("the job `lost` looks for the result of its own gate: the same config, name and artifact, and the id of that job", () => {
 	const withLost = examples.filter(({ jobs }) => jobs["lost"] !== undefined);
-	expect(withLost.map(fileOf).sort()).toEqual(["container.yml", "jetson.yml", "nightly.yml", "pull-request.yml", "trtgate.yml"]);
+	expect(withLost.map(fileOf).sort()).toEqual([
+		"container.yml",
+		"jetson.yml",
+		"nightly.yml",
+		"pull-request.yml",
+		"trtgate.yml",
+	]);
 	for (const workflow of withLost) {
 		const { lost, gate } = workflow.jobs;
 		const [report] = lost?.steps ?? [];

@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { bugCodes, configCodes, platformCodes, toolCodes } from "../../src/core/errors.ts";
 import { ortFailureCodes } from "../../src/formats/onnxruntime/rules.ts";
 
-const headings = (path: string): string[] => [...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
+const headings = (path: string): string[] =>
+	[...readFileSync(path, "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1] ?? "");
 
 it("the documentation has a heading for every error code, and none without a code", () => {
 	const codes = [...configCodes, ...toolCodes, ...bugCodes];

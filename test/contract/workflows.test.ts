@@ -9,7 +9,15 @@ import { readSurfaces } from "../../scripts/actions-table.ts";
 import { starterWorkflow } from "../../src/core/config/init.ts";
 import { parseMatrix } from "../../src/core/plan/matrix.ts";
 import { temporaryFolder } from "../support/project.ts";
-import { jobsOf, readSnippets, readWorkflow, readWorkflows, type Step, stepsOf, surfaceOf } from "../support/workflows.ts";
+import {
+	jobsOf,
+	readSnippets,
+	readWorkflow,
+	readWorkflows,
+	type Step,
+	stepsOf,
+	surfaceOf,
+} from "../support/workflows.ts";
 
 const examples = readWorkflows("workflows-examples");
 const starter = readWorkflow("trtgate init", starterWorkflow({ commit: "0".repeat(40) }));
@@ -34,11 +42,13 @@ describe.each(workflows)("$path", (workflow) => {
 		expect(workflow.permissions, "permissions at the top").toBeDefined();
 		for (const right of Object.values(workflow.permissions ?? {})) expect(right).toBe("read");
 		const atTop = Object.keys(workflow.permissions ?? {}).length > 0;
-		for (const [name, job] of jobsOf(workflow)) expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
+		for (const [name, job] of jobsOf(workflow))
+			expect(atTop || job.permissions !== undefined, `rights of ${name}`).toBe(true);
 	});
 
 	it("a workflow gives the reason beside every right to write", () => {
-		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm)) expect(line).toMatch(/: write # \w+/);
+		for (const [line] of workflow.text.matchAll(/^\s+[a-z-]+: write.*$/gm))
+			expect(line).toMatch(/: write # \w+/);
 	});
 
 	it("a workflow lets no text of an event or an input reach a shell", () => {
@@ -59,13 +69,15 @@ describe.each(workflows)("$path", (workflow) => {
 			if (step.uses?.startsWith("actions/checkout@")) expect(step.with?.["persist-credentials"]).toBe(false);
 		for (const [name, job] of jobsOf(workflow)) {
 			const limit = job["timeout-minutes"];
-			if (job.uses === undefined && !/^\$\{\{ inputs\.timeout-minutes \}\}$/.test(String(limit))) expect(limit, name).toBeGreaterThan(0);
+			if (job.uses === undefined && !/^\$\{\{ inputs\.timeout-minutes \}\}$/.test(String(limit)))
+				expect(limit, name).toBeGreaterThan(0);
 		}
 	});
 
 	it("a workflow gives trtgate only inputs that it has, and reads only outputs that it sets", () => {
 		for (const [name, job] of jobsOf(workflow)) {
-			for (const step of [...(job.steps ?? []), ...(job.uses === undefined ? [] : [job])]) checkStep(step, { name, text: workflow.text });
+			for (const step of [...(job.steps ?? []), ...(job.uses === undefined ? [] : [job])])
+				checkStep(step, { name, text: workflow.text });
 		}
 	});
 });
@@ -80,12 +92,30 @@ const othersInputs: Readonly<Record<string, readonly string[]>> = {
 		"lfs",
 		"persist-credentials",
 	],
-	"actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1": ["name", "pattern", "path", "merge-multiple"],
-	"actions/attest@1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2": ["subject-path", "predicate-type", "predicate-path", "sbom-path"],
-	"github/codeql-action/init@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": ["languages", "build-mode", "config"],
+	"actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1": [
+		"name",
+		"pattern",
+		"path",
+		"merge-multiple",
+	],
+	"actions/attest@1e69f48acb82d1966a394da916b4c1698aa569d6 # v4.2.2": [
+		"subject-path",
+		"predicate-type",
+		"predicate-path",
+		"sbom-path",
+	],
+	"github/codeql-action/init@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": [
+		"languages",
+		"build-mode",
+		"config",
+	],
 	"github/codeql-action/analyze@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": [],
 	"github/codeql-action/upload-sarif@8aad20d150bbac5944a9f9d289da16a4b0d87c1e # v4.36.2": ["sarif_file"],
-	"ossf/scorecard-action@2d1146689b8cda280b9bc96326124645441f03bc # v2.4.4": ["results_file", "results_format", "publish_results"],
+	"ossf/scorecard-action@2d1146689b8cda280b9bc96326124645441f03bc # v2.4.4": [
+		"results_file",
+		"results_format",
+		"publish_results",
+	],
 };
 
 it("workflows use others' actions at commits that were read, and give them inputs that these have", () => {
@@ -93,7 +123,9 @@ it("workflows use others' actions at commits that were read, and give them input
 		for (const step of Object.values(jobs).flatMap((job) => job.steps ?? [])) {
 			if (!/^(actions|github|ossf)\//.test(step.uses ?? "")) continue;
 			const [pin = ""] = text.match(new RegExp(`${step.uses}.*`)) ?? [];
-			expect(othersInputs[pin], `${path}: ${pin}`).toEqual(expect.arrayContaining(Object.keys(step.with ?? {})));
+			expect(othersInputs[pin], `${path}: ${pin}`).toEqual(
+				expect.arrayContaining(Object.keys(step.with ?? {})),
+			);
 		}
 	}
 });
@@ -102,7 +134,8 @@ function checkStep(step: Step, { name, text }: { name: string; text: string }): 
 	if (!/^(trtgate\/trtgate|\.\/\.(git\/)?trtgate)/.test(step.uses ?? "")) return;
 	const surface = surfaceOf(step.uses ?? "");
 	expect(surface, `${step.uses} in ${name}`).toBeDefined();
-	for (const key of Object.keys(step.with ?? {})) expect(Object.keys(surface?.inputs ?? {}), `${step.uses} in ${name}`).toContain(key);
+	for (const key of Object.keys(step.with ?? {}))
+		expect(Object.keys(surface?.inputs ?? {}), `${step.uses} in ${name}`).toContain(key);
 	if (step.id === undefined) return;
 	for (const [, output = ""] of text.matchAll(new RegExp(`steps\\.${step.id}\\.outputs\\.([\\w-]+)`, "g")))
 		expect(Object.keys(surface?.outputs ?? {}), `${step.id} in ${name}`).toContain(output);
@@ -115,7 +148,9 @@ it("the examples keep forks off self-hosted runners, or give them no permissions
 			const hosted = typeof job["runs-on"] === "string" && job["runs-on"].startsWith("ubuntu-");
 			const rights = Object.entries(job.permissions ?? {}).filter(([, right]) => right === "write");
 			if (hosted && rights.length === 0) continue;
-			const guarded = /head\.repo\.full_name == github\.repository/.test(job.if ?? "") || /"?needs"?:/.test(JSON.stringify(job));
+			const guarded =
+				/head\.repo\.full_name == github\.repository/.test(job.if ?? "") ||
+				/"?needs"?:/.test(JSON.stringify(job));
 			expect(guarded || rights.length === 0, `${name} of ${workflow.path}`).toBe(true);
 		}
 	}
@@ -128,7 +163,9 @@ it("the reusable workflow changes no file of the caller's checkout: it runs no c
 			steps.filter(({ run }) => run !== undefined),
 			name,
 		).toEqual([]);
-		const paths = steps.flatMap((step) => (step.uses?.startsWith("actions/checkout@") ? [step.with?.["path"]] : []));
+		const paths = steps.flatMap((step) =>
+			step.uses?.startsWith("actions/checkout@") ? [step.with?.["path"]] : [],
+		);
 		if (paths.length > 1) expect(paths, name).toEqual([undefined, ".git/trtgate"]);
 	}
 });
@@ -156,7 +193,9 @@ it("the examples that measure in several jobs name each part to the report, so t
 });
 
 it("the examples are all in the README, and nothing else is", () => {
-	const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map((match) => match[1]);
+	const named = [...readFileSync("workflows-examples/README.md", "utf8").matchAll(/\(([\w-]+\.yml)\)/g)].map(
+		(match) => match[1],
+	);
 	expect([...new Set(named)].sort()).toEqual(examples.map(({ path }) => path.split("/").at(-1)).sort());
 });
 
@@ -174,7 +213,9 @@ it("the examples for ARC put the GPU on the job's own container, whole or as a s
 	expect(values).toMatchObject({ containerMode: { type: "kubernetes" }, runnerScaleSetName: "arc-h200" });
 	expect(runner.env[0].value).toBe(`${runner.volumeMounts[0].mountPath}/${Object.keys(data)[0]}`);
 	expect(values.template.spec.volumes[0].configMap.name).toBe(metadata.name);
-	expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(`scale-set: ${values.runnerScaleSetName} `);
+	expect(readFileSync("workflows-examples/kubernetes.yml", "utf8")).toContain(
+		`scale-set: ${values.runnerScaleSetName} `,
+	);
 });
 
 it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
@@ -191,7 +232,9 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
 	write("measured/trtgate-gate/exports/manifest.json", JSON.stringify({ engines }));
 	write("measured/trtgate-gate/result.json", "{}");
 	write("measured/engines-gate/resnet50-fp16.engine", built);
-	const steps = readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]?.steps ?? [];
+	const steps =
+		readWorkflow("release.yml", readFileSync("workflows-examples/release.yml", "utf8")).jobs["release"]
+			?.steps ?? [];
 	const script = steps.find(({ run }) => run?.includes("engines.tar.gz"))?.run ?? "";
 	// As GitHub starts a shell where the step names none.
 	const run = spawnSync("bash", ["-e", "-c", script], { cwd: folder, encoding: "utf8" });
@@ -200,10 +243,15 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0).each([
 });
 
 it("the package is signed with its origin and its SBOM before it is released, and both are in the release", () => {
-	const steps = readWorkflow("package.yml", readFileSync(".github/workflows/package.yml", "utf8")).jobs["package"]?.steps ?? [];
+	const steps =
+		readWorkflow("package.yml", readFileSync(".github/workflows/package.yml", "utf8")).jobs["package"]
+			?.steps ?? [];
 	expect(steps.slice(-3)).toMatchObject([
 		{ uses: expect.stringMatching(/^actions\/attest@/), with: { "subject-path": "trtgate-*.tgz" } },
-		{ uses: expect.stringMatching(/^actions\/attest@/), with: { "subject-path": "trtgate-*.tgz", "sbom-path": "dist/sbom.cdx.json" } },
+		{
+			uses: expect.stringMatching(/^actions\/attest@/),
+			with: { "subject-path": "trtgate-*.tgz", "sbom-path": "dist/sbom.cdx.json" },
+		},
 		{ run: expect.stringMatching(/^gh release create .* trtgate-\*\.tgz dist\/sbom\.cdx\.json$/) },
 	]);
 });
@@ -214,22 +262,30 @@ it("the examples that the documentation links to are there", () => {
 		expect(examples.map(({ path }) => path)).toContain(`workflows-examples/${name}`);
 });
 
-it.each(["README.md", "docs/configuration.md", "docs/goldens.md", "docs/security.md", "docs/exports.md", "docs/goldens.md"])(
-	"snippets of the documentation %s names only inputs that exist",
-	(path) => {
-		for (const { jobs, text } of readSnippets(path))
-			for (const [name, job] of Object.entries(jobs)) for (const step of job.steps ?? []) checkStep(step, { name, text });
-	},
-);
+it.each([
+	"README.md",
+	"docs/configuration.md",
+	"docs/goldens.md",
+	"docs/security.md",
+	"docs/exports.md",
+	"docs/goldens.md",
+])("snippets of the documentation %s names only inputs that exist", (path) => {
+	for (const { jobs, text } of readSnippets(path))
+		for (const [name, job] of Object.entries(jobs))
+			for (const step of job.steps ?? []) checkStep(step, { name, text });
+});
 
 /** Linters that other languages bring: used where they are on PATH. `npm run test:act` brings actionlint. */
-const found = (program: string): boolean => spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
+const found = (program: string): boolean =>
+	spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
 
 describe("linters", () => {
 	const paths = [...committed.map(({ path }) => path), ...readSurfaces().map(({ path }) => path)];
 
 	it.skipIf(!found("zizmor"))("linters zizmor finds nothing (runs where zizmor is on PATH)", () => {
-		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], { encoding: "utf8" });
+		const run = spawnSync("zizmor", ["--offline", "--no-progress", "--persona=pedantic", ...paths], {
+			encoding: "utf8",
+		});
 		expect(run.status, run.stdout + run.stderr).toBe(0);
 	});
 });

@@ -14,11 +14,18 @@ it.each([
 	["EAGAIN", "resource temporarily unavailable"],
 ])("%s is the machine's fault, with its own words and a fix", (code, message) => {
 	const record = recordError(systemError(code, message));
-	expect(record).toMatchObject({ kind: "runner", code: "system-error", message: expect.stringContaining("/x/golden.json") });
+	expect(record).toMatchObject({
+		kind: "runner",
+		code: "system-error",
+		message: expect.stringContaining("/x/golden.json"),
+	});
 	expect(record.fix).toMatch(/\w/);
 });
 
 it("what no kind is known of stays a bug", () => {
-	expect(recordError(new TypeError("EMFILE is not a function"))).toMatchObject({ kind: "internal", code: "internal" });
+	expect(recordError(new TypeError("EMFILE is not a function"))).toMatchObject({
+		kind: "internal",
+		code: "internal",
+	});
 	expect(recordError(systemError("EWHAT", "something"))).toMatchObject({ kind: "internal" });
 });

@@ -1,10 +1,14 @@
 // Seeded inputs: the same bytes everywhere, from a documented generator.
 import { expect, it } from "vitest";
-import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
 import type { DType } from "../../generated/golden.ts";
+import { type FilledInput, fillInput, uniformSource } from "../../src/core/fill.ts";
 import oracle from "../oracles/ort_fill.json" with { type: "json" };
 
-const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput => ({ dtype, shape: [count], fill });
+const input = (dtype: DType, fill: FilledInput["fill"], count = 5): FilledInput => ({
+	dtype,
+	shape: [count],
+	fill,
+});
 
 function halfValue(bits: number): number {
 	const exponent = (bits >> 10) & 31;

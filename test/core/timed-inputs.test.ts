@@ -26,17 +26,34 @@ const onnx = readOnnx(
 				node({ op: "Relu", inputs: ["signal"], outputs: ["v"] }),
 			],
 			outputs: ["y", "isUsual", "z", "w", "v"].map((name) => value(name, null)),
-			initializers: [tensor({ name: "words", dims: [50, 4] }), tensor({ name: "usual", dtype: int64, raw: int64s(16_000) })],
+			initializers: [
+				tensor({ name: "words", dims: [50, 4] }),
+				tensor({ name: "usual", dtype: int64, raw: int64s(16_000) }),
+			],
 		}),
 	),
 	"m.onnx",
 );
-const shapes = { ids: [1, 12], attention_mask: [1, 12], rate: [], seq_length: [1], counts: [2, 2], signal: [1, 12] };
+const shapes = {
+	ids: [1, 12],
+	attention_mask: [1, 12],
+	rate: [],
+	seq_length: [1],
+	counts: [2, 2],
+	signal: [1, 12],
+};
 const fillsOf = (inputs: Parameters<typeof timedInputsOf>[1]) =>
 	Object.fromEntries(timedInputsOf(onnx, inputs)(shapes).map(({ name, fill }) => [name, fill]));
 
 it("timed inputs are what the model takes, and 0 or 1 where nothing says so", () => {
-	const found = { ids: [0, 49], attention_mask: "ones", rate: 16_000, seq_length: 12, counts: "normal", signal: "normal" };
+	const found = {
+		ids: [0, 49],
+		attention_mask: "ones",
+		rate: 16_000,
+		seq_length: 12,
+		counts: "normal",
+		signal: "normal",
+	};
 	expect(fillsOf({})).toEqual(found);
 	expect(fillsOf({ rate: { fill: 8000 }, ids: { fill: "zeros" }, signal: { shape: ["seq"] } })).toEqual({
 		...found,
@@ -48,6 +65,10 @@ it("timed inputs are what the model takes, and 0 or 1 where nothing says so", ()
 it("a range is filled with all of its whole numbers, a number with itself", () => {
 	const drawn = new BigInt64Array(fillInput({ dtype: "int64", shape: [64], fill: [-1, 2] }, 1, 0).buffer);
 	expect(new Set(drawn)).toEqual(new Set([-1n, 0n, 1n, 2n]));
-	expect([...new BigInt64Array(fillInput({ dtype: "int64", shape: [2], fill: 16_000 }, 1, 0).buffer)]).toEqual([16_000n, 16_000n]);
-	expect([...new Float32Array(fillInput({ dtype: "float32", shape: [2], fill: -0.5 }, 1, 0).buffer)]).toEqual([-0.5, -0.5]);
+	expect([
+		...new BigInt64Array(fillInput({ dtype: "int64", shape: [2], fill: 16_000 }, 1, 0).buffer),
+	]).toEqual([16_000n, 16_000n]);
+	expect([...new Float32Array(fillInput({ dtype: "float32", shape: [2], fill: -0.5 }, 1, 0).buffer)]).toEqual(
+		[-0.5, -0.5],
+	);
 });

@@ -33,13 +33,18 @@ function openPlace(): Place {
 	return {
 		folder,
 		async run() {
-			const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder, env });
+			const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], {
+				cwd: folder,
+				env,
+			});
 			return { run, result: readResult(join(folder, "out")) };
 		},
-		accept: (...argv) => runCli(["accept", "out", "--config", "head/trtgate.yml", ...argv], { cwd: folder, env }),
+		accept: (...argv) =>
+			runCli(["accept", "out", "--config", "head/trtgate.yml", ...argv], { cwd: folder, env }),
 		config: () => readFileSync(path, "utf8"),
 		merge: () => {
-			for (const name of ["trtgate.yml", "model.onnx"]) writeFileSync(join(folder, "base", name), readFileSync(join(folder, "head", name)));
+			for (const name of ["trtgate.yml", "model.onnx"])
+				writeFileSync(join(folder, "base", name), readFileSync(join(folder, "head", name)));
 		},
 	};
 }
@@ -54,17 +59,23 @@ it("a slowdown that was accepted warns once with who and why, and leaves the res
 	const before = place.config();
 	const accepted = await place.accept("--reason", "twice the accuracy", "--by", "Ada");
 	expect(accepted.exit, accepted.stderr).toBe(0);
-	expect(accepted.stdout).toMatch(/net\/fp16: latency may grow by at most \d+\.\d%, for the engine [0-9a-f]+ only/);
+	expect(accepted.stdout).toMatch(
+		/net\/fp16: latency may grow by at most \d+\.\d%, for the engine [0-9a-f]+ only/,
+	);
 	expect(place.config().startsWith(before.slice(0, before.indexOf("gates:")))).toBe(true);
 	for (const kept of [comment, "# agreed"]) expect(place.config()).toContain(kept);
 	const second = await place.run();
 	expect(second.run.exit, second.run.stdout + second.run.stderr).toBe(0);
 	expect(second.result.outcome).toBe("warn");
 	expect(latencyOf(second.result)).toMatchObject([
-		{ status: "warn", message: expect.stringMatching(/Accepted once, up to \+\d+\.\d %.* by Ada: twice the accuracy/) },
+		{
+			status: "warn",
+			message: expect.stringMatching(/Accepted once, up to \+\d+\.\d %.* by Ada: twice the accuracy/),
+		},
 	]);
 	for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
-		const text = name === "terminal" ? second.run.stdout : readFileSync(join(place.folder, "out", name), "utf8");
+		const text =
+			name === "terminal" ? second.run.stdout : readFileSync(join(place.folder, "out", name), "utf8");
 		expect(text.replace(/\s+/g, " "), name).toMatch(/by Ada: twice the accuracy/);
 	}
 });
@@ -78,7 +89,12 @@ it("a slowdown that was accepted is stale once it is merged, for another engine,
 	const merged = await place.run();
 	expect(merged.run.exit, merged.run.stdout + merged.run.stderr).toBe(1);
 	expect(merged.result.gates.filter(({ status }) => status === "fail")).toMatchObject([
-		{ gate: "accept", model: "net", engine: "fp16", message: expect.stringContaining("the base already has this engine") },
+		{
+			gate: "accept",
+			model: "net",
+			engine: "fp16",
+			message: expect.stringContaining("the base already has this engine"),
+		},
 	]);
 	const pruned = await place.accept("--prune");
 	expect(pruned.exit, pruned.stderr).toBe(0);
@@ -111,6 +127,12 @@ it("accept refuses a run in which nothing failed, and one without a reason", asy
 	place.merge();
 	await place.run();
 	const nothing = await place.accept("--reason", "why not");
-	expect(nothing).toMatchObject({ exit: 2, stderr: expect.stringContaining("has no failed figure that can be accepted") });
-	expect(await place.accept()).toMatchObject({ exit: 2, stderr: expect.stringContaining("accept needs a reason") });
+	expect(nothing).toMatchObject({
+		exit: 2,
+		stderr: expect.stringContaining("has no failed figure that can be accepted"),
+	});
+	expect(await place.accept()).toMatchObject({
+		exit: 2,
+		stderr: expect.stringContaining("accept needs a reason"),
+	});
 });

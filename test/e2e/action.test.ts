@@ -7,8 +7,16 @@ import { startLocalGitHub } from "../support/local-github/start.ts";
 import { quickProject, readResult, temporaryFolder, untimed, writeProject } from "../support/project.ts";
 
 /** The action of this repository on a workspace. */
-function runAction(workspace: string, inputs: Record<string, string>, more: Partial<ActionOptions> = {}): Promise<ActionRun> {
-	const env = { XDG_CACHE_HOME: join(workspace, ".cache"), TRTGATE_LOCKS: join(workspace, ".locks"), ...more.env };
+function runAction(
+	workspace: string,
+	inputs: Record<string, string>,
+	more: Partial<ActionOptions> = {},
+): Promise<ActionRun> {
+	const env = {
+		XDG_CACHE_HOME: join(workspace, ".cache"),
+		TRTGATE_LOCKS: join(workspace, ".locks"),
+		...more.env,
+	};
 	return runActionFolder(".", { cwd: workspace, inputs, ...more, env });
 }
 
@@ -36,7 +44,9 @@ it("the action fails the step and annotates the config line of what failed", asy
 	const run = await runAction(workspace, { base: "base" });
 	expect(run.exitCode).toBe(1);
 	expect(run.outputs).toMatchObject({ outcome: "fail", "failure-kind": "", failed: "2" });
-	expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }));
+	expect(run.annotations).toContainEqual(
+		expect.objectContaining({ level: "error", file: "trtgate.yml", line: expect.any(Number) }),
+	);
 	expect(run.summary).toMatch(/y.*relative L2/s);
 });
 
@@ -45,7 +55,9 @@ it("the action annotates a fault of the config at its line", async () => {
 	const run = await runAction(workspace, {});
 	expect(run.exitCode).toBe(2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
-	expect(run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }));
+	expect(run.annotations).toContainEqual(
+		expect.objectContaining({ level: "error", file: "trtgate.yml", line: 2 }),
+	);
 });
 
 it("the action its post step cleans up, and warns where there is no result", async () => {
@@ -53,7 +65,10 @@ it("the action its post step cleans up, and warns where there is no result", asy
 	const out = join(workspace, "trtgate-out");
 	const run = await runAction(workspace, {}, { entry: "post", state: { out } });
 	expect(run.exitCode, run.stderr).toBe(0);
-	expect(run.annotations).toContainEqual({ level: "warning", message: expect.stringMatching(/before it could write a result/) });
+	expect(run.annotations).toContainEqual({
+		level: "warning",
+		message: expect.stringMatching(/before it could write a result/),
+	});
 });
 
 it("the action sends GitHub only valid requests, main and post", async () => {
@@ -65,7 +80,11 @@ it("the action sends GitHub only valid requests, main and post", async () => {
 	git(workspace, "commit", "--quiet", "--message", "First");
 	const sha = git(workspace, "rev-parse", "HEAD");
 	const env = await github.environment({
-		...{ event: "push", payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha }, ref: "refs/heads/main" },
+		...{
+			event: "push",
+			payload: { ref: "refs/heads/main", before: "0".repeat(40), after: sha },
+			ref: "refs/heads/main",
+		},
 		...{ sha, workspace, temp: temporaryFolder() },
 	});
 	const run = await runAction(workspace, {}, { env, post: true });

@@ -4,7 +4,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fixtures, quickConfig, quickProject, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	fixtures,
+	quickConfig,
+	quickProject,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 const golden = JSON.parse(readFileSync(join(fixtures, "golden/golden.json"), "utf8"));
@@ -27,7 +35,8 @@ function sha256(bytes: Uint8Array): string {
 function goldenWith(values: number[]): Record<string, string | Uint8Array> {
 	const bytes = npy(values, [3, 4]);
 	const changed = structuredClone(golden);
-	for (const entry of changed.cases) entry.outputs.y = { path: "y.npy", sha256: sha256(bytes), dtype: "float32", shape: [3, 4] };
+	for (const entry of changed.cases)
+		entry.outputs.y = { path: "y.npy", sha256: sha256(bytes), dtype: "float32", shape: [3, 4] };
 	return { "golden/golden.json": JSON.stringify(changed), "golden/y.npy": bytes };
 }
 
@@ -44,7 +53,13 @@ interface Row {
 const line = (text: string): string => quickConfig.replace("backend: onnxruntime", text);
 
 const rows: Row[] = [
-	{ what: "no config", argv: ["run", "--config", "none.yml"], exit: 2, code: "config-missing", says: /none\.yml.*trtgate init/s },
+	{
+		what: "no config",
+		argv: ["run", "--config", "none.yml"],
+		exit: 2,
+		code: "config-missing",
+		says: /none\.yml.*trtgate init/s,
+	},
 	{
 		what: "invalid YAML",
 		files: { "trtgate.yml": "version: 1\nmodels:\n\tnet: 3\n" },
@@ -89,7 +104,12 @@ const rows: Row[] = [
 	},
 	{
 		what: "a shape of an input that the model does not have",
-		files: { "trtgate.yml": quickConfig.replace("    workloads:", "    inputs: { z: { shape: [1] } }\n    workloads:") },
+		files: {
+			"trtgate.yml": quickConfig.replace(
+				"    workloads:",
+				"    inputs: { z: { shape: [1] } }\n    workloads:",
+			),
+		},
 		exit: 2,
 		code: "config-dims",
 		says: /trtgate\.yml:8:15: .*no input "z"/s,
@@ -111,7 +131,9 @@ const rows: Row[] = [
 	{ what: "an empty model", files: { "model.onnx": "" }, exit: 2, code: "model-unreadable", says: /empty/ },
 	{
 		what: "a Git LFS pointer",
-		files: { "model.onnx": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 5\n` },
+		files: {
+			"model.onnx": `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 5\n`,
+		},
 		exit: 2,
 		code: "model-unreadable",
 		says: /git lfs pull/,
@@ -175,7 +197,11 @@ const rows: Row[] = [
 		what: "a link out of the workspace",
 		prepare: (folder) => {
 			writeFileSync(join(folder, "..", `${folder.split("/").at(-1)}.onnx`), model);
-			execFileSync("ln", ["-sf", join(folder, "..", `${folder.split("/").at(-1)}.onnx`), join(folder, "model.onnx")]);
+			execFileSync("ln", [
+				"-sf",
+				join(folder, "..", `${folder.split("/").at(-1)}.onnx`),
+				join(folder, "model.onnx"),
+			]);
 		},
 		exit: 2,
 		code: "path-outside-workspace",
@@ -188,10 +214,22 @@ const rows: Row[] = [
 		code: "output-unwritable",
 		says: /model\.onnx\/out/,
 	},
-	{ what: "nothing to check", files: { "trtgate.yml": "version: 1\nmodels: {}\n" }, exit: 2, code: "config-schema", says: /models/ },
+	{
+		what: "nothing to check",
+		files: { "trtgate.yml": "version: 1\nmodels: {}\n" },
+		exit: 2,
+		code: "config-schema",
+		says: /models/,
+	},
 	{ what: "an unknown command", argv: ["runn"], exit: 2, code: "usage", says: /runn.*`trtgate run`/s },
 	{ what: "an unknown option", argv: ["run", "--bse", "x"], exit: 2, code: "usage", says: /--bse.*--base/s },
-	{ what: "an option without its value", argv: ["run", "--base"], exit: 2, code: "usage", says: /--base needs a value/ },
+	{
+		what: "an option without its value",
+		argv: ["run", "--base"],
+		exit: 2,
+		code: "usage",
+		says: /--base needs a value/,
+	},
 	{
 		what: "pairs that are no pairs",
 		files: { "p.json": '{"pairs":[{"base":1}]}' },
@@ -217,32 +255,41 @@ const rows: Row[] = [
 	},
 ];
 
-it.each(rows)("bad input is refused with one clear error: $what", async ({ files, argv, exit, code, says, prepare }) => {
-	const folder = quickProject(join(temporaryFolder(), "project"), files);
-	prepare?.(folder);
-	const before = readdirSync(folder).sort();
-	const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
-	const said = run.stdout + run.stderr;
-	expect(said).toContain(`[${code}]`);
-	expect(said).toMatch(says);
-	expect(said, "the fix").toMatch(/→ \S/);
-	expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
-	expect(run.exit).toBe(exit);
-	if (argv === undefined) {
-		const dry = await runCli(["run", "--dry-run", "--out", "out"], { cwd: folder });
-		expect(dry, "with --dry-run").toMatchObject({ exit, stderr: expect.stringContaining(`[${code}]`) });
-		expect(dry.stderr).toMatch(says);
-	}
-	const left = existsSync(join(folder, "out")) ? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" }) : [];
-	expect(
-		left.filter((name) => /\.tmp|~$|\.part/.test(name)),
-		"half-written files",
-	).toEqual([]);
-	expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(before.filter((name) => name !== "out"));
-});
+it.each(rows)(
+	"bad input is refused with one clear error: $what",
+	async ({ files, argv, exit, code, says, prepare }) => {
+		const folder = quickProject(join(temporaryFolder(), "project"), files);
+		prepare?.(folder);
+		const before = readdirSync(folder).sort();
+		const run = await runCli(argv ?? ["run", "--out", "out"], { cwd: folder });
+		const said = run.stdout + run.stderr;
+		expect(said).toContain(`[${code}]`);
+		expect(said).toMatch(says);
+		expect(said, "the fix").toMatch(/→ \S/);
+		expect(said, "no stack").not.toMatch(/\n\s+at .*\.js:\d+/);
+		expect(run.exit).toBe(exit);
+		if (argv === undefined) {
+			const dry = await runCli(["run", "--dry-run", "--out", "out"], { cwd: folder });
+			expect(dry, "with --dry-run").toMatchObject({ exit, stderr: expect.stringContaining(`[${code}]`) });
+			expect(dry.stderr).toMatch(says);
+		}
+		const left = existsSync(join(folder, "out"))
+			? readdirSync(join(folder, "out"), { recursive: true, encoding: "utf8" })
+			: [];
+		expect(
+			left.filter((name) => /\.tmp|~$|\.part/.test(name)),
+			"half-written files",
+		).toEqual([]);
+		expect(readdirSync(folder).filter((name) => name !== "out")).toEqual(
+			before.filter((name) => name !== "out"),
+		);
+	},
+);
 
 it("bad input names several faults of one config together", async () => {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": line("backed: x").replace("threads: 1", "threads: many") });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": line("backed: x").replace("threads: 1", "threads: many"),
+	});
 	const run = await runCli(["run"], { cwd: folder });
 	expect(run.stderr.match(/\[config-schema\]/g)).toHaveLength(2);
 });
@@ -274,7 +321,9 @@ describe("hostile names", () => {
 		quickProject(join(folder, "head"), { "trtgate.yml": config });
 		const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd: folder });
 		expect(run.exit, run.stderr).toBe(0);
-		const [html, markdown] = ["report.html", "report.md"].map((name) => readFileSync(join(folder, "out", name), "utf8"));
+		const [html, markdown] = ["report.html", "report.md"].map((name) =>
+			readFileSync(join(folder, "out", name), "utf8"),
+		);
 		expect(html).not.toContain("<script>alert(1)");
 		expect(markdown).not.toMatch(/<script>alert/);
 		expect(markdown).not.toMatch(/(^|[^\w&;`])@everyone/);
@@ -282,7 +331,9 @@ describe("hostile names", () => {
 	});
 
 	it("hostile names with a newline are refused with their place", async () => {
-		const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":') });
+		const folder = quickProject(temporaryFolder(), {
+			"trtgate.yml": quickConfig.replace("  net:", '  "two\\nlines":'),
+		});
 		const run = await runCli(["run"], { cwd: folder });
 		expect(run.exit).toBe(2);
 		expect(run.stderr).toMatch(/trtgate\.yml:5:\d+/);
@@ -292,7 +343,9 @@ describe("hostile names", () => {
 describe("a disk that fills up", () => {
 	const canMount = (() => {
 		try {
-			execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], { stdio: "ignore" });
+			execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
+				stdio: "ignore",
+			});
 			return true;
 		} catch {
 			return false;
@@ -308,7 +361,11 @@ describe("a disk that fills up", () => {
 			let exit = 0;
 			let said = "";
 			try {
-				said = execFileSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+				said = execFileSync("unshare", ["-rm", "sh", "-c", script], {
+					cwd: folder,
+					encoding: "utf8",
+					stdio: ["ignore", "pipe", "pipe"],
+				});
 			} catch (error) {
 				const failed = error as { status: number; stderr: string; stdout: string };
 				exit = failed.status;

@@ -7,18 +7,36 @@ import { mergeGroup, pullRequest, schedule } from "../support/event-payloads.ts"
 import { git } from "../support/git-history.ts";
 import { type Job, startLocalGitHub } from "../support/local-github/start.ts";
 import { quickConfig, readResult, untimed } from "../support/project.ts";
-import { makeRepository, type ProjectFiles, type PullRepository, workspaceOf } from "../support/pull-repository.ts";
+import {
+	makeRepository,
+	type ProjectFiles,
+	type PullRepository,
+	workspaceOf,
+} from "../support/pull-repository.ts";
 
-const project: ProjectFiles = { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" };
-const preparing = untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx; echo prepared");
+const project: ProjectFiles = {
+	"trtgate.yml": untimed(),
+	"model.onnx": "fixture:model.onnx",
+	golden: "fixture:golden",
+};
+const preparing = untimed().replace(
+	"    onnx: model.onnx",
+	"    onnx: made.onnx\n    prepare: cp model.onnx made.onnx; echo prepared",
+);
 
 interface Place {
 	repo: PullRepository;
 	workspace: string;
-	run(job: Pick<Job, "event" | "payload" | "sha" | "ref">, more?: { post?: boolean; onStart?(pid: number): void }): Promise<ActionRun>;
+	run(
+		job: Pick<Job, "event" | "payload" | "sha" | "ref">,
+		more?: { post?: boolean; onStart?(pid: number): void },
+	): Promise<ActionRun>;
 }
 
-async function openPlace(files: { base: ProjectFiles; head: ProjectFiles }, checkedOut?: "base"): Promise<Place> {
+async function openPlace(
+	files: { base: ProjectFiles; head: ProjectFiles },
+	checkedOut?: "base",
+): Promise<Place> {
 	const repo = makeRepository(files);
 	const workspace = workspaceOf(repo, checkedOut === undefined ? repo.merge : repo[checkedOut]);
 	const github = await startLocalGitHub({ gitDir: repo.origin });
@@ -49,7 +67,9 @@ it("the gate compares the merge commit of a pull request with its merge base, ea
 		head: { label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 	});
 	expect(result.notes).toContainEqual(
-		expect.stringMatching(/^Base: \w{7} is the commit of main that the pull request's merge commit builds on/),
+		expect.stringMatching(
+			/^Base: \w{7} is the commit of main that the pull request's merge commit builds on/,
+		),
 	);
 	expect(result.golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
@@ -58,16 +78,29 @@ it("the gate compares the merge commit of a pull request with its merge base, ea
 
 it("the gate explains why there is no base, and checks the rest", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
-	const run = await place.run({ event: "schedule", payload: schedule(), sha: place.repo.base, ref: "refs/heads/main" });
+	const run = await place.run({
+		event: "schedule",
+		payload: schedule(),
+		sha: place.repo.base,
+		ref: "refs/heads/main",
+	});
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
-	expect(resultOf(place).arms).toMatchObject({ base: null, noBase: `no release comes before ${place.repo.base.slice(0, 7)}` });
+	expect(resultOf(place).arms).toMatchObject({
+		base: null,
+		noBase: `no release comes before ${place.repo.base.slice(0, 7)}`,
+	});
 	expect(run.summary).toContain("Nothing to compare with (no release comes before");
 });
 
 it("the gate refuses to compare a pull request's base with itself", async () => {
 	const place = await openPlace({ base: project, head: project }, "base");
 	const payload = pullRequest({ head: place.repo.head, base: place.repo.base });
-	const run = await place.run({ event: "pull_request", payload, sha: place.repo.merge, ref: "refs/pull/7/merge" });
+	const run = await place.run({
+		event: "pull_request",
+		payload,
+		sha: place.repo.merge,
+		ref: "refs/pull/7/merge",
+	});
 	expect(run.exitCode).toBe(2);
 	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(run.annotations[0]).toMatchObject({
@@ -90,7 +123,12 @@ it("the gate leaves no worktree in the clone of a runner that stays, also where 
 		process.kill(killed, "SIGKILL");
 	}, 20);
 	onTestFinished(() => clearInterval(watch));
-	const job = { event: "merge_group", payload, sha: place.repo.merge, ref: "refs/heads/gh-readonly-queue/main/pr-7" } as const;
+	const job = {
+		event: "merge_group",
+		payload,
+		sha: place.repo.merge,
+		ref: "refs/heads/gh-readonly-queue/main/pr-7",
+	} as const;
 	const run = await place.run(job, {
 		post: true,
 		onStart: (pid) => {

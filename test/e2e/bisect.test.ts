@@ -16,7 +16,8 @@ it("a golden that fails names the node whose weights changed, and leaves out wha
 		);
 		writeFileSync(path, `${text}\nexplain: { bisect: on }\n`);
 	}
-	const run = () => runCli(["run", "--base", "base", "--head", "head", "--out", "out", "--only", "segmenter"], { cwd });
+	const run = () =>
+		runCli(["run", "--base", "base", "--head", "head", "--out", "out", "--only", "segmenter"], { cwd });
 	const { stdout } = await run();
 	const [found, ...others] = readResult(join(cwd, "out")).bisections ?? [];
 	expect(others).toEqual([]);
@@ -28,8 +29,14 @@ it("a golden that fails names the node whose weights changed, and leaves out wha
 		before: 0,
 		rounds: 1,
 	});
-	expect(found?.message).toContain("The engine agrees with its own model, whose weights or constants differ there from the base's.");
-	for (const text of [stdout, readFileSync(join(cwd, "out/report.md"), "utf8"), readFileSync(join(cwd, "out/report.html"), "utf8")]) {
+	expect(found?.message).toContain(
+		"The engine agrees with its own model, whose weights or constants differ there from the base's.",
+	);
+	for (const text of [
+		stdout,
+		readFileSync(join(cwd, "out/report.md"), "utf8"),
+		readFileSync(join(cwd, "out/report.html"), "utf8"),
+	]) {
 		expect(text).toContain("Where outputs diverge: 1 node found for 1 engine");
 		expect(text).toContain("/smooth/Conv");
 	}
@@ -46,7 +53,10 @@ it("on TensorRT the output is compared with ONNX Runtime, and a run that fails e
 	const cwd = temporaryFolder();
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles("wrong-head", arm);
-		writeProject(join(cwd, arm), { ...files, "trtgate.yml": `${files["trtgate.yml"]}\nexplain: { bisect: on }\n` });
+		writeProject(join(cwd, arm), {
+			...files,
+			"trtgate.yml": `${files["trtgate.yml"]}\nexplain: { bisect: on }\n`,
+		});
 	}
 	const env = { PATH: installReplay(cwd, { comparison: "wrong-head" }) };
 	await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd, env });

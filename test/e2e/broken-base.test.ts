@@ -7,7 +7,14 @@ import { pullRequest, schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { pathWithoutLfs } from "../support/git-without-lfs.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	quickConfig,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 import { makeRepository, workspaceOf } from "../support/pull-repository.ts";
 import { comparisonFiles, installReplay, type ReplayFault } from "../support/replay/install.ts";
 
@@ -29,7 +36,8 @@ function repositoryOf(base: (folder: string) => void, head: Files = {}): string 
 	base(folder);
 	git(folder, "add", "-A");
 	git(folder, "commit", "-qm", "base");
-	for (const name of readdirSync(folder)) if (name !== ".git") rmSync(join(folder, name), { recursive: true });
+	for (const name of readdirSync(folder))
+		if (name !== ".git") rmSync(join(folder, name), { recursive: true });
 	writeProject(folder, { ...project, "trtgate.yml": strict, ...head });
 	return folder;
 }
@@ -75,7 +83,12 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	const given = Object.entries(models).filter(([, { prepare }]) => prepare === undefined);
 	const cwd = repositoryOf(
 		(folder) => {
-			writeProject(folder, { ...project, "trtgate.yml": severalModels, "page.onnx": "<html>", "intact.onnx": model });
+			writeProject(folder, {
+				...project,
+				"trtgate.yml": severalModels,
+				"page.onnx": "<html>",
+				"intact.onnx": model,
+			});
 			symlinkSync(".dvc/cache/model", join(folder, "link.onnx"));
 			mkdirSync(join(folder, "zoo"));
 			git(join(folder, "zoo"), "init", "-q");
@@ -93,12 +106,18 @@ it("a base whose models are broken in every way is an error with a fix in every 
 	for (const [model, { code, says }] of Object.entries(models)) {
 		const errors = result.errors.filter((error) => error.model === model);
 		expect(errors, model).toMatchObject([{ code, arm: "base", model, message: expect.stringMatching(says) }]);
-		expect(result.workloads.filter((row) => row.model === model)).toMatchObject([{ verdict: "not-comparable" }]);
-		expect(result.golden.filter((verdict) => verdict.model === model).map(({ state }) => state)).toEqual(["match", "match"]);
+		expect(result.workloads.filter((row) => row.model === model)).toMatchObject([
+			{ verdict: "not-comparable" },
+		]);
+		expect(result.golden.filter((verdict) => verdict.model === model).map(({ state }) => state)).toEqual([
+			"match",
+			"match",
+		]);
 	}
 	const reports = ["report.html", "junit.xml", "exports/findings.sarif"];
 	const text = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
-	for (const name of reports) for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
+	for (const name of reports)
+		for (const { code } of Object.values(models)) expect(text(name), name).toContain(code);
 	// The comment is brief.
 	expect(text("report.html")).toContain("compare with another commit");
 	expect(run.stdout).toMatch(/COULD NOT DECIDE/);
@@ -125,11 +144,17 @@ it("a base whose config cannot be read, and whose prepare command fails, is the 
 	expect(run.exit, run.stdout + run.stderr).toBe(2);
 	const result = readResult(join(cwd, "out"));
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
-	expect(result.errors).toMatchObject([{ code: "prepare-failed", arm: "base", message: expect.stringMatching(/failed in the base/) }]);
+	expect(result.errors).toMatchObject([
+		{ code: "prepare-failed", arm: "base", message: expect.stringMatching(/failed in the base/) },
+	]);
 });
 
 it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
-	["has neither the model nor a config", (folder) => void writeProject(folder, { "README.md": "nothing yet" }), {}],
+	[
+		"has neither the model nor a config",
+		(folder) => void writeProject(folder, { "README.md": "nothing yet" }),
+		{},
+	],
 	[
 		"has another model, and no exporter for the new one",
 		files({ "model.onnx": comparisonFiles("slower-head", "base")["model.onnx"] ?? "" }),
@@ -141,7 +166,10 @@ it.each<[string, (folder: string) => void, Readonly<Record<string, string>>]>([
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const result = readResult(join(cwd, "out"));
 	expect(result.workloads).toMatchObject([
-		{ verdict: "missing", latency: { reason: expect.stringMatching(/^New: the base(?:'s config)? has no /) } },
+		{
+			verdict: "missing",
+			latency: { reason: expect.stringMatching(/^New: the base(?:'s config)? has no /) },
+		},
 	]);
 });
 
@@ -156,8 +184,12 @@ it.each([
 		expect(run.exit, run.stdout + run.stderr).toBe(exit);
 		const result = readResult(join(cwd, "out"));
 		expect(result).toMatchObject({ outcome, workloads: [{ verdict: "not-comparable" }] });
-		const messages = result.gates.map(({ message }) => message).filter((message) => /not comparable/i.test(message));
-		expect(messages).toEqual([expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /)]);
+		const messages = result.gates
+			.map(({ message }) => message)
+			.filter((message) => /not comparable/i.test(message));
+		expect(messages).toEqual([
+			expect.stringMatching(/^Not comparable: The base's config has this engine, but the base has no /),
+		]);
 	},
 );
 
@@ -166,7 +198,9 @@ it("a base that does not build is compared with nothing, and never green", async
 	// In a weight.
 	other.writeUInt8(other.readUInt8(400_001) ^ 1, 400_001);
 	const cwd = repositoryOf(files({ "model.onnx": other }));
-	const faults: ReplayFault[] = [{ step: "build", arm: "base", do: "recording", recording: "10.6/fail-bad-unsupported-op" }];
+	const faults: ReplayFault[] = [
+		{ step: "build", arm: "base", do: "recording", recording: "10.6/fail-bad-unsupported-op" },
+	];
 	const run = await gate(cwd, { faults });
 	const result = readResult(join(cwd, "out"));
 	// The change may be what repairs it.
@@ -199,7 +233,11 @@ describe("a base's golden", () => {
 		const result = readResult(join(cwd, "out"));
 		expect(result.outcome).toBe("warn");
 		expect(result.gates).toContainEqual(
-			expect.objectContaining({ gate: "golden-change", status: "warn", message: expect.stringMatching(says) }),
+			expect.objectContaining({
+				gate: "golden-change",
+				status: "warn",
+				message: expect.stringMatching(says),
+			}),
 		);
 	});
 });
@@ -225,38 +263,61 @@ describe("a workflow's base", () => {
 		...{ event: "pull_request", payload: pullRequest({ head: repo.head, base: repo.base }) },
 		...{ sha: repo.merge, ref: "refs/pull/7/merge" },
 	});
-	const nightly = ({ repo }: Place) => ({ event: "schedule", payload: schedule(), sha: repo.merge, ref: "refs/heads/main" });
+	const nightly = ({ repo }: Place) => ({
+		event: "schedule",
+		payload: schedule(),
+		sha: repo.merge,
+		ref: "refs/heads/main",
+	});
 
-	async function play(place: Place, job: ReturnType<typeof pulled | typeof nightly>, env: Readonly<Record<string, string>> = {}) {
+	async function play(
+		place: Place,
+		job: ReturnType<typeof pulled | typeof nightly>,
+		env: Readonly<Record<string, string>> = {},
+	) {
 		const { workspace, temp, github } = place;
-		const given = await github.environment({ ...job, workspace, temp } as Parameters<typeof github.environment>[0]);
-		const run = await runActionFolder(".", { env: { ...given, TRTGATE_LOCKS: temp, ...env }, cwd: workspace });
+		const given = await github.environment({ ...job, workspace, temp } as Parameters<
+			typeof github.environment
+		>[0]);
+		const run = await runActionFolder(".", {
+			env: { ...given, TRTGATE_LOCKS: temp, ...env },
+			cwd: workspace,
+		});
 		return { run, result: readResult(join(workspace, "trtgate-out")) };
 	}
 
 	it.each([
 		["pull request", pulled],
 		["night", nightly],
-	] as const)("a workflow's base cannot be found without git: a %s ends with an error, and reports what to install", async (_, job) => {
-		const place = await openPlace();
-		const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
-		expect(run.exitCode, run.stdout + run.stderr).toBe(3);
-		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
-		expect(result.errors).toMatchObject([{ code: "tool-missing", fix: expect.stringContaining("Install git") }]);
-		expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-		expect(run.summary).toContain("git is not installed");
-	});
+	] as const)(
+		"a workflow's base cannot be found without git: a %s ends with an error, and reports what to install",
+		async (_, job) => {
+			const place = await openPlace();
+			const { run, result } = await play(place, job(place), { PATH: join(place.temp, "empty") });
+			expect(run.exitCode, run.stdout + run.stderr).toBe(3);
+			expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "runner" });
+			expect(result.errors).toMatchObject([
+				{ code: "tool-missing", fix: expect.stringContaining("Install git") },
+			]);
+			expect(place.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+			expect(run.summary).toContain("git is not installed");
+		},
+	);
 
 	it("a workflow's base cannot be found in files without a history: exit 2", async () => {
 		const place = await openPlace();
 		rmSync(join(place.workspace, ".git"), { recursive: true });
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-		expect(result.errors).toMatchObject([{ code: "git-ref", message: expect.stringContaining("not a git repository") }]);
+		expect(result.errors).toMatchObject([
+			{ code: "git-ref", message: expect.stringContaining("not a git repository") },
+		]);
 	});
 
 	it("a workflow's base whose prepare command fails is reported in the comment, the check run and the summary", async () => {
-		const place = await openPlace(untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)));
+		const place = await openPlace(
+			untimed(prepared("test -f exporter && cp model.onnx made.onnx", "net", quickConfig)),
+		);
 		const { run, result } = await play(place, pulled(place));
 		expect(run.exitCode, run.stdout + run.stderr).toBe(2);
 		expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });

@@ -2,15 +2,26 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest, Tolerance } from "../../generated/golden.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
+import {
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 import { comparisonFiles, installReplay, type Replay } from "../support/replay/install.ts";
 
-const readGolden = (cwd: string): GoldenManifest => parseManifest(readFileSync(join(cwd, "golden", "golden.json"), "utf8"), "golden.json");
+const readGolden = (cwd: string): GoldenManifest =>
+	parseManifest(readFileSync(join(cwd, "golden", "golden.json"), "utf8"), "golden.json");
 
 /** A project on recorded TensorRT, and the command in it. */
-function recorded(comparison: Replay["comparison"], edit: (golden: GoldenManifest) => GoldenManifest = (golden) => golden) {
+function recorded(
+	comparison: Replay["comparison"],
+	edit: (golden: GoldenManifest) => GoldenManifest = (golden) => golden,
+) {
 	const cwd = temporaryFolder();
 	const files = comparisonFiles(comparison, "head");
 	const golden = JSON.stringify(edit(JSON.parse(String(files["golden/golden.json"]))));
@@ -36,7 +47,9 @@ it("golden calibrate prints the engine's own error of each case beside its limit
 		["case-1", "1.2e-3", "5e-3", "25 %"],
 		["case-0", "1.2e-3", "5e-3", "24 %"],
 	]);
-	expect(stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit");
+	expect(stdout).toContain(
+		"hidden, relative L2 at fp16: keeps 5e-3, fits: its own error takes 25 % of the limit",
+	);
 	expect(readGolden(cwd)).not.toHaveProperty("calibration");
 });
 
@@ -48,7 +61,15 @@ it("golden calibrate raises a limit that is too tight, keeps the evidence, and i
 	expect(readResult(join(cwd, "before")).notes).toContainEqual(expect.stringContaining(said));
 	expect(due.stdout.replace(/\s+/g, " ")).toContain("trtgate golden calibrate --only net/fp16");
 
-	const { exit, stdout } = await run("golden", "calibrate", "--write", "--author", "Ann", "--reason", "New GPU.");
+	const { exit, stdout } = await run(
+		"golden",
+		"calibrate",
+		"--write",
+		"--author",
+		"Ann",
+		"--reason",
+		"New GPU.",
+	);
 	expect(exit, stdout).toBe(0);
 	expect(stdout).toContain("2e-3 → 5e-3, too tight: its own error takes 61 % of the limit");
 	const golden = readGolden(cwd);
@@ -56,8 +77,16 @@ it("golden calibrate raises a limit that is too tight, keeps the evidence, and i
 	expect(limitOf(golden)).toMatchObject({ fp32: 2e-3, fp16: 5e-3, int8: 2e-3 });
 	expect(golden.calibration).toMatchObject([
 		{
-			...{ engine: "net/fp16", precision: "fp16", backend: "tensorrt", version: "10.6.0", device: "NVIDIA H200" },
-			limits: [{ output: "hidden", comparator: 0, kind: "relative-l2", case: "case-1", before: 2e-3, limit: 5e-3 }],
+			...{
+				engine: "net/fp16",
+				precision: "fp16",
+				backend: "tensorrt",
+				version: "10.6.0",
+				device: "NVIDIA H200",
+			},
+			limits: [
+				{ output: "hidden", comparator: 0, kind: "relative-l2", case: "case-1", before: 2e-3, limit: 5e-3 },
+			],
 		},
 	]);
 	expect(golden.calibration?.[0]?.limits[0]?.error).toBeCloseTo(1.23e-3, 5);
@@ -69,7 +98,9 @@ it("golden calibrate raises a limit that is too tight, keeps the evidence, and i
 	expect(again.stdout).toContain("hidden, relative L2 at fp16: keeps 5e-3");
 	const confirmed = readGolden(cwd);
 	expect(confirmed.calibration).toMatchObject([{ limits: [{ limit: 5e-3 }] }]);
-	expect((await run("golden", "calibrate", "--write", "--author", "Ann")).stdout).toContain("Nothing was written: ");
+	expect((await run("golden", "calibrate", "--write", "--author", "Ann")).stdout).toContain(
+		"Nothing was written: ",
+	);
 	expect(readGolden(cwd)).toEqual(confirmed);
 });
 
@@ -84,7 +115,9 @@ it("golden calibrate refuses the error of a wrong engine, and takes a limit that
 	const { cwd, run } = recorded("wrong-head");
 	const refused = await run("golden", "calibrate", "--write", "--author", "Ann");
 	expect(refused.exit).toBe(1);
-	expect(refused.stdout).toMatch(/logits_out, relative L2 at fp32: REFUSED, an error of 0\.033 at fp32 says that the engine is wrong/);
+	expect(refused.stdout).toMatch(
+		/logits_out, relative L2 at fp32: REFUSED, an error of 0\.033 at fp32 says that the engine is wrong/,
+	);
 	expect(refused.stdout).toContain("Nothing was written: ");
 	expect(readGolden(cwd).goldenId).toBe("segmenter@1");
 	const given = await run("golden", "calibrate", "--write", "--author", "Ann", "--limit", "logits_out=5e-2");
@@ -101,8 +134,16 @@ it("golden calibrate is labelled on a CPU, which shows nothing of fp16 and never
 	const { backend, engines: found } = JSON.parse(stdout);
 	expect(backend).toMatchObject({ kind: "onnxruntime", caveat: "CPU, not TensorRT" });
 	expect(found).toMatchObject([
-		{ engine: "net/fp32", limits: [{ state: "kept", why: expect.stringContaining("only TensorRT shows whether it may be lower") }] },
-		{ engine: "net/fp16", limits: [{ state: "kept", why: "ONNX Runtime computes in fp32 here, which says nothing of fp16" }] },
+		{
+			engine: "net/fp32",
+			limits: [
+				{ state: "kept", why: expect.stringContaining("only TensorRT shows whether it may be lower") },
+			],
+		},
+		{
+			engine: "net/fp16",
+			limits: [{ state: "kept", why: "ONNX Runtime computes in fp32 here, which says nothing of fp16" }],
+		},
 	]);
 });
 
@@ -110,7 +151,10 @@ it("golden calibrate says what it cannot calibrate, and what it does not underst
 	const cwd = temporaryFolder();
 	quickProject(cwd, { "golden/x0.npy": "no tensor" });
 	const broken = await runCli(["golden", "calibrate", "--write", "--author", "Ann"], { cwd });
-	expect(broken).toMatchObject({ exit: 1, stdout: expect.stringMatching(/not calibrated: whole set: .*x0\.npy/) });
+	expect(broken).toMatchObject({
+		exit: 1,
+		stdout: expect.stringMatching(/not calibrated: whole set: .*x0\.npy/),
+	});
 	expect(readGolden(cwd).goldenId).toBe("net@1");
 	const usage = async (...argv: string[]) => (await runCli(["golden", "calibrate", ...argv], { cwd })).stderr;
 	expect(await usage("--multiple", "0.5")).toMatch(/--multiple is "0.5"; expected a number from 1 to 1000/);

@@ -8,7 +8,14 @@ import { pullRequest } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, openPlay } from "../support/github-play.ts";
 import { type Planted, plantedPrograms } from "../support/planted-programs.ts";
-import { quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 
 /** A golden whose output a command judges. */
 function judgedBy(golden: string, comparator: string): string {
@@ -41,7 +48,11 @@ const automatic = untimed().replace("onnxruntime: wasm\n", "");
 it("the action runs of a checkout on the CPU what its config names, and nothing else that it brings", async () => {
 	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
 	const cwd = checkout(planted, automatic);
-	const env = { ...planted.searchPaths(cwd, process.env["PATH"] ?? ""), RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() };
+	const env = {
+		...planted.searchPaths(cwd, process.env["PATH"] ?? ""),
+		RUNNER_TEMP: temporaryFolder(),
+		HOME: temporaryFolder(),
+	};
 	const run = await runActionFolder(".", { cwd, env, post: true });
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
@@ -58,7 +69,10 @@ it("the command line runs of a checkout what its config names, even where it wan
 	const env = { ...home, XDG_CACHE_HOME: temporaryFolder(), npm_config_registry: "http://127.0.0.1:1" };
 	const native = await runCli(["run", "--out", "out", "--onnxruntime", "native"], { cwd, env });
 	expect([native.exit, native.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
-	const recorded = await runCli(["golden", "record", "model.onnx", "--out", "new", "--onnxruntime", "native"], { cwd, env });
+	const recorded = await runCli(
+		["golden", "record", "model.onnx", "--out", "new", "--onnxruntime", "native"],
+		{ cwd, env },
+	);
 	expect([recorded.exit, recorded.stderr]).toEqual([3, expect.stringContaining("[runtime-fetch]")]);
 	expect(planted.ran()).toEqual(["comparator", "prepare"]);
 });
@@ -66,17 +80,34 @@ it("the command line runs of a checkout what its config names, even where it wan
 it("a native ONNX Runtime is used from the folder that is named, which the log and the result name too", async () => {
 	const planted = plantedPrograms(join(temporaryFolder(), "marks"));
 	const [cwd, installed] = [checkout(planted, automatic), temporaryFolder()];
-	writeProject(installed, { "node_modules/onnxruntime-node/package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}' });
-	const addon = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`;
-	writeProject(installed, { [addon]: "", "node_modules/onnxruntime-node/index.js": "throw new Error('the named one');\n" });
-	const run = await runCli(["run", "--out", "out", "--onnxruntime", "native", "--onnxruntime-folder", installed], {
-		cwd,
-		env: { HOME: temporaryFolder() },
+	writeProject(installed, {
+		"node_modules/onnxruntime-node/package.json": '{"name": "onnxruntime-node", "version": "9.9.9"}',
 	});
-	expect(run.stdout.replace(/\s+/g, " ")).toContain(`native ONNX Runtime 9.9.9 at ${installed}/node_modules/onnxruntime-node.`);
+	const addon = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/onnxruntime_binding.node`;
+	writeProject(installed, {
+		[addon]: "",
+		"node_modules/onnxruntime-node/index.js": "throw new Error('the named one');\n",
+	});
+	const run = await runCli(
+		["run", "--out", "out", "--onnxruntime", "native", "--onnxruntime-folder", installed],
+		{
+			cwd,
+			env: { HOME: temporaryFolder() },
+		},
+	);
+	expect(run.stdout.replace(/\s+/g, " ")).toContain(
+		`native ONNX Runtime 9.9.9 at ${installed}/node_modules/onnxruntime-node.`,
+	);
 	const inputs = { onnxruntime: "native", "onnxruntime-folder": "." };
-	const inside = await runActionFolder(".", { cwd, env: { RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() }, inputs });
-	expect([inside.exitCode, inside.stdout]).toEqual([2, expect.stringContaining("is in the workspace, where a pull request can change it")]);
+	const inside = await runActionFolder(".", {
+		cwd,
+		env: { RUNNER_TEMP: temporaryFolder(), HOME: temporaryFolder() },
+		inputs,
+	});
+	expect([inside.exitCode, inside.stdout]).toEqual([
+		2,
+		expect.stringContaining("is in the workspace, where a pull request can change it"),
+	]);
 	expect(planted.ran()).not.toContain("onnxruntime-node");
 });
 
@@ -106,7 +137,12 @@ it("the action runs of a checkout on TensorRT what its config names, and nothing
 	const head = play.commit({}, { ref: "refs/heads/change" });
 	const merge = play.merge({ number: 7, base, head });
 	const { run, out } = await play.run({
-		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
+		...{
+			event: "pull_request",
+			payload: pullRequest({ head, base, merge }),
+			sha: merge,
+			ref: "refs/pull/7/merge",
+		},
 		replay: { comparison: "same-model" },
 		env: planted.searchPaths(workspace, `${replayed}:${process.env["PATH"] ?? ""}`),
 	});

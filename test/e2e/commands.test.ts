@@ -19,25 +19,33 @@ function json(text: string, schema: string): unknown {
 
 it("help and version go to stdout with exit 0; no command at all is a usage fault", async () => {
 	const cwd = temporaryFolder();
-	expect(await runCli(["--help"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("preflight") });
+	expect(await runCli(["--help"], { cwd })).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("preflight"),
+	});
 	expect((await runCli(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 	expect(await runCli([], { cwd })).toMatchObject({ exit: 2, stdout: "" });
 });
 
-it.each(commandTables)("help and version lists every option of $name with its default, and an example", async (table) => {
-	const run = await runCli([...table.name.split(" "), "--help"], { cwd: temporaryFolder() });
-	expect(run).toMatchObject({ exit: 0, stderr: "" });
-	const [, ...parts] = run.stdout.split(/^Usage: /m);
-	for (const [index, { options, example }] of [table, ...(table.also ?? [])].entries()) {
-		expect(parts[index]).toContain(`Example:\n  ${example}\n`);
-		for (const [name, option] of Object.entries<Option>(options)) {
-			const listed = new RegExp(`^  --${name}( .*)?\n((?: {6}.*\n)+)`, "m").exec(parts[index] ?? "")?.[2]?.replace(/\s+/g, " ");
-			expect(listed, name).toContain(option.does);
-			if (option.default !== undefined) expect(listed, name).toContain(`Default: ${option.default}.`);
+it.each(commandTables)(
+	"help and version lists every option of $name with its default, and an example",
+	async (table) => {
+		const run = await runCli([...table.name.split(" "), "--help"], { cwd: temporaryFolder() });
+		expect(run).toMatchObject({ exit: 0, stderr: "" });
+		const [, ...parts] = run.stdout.split(/^Usage: /m);
+		for (const [index, { options, example }] of [table, ...(table.also ?? [])].entries()) {
+			expect(parts[index]).toContain(`Example:\n  ${example}\n`);
+			for (const [name, option] of Object.entries<Option>(options)) {
+				const listed = new RegExp(`^  --${name}( .*)?\n((?: {6}.*\n)+)`, "m")
+					.exec(parts[index] ?? "")?.[2]
+					?.replace(/\s+/g, " ");
+				expect(listed, name).toContain(option.does);
+				if (option.default !== undefined) expect(listed, name).toContain(`Default: ${option.default}.`);
+			}
 		}
-	}
-	for (const name of Object.keys(commonOptions)) expect(run.stdout).toContain(`\n  --${name}\n`);
-});
+		for (const name of Object.keys(commonOptions)) expect(run.stdout).toContain(`\n  --${name}\n`);
+	},
+);
 
 it.each([
 	["run --confg x", "Unknown option --confg", "Did you mean --config?"],
@@ -46,8 +54,16 @@ it.each([
 	["doctor --hlep", "Unknown option --hlep", "Did you mean --help?"],
 	["golden recrd", 'Unknown command "golden recrd"', "Did you mean `trtgate golden record`?"],
 	["goldn check", 'Unknown command "goldn"', "Did you mean `trtgate golden`?"],
-	["golden check golden.json", "golden check needs --outputs", "Add --outputs DIR: folder with one folder per case"],
-	["verdict --nothing-like-it", "Unknown option --nothing-like-it", "`trtgate verdict --help` lists its options."],
+	[
+		"golden check golden.json",
+		"golden check needs --outputs",
+		"Add --outputs DIR: folder with one folder per case",
+	],
+	[
+		"verdict --nothing-like-it",
+		"Unknown option --nothing-like-it",
+		"`trtgate verdict --help` lists its options.",
+	],
 ])("help and version says of `%s` what was meant", async (words, message, fix) => {
 	const run = await runCli(words.split(" "), { cwd: temporaryFolder() });
 	expect(run).toMatchObject({ exit: 2, stdout: "" });
@@ -74,7 +90,10 @@ it("verdict explains pairs of measurements, as text and as JSON", async () => {
 
 it("verdict finds a slowdown at the first look although something disturbed a run", async () => {
 	const cwd = temporaryFolder();
-	const pairs = [1.031, 1.029, 1.03, 1.032, 1.028].map((head, index) => ({ base: index === 2 ? 1.3 : 1, head }));
+	const pairs = [1.031, 1.029, 1.03, 1.032, 1.028].map((head, index) => ({
+		base: index === 2 ? 1.3 : 1,
+		head,
+	}));
 	writeFileSync(join(cwd, "pairs.json"), JSON.stringify({ pairs }));
 	const { stdout } = await runCli(["verdict", "pairs.json"], { cwd });
 	expect(stdout).toMatch(/^regressed: Slower: \+3\.0 % .*, 5 pairs \(1 disturbed and set aside\)\.$/m);
@@ -91,10 +110,15 @@ it("verdict sums a wide interval up by the slowdown that it leaves open", async 
 
 it("preflight describes a model, and blocks one that cannot run", async () => {
 	const cwd = quickProject(temporaryFolder(), { "bad.onnx": "fixture:unsupported-op.onnx" });
-	expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({ exit: 0, stdout: expect.stringContaining("MatMul 1") });
+	expect(await runCli(["preflight", "model.onnx"], { cwd })).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("MatMul 1"),
+	});
 	const bad = await runCli(["preflight", "bad.onnx", "--json"], { cwd });
 	expect(bad.exit).toBe(1);
-	expect(json(bad.stdout, "preflight")).toMatchObject({ findings: [{ severity: "error", node: "activation" }] });
+	expect(json(bad.stdout, "preflight")).toMatchObject({
+		findings: [{ severity: "error", node: "activation" }],
+	});
 });
 
 it("doctor lists what this machine can do", async () => {
@@ -113,5 +137,7 @@ it("init writes a config that the gate accepts, and a workflow", async () => {
 	expect(existsSync(join(cwd, ".github/workflows/trtgate.yml"))).toBe(true);
 	const plan = await runCli(["run", "--dry-run"], { cwd });
 	expect(plan.exit, plan.stderr).toBe(0);
-	expect(json((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({ arms: ["head"] });
+	expect(json((await runCli(["run", "--dry-run", "--json"], { cwd })).stdout, "plan")).toMatchObject({
+		arms: ["head"],
+	});
 });

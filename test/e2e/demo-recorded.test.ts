@@ -16,7 +16,10 @@ const dist = process.env["TRTGATE_DIST"];
 /** One run, which every test reads. */
 async function replayDemo() {
 	const folder = temporaryFolder(afterAll);
-	const run = await runCli(["demo", "--recorded", "--out", "out"], { cwd: folder, ...(dist === undefined ? {} : { dist }) });
+	const run = await runCli(["demo", "--recorded", "--out", "out"], {
+		cwd: folder,
+		...(dist === undefined ? {} : { dist }),
+	});
 	return { run, out: join(folder, "out"), result: readResult(join(folder, "out")) };
 }
 
@@ -32,14 +35,21 @@ it("the recorded demo finds the wrong net, the slower net and the unchanged one,
 	expect(result.outcome).toBe("fail");
 	expect(result.errors).toEqual([]);
 	const [segmenter, classifier, encoder] = result.workloads;
-	expect([segmenter?.verdict, classifier?.verdict, encoder?.verdict]).toEqual(["unchanged", "regressed", "unchanged"]);
+	expect([segmenter?.verdict, classifier?.verdict, encoder?.verdict]).toEqual([
+		"unchanged",
+		"regressed",
+		"unchanged",
+	]);
 	expect(classifier?.latency.estimate).toBeGreaterThan(0.038);
 	expect(classifier?.latency.estimate).toBeLessThan(0.046);
 	expect(encoder?.latency.excluded).toBeLessThanOrEqual(0.01);
 	for (const { latency, p99 } of result.workloads) {
-		for (const { base = 0, head = 0, estimate } of [latency, p99]) expect(head / base - 1).toBeCloseTo(estimate ?? Number.NaN, 12);
+		for (const { base = 0, head = 0, estimate } of [latency, p99])
+			expect(head / base - 1).toBeCloseTo(estimate ?? Number.NaN, 12);
 	}
-	expect(readFileSync(join(out, "report.md"), "utf8")).toContain("| change (99 % interval) | base, median | head, median | P99 change |");
+	expect(readFileSync(join(out, "report.md"), "utf8")).toContain(
+		"| change (99 % interval) | base, median | head, median | P99 change |",
+	);
 	expect(result.workloads.map(({ replaced }) => replaced)).toEqual([0, 0, 0]);
 	expect(result.golden.map(({ model, state }) => [model, state])).toEqual([["segmenter", "mismatch"]]);
 	expect(result.golden[0]?.checks.map(({ output, pass }) => [output, pass])).toEqual([
@@ -47,16 +57,19 @@ it("the recorded demo finds the wrong net, the slower net and the unchanged one,
 		["mask", false],
 	]);
 	expect(Number(result.golden[0]?.checks[0]?.base)).toBeLessThan(1e-6);
-	expect(result.gates.filter(({ status }) => status !== "pass").map(({ gate, model, status }) => `${gate} ${model} ${status}`)).toEqual([
-		"golden segmenter fail",
-		"latency classifier warn",
-	]);
+	expect(
+		result.gates
+			.filter(({ status }) => status !== "pass")
+			.map(({ gate, model, status }) => `${gate} ${model} ${status}`),
+	).toEqual(["golden segmenter fail", "latency classifier warn"]);
 });
 
 it("the recorded demo fits the comment on one screen", () => {
 	const lines = shownLines(readFileSync(join(demo.out, "report.md"), "utf8"));
 	// About 24 pixels each where 110 characters wide, and a table's rows take two.
-	expect(lines.reduce((sum, line) => sum + Math.ceil(line.length / 110) + (line.startsWith("|") ? 1 : 0), 0)).toBeLessThanOrEqual(30);
+	expect(
+		lines.reduce((sum, line) => sum + Math.ceil(line.length / 110) + (line.startsWith("|") ? 1 : 0), 0),
+	).toBeLessThanOrEqual(30);
 	expect(countWords(lines.join(" "))).toBeLessThanOrEqual(250);
 	const findings = shownFindings(readFileSync(join(demo.out, "report.md"), "utf8"));
 	expect(findings.map((finding) => finding.match(/^- `/gm)?.length ?? 0)).toEqual([2, 0]);
@@ -67,7 +80,11 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0)(
 	"the recorded demo's manifest answers what docs/releases.md asks before a roll-back",
 	() => {
 		const filter = /^jq -r '(.*)' manifest\.json$/m.exec(readFileSync("docs/releases.md", "utf8"))?.[1] ?? "";
-		const [tensorrt, driver, ...engines] = execFileSync("jq", ["-r", filter, join(demo.out, "exports/manifest.json")], { encoding: "utf8" })
+		const [tensorrt, driver, ...engines] = execFileSync(
+			"jq",
+			["-r", filter, join(demo.out, "exports/manifest.json")],
+			{ encoding: "utf8" },
+		)
 			.trim()
 			.split("\n");
 		expect([tensorrt, driver]).toEqual(["10.6.0", "580"]);
@@ -78,7 +95,12 @@ it.skipIf(spawnSync("jq", ["--version"]).status !== 0)(
 
 it("the recorded demo calls itself a replay in the headline and over the table", async () => {
 	const { run, out, result } = demo;
-	expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0", device: "NVIDIA H200", caveat: "replay of an H200" });
+	expect(result.backend).toMatchObject({
+		kind: "tensorrt",
+		version: "10.6.0",
+		device: "NVIDIA H200",
+		caveat: "replay of an H200",
+	});
 	expect(result.notes[0]).toMatch(/^This is a replay: nothing was built or timed here/);
 	expect(run.stdout.replaceAll("\n", " ")).toMatch(/^FAILED +TensorRT gate \(replay of an H200\)/);
 	for (const name of ["report.md", "report.html"]) {
@@ -112,6 +134,10 @@ it("the recorded demo shows the GPU beside the runs, keeps every sample and the 
 });
 
 it("the recorded demo takes no more than 300 kB of the repository", () => {
-	const files = readdirSync("examples/recorded", { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-	expect(files.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)).toBeLessThanOrEqual(300_000);
+	const files = readdirSync("examples/recorded", { recursive: true, withFileTypes: true }).filter((entry) =>
+		entry.isFile(),
+	);
+	expect(
+		files.reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0),
+	).toBeLessThanOrEqual(300_000);
 });

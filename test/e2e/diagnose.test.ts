@@ -6,7 +6,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
-const validate = new Ajv2020().compile(JSON.parse(readFileSync("golden-schema/diagnose.schema.json", "utf8")));
+const validate = new Ajv2020().compile(
+	JSON.parse(readFileSync("golden-schema/diagnose.schema.json", "utf8")),
+);
 const dist = process.env["TRTGATE_DIST"];
 
 function diagnose(...argv: string[]) {
@@ -72,7 +74,12 @@ it.each([
 });
 
 it.each<[string, Record<string, string | number>, string, RegExp]>([
-	["fail-bad-too-big", { "models/bad-too-big.onnx": "model" }, "tensor-too-big", /"z" has the shape \[300000, 300000\]: at least 335 GiB/],
+	[
+		"fail-bad-too-big",
+		{ "models/bad-too-big.onnx": "model" },
+		"tensor-too-big",
+		/"z" has the shape \[300000, 300000\]: at least 335 GiB/,
+	],
 	["fail-bad-too-big", {}, "unverified", /Not checked.*the tensors of models\/bad-too-big\.onnx/],
 	[
 		"fail-input-wrong-size",
@@ -106,21 +113,28 @@ it.each<[string, string[], RegExp]>([
 		["models/classifier.onnx"],
 		/^profile-rank-mismatch +--minShapes gives input "images" 3 dimensions \(3x32x32\), but the model's input has 4\./,
 	],
-])("diagnose names input, flag and both ranks of a shape that TensorRT refuses, %s", async (_, files, says) => {
-	const folder = temporaryFolder();
-	for (const path of files) cpSync(join("test/fixtures", path), join(folder, path), { recursive: true });
-	const shapes = "--minShapes=images:3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
-	const command = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=models/classifier.onnx ${shapes} --saveEngine=x.plan`;
-	const at = "[11/21/2026-08:04:27] [E]";
-	const refusals = [
-		"Required optimization profile is invalid",
-		"Network And Config setup failed",
-		"Failed to create engine from model or file.",
-	];
-	const lines = [`&&&& RUNNING ${command}`, ...refusals.map((text) => `${at} ${text}`), `&&&& FAILED ${command}`];
-	writeFileSync(join(folder, "trtexec.log"), `${lines.join("\n")}\n`);
-	expect((await diagnose(join(folder, "trtexec.log"), "--exit-code", "1")).stdout).toMatch(says);
-});
+])(
+	"diagnose names input, flag and both ranks of a shape that TensorRT refuses, %s",
+	async (_, files, says) => {
+		const folder = temporaryFolder();
+		for (const path of files) cpSync(join("test/fixtures", path), join(folder, path), { recursive: true });
+		const shapes = "--minShapes=images:3x32x32 --optShapes=images:4x3x32x32 --maxShapes=images:8x3x32x32";
+		const command = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=models/classifier.onnx ${shapes} --saveEngine=x.plan`;
+		const at = "[11/21/2026-08:04:27] [E]";
+		const refusals = [
+			"Required optimization profile is invalid",
+			"Network And Config setup failed",
+			"Failed to create engine from model or file.",
+		];
+		const lines = [
+			`&&&& RUNNING ${command}`,
+			...refusals.map((text) => `${at} ${text}`),
+			`&&&& FAILED ${command}`,
+		];
+		writeFileSync(join(folder, "trtexec.log"), `${lines.join("\n")}\n`);
+		expect((await diagnose(join(folder, "trtexec.log"), "--exit-code", "1")).stdout).toMatch(says);
+	},
+);
 
 it("diagnose reads a log that is no text to its end", async () => {
 	const path = join(temporaryFolder(), "noise.log");

@@ -10,7 +10,9 @@ import { gateReplay } from "../support/replay/gate.ts";
 /** Folders `base` and `head` with layers and profiles of a recorded comparison. */
 function engineFolders(comparison: string): string {
 	const folder = temporaryFolder();
-	const { steps } = JSON.parse(gunzipSync(readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`)).toString("utf8"));
+	const { steps } = JSON.parse(
+		gunzipSync(readFileSync(`test/fixtures/comparisons/${comparison}/steps.json.gz`)).toString("utf8"),
+	);
 	for (const { kind, arm, text } of steps) {
 		if (kind !== "profile") continue;
 		mkdirSync(join(folder, arm));
@@ -21,10 +23,13 @@ function engineFolders(comparison: string): string {
 
 it("trtgate diff explains a slower engine as text, Markdown, JSON and HTML", async () => {
 	const cwd = engineFolders("slower-head");
-	const diff = (...options: string[]) => runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
+	const diff = (...options: string[]) =>
+		runCli(["diff", "base", "head", "--gpu", "H200", ...options], { cwd });
 	const text = await diff("--engine-ms", "0.0279,0.02903");
 	expect(text).toMatchObject({ exit: 0, stderr: "" });
-	expect(text.stdout).toContain("+0.89 ± 0.34 µs: block1 + block1.relu – weights changed: 4,608 → 18,432 values");
+	expect(text.stdout).toContain(
+		"+0.89 ± 0.34 µs: block1 + block1.relu – weights changed: 4,608 → 18,432 values",
+	);
 	expect(text.stdout).toContain("of +1.13 µs of the timed runs");
 	const markdown = (await diff("--format", "markdown")).stdout;
 	expect(markdown.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
@@ -44,11 +49,15 @@ it("trtgate diff finds no difference between two builds of one model", async () 
 
 it("trtgate diff takes layers alone, a file itself, and the model beside them", async () => {
 	const cwd = engineFolders("slower-head");
-	const headline = async (base: string, head: string) => (await runCli(["diff", base, head], { cwd })).stdout.split("\n")[1];
+	const headline = async (base: string, head: string) =>
+		(await runCli(["diff", base, head], { cwd })).stdout.split("\n")[1];
 	const timed = await headline("base/layers.json", "head/layers.json");
 	expect(timed).toContain("block1 + block1.relu");
 	for (const arm of ["base", "head"]) {
-		writeFileSync(join(cwd, arm, "model.onnx"), gunzipSync(readFileSync(`examples/recorded/${arm}/models/classifier.onnx.gz`)));
+		writeFileSync(
+			join(cwd, arm, "model.onnx"),
+			gunzipSync(readFileSync(`examples/recorded/${arm}/models/classifier.onnx.gz`)),
+		);
 	}
 	expect(await headline("base", "head")).toBe(timed);
 	rmSync(join(cwd, "base", "profile.json"));
@@ -61,10 +70,13 @@ it("trtgate diff takes layers alone, a file itself, and the model beside them", 
 		["html", "<code>block1 + block1.relu</code>"],
 		["html", "<summary>All 13 ONNX nodes</summary>"],
 	] as const) {
-		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(shown);
+		expect((await runCli(["diff", "base", "head", "--format", format], { cwd })).stdout, format).toContain(
+			shown,
+		);
 	}
 	for (const arm of ["base", "head"]) renameSync(join(cwd, arm, "model.onnx"), join(cwd, `${arm}.onnx`));
-	const page = async (...options: string[]) => (await runCli(["diff", "base", "head", "--format", "html", ...options], { cwd })).stdout;
+	const page = async (...options: string[]) =>
+		(await runCli(["diff", "base", "head", "--format", "html", ...options], { cwd })).stdout;
 	expect(await page("--onnx", "base.onnx,head.onnx")).toContain("All 13 ONNX nodes");
 	expect(await page()).toContain("All 10 node groups");
 });
@@ -86,18 +98,36 @@ it("trtgate diff knows files of other names by their content, and reads what who
 	const files = ["base/net.onnx.engine.graph.json", "head/net.onnx.engine.graph.json"] as const;
 	expect((await runCli(["diff", ...files], { cwd })).stdout.split("\n")[1]).toBe(expected.split("\n")[1]);
 	writeFileSync(join(cwd, "head", "net.onnx.engine.timing.json"), '[ { "startEnqMs" : 1');
-	expect((await runCli(["diff", "base", "head"], { cwd })).stderr).toMatch(/timing\.json cannot be used\. The times file is truncated\./);
+	expect((await runCli(["diff", "base", "head"], { cwd })).stderr).toMatch(
+		/timing\.json cannot be used\. The times file is truncated\./,
+	);
 });
 
 type Files = Partial<Record<"layers.json" | "profile.json" | "model.onnx", string | null>>;
 
-const otherProfile = '[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, "averageMs" : 1, "medianMs" : 1, "percentage" : 1 }\n]\n';
+const otherProfile =
+	'[\n  { "count" : 1 }\n, { "name" : "other", "timeMs" : 1, "averageMs" : 1, "medianMs" : 1, "percentage" : 1 }\n]\n';
 
 it.each<[string, readonly string[], Files, RegExp]>([
 	["a folder of several engines", ["diff", ".", "head"], {}, /several engines.*\[engine-missing\]/s],
-	["a path that leads nowhere", ["diff", "nowhere", "head"], {}, /nowhere is not a usable engine.*\[engine-missing\]/s],
-	["another format", ["diff", "base", "head", "--format", "pdf"], {}, /--format is "pdf"; expected one of text, markdown, json, html/],
-	["missing layers", ["diff", "cut", "head"], { "layers.json": null }, /cut is not a usable engine: It contains no layers\.json\. /],
+	[
+		"a path that leads nowhere",
+		["diff", "nowhere", "head"],
+		{},
+		/nowhere is not a usable engine.*\[engine-missing\]/s,
+	],
+	[
+		"another format",
+		["diff", "base", "head", "--format", "pdf"],
+		{},
+		/--format is "pdf"; expected one of text, markdown, json, html/,
+	],
+	[
+		"missing layers",
+		["diff", "cut", "head"],
+		{ "layers.json": null },
+		/cut is not a usable engine: It contains no layers\.json\. /,
+	],
 	[
 		"layers that are cut off",
 		["diff", "cut", "head"],
@@ -110,7 +140,12 @@ it.each<[string, readonly string[], Files, RegExp]>([
 		{ "layers.json": "{}" },
 		/cut\/layers\.json .*no list of layers\. \[engine-unreadable\]/,
 	],
-	["a profile that is cut off", ["diff", "cut", "head"], { "profile.json": '[{"count": 3' }, /cut\/profile\.json .*\[engine-unreadable\]/],
+	[
+		"a profile that is cut off",
+		["diff", "cut", "head"],
+		{ "profile.json": '[{"count": 3' },
+		/cut\/profile\.json .*\[engine-unreadable\]/,
+	],
 	[
 		"a profile of another engine",
 		["diff", "base", "cut"],
@@ -146,9 +181,12 @@ it("trtgate explain shows where the time of one engine goes", async () => {
 	const cwd = engineFolders("slower-head");
 	const { stdout, exit } = await runCli(["explain", "head", "--gpu", "H200"], { cwd });
 	expect(exit).toBe(0);
-	expect(stdout).toMatch(/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/);
+	expect(stdout).toMatch(
+		/15 layers, 10 kernels \(10 fp16\), 1 reformat; 100 % of the profiled time belongs to ONNX nodes/,
+	);
 	expect(stdout).toMatch(/µs \(\d+ %\) {2}stem \+ stem\.relu {2}fp16/);
-	const as = async (format: string) => (await runCli(["explain", "head", "--format", format], { cwd })).stdout;
+	const as = async (format: string) =>
+		(await runCli(["explain", "head", "--format", format], { cwd })).stdout;
 	expect(await as("markdown")).toMatch(/\| [\d.]+ \| \d+ % \| `block1 \+ block1\.relu` \| fp16 \|/);
 	expect(await as("html")).toMatch(/<code>block1 \+ block1\.relu<\/code>.*<b>[\d.]+<\/b>/);
 	expect(JSON.parse(await as("json")).engines[0]).toMatchObject({ title: "head", summary: { layers: 15 } });

@@ -2,7 +2,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { distWithFaultyWorker, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
+import {
+	distWithFaultyWorker,
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+} from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /** No golden case runs where each timed run hangs: the limit ends nothing but what hangs, on a loaded machine too. */
@@ -46,7 +54,13 @@ const faults: Fault[] = [
 		code: "tool-timeout",
 		says: /1 s/,
 	},
-	{ what: "crashes on a golden case", kind: "infer", misbehave: "process.abort();", code: "tool-crashed", says: /SIGABRT/ },
+	{
+		what: "crashes on a golden case",
+		kind: "infer",
+		misbehave: "process.abort();",
+		code: "tool-crashed",
+		says: /SIGABRT/,
+	},
 	{
 		what: "floods its output with invalid UTF-8 and control characters",
 		kind: "infer",
@@ -78,7 +92,11 @@ it.each(faults)(
 			expect(result.golden.map((verdict) => verdict.state)).toEqual(hangs ? [] : ["match", "match"]);
 			const [row] = result.workloads;
 			expect(row?.verdict).toBe("not-comparable");
-			expect(row?.work).toMatchObject({ verdict: "not-comparable", estimate: null, reason: expect.any(String) });
+			expect(row?.work).toMatchObject({
+				verdict: "not-comparable",
+				estimate: null,
+				reason: expect.any(String),
+			});
 		}
 		expect(existsSync(join(folder, "out", "report.html"))).toBe(true);
 	},

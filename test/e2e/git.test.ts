@@ -2,7 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 
 function git(folder: string, ...args: string[]): string {
 	return execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.invalid", ...args], {
@@ -38,12 +46,18 @@ it("the gate names a missing ref, and how to fetch it", async () => {
 it("the gate runs the prepare command in each side", async () => {
 	const folder = quickProject(temporaryFolder());
 	writeProject(folder, {
-		"trtgate.yml": untimed().replace("    onnx: model.onnx", "    onnx: made.onnx\n    prepare: cp model.onnx made.onnx"),
+		"trtgate.yml": untimed().replace(
+			"    onnx: model.onnx",
+			"    onnx: made.onnx\n    prepare: cp model.onnx made.onnx",
+		),
 	});
 	const run = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);
 	writeProject(folder, {
-		"trtgate.yml": quickConfig.replace("    onnx: model.onnx", "    onnx: made2.onnx\n    prepare: echo no exporter here >&2; exit 4"),
+		"trtgate.yml": quickConfig.replace(
+			"    onnx: model.onnx",
+			"    onnx: made2.onnx\n    prepare: echo no exporter here >&2; exit 4",
+		),
 	});
 	const failed = await runCli(["run", "--out", "out"], { cwd: folder });
 	expect(failed.exit).toBe(2);

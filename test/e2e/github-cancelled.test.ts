@@ -3,7 +3,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { pullRequest } from "../support/event-payloads.ts";
-import { armFiles, artifactFiles, expectTidy, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
+import {
+	armFiles,
+	artifactFiles,
+	expectTidy,
+	openPlay,
+	type Play,
+	type Played,
+	type PlayedJob,
+} from "../support/github-play.ts";
 import type { AtEnd } from "../support/project.ts";
 import type { ReplayFault } from "../support/replay/install.ts";
 import { until } from "../support/until.ts";
@@ -42,7 +50,13 @@ async function cancel(
 	const merge = play.merge({ number: 7, base, head });
 	if (isLost) play.github.addComment({ issue: 7, body: earlierComment, author: "github-actions[bot]" });
 	const job: PlayedJob = {
-		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge", runId: 4711 },
+		...{
+			event: "pull_request",
+			payload: pullRequest({ head, base, merge }),
+			sha: merge,
+			ref: "refs/pull/7/merge",
+			runId: 4711,
+		},
 		replay: { comparison: "wrong-head", faults: [fault] },
 	};
 	const isShown = (): boolean =>
@@ -52,7 +66,10 @@ async function cancel(
 	const played = await play.run({
 		...job,
 		env: { RUNNER_TRACKING_ID: "github_1" },
-		more: { onStart: (pid) => void until(() => existsSync(hangs) && isShown()).then(() => sendAll(pid, signals)), post: !isLost },
+		more: {
+			onStart: (pid) => void until(() => existsSync(hangs) && isShown()).then(() => sendAll(pid, signals)),
+			post: !isLost,
+		},
 	});
 	return { play, played, job };
 }
@@ -63,8 +80,14 @@ function sendAll(pid: number, signals: readonly NodeJS.Signals[]): void {
 }
 
 describe.concurrent("a cancelled job", () => {
-	it("a cancelled job ends its programs, keeps what it measured, and reports it", async ({ expect, onTestFinished }) => {
-		const { play, played } = await cancel({ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } }, onTestFinished);
+	it("a cancelled job ends its programs, keeps what it measured, and reports it", async ({
+		expect,
+		onTestFinished,
+	}) => {
+		const { play, played } = await cancel(
+			{ signals: ["SIGINT"], fault: { step: "perf", do: "hang-deaf" } },
+			onTestFinished,
+		);
 		const { run, out } = played;
 		// What has failed until then stays failed.
 		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
@@ -80,31 +103,43 @@ describe.concurrent("a cancelled job", () => {
 		expect(play.github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "cancelled" }]);
 		expect(run.post).toMatchObject({ exitCode: 0 });
 		expect(run.post?.stdout).toMatch(/uploaded what the run left: artifact/);
-		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(expect.arrayContaining(["result.json", "report.html"]));
+		expect([...artifactFiles(play.github, "trtgate-gate").keys()]).toEqual(
+			expect.arrayContaining(["result.json", "report.html"]),
+		);
 		expectTidy(play, played);
 	});
 
 	it.for<[string, Cancelled]>([
 		["asked twice", { signals: ["SIGINT", "SIGTERM"], fault: { step: "perf", do: "hang-deaf" } }],
 		["killed", { signals: ["SIGKILL"], fault: { step: "build", do: "hang" } }],
-	])("a cancelled job that is %s is tidied up by its post step, which keeps what there is", async ([, cancelled], context) => {
-		const { expect, onTestFinished } = context;
-		const { play, played } = await cancel(cancelled, onTestFinished);
-		const left = livingIn(play.root);
-		for (const { pid } of left) process.kill(pid, "SIGKILL");
-		// Whoever is killed ends nothing more: the runner finds what is left by the mark that all of the job's programs carry.
-		if (cancelled.signals.includes("SIGKILL")) expect(played.childVariables()).toContain("RUNNER_TRACKING_ID=");
-		else expect(left).toEqual([]);
-		expect(played.run.exitCode, played.run.stdout).not.toBe(0);
-		expect(played.run.post).toMatchObject({ exitCode: 0 });
-		expect([...artifactFiles(play.github, "trtgate-gate").keys()].some((name) => name.startsWith("logs/"))).toBe(true);
-		const { checkRuns, comments } = play.github.state;
-		const isKilled = cancelled.signals.includes("SIGKILL");
-		expect(checkRuns).toMatchObject([{ status: "completed", conclusion: isKilled ? "failure" : "cancelled" }]);
-		expect(comments.map(({ body }) => body)).toEqual(isKilled ? [expect.stringContaining("killed before it could write a result")] : []);
-		expect(readdirSync(played.out).filter((name) => name.endsWith(".lock"))).toEqual([]);
-		expectTidy(play, played);
-	});
+	])(
+		"a cancelled job that is %s is tidied up by its post step, which keeps what there is",
+		async ([, cancelled], context) => {
+			const { expect, onTestFinished } = context;
+			const { play, played } = await cancel(cancelled, onTestFinished);
+			const left = livingIn(play.root);
+			for (const { pid } of left) process.kill(pid, "SIGKILL");
+			// Whoever is killed ends nothing more: the runner finds what is left by the mark that all of the job's programs carry.
+			if (cancelled.signals.includes("SIGKILL"))
+				expect(played.childVariables()).toContain("RUNNER_TRACKING_ID=");
+			else expect(left).toEqual([]);
+			expect(played.run.exitCode, played.run.stdout).not.toBe(0);
+			expect(played.run.post).toMatchObject({ exitCode: 0 });
+			expect(
+				[...artifactFiles(play.github, "trtgate-gate").keys()].some((name) => name.startsWith("logs/")),
+			).toBe(true);
+			const { checkRuns, comments } = play.github.state;
+			const isKilled = cancelled.signals.includes("SIGKILL");
+			expect(checkRuns).toMatchObject([
+				{ status: "completed", conclusion: isKilled ? "failure" : "cancelled" },
+			]);
+			expect(comments.map(({ body }) => body)).toEqual(
+				isKilled ? [expect.stringContaining("killed before it could write a result")] : [],
+			);
+			expect(readdirSync(played.out).filter((name) => name.endsWith(".lock"))).toEqual([]);
+			expectTidy(play, played);
+		},
+	);
 
 	it("a lost runner's check run and comment end with the next job of the run, which has no result to report", async ({
 		expect,

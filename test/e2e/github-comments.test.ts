@@ -26,10 +26,14 @@ it("comments of one pull request are one for each config and each name, and a se
 	for (const attempt of [1, 2])
 		for (const [name, inputs] of reports) {
 			play.measured({ ...failing, config: { path: inputs["config"] ?? "trtgate.yml" } }, { name, attempt });
-			expect((await play.report({ inputs, runAttempt: attempt })).run.exitCode, JSON.stringify(inputs)).toBe(1);
+			expect((await play.report({ inputs, runAttempt: attempt })).run.exitCode, JSON.stringify(inputs)).toBe(
+				1,
+			);
 		}
 	expect(
-		shownComments(play).map((body) => /^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1)),
+		shownComments(play).map((body) =>
+			/^<!-- trtgate:(\S+) run:500 attempt:(\d) .*\n## (.*) · [0-9a-f]{7}:/.exec(body)?.slice(1),
+		),
 	).toEqual([
 		["detectors%2Ftrtgate.yml", "2", "❌ TensorRT gate · detectors/trtgate.yml"],
 		["trtgate.yml", "2", "❌ TensorRT gate"],
@@ -48,7 +52,9 @@ it("comments of one pull request are one where two jobs have both seen none", as
 	const both = await Promise.all(["left", "right"].map((job) => play.report({ job })));
 	expect(both.map(({ run }) => run.exitCode)).toEqual([1, 1]);
 	expect(play.github.state.comments).toHaveLength(1);
-	const created = play.github.state.requests.filter(({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"));
+	const created = play.github.state.requests.filter(
+		({ method, path }) => method === "POST" && path.endsWith("/issues/7/comments"),
+	);
 	expect(created.length, "both created one").toBe(2);
 	expect(play.github.state.violations).toEqual([]);
 });
@@ -59,7 +65,11 @@ it("comments of one pull request are new ones where that is requested, and the o
 		if (attempt > 1) play.measured(failing, { attempt });
 		expect((await play.report({ inputs: { comment: "fresh" }, runAttempt: attempt })).run.exitCode).toBe(1);
 	}
-	expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual(["outdated", "outdated", null]);
+	expect(play.github.state.comments.map(({ minimized }) => minimized)).toEqual([
+		"outdated",
+		"outdated",
+		null,
+	]);
 	expect(play.github.state.violations).toEqual([]);
 });
 
@@ -87,7 +97,10 @@ describe("a report of 500 workloads", () => {
 			expect(text).toContain("500 slowdowns · 0 of 500 checks pass");
 		}
 		expect(run.summary).toContain("detector-with-a-long-name-399");
-		expect(run.outputs).toMatchObject({ failed: "500", "report-url": expect.stringContaining("/artifacts/") });
+		expect(run.outputs).toMatchObject({
+			failed: "500",
+			"report-url": expect.stringContaining("/artifacts/"),
+		});
 		expect(play.github.state.violations).toEqual([]);
 	});
 });

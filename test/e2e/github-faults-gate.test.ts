@@ -3,7 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type ExpectStatic, it } from "vitest";
 import { pullRequest, push } from "../support/event-payloads.ts";
-import { armFiles, type Changes, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
+import {
+	armFiles,
+	type Changes,
+	openPlay,
+	type Play,
+	type Played,
+	type PlayedJob,
+} from "../support/github-play.ts";
 import type { Fault } from "../support/local-github/start.ts";
 import type { AtEnd } from "../support/project.ts";
 
@@ -30,12 +37,18 @@ function publishedOf(played: Played): PublishedThing[] {
 
 /** Codes of what could not be published. */
 function lostOf(played: Played): Record<string, string> {
-	const failed = publishedOf(played).flatMap(({ what, fault }) => (fault === undefined ? [] : [[what, fault.code]]));
+	const failed = publishedOf(played).flatMap(({ what, fault }) =>
+		fault === undefined ? [] : [[what, fault.code]],
+	);
 	return Object.fromEntries(failed);
 }
 
 describe.concurrent("a cache service", () => {
-	const cached: Changes = [...few, [/^ {4}golden:.*\n/m, ""], [/^cache:.*$/m, "cache: { engines: true, timing: true }"]];
+	const cached: Changes = [
+		...few,
+		[/^ {4}golden:.*\n/m, ""],
+		[/^cache:.*$/m, "cache: { engines: true, timing: true }"],
+	];
 	const lookup = /CacheService\/GetCacheEntryDownloadURL/;
 	const reserve = /CacheService\/CreateCacheEntry/;
 
@@ -45,7 +58,16 @@ describe.concurrent("a cache service", () => {
 		const after = play.commit(armFiles("slower-head", "head", cached), { onto: before, ref: main });
 		play.github.inject(fault);
 		const payload = push(main, before, after);
-		return { play, played: await play.run({ event: "push", sha: after, ref: main, payload, replay: { comparison: "slower-head" } }) };
+		return {
+			play,
+			played: await play.run({
+				event: "push",
+				sha: after,
+				ref: main,
+				payload,
+				replay: { comparison: "slower-head" },
+			}),
+		};
 	}
 
 	it.for<[string, Fault, Record<string, string>]>([
@@ -53,29 +75,54 @@ describe.concurrent("a cache service", () => {
 		["is silent", { path: lookup, times: always, delayMs: 3_600_000 }, { cache: "github-timeout" }],
 		[
 			"denies writing",
-			{ path: reserve, times: always, status: 403, body: { code: "permission_denied", msg: "cache write denied: no" } },
+			{
+				path: reserve,
+				times: always,
+				status: 403,
+				body: { code: "permission_denied", msg: "cache write denied: no" },
+			},
 			{},
 		],
-		["is full", { path: reserve, times: always, status: 429, body: { code: "resource_exhausted", msg: "quota exceeded" } }, {}],
-	])("a cache service that %s is not waited for, and changes nothing", async ([, fault, lost], { expect, onTestFinished }) => {
-		const { play, played } = await pushed(fault, onTestFinished);
-		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
-		expect(played.run.outputs).toMatchObject({ outcome: "warn" });
-		expect(lostOf(played)).toEqual(lost);
-		expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
-		expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
-		expect(play.github.state.artifacts).toHaveLength(2);
-		expect(play.github.state.caches.filter(({ isFinal }) => isFinal)).toEqual([]);
-	});
+		[
+			"is full",
+			{
+				path: reserve,
+				times: always,
+				status: 429,
+				body: { code: "resource_exhausted", msg: "quota exceeded" },
+			},
+			{},
+		],
+	])(
+		"a cache service that %s is not waited for, and changes nothing",
+		async ([, fault, lost], { expect, onTestFinished }) => {
+			const { play, played } = await pushed(fault, onTestFinished);
+			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(0);
+			expect(played.run.outputs).toMatchObject({ outcome: "warn" });
+			expect(lostOf(played)).toEqual(lost);
+			expect(publishedOf(played).some(({ what, state }) => what === "cache" && state === "done")).toBe(false);
+			expect(play.github.state.checkRuns).toMatchObject([{ conclusion: "success" }]);
+			expect(play.github.state.artifacts).toHaveLength(2);
+			expect(play.github.state.caches.filter(({ isFinal }) => isFinal)).toEqual([]);
+		},
+	);
 });
 
-async function playPull(atEnd: AtEnd, more: (play: Play) => Partial<PlayedJob>): Promise<{ play: Play; played: Played }> {
+async function playPull(
+	atEnd: AtEnd,
+	more: (play: Play) => Partial<PlayedJob>,
+): Promise<{ play: Play; played: Played }> {
 	const play = await openPlay(atEnd);
 	const base = play.commit(armFiles("wrong-head", "base", few), { ref: main });
 	const head = play.commit(armFiles("wrong-head", "head", few), { onto: base });
 	const merge = play.merge({ number: 7, base, head });
 	const played = await play.run({
-		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge" },
+		...{
+			event: "pull_request",
+			payload: pullRequest({ head, base, merge }),
+			sha: merge,
+			ref: "refs/pull/7/merge",
+		},
 		replay: { comparison: "wrong-head" },
 		...more(play),
 	});
@@ -107,9 +154,13 @@ describe.concurrent("a runner or a server", () => {
 
 	it("a runner or a server of an enterprise, which has no such artifact service, gets all the rest", async (context) => {
 		const { expect } = context;
-		const { play, played } = await pulled(context, () => ({ env: { GITHUB_SERVER_URL: "https://git.acme.example" } }));
+		const { play, played } = await pulled(context, () => ({
+			env: { GITHUB_SERVER_URL: "https://git.acme.example" },
+		}));
 		expect(lostOf(played)).toEqual({ artifact: "github-unsupported" });
-		expect(play.github.state.comments[0]?.body).toContain("[run](https://git.acme.example/acme/engines/actions/runs/");
+		expect(play.github.state.comments[0]?.body).toContain(
+			"[run](https://git.acme.example/acme/engines/actions/runs/",
+		);
 		expect(play.github.state.checkRuns).toHaveLength(1);
 	});
 
@@ -126,7 +177,10 @@ describe.concurrent("a runner or a server", () => {
 
 	it.for<[string, string]>([
 		["is no JSON", "{"],
-		["is hostile", '{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}'],
+		[
+			"is hostile",
+			'{"pull_request":{"number":"7/../..","head":{"sha":"$(touch x)","ref":"-x"},"base":{"sha":[],"ref":{}}}}',
+		],
 	])(
 		"a runner or a server whose event file %s: its base is not known, which is an error, and nobody is commented on",
 		async ([, text], { expect, onTestFinished }) => {
@@ -138,7 +192,9 @@ describe.concurrent("a runner or a server", () => {
 			expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(3);
 			expect(played.result()).toMatchObject({
 				...{ outcome: "error", failureKind: "runner", arms: { base: null } },
-				errors: [{ code: "tool-output", message: expect.stringContaining("pull_request event could not be read") }],
+				errors: [
+					{ code: "tool-output", message: expect.stringContaining("pull_request event could not be read") },
+				],
 			});
 			expect(play.github.state.comments).toEqual([]);
 			expect(play.github.state.artifacts).toHaveLength(2);

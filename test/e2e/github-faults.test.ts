@@ -32,7 +32,11 @@ interface Row {
 	says?: string;
 }
 
-const commentAndCheck = (code: string): Record<string, string> => ({ comment: code, "check run": code, "commit status": code });
+const commentAndCheck = (code: string): Record<string, string> => ({
+	comment: code,
+	"check run": code,
+	"commit status": code,
+});
 /** Those that wait longest first: five are played at a time. */
 const rows: Readonly<Record<string, Row>> = {
 	"an artifact service that is away": {
@@ -73,20 +77,33 @@ const rows: Readonly<Record<string, Row>> = {
 		faults: [
 			{
 				...{ method: "POST", path: comments, times: always, status: 422 },
-				body: { message: "Validation Failed", errors: [{ message: "body is too long (maximum is 65536 characters)" }] },
+				body: {
+					message: "Validation Failed",
+					errors: [{ message: "body is too long (maximum is 65536 characters)" }],
+				},
 			},
 			{ path: artifacts, times: always, status: 409, body: { code: "already_exists", msg: "taken" } },
 		],
 		lost: { comment: "github-rejected", artifact: "github-conflict" },
 		says: "body is too long",
 	},
-	"429 with a short retry-after": { faults: [{ path: rest, times: 2, status: 429, headers: { "retry-after": "1" }, body: {} }] },
+	"429 with a short retry-after": {
+		faults: [{ path: rest, times: 2, status: 429, headers: { "retry-after": "1" }, body: {} }],
+	},
 	"429 with a long retry-after": {
 		faults: [{ path: rest, times: always, status: 429, headers: { "retry-after": "3600" }, body: {} }],
 		lost: commentAndCheck("github-rate-limited"),
 	},
 	"the hour's requests used up": {
-		faults: [{ path: rest, times: always, status: 403, headers: later, body: { message: "API rate limit exceeded" } }],
+		faults: [
+			{
+				path: rest,
+				times: always,
+				status: 403,
+				headers: later,
+				body: { message: "API rate limit exceeded" },
+			},
+		],
 		lost: commentAndCheck("github-rate-limited"),
 	},
 	"the secondary limit": {
@@ -110,13 +127,24 @@ const rows: Readonly<Record<string, Row>> = {
 		],
 	},
 	"503 for ever": {
-		faults: [{ path: rest, times: always, status: 503, body: { message: "No server is currently available" } }],
+		faults: [
+			{ path: rest, times: always, status: 503, body: { message: "No server is currently available" } },
+		],
 		lost: commentAndCheck("github-unavailable"),
 	},
 	"silence once": { faults: [{ method: "GET", path: checkRuns, delayMs: 11_000 }] },
 	"half an answer": { faults: [{ method: "GET", path: comments, truncate: true }] },
 	"HTML in place of JSON": {
-		faults: [{ method: "GET", path: comments, times: always, status: 200, body: html, headers: { "content-type": "text/html" } }],
+		faults: [
+			{
+				method: "GET",
+				path: comments,
+				times: always,
+				status: 200,
+				body: html,
+				headers: { "content-type": "text/html" },
+			},
+		],
 		lost: { comment: "github-reply" },
 	},
 	"a full artifact storage": {
@@ -131,7 +159,9 @@ const rows: Readonly<Record<string, Row>> = {
 		lost: { artifact: "github-rejected", "report page": "github-rejected" },
 	},
 	"an artifact that is not finalised": {
-		faults: [{ path: /FinalizeArtifact/, times: always, status: 400, body: { code: "malformed", msg: "no" } }],
+		faults: [
+			{ path: /FinalizeArtifact/, times: always, status: 400, body: { code: "malformed", msg: "no" } },
+		],
 		lost: { artifact: "github-rejected", "report page": "github-rejected" },
 	},
 };
@@ -150,11 +180,22 @@ const addresses = [
 
 describe.concurrent("a platform that fails", () => {
 	const faultless = {
-		...{ exitCode: 1, outcome: "fail", "failure-kind": "", passed: "0", warned: "0", failed: "1", inconclusive: "0" },
+		...{
+			exitCode: 1,
+			outcome: "fail",
+			"failure-kind": "",
+			passed: "0",
+			warned: "0",
+			failed: "1",
+			inconclusive: "0",
+		},
 		headline: "1 latency gate fails · the only check does not pass",
 	};
 
-	it("a platform that fails by nothing at all is what the rows below are held against", async ({ expect, onTestFinished }) => {
+	it("a platform that fails by nothing at all is what the rows below are held against", async ({
+		expect,
+		onTestFinished,
+	}) => {
 		const play = await openReportPlay(onTestFinished);
 		play.measured(failing, {});
 		const { run, published } = await play.report();
@@ -163,32 +204,41 @@ describe.concurrent("a platform that fails", () => {
 		expect(run.summary).not.toContain("could be published");
 	});
 
-	it.for(Object.entries(rows))("a platform that fails by %s changes no outcome", async ([, row], { expect, onTestFinished }) => {
-		const { lost = {}, says } = row;
-		const play = await openReportPlay(onTestFinished);
-		play.measured(failing, {});
-		for (const fault of row.faults) play.github.inject(fault);
-		const { run, out, published } = await play.report();
-		expect(verdictOf(run), run.stdout + run.stderr).toEqual(faultless);
-		expect(existsSync(join(out, "report.html"))).toBe(true);
-		const failed = published().flatMap((one) => (one.state === "failed" ? [one] : []));
-		expect(Object.fromEntries(failed.map(({ what, fault }) => [what, fault.code]))).toEqual(lost);
-		for (const [output, what] of addresses) expect(run.outputs[output] === "", output).toBe(what in lost);
-		expect(run.summary).toContain("TensorRT gate");
-		expect(run.summary.includes("The outcome stands. Not everything could be published")).toBe(failed.length > 0);
-		for (const { what, fault } of failed) {
-			expect(run.summary).toContain(`**${what}**`);
-			expect(run.stdout).toContain(`[${fault.code}]`);
-		}
-		if (says !== undefined) for (const text of [run.summary, run.stdout]) expect(text).toContain(says);
-		const { state } = play.github;
-		expect(state.comments).toHaveLength("comment" in lost ? 0 : 1);
-		expect(state.checkRuns).toHaveLength("check run" in lost ? 0 : 1);
-		// Without a check run the lines of the config are annotated by the step itself.
-		expect(run.annotations.some(({ file, line }) => file === "trtgate.yml" && line === 4)).toBe("check run" in lost);
-		// Each wait is bounded (waitBefore), and so is their number.
-		const sent = state.requests.map(({ method, path }) => `${method} ${path}`);
-		expect(Math.max(...sent.map((one) => sent.filter((other) => other === one).length))).toBeLessThanOrEqual(6);
-		expect(state.violations).toEqual([]);
-	});
+	it.for(Object.entries(rows))(
+		"a platform that fails by %s changes no outcome",
+		async ([, row], { expect, onTestFinished }) => {
+			const { lost = {}, says } = row;
+			const play = await openReportPlay(onTestFinished);
+			play.measured(failing, {});
+			for (const fault of row.faults) play.github.inject(fault);
+			const { run, out, published } = await play.report();
+			expect(verdictOf(run), run.stdout + run.stderr).toEqual(faultless);
+			expect(existsSync(join(out, "report.html"))).toBe(true);
+			const failed = published().flatMap((one) => (one.state === "failed" ? [one] : []));
+			expect(Object.fromEntries(failed.map(({ what, fault }) => [what, fault.code]))).toEqual(lost);
+			for (const [output, what] of addresses) expect(run.outputs[output] === "", output).toBe(what in lost);
+			expect(run.summary).toContain("TensorRT gate");
+			expect(run.summary.includes("The outcome stands. Not everything could be published")).toBe(
+				failed.length > 0,
+			);
+			for (const { what, fault } of failed) {
+				expect(run.summary).toContain(`**${what}**`);
+				expect(run.stdout).toContain(`[${fault.code}]`);
+			}
+			if (says !== undefined) for (const text of [run.summary, run.stdout]) expect(text).toContain(says);
+			const { state } = play.github;
+			expect(state.comments).toHaveLength("comment" in lost ? 0 : 1);
+			expect(state.checkRuns).toHaveLength("check run" in lost ? 0 : 1);
+			// Without a check run the lines of the config are annotated by the step itself.
+			expect(run.annotations.some(({ file, line }) => file === "trtgate.yml" && line === 4)).toBe(
+				"check run" in lost,
+			);
+			// Each wait is bounded (waitBefore), and so is their number.
+			const sent = state.requests.map(({ method, path }) => `${method} ${path}`);
+			expect(
+				Math.max(...sent.map((one) => sent.filter((other) => other === one).length)),
+			).toBeLessThanOrEqual(6);
+			expect(state.violations).toEqual([]);
+		},
+	);
 });

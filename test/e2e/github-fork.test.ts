@@ -21,7 +21,9 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	expect(gate.run.exitCode, gate.run.stdout + gate.run.stderr).toBe(1);
 	expect(gate.run.outputs).toMatchObject({ outcome: "fail", "comment-url": "" });
 	expect(gate.run.summary).toContain("1 golden mismatch");
-	expect(gate.run.annotations).toContainEqual(expect.objectContaining({ level: "error", file: "trtgate.yml" }));
+	expect(gate.run.annotations).toContainEqual(
+		expect.objectContaining({ level: "error", file: "trtgate.yml" }),
+	);
 	const asked = state.requests.filter(({ path }) => !/^\/(twirp|blobs)\//.test(path));
 	expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 	expect(state.requests.filter(({ path }) => path.includes("CreateCacheEntry"))).toEqual([]);
@@ -33,14 +35,21 @@ it("the action fails a fork's pull request like any other, writes nothing and sa
 	const report = await play.run({
 		...{ event: "workflow_run", sha: base, ref: "refs/heads/main", isFork: true, action: "report", replay },
 		permissions: { actions: "read", checks: "write", contents: "read", "pull-requests": "write" },
-		payload: workflowRun(head, { id: 500, run_attempt: 1, head_branch: "feature/faster", head_repository: fork }),
+		payload: workflowRun(head, {
+			id: 500,
+			run_attempt: 1,
+			head_branch: "feature/faster",
+			head_repository: fork,
+		}),
 	});
 	expect(report.run.exitCode, report.run.stdout + report.run.stderr).toBe(0);
 	expect(report.run.outputs).toMatchObject({ outcome: "fail" });
 	expect(state.comments).toMatchObject([
 		{ issue: 7, body: expect.stringContaining("net · fp32 does not match its goldens in 1 of 1 case") },
 	]);
-	expect(state.comments[0]?.body).toMatch(new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${head} -->`));
+	expect(state.comments[0]?.body).toMatch(
+		new RegExp(`^<!-- trtgate:trtgate\\.yml run:500 attempt:1 sha:${head} -->`),
+	);
 	expect(state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
 	expect(state.caches).toEqual([]);
 	expect(state.violations).toEqual([]);

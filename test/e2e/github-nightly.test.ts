@@ -2,8 +2,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../generated/history.ts";
+import { fileOf } from "../../src/core/history/files.ts";
 import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, expectTidy, openPlay, type Played } from "../support/github-play.ts";
@@ -23,13 +23,20 @@ it("the action at night opens one issue, keeps it up to date, and closes it with
 	const wrong = play.commit(armFiles("wrong-head", "head"), { onto: released, ref: main });
 	const first = await night(wrong, "wrong-head", 600);
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(1);
-	expect(first.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: released }, head: { label: "main", commit: wrong } });
+	expect(first.result().arms).toMatchObject({
+		base: { label: "v1.1.0", commit: released },
+		head: { label: "main", commit: wrong },
+	});
 	// A schedule asks probes, here through trtexec; the recordings hold no answers to them but zeros, on both sides.
 	expect(new Set(first.result().probes?.map(({ probe }) => probe)).size).toBe(6);
 	expect(first.result().probes?.filter(({ state: told }) => told === "agrees").length).toBeGreaterThan(0);
 	expect(state.issues).toMatchObject([
 		{
-			...{ state: "open", labels: ["trtgate"], title: expect.stringContaining("TensorRT gate fails for trtgate.yml: 1 golden mismatch") },
+			...{
+				state: "open",
+				labels: ["trtgate"],
+				title: expect.stringContaining("TensorRT gate fails for trtgate.yml: 1 golden mismatch"),
+			},
 			body: expect.stringMatching(/^<!-- trtgate:\S+ run:600 [\s\S]*1 run: /),
 		},
 	]);
@@ -38,7 +45,9 @@ it("the action at night opens one issue, keeps it up to date, and closes it with
 
 	const second = await night(wrong, "wrong-head", 601);
 	expect(second.run.exitCode).toBe(1);
-	expect(state.issues).toMatchObject([{ state: "open", body: expect.stringMatching(/^<!-- trtgate:\S+ run:601 [\s\S]*2 runs: /) }]);
+	expect(state.issues).toMatchObject([
+		{ state: "open", body: expect.stringMatching(/^<!-- trtgate:\S+ run:601 [\s\S]*2 runs: /) },
+	]);
 	expect(state.comments).toEqual([]);
 
 	const old = play.commit(armFiles("same-model", "base"), { onto: wrong, ref: main });
@@ -60,25 +69,51 @@ it("the action at night opens the issue where a night cannot decide, and closes 
 	const released = play.commit(armFiles("same-model", "base"), { ref: main });
 	play.tag("v1.1.0", released);
 	const night = (sha: string, runId: number): Promise<Played> =>
-		play.run({ event: "schedule", sha, ref: main, payload: schedule(), replay: { comparison: "same-model" }, runId });
+		play.run({
+			event: "schedule",
+			sha,
+			ref: main,
+			payload: schedule(),
+			replay: { comparison: "same-model" },
+			runId,
+		});
 
-	const broken = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: 1"]]), { onto: released, ref: main });
+	const broken = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: 1"]]), {
+		onto: released,
+		ref: main,
+	});
 	const first = await night(broken, 700);
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(2);
 	expect(state.issues).toMatchObject([
-		{ state: "open", title: expect.stringContaining("could not decide"), body: expect.stringContaining("mesure") },
+		{
+			state: "open",
+			title: expect.stringContaining("could not decide"),
+			body: expect.stringContaining("mesure"),
+		},
 	]);
 	const soak = "unchanged-models: rebuild, soak: 90s";
-	const right = play.commit(armFiles("same-model", "head", [["unchanged-models: rebuild", soak]]), { onto: broken, ref: main });
+	const right = play.commit(armFiles("same-model", "head", [["unchanged-models: rebuild", soak]]), {
+		onto: broken,
+		ref: main,
+	});
 	const well = await night(right, 701);
 	expect(well.run.exitCode, well.run.stdout + well.run.stderr).toBe(0);
 	// A night keeps the engine under load; the replay has the times of one that was recorded for 90 s.
 	const [row] = well.result().workloads;
-	expect(row?.soak).toMatchObject({ state: "time-up", steps: [{ atS: 13, change: expect.closeTo(0.007, 2) }], throttledShare: 0 });
+	expect(row?.soak).toMatchObject({
+		state: "time-up",
+		steps: [{ atS: 13, change: expect.closeTo(0.007, 2) }],
+		throttledShare: 0,
+	});
 	expect(row?.soak?.seconds).toBeCloseTo(90, 0);
 	expect(row?.soak?.processes).toHaveLength(3);
-	expect(well.result().gates.find(({ gate }) => gate === "soak-drift")).toMatchObject({ status: "pass", workload: row?.workload });
-	expect(readFileSync(join(well.out, "report.html"), "utf8")).toMatch(/Sustained load[\s\S]*<path class="soakline head"/);
+	expect(well.result().gates.find(({ gate }) => gate === "soak-drift")).toMatchObject({
+		status: "pass",
+		workload: row?.workload,
+	});
+	expect(readFileSync(join(well.out, "report.html"), "utf8")).toMatch(
+		/Sustained load[\s\S]*<path class="soakline head"/,
+	);
 	expect(state.issues).toMatchObject([{ state: "closed" }]);
 });
 
@@ -88,7 +123,10 @@ it("a night whose history raises an alarm puts its picture on the history's bran
 	const changes = [
 		[/^ {4}golden:.*\n/m, ""],
 		["pairs: [5, 8]", "pairs: [5], identical-engines: measure"],
-		[/^cache:.*$/m, "cache: { engines: false, timing: false }\nhistory: { branch: trtgate-history }\nprobes: off"],
+		[
+			/^cache:.*$/m,
+			"cache: { engines: false, timing: false }\nhistory: { branch: trtgate-history }\nprobes: off",
+		],
 	] as const;
 	const released = play.commit(armFiles("same-model", "base", changes), { ref: main });
 	play.tag("v1.1.0", released);
@@ -116,8 +154,15 @@ it("a night whose history raises an alarm puts its picture on the history's bran
 	rmSync(join(clone, "runs"), { recursive: true });
 	const nights = Array.from({ length: 30 }, (_, index) => {
 		const ratio = buildRatio(-1_600_000 + (index % 3) * 500);
-		const rows = record.rows.map((row) => ({ ...row, ratio, head: { ...row.head, model: short("earlier") } }));
-		return fileOf({ ...record, at: nightAt(index).replace("2026", "2021"), source: short(`${index}`), rows }, hash);
+		const rows = record.rows.map((row) => ({
+			...row,
+			ratio,
+			head: { ...row.head, model: short("earlier") },
+		}));
+		return fileOf(
+			{ ...record, at: nightAt(index).replace("2026", "2021"), source: short(`${index}`), rows },
+			hash,
+		);
 	});
 	writeProject(clone, Object.fromEntries(nights.map(({ path: to, text }) => [to, text])));
 	git(clone, "add", "--all");
@@ -128,7 +173,9 @@ it("a night whose history raises an alarm puts its picture on the history's bran
 	expect(picture, second.run.stdout + second.run.stderr).toMatch(/^pictures\/[0-9a-f]{12}\.svg$/);
 	expect(git(play.origin, "show", `trtgate-history:${picture}`)).toMatch(/^<svg [\s\S]*slower than/);
 	expect(state.issues[0]?.body).toMatch(
-		new RegExp(`!\\[Course of [^\\]]+\\]\\(http\\S+/acme/engines/blob/trtgate-history/${picture}\\?raw=true\\)`),
+		new RegExp(
+			`!\\[Course of [^\\]]+\\]\\(http\\S+/acme/engines/blob/trtgate-history/${picture}\\?raw=true\\)`,
+		),
 	);
 	expect(state.issues[0]?.body).not.toContain("nights: `");
 	expect(state.violations).toEqual([]);

@@ -16,16 +16,24 @@ it("the action replaces the green comment by what is at fault and where, in the 
 	expect(green.run.exitCode, green.run.stdout + green.run.stderr).toBe(0);
 	expect(state.comments[0]?.body).toContain("## ✅");
 
-	const wrong = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: @everyone"]]), { onto: right });
+	const wrong = play.commit(armFiles("same-model", "head", [[/^measure: .*$/m, "mesure: @everyone"]]), {
+		onto: right,
+	});
 	const second = { base, head: wrong, merge: play.merge({ number: 7, base, head: wrong }) };
 	const refused = await play.run({ ...job, payload: pullRequest(second), sha: second.merge, runId: 501 });
 	const { run } = refused;
 	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
-	expect(run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration", "comment-url": green.run.outputs["comment-url"] });
+	expect(run.outputs).toMatchObject({
+		outcome: "error",
+		"failure-kind": "configuration",
+		"comment-url": green.run.outputs["comment-url"],
+	});
 	expect(state.comments).toHaveLength(1);
 	const body = state.comments[0]?.body ?? "";
 	expect(body).toMatch(
-		new RegExp(`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate · ${wrong.slice(0, 7)}: 1 error · nothing was checked`),
+		new RegExp(
+			`run:501 attempt:1 sha:${wrong} -->\n## 🛑 TensorRT gate · ${wrong.slice(0, 7)}: 1 error · nothing was checked`,
+		),
 	);
 	expect(body).toContain(`head ${wrong.slice(0, 7)} (merged as ${second.merge.slice(0, 7)}), not measured`);
 	expect(body).not.toMatch(/unknown|Nothing to compare|@everyone/);

@@ -19,14 +19,21 @@ it("comments, checks, saves caches and keeps artifacts for the given days, throu
 		...{ GITHUB_API_URL: "http://api.github.test", GITHUB_GRAPHQL_URL: "http://api.github.test/graphql" },
 		...{ ACTIONS_RESULTS_URL: "http://results.github.test/", http_proxy: proxy.url, HTTP_PROXY: proxy.url },
 	};
-	const hosts = (): string[] => [...new Set(proxy.passed.splice(0).map((line) => line.replace(/^\w+ /, "").replace(/:\d+$/, "")))].sort();
+	const hosts = (): string[] =>
+		[...new Set(proxy.passed.splice(0).map((line) => line.replace(/^\w+ /, "").replace(/:\d+$/, "")))].sort();
 	const caching = [[/^cache:.*$/m, "cache: { engines: false, timing: true }"]] as const;
 	const base = play.commit(armFiles("same-model", "base", caching), { ref: "refs/heads/main" });
 	const head = play.commit(armFiles("same-model", "head", caching), { onto: base });
 	const merge = play.merge({ number: 7, base, head });
 	const replay = { comparison: "same-model" } as const;
 	const gate = await play.run({
-		...{ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge", runId: 500 },
+		...{
+			event: "pull_request",
+			payload: pullRequest({ head, base, merge }),
+			sha: merge,
+			ref: "refs/pull/7/merge",
+			runId: 500,
+		},
 		...{ replay, env, inputs: { "retention-days": "5", cache: "true" } },
 	});
 	expectShown(gate);

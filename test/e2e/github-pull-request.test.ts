@@ -1,7 +1,16 @@
 // A pull request played end to end with recorded GPU comparisons: it fails, is pushed to again, and turns green.
 import { expect, it } from "vitest";
 import { pullRequest } from "../support/event-payloads.ts";
-import { armFiles, artifactFiles, expectTidy, lineOf, openPlay, type Play, type Played, type PlayedJob } from "../support/github-play.ts";
+import {
+	armFiles,
+	artifactFiles,
+	expectTidy,
+	lineOf,
+	openPlay,
+	type Play,
+	type Played,
+	type PlayedJob,
+} from "../support/github-play.ts";
 
 const path = "refs/pull/7/merge";
 
@@ -11,8 +20,18 @@ interface Pushed {
 	merge: string;
 }
 
-function runPull(play: Play, { head, base, merge }: Pushed, job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>): Promise<Played> {
-	return play.run({ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: path, ...job });
+function runPull(
+	play: Play,
+	{ head, base, merge }: Pushed,
+	job: Pick<PlayedJob, "replay"> & Partial<PlayedJob>,
+): Promise<Played> {
+	return play.run({
+		event: "pull_request",
+		payload: pullRequest({ head, base, merge }),
+		sha: merge,
+		ref: path,
+		...job,
+	});
 }
 
 function pushWrong(play: Play): Pushed {
@@ -51,7 +70,13 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	expect(state.checkRuns).toMatchObject([
 		{
 			...{ name: "trtgate", headSha: wrong.head, status: "completed", conclusion: "failure" },
-			annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}engines:/), annotation_level: "failure" }],
+			annotations: [
+				{
+					path: "trtgate.yml",
+					start_line: lineOf(first.workspace, /^ {4}engines:/),
+					annotation_level: "failure",
+				},
+			],
 		},
 	]);
 	expect(state.statuses).toEqual([]);
@@ -61,7 +86,15 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 		["report-gate.html", true],
 	]);
 	const files = [...artifactFiles(play.github, "trtgate-gate").keys()];
-	expect(files).toEqual(expect.arrayContaining(["result.json", "report.md", "report.html", "junit.xml", "exports/findings.sarif"]));
+	expect(files).toEqual(
+		expect.arrayContaining([
+			"result.json",
+			"report.md",
+			"report.html",
+			"junit.xml",
+			"exports/findings.sarif",
+		]),
+	);
 	for (const folder of ["raw/", "logs/", "layers/"])
 		expect(files.filter((name) => name.startsWith(folder)).length, folder).toBeGreaterThan(0);
 	expect(files.filter((name) => /^(engines|cache|worktrees|scratch)\//.test(name))).toEqual([]);
@@ -69,7 +102,9 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	expect(outputs).toMatchObject({ outcome: "fail", failed: "1", warned: "0", "failure-kind": "" });
 	expect(body).toContain(outputs["report-url"]);
 	expect(body).toContain(outputs["artifact-url"]);
-	expect(outputs["comment-url"]).toBe(`https://github.com/acme/engines/pull/7#issuecomment-${state.comments[0]?.id}`);
+	expect(outputs["comment-url"]).toBe(
+		`https://github.com/acme/engines/pull/7#issuecomment-${state.comments[0]?.id}`,
+	);
 	expect(summary.replace(/<sub>.*/s, "")).toBe(body.slice(body.indexOf("\n") + 1).replace(/<sub>.*/s, ""));
 	expect(first.run.post).toMatchObject({ exitCode: 0, stderr: "" });
 	expectTidy(play, first);
@@ -79,9 +114,13 @@ it("the action on a pull request comments, checks and keeps what a wrong change 
 	expect(second.run.exitCode, second.run.stdout + second.run.stderr).toBe(0);
 	expect(state.comments).toHaveLength(1);
 	expect(state.comments[0]?.body).toMatch(
-		new RegExp(`run:501 attempt:1 sha:${right.head} -->\n## ✅ TensorRT gate · ${right.head.slice(0, 7)}: all \\d+ checks pass`),
+		new RegExp(
+			`run:501 attempt:1 sha:${right.head} -->\n## ✅ TensorRT gate · ${right.head.slice(0, 7)}: all \\d+ checks pass`,
+		),
 	);
-	expect(state.checkRuns.map(({ headSha, conclusion, annotations }) => [headSha, conclusion, annotations.length])).toEqual([
+	expect(
+		state.checkRuns.map(({ headSha, conclusion, annotations }) => [headSha, conclusion, annotations.length]),
+	).toEqual([
 		[wrong.head, "failure", 1],
 		[right.head, "success", 0],
 	]);
@@ -94,11 +133,18 @@ it("the action doubles nothing when a job runs again: the comment, the check run
 	const { state } = play.github;
 	const pushed = pushWrong(play);
 	for (const runAttempt of [1, 2]) {
-		const { run } = await runPull(play, pushed, { replay: { comparison: "wrong-head" }, runId: 500, runAttempt });
+		const { run } = await runPull(play, pushed, {
+			replay: { comparison: "wrong-head" },
+			runId: 500,
+			runAttempt,
+		});
 		expect(run.exitCode, run.stdout + run.stderr).toBe(1);
 	}
 	expect(state.comments.map(({ body }) => /attempt:(\d)/.exec(body)?.[1])).toEqual(["2"]);
-	expect(state.checkRuns.map(({ externalId }) => externalId)).toEqual(["trtgate.yml/500/1", "trtgate.yml/500/2"]);
+	expect(state.checkRuns.map(({ externalId }) => externalId)).toEqual([
+		"trtgate.yml/500/1",
+		"trtgate.yml/500/2",
+	]);
 	expect(state.artifacts.map(({ name, attempt }) => `${name} of try ${attempt}`)).toEqual(
 		[1, 2].flatMap((attempt) => [`trtgate-gate of try ${attempt}`, `report-gate.html of try ${attempt}`]),
 	);

@@ -1,7 +1,14 @@
 // Pushes to main, tags, the merge queue and runs by hand, played end to end with recorded GPU comparisons.
 import { describe, expect, it } from "vitest";
 import { mergeGroup, push, release, workflowDispatch } from "../support/event-payloads.ts";
-import { armFiles, type Changes, expectTidy, lineOf, openPlay, type PlayedJob } from "../support/github-play.ts";
+import {
+	armFiles,
+	type Changes,
+	expectTidy,
+	lineOf,
+	openPlay,
+	type PlayedJob,
+} from "../support/github-play.ts";
 
 const main = "refs/heads/main";
 const nothing = "0".repeat(40);
@@ -16,16 +23,34 @@ it("a push to main is compared with what main was, warns of what got slower, and
 	const { state } = play.github;
 	const before = play.commit(armFiles("slower-head", "base", speedOnly), { ref: main });
 	const after = play.commit(armFiles("slower-head", "head", speedOnly), { onto: before, ref: main });
-	const job: Omit<PlayedJob, "payload"> = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" } };
+	const job: Omit<PlayedJob, "payload"> = {
+		event: "push",
+		sha: after,
+		ref: main,
+		replay: { comparison: "slower-head" },
+	};
 	const first = await play.run({ ...job, payload: push(main, before, after) });
 	expect(first.run.exitCode, first.run.stdout + first.run.stderr).toBe(0);
 	expect(first.run.outputs).toMatchObject({ outcome: "warn", warned: "1", failed: "0", "comment-url": "" });
-	expect(first.result().arms).toMatchObject({ base: { commit: before }, head: { label: "main", ref: "main", commit: after } });
+	expect(first.result().arms).toMatchObject({
+		base: { commit: before },
+		head: { label: "main", ref: "main", commit: after },
+	});
 	expect(state.comments).toEqual([]);
 	expect(state.checkRuns).toMatchObject([
 		{
-			...{ headSha: after, conclusion: "success", title: expect.stringContaining("Passed with warnings: 1 slowdown") },
-			annotations: [{ path: "trtgate.yml", start_line: lineOf(first.workspace, /^ {4}workloads:/), annotation_level: "warning" }],
+			...{
+				headSha: after,
+				conclusion: "success",
+				title: expect.stringContaining("Passed with warnings: 1 slowdown"),
+			},
+			annotations: [
+				{
+					path: "trtgate.yml",
+					start_line: lineOf(first.workspace, /^ {4}workloads:/),
+					annotation_level: "warning",
+				},
+			],
 		},
 	]);
 	expect(state.caches).toMatchObject([
@@ -44,10 +69,19 @@ it("a push to main is compared with what main was, warns of what got slower, and
 
 it("engines of earlier runs are taken over, but not with `cache: false`", async () => {
 	const play = await openPlay();
-	const kept: Changes = [speedOnly[0] as Changes[number], [/^cache:.*$/m, "cache: { engines: true, timing: false }"]];
+	const kept: Changes = [
+		speedOnly[0] as Changes[number],
+		[/^cache:.*$/m, "cache: { engines: true, timing: false }"],
+	];
 	const before = play.commit(armFiles("slower-head", "base", kept), { ref: main });
 	const after = play.commit(armFiles("slower-head", "head", kept), { onto: before, ref: main });
-	const job = { event: "push", sha: after, ref: main, replay: { comparison: "slower-head" }, payload: push(main, before, after) } as const;
+	const job = {
+		event: "push",
+		sha: after,
+		ref: main,
+		replay: { comparison: "slower-head" },
+		payload: push(main, before, after),
+	} as const;
 	const builtAnew = async (cache: string): Promise<boolean[]> => {
 		const { result, run } = await play.run({ ...job, inputs: { cache } });
 		expect(run.exitCode, run.stdout + run.stderr).toBe(0);
@@ -62,7 +96,13 @@ it("a push to main that makes the repository has nothing to compare with, report
 	const play = await openPlay();
 	const only = play.commit(armFiles("same-model", "head"), { ref: main });
 	const { run } = await play.run({
-		...{ event: "push", sha: only, ref: main, payload: push(main, nothing, only), replay: { comparison: "same-model" } },
+		...{
+			event: "push",
+			sha: only,
+			ref: main,
+			payload: push(main, nothing, only),
+			replay: { comparison: "same-model" },
+		},
 	});
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(play.github.state.checkRuns[0]?.summary).toContain("Nothing to compare with");
@@ -75,7 +115,12 @@ describe("a tag", () => {
 		[/$/, "gates: { latency: { warn: 0.05%, fail: 5% } }\n"],
 	];
 	it.each([
-		["pushed: passes what did not change since the release before it; a second try is a run of its own", "push", [] as Changes, "pass"],
+		[
+			"pushed: passes what did not change since the release before it; a second try is a run of its own",
+			"push",
+			[] as Changes,
+			"pass",
+		],
 		["published as a release: fails what could not be decided", "release", fine, "fail"],
 	] as const)("a tag %s", async (_, event, changes, outcome) => {
 		const play = await openPlay();
@@ -96,7 +141,9 @@ describe("a tag", () => {
 			head: { label: "v1.2.0", ref: "v1.2.0", commit: released },
 		});
 		const { checkRuns, comments, issues } = play.github.state;
-		expect(checkRuns).toMatchObject([{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" }]);
+		expect(checkRuns).toMatchObject([
+			{ headSha: released, conclusion: outcome === "pass" ? "success" : "failure" },
+		]);
 		expect([comments, issues]).toEqual([[], []]);
 		expectTidy(play, played);
 
@@ -116,10 +163,19 @@ it("the merge queue: compared with what the change is added to, checked, not com
 	const ref = `refs/heads/gh-readonly-queue/main/pr-7-${base}`;
 	const queued = play.commit({}, { onto: head, ref });
 	const played = await play.run({
-		...{ event: "merge_group", sha: queued, ref, payload: mergeGroup(queued, base), replay: { comparison: "wrong-head" } },
+		...{
+			event: "merge_group",
+			sha: queued,
+			ref,
+			payload: mergeGroup(queued, base),
+			replay: { comparison: "wrong-head" },
+		},
 	});
 	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
-	expect(played.result().arms).toMatchObject({ base: { commit: base }, head: { label: "merge queue of main", commit: queued } });
+	expect(played.result().arms).toMatchObject({
+		base: { commit: base },
+		head: { label: "merge queue of main", commit: queued },
+	});
 	expect(play.github.state.checkRuns).toMatchObject([{ headSha: queued, conclusion: "failure" }]);
 	expect(play.github.state.comments).toEqual([]);
 	expectTidy(play, played);
@@ -131,11 +187,19 @@ it("a run by hand: compared with the last release, checked, no issue", async () 
 	play.tag("v1.1.0", old);
 	const head = play.commit(armFiles("wrong-head", "head"), { onto: old, ref: "refs/heads/try" });
 	const played = await play.run({
-		...{ event: "workflow_dispatch", sha: head, ref: "refs/heads/try", payload: workflowDispatch("refs/heads/try") },
+		...{
+			event: "workflow_dispatch",
+			sha: head,
+			ref: "refs/heads/try",
+			payload: workflowDispatch("refs/heads/try"),
+		},
 		replay: { comparison: "wrong-head" },
 	});
 	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
-	expect(played.result().arms).toMatchObject({ base: { label: "v1.1.0", commit: old }, head: { label: "try", commit: head } });
+	expect(played.result().arms).toMatchObject({
+		base: { label: "v1.1.0", commit: old },
+		head: { label: "try", commit: head },
+	});
 	expect(play.github.state.checkRuns).toMatchObject([{ headSha: head, conclusion: "failure" }]);
 	expect(play.github.state.issues).toEqual([]);
 	expectTidy(play, played);

@@ -29,14 +29,13 @@ interface Place {
 }
 
 /** A repository whose golden belongs to another model than the one that lies there now. */
-async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx": "fixture:wrong.onnx" }): Promise<Place> {
+async function openPlace(
+	files: Readonly<Record<string, string>> = { "model.onnx": "fixture:wrong.onnx" },
+): Promise<Place> {
 	const root = temporaryFolder();
-	const [work, origin, workspace, temp] = ["work", "origin.git", "workspace", "temp"].map((name) => join(root, name)) as [
-		string,
-		string,
-		string,
-		string,
-	];
+	const [work, origin, workspace, temp] = ["work", "origin.git", "workspace", "temp"].map((name) =>
+		join(root, name),
+	) as [string, string, string, string];
 	mkdirSync(work);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
@@ -68,15 +67,23 @@ async function openPlace(files: Readonly<Record<string, string>> = { "model.onnx
 				temp,
 			};
 			const env = await github.environment({ ...job, ...more });
-			const given = { reason: "The head was retrained.", "time-limit": "10m", cases: "2", onnxruntime: "wasm", ...inputs };
+			const given = {
+				reason: "The head was retrained.",
+				"time-limit": "10m",
+				cases: "2",
+				onnxruntime: "wasm",
+				...inputs,
+			};
 			const run = await runActionFolder("golden", { inputs: given, env, cwd: workspace, onStart });
 			return { ...run, workspace };
 		},
 	};
 }
 
-const golden = (place: Place, commit: string) => parseManifest(git(place.origin, "show", `${commit}:golden/golden.json`), "golden.json");
-const written = ({ github }: Place) => github.state.requests.filter(({ method, path }) => method !== "GET" && !path.startsWith("/twirp"));
+const golden = (place: Place, commit: string) =>
+	parseManifest(git(place.origin, "show", `${commit}:golden/golden.json`), "golden.json");
+const written = ({ github }: Place) =>
+	github.state.requests.filter(({ method, path }) => method !== "GET" && !path.startsWith("/twirp"));
 
 it("a golden that changed becomes one commit and one pull request; the same again, nothing; another, one more commit; the merged one, nothing", async () => {
 	const place = await openPlace();
@@ -87,15 +94,25 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	const number = state.pulls[0]?.number;
 	expect(first.outputs).toEqual({
 		...{ changed: "true", branch: "trtgate/goldens", commit, "failure-kind": "" },
-		...{ "pull-request": String(number), "pull-request-url": `https://github.com/acme/engines/pull/${number}` },
+		...{
+			"pull-request": String(number),
+			"pull-request-url": `https://github.com/acme/engines/pull/${number}`,
+		},
 	});
 	expect(place.changes(main, commit)).toContain("M\tgolden/golden.json");
 	expect(place.changes(main, commit).filter((line) => !line.includes("\tgolden/"))).toEqual([]);
 	expect(git(place.origin, "show", "-s", "--format=%P", commit)).toBe(main);
 	const manifest = golden(place, commit);
-	expect(manifest).toMatchObject({ reason: "The head was retrained.", author: "octocat", cases: { length: 2 } });
+	expect(manifest).toMatchObject({
+		reason: "The head was retrained.",
+		author: "octocat",
+		cases: { length: 2 },
+	});
 	// What was committed is what was recorded: the command line takes the checkout's golden for whole.
-	const paths = manifest.cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)]);
+	const paths = manifest.cases.flatMap(({ inputs, outputs }) => [
+		...Object.values(inputs),
+		...Object.values(outputs),
+	]);
 	for (const { path } of paths)
 		expect(git(place.origin, "rev-parse", `${commit}:golden/${path}`)).toBe(
 			git(first.workspace, "hash-object", "--no-filters", `golden/${path}`),
@@ -109,14 +126,22 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	expect(state.issues).toMatchObject([
 		{
 			title: "Record the golden of net again",
-			body: expect.stringMatching(/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/),
+			body: expect.stringMatching(
+				/^<!-- trtgate: goldens -->\n\n\*\*Why:\*\* The head was retrained\. — octocat/,
+			),
 		},
 	]);
 	expect(first.summary).toContain("## trtgate golden");
-	expect(first.annotations).toMatchObject([{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) }]);
+	expect(first.annotations).toMatchObject([
+		{ level: "notice", message: expect.stringMatching(/^Pull request \d+ .* was opened/) },
+	]);
 
 	const second = await place.run({ model: "net" });
-	expect(second.outputs, second.stdout).toMatchObject({ changed: "true", commit, "pull-request": String(number) });
+	expect(second.outputs, second.stdout).toMatchObject({
+		changed: "true",
+		commit,
+		"pull-request": String(number),
+	});
 	expect(second.stdout).toMatch(/was left unchanged; its branch already had the recorded goldens/);
 	expect([place.at(ref), state.pulls.length]).toEqual([commit, 1]);
 
@@ -128,7 +153,12 @@ it("a golden that changed becomes one commit and one pull request; the same agai
 	git(place.origin, "update-ref", "refs/heads/main", place.at(ref));
 	const before = state.requests.length;
 	const fourth = await place.run({ reason: "Again.", seed: "7" });
-	expect(fourth.outputs, fourth.stdout).toMatchObject({ changed: "false", "pull-request": "", commit: "", "failure-kind": "" });
+	expect(fourth.outputs, fourth.stdout).toMatchObject({
+		changed: "false",
+		"pull-request": "",
+		commit: "",
+		"failure-kind": "",
+	});
 	expect(fourth.stdout).toMatch(/Nothing changed: \S+ is up to date/);
 	expect(state.requests.slice(before)).toEqual([]);
 	expect(state.violations).toEqual([]);
@@ -143,7 +173,9 @@ it("a golden that changed is not written over a person's commit, and the run rep
 	expect(run.outputs).toMatchObject({ changed: "true", commit: "", "failure-kind": "configuration" });
 	expect(run.annotations[0]).toMatchObject({
 		title: "trtgate: proposal-refused",
-		message: expect.stringMatching(/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/),
+		message: expect.stringMatching(
+			/has commit [0-9a-f]{7}, which trtgate did not make; nothing was written over it/,
+		),
 	});
 	expect(run.summary).toContain("The recorded goldens are in the workspace");
 	expect(place.at(ref)).toBe(theirs);
@@ -155,7 +187,10 @@ it("a pull request of a fork is refused before anything is recorded", async () =
 	const payload = pullRequest(shas, { headRepository: repository("stranger/engines", 80_002) });
 	const run = await place.run({}, { event: "pull_request", payload });
 	expect([run.exitCode, run.outputs["failure-kind"]]).toEqual([2, "configuration"]);
-	expect(run.annotations[0]).toMatchObject({ title: "trtgate: proposal-refused", message: expect.stringContaining("a fork's") });
+	expect(run.annotations[0]).toMatchObject({
+		title: "trtgate: proposal-refused",
+		message: expect.stringContaining("a fork's"),
+	});
 	expect(run.stdout).not.toContain("Recorded");
 	expect(written(place)).toEqual([]);
 });
@@ -170,7 +205,10 @@ it("a job that is cancelled proposes nothing, and ends at once", async () => {
 	};
 	const run = await place.run({ "time-limit": "10m", cases: "2000" }, {}, cancel);
 	expect([run.exitCode, run.signal], run.stdout + run.stderr).toEqual([3, null]);
-	expect(run.annotations[0]).toMatchObject({ title: "trtgate: interrupted", message: expect.stringMatching(/Nothing was proposed/) });
+	expect(run.annotations[0]).toMatchObject({
+		title: "trtgate: interrupted",
+		message: expect.stringMatching(/Nothing was proposed/),
+	});
 	expect(place.github.state.requests).toEqual([]);
 });
 
@@ -201,7 +239,10 @@ it.each([
 it("several models share a pull request; one that cannot be recorded keeps none of the others, and the run fails", async () => {
 	const model = /^ {2}net:\n(?: {4}.*\n)+/m.exec(quickConfig)?.[0] ?? "";
 	const named = (name: string, onnx: string): string =>
-		model.replace("net:", `${name}:`).replace("model.onnx", onnx).replace("golden/golden.json", `golden/${name}/golden.json`);
+		model
+			.replace("net:", `${name}:`)
+			.replace("model.onnx", onnx)
+			.replace("golden/golden.json", `golden/${name}/golden.json`);
 	const models = `${named("a", "model.onnx")}${named("'::error::b @acme'", "none.onnx").replace(/golden\/.*\/golden/, "golden/b/golden")}`;
 	const place = await openPlace({ "trtgate.yml": quickConfig.replace(model, models) });
 	const run = await place.run({});

@@ -15,7 +15,12 @@ const proposed = "refs/heads/trtgate/goldens";
 
 async function calibrate(comparison: Replay["comparison"], limits: string) {
 	const root = temporaryFolder();
-	const [work, origin, workspace, temp] = [join(root, "work"), join(root, "origin.git"), join(root, "workspace"), join(root, "temp")];
+	const [work, origin, workspace, temp] = [
+		join(root, "work"),
+		join(root, "origin.git"),
+		join(root, "workspace"),
+		join(root, "temp"),
+	];
 	for (const folder of [work, temp]) mkdirSync(folder);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
@@ -29,14 +34,31 @@ async function calibrate(comparison: Replay["comparison"], limits: string) {
 	git(work, "push", "-q", origin, `HEAD:${main}`);
 	const sha = git(work, "rev-parse", "HEAD");
 	checkOut({ origin, folder: workspace, ref: main, commit: sha, depth: 1 });
-	const job: Job = { event: "workflow_dispatch", payload: workflowDispatch(main), sha, ref: main, workspace, temp };
-	const env = { ...(await github.environment(job)), PATH: installReplay(root, { comparison }), TRTGATE_LOCKS: temp };
-	const run = await runActionFolder("golden", { inputs: { reason: "New GPU.", calibrate: "true" }, env, cwd: workspace });
+	const job: Job = {
+		event: "workflow_dispatch",
+		payload: workflowDispatch(main),
+		sha,
+		ref: main,
+		workspace,
+		temp,
+	};
+	const env = {
+		...(await github.environment(job)),
+		PATH: installReplay(root, { comparison }),
+		TRTGATE_LOCKS: temp,
+	};
+	const run = await runActionFolder("golden", {
+		inputs: { reason: "New GPU.", calibrate: "true" },
+		env,
+		cwd: workspace,
+	});
 	return { run, github, origin };
 }
 
 it("the golden action proposes the limits that follow from the engines as a pull request with the evidence", async () => {
-	const tight = JSON.stringify({ outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance: { fp16: 2e-3 } }] } } });
+	const tight = JSON.stringify({
+		outputs: { hidden: { comparators: [{ kind: "relative-l2", tolerance: { fp16: 2e-3 } }] } },
+	});
 	const { run, github, origin } = await calibrate("same-model", tight);
 	expect(run.exitCode, run.stdout + run.stderr).toBe(0);
 	expect(run.outputs).toMatchObject({ changed: "true", branch: "trtgate/goldens", "failure-kind": "" });
@@ -47,7 +69,9 @@ it("the golden action proposes the limits that follow from the engines as a pull
 	const [pull] = github.state.issues;
 	expect(pull?.title).toBe("Calibrate the golden of net");
 	expect(pull?.body).toContain("net/fp16 at fp16, TensorRT 10.6.0 on NVIDIA H200:");
-	expect(pull?.body).toMatch(/\| `hidden` \| `relative-l2` \| `case-1` \| 1\.2e-3 \| 2e-3 \| 5e-3 \| too tight: /);
+	expect(pull?.body).toMatch(
+		/\| `hidden` \| `relative-l2` \| `case-1` \| 1\.2e-3 \| 2e-3 \| 5e-3 \| too tight: /,
+	);
 	expect(pull?.body).toContain("**looser**");
 	expect(github.state.violations).toEqual([]);
 });

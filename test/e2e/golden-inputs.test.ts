@@ -16,12 +16,28 @@ it("golden record makes a case of each line of text, and records the stored ids 
 	const cwd = temporaryFolder();
 	mkdirSync(join(cwd, "in"));
 	writeFileSync(join(cwd, "net.onnx"), encoder);
-	writeFileSync(join(cwd, "in/s.txt"), "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n");
+	writeFileSync(
+		join(cwd, "in/s.txt"),
+		"the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n",
+	);
 	writeFileSync(join(cwd, "tok.json"), JSON.stringify(oracle.texts.tokenizers["word-piece"]));
 	writeFileSync(join(cwd, "how.json"), '{ "kind": "text", "tokenizer": "tok.json", "length": 8 }');
-	const record = ["record", "net.onnx", "--out", "golden", "--quiet", "--time-limit", "10m", "--author", "Ann"];
+	const record = [
+		"record",
+		"net.onnx",
+		"--out",
+		"golden",
+		"--quiet",
+		"--time-limit",
+		"10m",
+		"--author",
+		"Ann",
+	];
 	const run = await cli([...record, "--inputs", "in", "--preprocess", "how.json"], cwd);
-	expect(run, run.stderr).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^Inputs: 3 real texts \(in\/\*\.txt\)\.\n/) });
+	expect(run, run.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(/^Inputs: 3 real texts \(in\/\*\.txt\)\.\n/),
+	});
 	const manifest: GoldenManifest = JSON.parse(readFileSync(join(cwd, "golden/golden.json"), "utf8"));
 	expect(manifest.cases.map(({ id }) => id)).toEqual(["s-1", "s-2", "s-3"]);
 	const valuesOf = (file: TensorFile | undefined): number[] => {
@@ -37,10 +53,19 @@ it("golden record makes a case of each line of text, and records the stored ids 
 	expect(valuesOf(manifest.cases[1]?.inputs["input_ids"]).at(-1)).toBe(3);
 	expect(manifest.producer.inputs).toMatchObject({ input_ids: "given as texts (in/*.txt)" });
 	expect(manifest.producer.preprocess).toMatchObject({
-		input_ids: { kind: "text", tokenizer: "tok.json", length: 8, padding: 0, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+		input_ids: {
+			kind: "text",
+			tokenizer: "tok.json",
+			length: 8,
+			padding: 0,
+			sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+		},
 	});
 	const inspected = await cli(["inspect", "golden/golden.json"], cwd);
 	expect(inspected.stdout).toContain("Inputs: 3 real texts (in/*.txt).\n");
 	const again = await cli([...record, "--reason", "Again."], cwd);
-	expect(again, again.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing was written") });
+	expect(again, again.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("Nothing was written"),
+	});
 });

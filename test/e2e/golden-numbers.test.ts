@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { expect, it } from "vitest";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec, GoldenOutput } from "../../generated/golden.ts";
 import type { GoldenCheck } from "../../generated/result.ts";
+import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import { encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { float32, float64, int64, manifestOf } from "../support/golden-tensors.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
@@ -44,14 +44,22 @@ const asked = (...comparators: [ComparatorSpec]): GoldenOutput => ({ comparators
 
 /** About standard normal, and the same every time. */
 function noise(seed: number, count: number): number[] {
-	const uniform = (at: number): number => (Math.abs(Math.sin(at * 12.9898 + seed * 78.233)) * 43_758.5453) % 1;
-	return Array.from({ length: count }, (_, at) => [1, 2, 3, 4].reduce((sum, part) => sum + uniform(at * 4 + part), -2) * Math.sqrt(3));
+	const uniform = (at: number): number =>
+		(Math.abs(Math.sin(at * 12.9898 + seed * 78.233)) * 43_758.5453) % 1;
+	return Array.from(
+		{ length: count },
+		(_, at) => [1, 2, 3, 4].reduce((sum, part) => sum + uniform(at * 4 + part), -2) * Math.sqrt(3),
+	);
 }
 
 it("golden check at the ends of numbers finds a row that is far off by js, though the engine's class lies below e^-709", async () => {
 	const golden = new Array<number>(80).fill(0);
 	const engine = golden.map((value, at) => (at === 3 ? -730 : value));
-	const said = await check(float64(golden, [8, 10]), float64(engine, [8, 10]), asked({ kind: "js", input: "logits" }));
+	const said = await check(
+		float64(golden, [8, 10]),
+		float64(engine, [8, 10]),
+		asked({ kind: "js", input: "logits" }),
+	);
 	expect(said).toMatchObject({ exit: 1, state: "mismatch", checks: [{ metric: "js", pass: false }] });
 	expect(said.checks[0]?.got).toBeCloseTo(jsOfLostClass() / 8, 12);
 });
@@ -71,7 +79,8 @@ it("golden check at the ends of numbers passes a bit-identical fp16 softmax of 3
 it("golden check at the ends of numbers finds an engine that is noise of 1e-20 by cosine", async () => {
 	const golden = noise(1, 4096);
 	const other = noise(2, 4096);
-	const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+	const dot = (a: readonly number[], b: readonly number[]): number =>
+		a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
 	const cosine = dot(golden, other) / Math.sqrt(dot(golden, golden) * dot(other, other));
 	// Turned so that it points a little in the golden's direction.
 	const engine = other.map((value) => value * Math.sign(cosine) * 1e-20);
@@ -95,7 +104,10 @@ it("golden check at the ends of numbers matches an output of -Infinity throughou
 		state: "match",
 		checks: [{ metric: "non-finite" }, { pass: true }],
 	});
-	expect(await check(masked, float32(new Array<number>(12).fill(0), [3, 4]), spec)).toMatchObject({ exit: 1, state: "mismatch" });
+	expect(await check(masked, float32(new Array<number>(12).fill(0), [3, 4]), spec)).toMatchObject({
+		exit: 1,
+		state: "mismatch",
+	});
 });
 
 /** Of ten equal classes against nine. */

@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { decodeNpy, encodeNpy } from "../../src/formats/tensor/npy.ts";
 import { changeHead } from "../support/detector-heads.ts";
 import { float32 } from "../support/golden-tensors.ts";
@@ -37,7 +37,12 @@ function headModel(shift: number): Uint8Array {
 			node({ op: "MatMul", inputs: ["scoreWeights", "x"], outputs: ["raw"] }),
 			node({ op: "Sub", inputs: ["raw", "shift"], outputs: ["logits"] }),
 			node({ op: "Sigmoid", inputs: ["logits"], outputs: ["scores"] }),
-			node({ op: "Concat", inputs: ["boxes", "scores"], outputs: ["head"], attributes: [attribute.integer("axis", 1)] }),
+			node({
+				op: "Concat",
+				inputs: ["boxes", "scores"],
+				outputs: ["head"],
+				attributes: [attribute.integer("axis", 1)],
+			}),
 		],
 		initializers: [
 			tensor({ name: "boxWeights", dims: [4, 8], raw: weights(4, 150) }),
@@ -52,7 +57,10 @@ function headModel(shift: number): Uint8Array {
 /** An input that is a multiple of normal-looking numbers. */
 function input(seed: number, scale = 1): Tensor {
 	return float32(
-		Array.from({ length: 8 * anchors }, (_, at) => scale * Math.sin(seed + 12.9898 * at) * Math.cos(seed * at)),
+		Array.from(
+			{ length: 8 * anchors },
+			(_, at) => scale * Math.sin(seed + 12.9898 * at) * Math.cos(seed * at),
+		),
 		[1, 8, anchors],
 	);
 }
@@ -70,7 +78,9 @@ let cwd: string;
 let run: CliRun;
 beforeAll(async () => {
 	cwd = temporaryFolder(afterAll);
-	const inputs = Object.fromEntries([1, 2, 3].map((seed) => [`inputs/case-${seed}/x.npy`, encodeNpy(input(seed, 1.5))]));
+	const inputs = Object.fromEntries(
+		[1, 2, 3].map((seed) => [`inputs/case-${seed}/x.npy`, encodeNpy(input(seed, 1.5))]),
+	);
 	writeAll(cwd, { "head.onnx": headModel(9), ...inputs });
 	run = await golden(["record", "head.onnx", "--inputs", "inputs", "--out", "golden", ...quick], cwd);
 });
@@ -108,22 +118,46 @@ it("a golden of boxes beside scores has a limit and a noise floor for each part,
 });
 
 it.each<[string, (channel: number, value: (channel: number) => number) => number, RegExp]>([
-	["permuted", (channel, value) => value(channel < 4 ? channel : 4 + ((channel - 3) % classes)), /✗ head: relative-l2 of channels 4…9/],
-	["weak", (channel, value) => value(channel) * (channel < 4 ? 1 : 0.1), /✗ head: relative-l2 of channels 4…9/],
-	["shifted", (channel, value) => value(channel) + (channel < 4 ? 20 : 0), /✗ head: relative-l2 of channels 0…3/],
-])("a golden of boxes beside scores notices at fp16 that it is %s, and names the part", async (name, change, words) => {
-	const check = await checkChanged(name, change);
-	expect(check).toMatchObject({ exit: 1, stdout: expect.stringMatching(words) });
-});
+	[
+		"permuted",
+		(channel, value) => value(channel < 4 ? channel : 4 + ((channel - 3) % classes)),
+		/✗ head: relative-l2 of channels 4…9/,
+	],
+	[
+		"weak",
+		(channel, value) => value(channel) * (channel < 4 ? 1 : 0.1),
+		/✗ head: relative-l2 of channels 4…9/,
+	],
+	[
+		"shifted",
+		(channel, value) => value(channel) + (channel < 4 ? 20 : 0),
+		/✗ head: relative-l2 of channels 0…3/,
+	],
+])(
+	"a golden of boxes beside scores notices at fp16 that it is %s, and names the part",
+	async (name, change, words) => {
+		const check = await checkChanged(name, change);
+		expect(check).toMatchObject({ exit: 1, stdout: expect.stringMatching(words) });
+	},
+);
 
 it("a golden of boxes beside scores takes what rounding makes of it, and shows the part nearest to its limit", async () => {
-	const check = await checkChanged("right", (channel, value) => value(channel) * (1 + 1e-4 * Math.sin(channel)));
-	expect(check).toMatchObject({ exit: 0, stdout: expect.stringMatching(/✓ head: relative-l2 of channels 4…9 \S+ \(≤/) });
+	const check = await checkChanged(
+		"right",
+		(channel, value) => value(channel) * (1 + 1e-4 * Math.sin(channel)),
+	);
+	expect(check).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(/✓ head: relative-l2 of channels 4…9 \S+ \(≤/),
+	});
 });
 
 it("a golden of boxes beside scores is explained by inspect, part by part", async () => {
 	const inspect = await golden(["inspect", "golden/golden.json"], cwd);
-	expect(inspect).toMatchObject({ exit: 0, stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/) });
+	expect(inspect).toMatchObject({
+		exit: 0,
+		stdout: expect.stringMatching(/relative-l2 of channels 0…3: relative L2: fp32 ≤/),
+	});
 });
 
 /** map [batch, 1, anchors] = sigmoid(weights · x − 15): of an input near zero nothing but 3e-7. */
@@ -134,7 +168,10 @@ function mapModel(): Uint8Array {
 			node({ op: "Sub", inputs: ["raw", "shift"], outputs: ["logits"] }),
 			node({ op: "Sigmoid", inputs: ["logits"], outputs: ["map"] }),
 		],
-		initializers: [tensor({ name: "weights", dims: [1, 8], raw: weights(1, 12) }), tensor({ name: "shift", dims: [1], raw: floats(15) })],
+		initializers: [
+			tensor({ name: "weights", dims: [1, 8], raw: weights(1, 12) }),
+			tensor({ name: "shift", dims: [1], raw: floats(15) }),
+		],
 		inputs: [value("x", ["batch", 8, anchors])],
 		outputs: [value("map", ["batch", 1, anchors])],
 	});
@@ -148,7 +185,10 @@ it("cases that are noise are left out with the reason, and set no limit", async 
 		"inputs/second/x.npy": encodeNpy(input(3, 3)),
 	};
 	writeAll(folder, { "map.onnx": mapModel(), ...inputs });
-	const recorded = await golden(["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick], folder);
+	const recorded = await golden(
+		["record", "map.onnx", "--inputs", "inputs", "--out", "golden", ...quick],
+		folder,
+	);
 	expect(recorded, recorded.stderr).toMatchObject({
 		exit: 0,
 		stderr: expect.stringMatching(

@@ -62,7 +62,10 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	writePictures(cwd, 4);
 	writeFileSync(join(cwd, "trtgate.yml"), config);
 	writeFileSync(join(cwd, "furthest.mjs"), furthest);
-	const recorded = await cli(["golden", "record", "--model", "net", "--inputs", "pictures", "--author", "Ann", "--quiet"], cwd);
+	const recorded = await cli(
+		["golden", "record", "--model", "net", "--inputs", "pictures", "--author", "Ann", "--quiet"],
+		cwd,
+	);
 	expect(recorded, recorded.stderr).toMatchObject({ exit: 0 });
 	const path = join(cwd, "golden/golden.json");
 	const manifest: GoldenManifest = JSON.parse(readFileSync(path, "utf8"));
@@ -73,15 +76,26 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 		preprocess: { colour: "grey", resize: [48, 48], layout: "nchw" },
 		tensorSha256: expect.stringMatching(/^[0-9a-f]{64}$/),
 	});
-	expect(readFileSync(join(cwd, "golden", image.path))).toEqual(readFileSync(join(cwd, "pictures/bars-0.png")));
+	expect(readFileSync(join(cwd, "golden", image.path))).toEqual(
+		readFileSync(join(cwd, "pictures/bars-0.png")),
+	);
 
 	const output = manifest.outputs["logits"]!;
-	output.comparators!.push({ kind: "top-k", scope: "set", tolerance: 1 }, { kind: "custom", name: "furthest", tolerance: 1e-3 });
+	output.comparators!.push(
+		{ kind: "top-k", scope: "set", tolerance: 1 },
+		{ kind: "custom", name: "furthest", tolerance: 1e-3 },
+	);
 	writeFileSync(path, JSON.stringify(manifest));
 	const alone = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], cwd);
 	expect(alone).toMatchObject({ exit: 1, stdout: expect.stringContaining("trtgate.yml has no command") });
-	const check = await cli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1", "--config", "trtgate.yml"], cwd);
-	expect(check, check.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("4 of 4 cases match, 1 of 1 whole set") });
+	const check = await cli(
+		["golden", "check", "golden/golden.json", "--outputs", "golden/r1", "--config", "trtgate.yml"],
+		cwd,
+	);
+	expect(check, check.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("4 of 4 cases match, 1 of 1 whole set"),
+	});
 
 	const gate = await cli(["run", "--out", "out"], cwd);
 	expect(gate, gate.stdout + gate.stderr).toMatchObject({ exit: 0 });
@@ -90,7 +104,11 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 		...["bars-0", "bars-1", "bars-2", "bars-3"].map((name) => [name, "match"]),
 		["whole set", "match"],
 	]);
-	expect(result.golden[1]?.checks.at(-1)).toMatchObject({ metric: "custom furthest", pass: true, detail: "asked about bars-1" });
+	expect(result.golden[1]?.checks.at(-1)).toMatchObject({
+		metric: "custom furthest",
+		pass: true,
+		detail: "asked about bars-1",
+	});
 	expect(readFileSync(join(cwd, "out/report.md"), "utf8")).toContain("4 of 4 cases match, 1 of 1 whole set");
 
 	image.preprocess!.scale = 1;
@@ -105,7 +123,10 @@ it("a golden of pictures is recorded from PNG files, checked, and judged by the 
 	// In the mantissa of a weight.
 	retrained.writeUInt8(retrained.readUInt8(20_001) ^ 0x40, 20_001);
 	writeFileSync(join(cwd, "net.onnx"), retrained);
-	const again = await cli(["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Retrained.", "--quiet"], cwd);
+	const again = await cli(
+		["golden", "record", "--model", "net", "--author", "Ann", "--reason", "Retrained.", "--quiet"],
+		cwd,
+	);
 	expect(again, again.stderr).toMatchObject({
 		exit: 0,
 		stdout: expect.stringMatching(/^Inputs: 4 real pictures.*\nRecorded golden@2 with 4 cases/),

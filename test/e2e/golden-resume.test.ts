@@ -38,13 +38,16 @@ it("golden record writes a usable golden when its time is over, and the same com
 				if (begun.test(after) && !begun.test(before)) process.kill(pid, signal);
 			},
 		});
-		if (signal === "SIGINT") expect(stopped).toMatchObject({ exit: 3, stderr: expect.stringContaining("rerun the same command") });
+		if (signal === "SIGINT")
+			expect(stopped).toMatchObject({ exit: 3, stderr: expect.stringContaining("rerun the same command") });
 		else expect(stopped.signal).toBe("SIGKILL");
 		expect(read(cwd)?.sensitivity?.state).toMatch(/untested|unfinished/);
 		const check = await runCli(["golden", "check", "golden/golden.json", "--outputs", "golden/r1"], { cwd });
 		expect(check, check.stderr).toMatchObject({
 			exit: 0,
-			stderr: expect.stringMatching(/note: Golden golden@1 was not tested completely.*Rerun `trtgate golden record/),
+			stderr: expect.stringMatching(
+				/note: Golden golden@1 was not tested completely.*Rerun `trtgate golden record/,
+			),
 		});
 	}
 
@@ -66,7 +69,10 @@ it("golden record after init needs no folder, takes one sample a case and names 
 	await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	const argv = ["golden", "record", "--model", "net", "--cases", "2", "--time-limit", "10ms", "--quiet"];
 	const recorded = await runCli(argv, { cwd });
-	expect(recorded, recorded.stderr).toMatchObject({ exit: 0, stdout: expect.stringContaining("Added it to trtgate.yml.") });
+	expect(recorded, recorded.stderr).toMatchObject({
+		exit: 0,
+		stdout: expect.stringContaining("Added it to trtgate.yml."),
+	});
 	const path = join(cwd, "trtgate.yml");
 	const config = readFileSync(path, "utf8");
 	expect(config).toContain("\n    golden: golden/net/golden.json\n");
@@ -77,7 +83,10 @@ it("golden record after init needs no folder, takes one sample a case and names 
 	await runCli(["run", "--backend", "onnxruntime", "--out", "out"], { cwd });
 	const { gates } = readResult(join(cwd, "out"));
 	expect(gates.filter(({ status, gate }) => gate === "golden" && status === "warn")).toEqual([
-		expect.objectContaining({ model: "net", message: expect.stringContaining("it is unknown which defects it notices") }),
+		expect.objectContaining({
+			model: "net",
+			message: expect.stringContaining("it is unknown which defects it notices"),
+		}),
 	]);
 	const again = await runCli([...argv, "--reason", "none", "--author", "Ann"], { cwd });
 	expect(again, again.stderr).toMatchObject({ exit: 0 });

@@ -3,8 +3,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import type { GoldenManifest } from "../../generated/golden.ts";
+import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { type CliRun, runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];
@@ -36,7 +36,19 @@ function folderOf(name: string, id: string): string {
 	return join(folder, dirname(path));
 }
 
-const first = ["record", classifier, "--out", "golden", "--dims", "batch=2", "--cases", "3", "--author", "Ann", "--quiet"];
+const first = [
+	"record",
+	classifier,
+	"--out",
+	"golden",
+	"--dims",
+	"batch=2",
+	"--cases",
+	"3",
+	"--author",
+	"Ann",
+	"--quiet",
+];
 
 /** A folder with the first recording, which is made once; a test may change its own copy. */
 let recorded: { folder: string; run: CliRun };
@@ -56,7 +68,9 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 	const { run } = recorded;
 	expect(run, run.stderr).toMatchObject({
 		exit: 0,
-		stdout: expect.stringMatching(/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/),
+		stdout: expect.stringMatching(
+			/^Inputs: synthetic images\. They test the arithmetic.*\nRecorded golden@1 with 3 cases/,
+		),
 	});
 	const manifest = read(cwd);
 	expect(manifest).toMatchObject({
@@ -64,25 +78,46 @@ it("golden record makes a golden with noise floor, statistics, limits and a tria
 		author: "Ann",
 		reason: "First recording.",
 		model: { path: "classifier.onnx" },
-		producer: { backend: "onnxruntime-wasm", precision: "fp32", optimisation: "basic", seed: 1, dims: { batch: 2 } },
+		producer: {
+			backend: "onnxruntime-wasm",
+			precision: "fp32",
+			optimisation: "basic",
+			seed: 1,
+			dims: { batch: 2 },
+		},
 		sensitivity: { state: "complete", tensors: 6, precisions: { fp32: { missed: [] } } },
 		outputs: { logits: { semantic: "logits", batchAxis: 0 } },
 	});
 	expect(manifest.noiseFloor?.runs.length).toBeGreaterThan(3);
-	expect(manifest.cases[0]?.outputs["logits"]?.stats).toMatchObject({ nan: 0, inf: 0, min: expect.any(Number) });
+	expect(manifest.cases[0]?.outputs["logits"]?.stats).toMatchObject({
+		nan: 0,
+		inf: 0,
+		min: expect.any(Number),
+	});
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["golden.json", "r1"]);
 	const check = await golden(["check", "golden/golden.json", "--outputs", "golden/r1", "--json"], cwd);
 	expect(check.exit).toBe(0);
 	expect(matches(check.stdout, "golden-check")).toMatchObject({ state: "match", cases: { length: 3 } });
 	const inspect = await golden(["inspect", "golden/golden.json", "--json"], cwd);
 	expect(inspect.exit).toBe(0);
-	expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({ findings: [], outputs: [{ name: "logits", semantic: "logits" }] });
+	expect(matches(inspect.stdout, "golden-inspect")).toMatchObject({
+		findings: [],
+		outputs: [{ name: "logits", semantic: "logits" }],
+	});
 });
 
 it.each([
-	["a shape of another rank", [classifier, "--out", "g", "--shape", "image=3,64,64"], /--shape image has 3 dimensions.*\[config-dims\]/],
+	[
+		"a shape of another rank",
+		[classifier, "--out", "g", "--shape", "image=3,64,64"],
+		/--shape image has 3 dimensions.*\[config-dims\]/,
+	],
 	["no folder", [classifier], /needs --out/],
-	["an input that is not there", [classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"], /no input "picture"/],
+	[
+		"an input that is not there",
+		[classifier, "--out", "g", "--dims", "batch=1", "--generator", "picture=image"],
+		/no input "picture"/,
+	],
 	["no model", ["none.onnx", "--out", "g"], /There is no model/],
 ])("golden record refuses %s with exit 2 and leaves nothing behind", async (_, argv, says) => {
 	const cwd = temporaryFolder();
@@ -114,7 +149,17 @@ it("golden record refuses a change without a reason, and limits that let defects
 it("golden record replaces cases and limits in one step, and leaves out boundary cases that the model does not tolerate", async () => {
 	const cwd = withRecording();
 	writeFileSync(join(cwd, "golden/README.md"), "mine");
-	const others = ["--cases", "12", "--generator", "image=image+boundary", "--seed", "2", "--propose", "--notice", "fp16=0.5"];
+	const others = [
+		"--cases",
+		"12",
+		"--generator",
+		"image=image+boundary",
+		"--seed",
+		"2",
+		"--propose",
+		"--notice",
+		"fp16=0.5",
+	];
 	const changed = await golden([...first, ...others, "--reason", "Other pictures."], cwd);
 	expect(changed, changed.stderr).toMatchObject({
 		exit: 0,
@@ -124,7 +169,9 @@ it("golden record replaces cases and limits in one step, and leaves out boundary
 	expect(read(cwd)).toMatchObject({ goldenId: "golden@2", reason: "Other pictures." });
 	expect(read(cwd).cases.map(({ id }) => id)).toContain("2-zeros");
 	expect(readdirSync(join(cwd, "golden")).sort()).toEqual(["README.md", "golden.json", "r2"]);
-	expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({ exit: 0 });
+	expect(await golden(["check", "golden/golden.json", "--outputs", "golden/r2"], cwd)).toMatchObject({
+		exit: 0,
+	});
 });
 
 it("golden check exits 1 where an output differs, is missing, or has another shape", async () => {
@@ -138,7 +185,9 @@ it("golden check exits 1 where an output differs, is missing, or has another sha
 	rmSync(join(stored, "bars-up/out-logits.npy"));
 	const run = await golden(["check", manifest, "--outputs", stored, "--precision", "fp16", "--json"], cwd);
 	expect(run.exit).toBe(1);
-	const report = matches(run.stdout, "golden-check") as { cases: { case: string; state: string; checks: { metric: string }[] }[] };
+	const report = matches(run.stdout, "golden-check") as {
+		cases: { case: string; state: string; checks: { metric: string }[] }[];
+	};
 	const state = (id: string) => report.cases.find((verdict) => verdict.case === id);
 	expect(state("ring")?.state).toBe("mismatch");
 	expect(state("checker")?.checks[0]?.metric).toBe("shape");
@@ -149,15 +198,26 @@ it("golden check exits 1 where an output differs, is missing, or has another sha
 it.each([
 	[["check", "golden.json", "--outputs", "."], /no golden manifest at golden\.json/],
 	[["check", join(quickstart, "golden/classifier/golden.json")], /needs --outputs/],
-	[["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat("--precision", "fp17"), /--precision is "fp17"/],
+	[
+		["check", join(quickstart, "golden/classifier/golden.json"), "--outputs", "."].concat(
+			"--precision",
+			"fp17",
+		),
+		/--precision is "fp17"/,
+	],
 	[["chekc"], /Did you mean `trtgate golden check`/],
 	[[], /needs a command/],
 ])("golden check refuses %j", async (argv, says) => {
-	expect(await golden(argv, temporaryFolder())).toMatchObject({ exit: 2, stderr: expect.stringMatching(says) });
+	expect(await golden(argv, temporaryFolder())).toMatchObject({
+		exit: 2,
+		stderr: expect.stringMatching(says),
+	});
 });
 
 it("golden inspect explains the quickstart's goldens and reports what was not measured", async () => {
 	const run = await golden(["inspect", "golden/segmenter/golden.json"], quickstart);
 	expect(run.exit, run.stderr).toBe(0);
-	expect(run.stdout).toMatch(/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/);
+	expect(run.stdout).toMatch(
+		/output logits \(logits\)[\s\S]*relative-l2: .*fp32 ≤ 0\.00002[\s\S]*for your review/,
+	);
 });

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../generated/history.ts";
+import { fileOf } from "../../src/core/history/files.ts";
 import { runActionFolder } from "../support/action-runner.ts";
 import { buildResult, buildWorkload } from "../support/build-result.ts";
 import { git } from "../support/git-history.ts";
@@ -11,7 +11,14 @@ import { planOf, simulateNights } from "../support/history-nights.ts";
 import { buildRatio, hash, nightAt, short } from "../support/history-records.ts";
 import type { ShownTrend } from "../support/history-shown.ts";
 import { startLocalGitHub } from "../support/local-github/start.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 import { gateReplay } from "../support/replay/gate.ts";
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
@@ -21,13 +28,19 @@ const files = (folder: string): string[] =>
 		.sort();
 
 it("the history of a project gets a record of a run, takes its result no second time, and survives compaction", async () => {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n` });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": `${quickConfig}history: { folder: kept, when: always }\n`,
+	});
 	const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
 	expect(run).toMatchObject({ exit: 0 });
 	const [record] = files(join(folder, "kept"));
 	expect(record).toMatch(/^runs\/\d{4}\/\d{2}\//);
-	expect(readResult(join(folder, "out")).notes).toContainEqual(expect.stringContaining("Kept 1 record in the history"));
-	const imported = await runCli(["history", "import", "out", `out/history/${record}`, "--folder", "other"], { cwd: folder });
+	expect(readResult(join(folder, "out")).notes).toContainEqual(
+		expect.stringContaining("Kept 1 record in the history"),
+	);
+	const imported = await runCli(["history", "import", "out", `out/history/${record}`, "--folder", "other"], {
+		cwd: folder,
+	});
 	expect(imported).toMatchObject({ exit: 0, stdout: expect.stringContaining("Imported 2 records") });
 	expect(await runCli(["history", "compact", "--folder", "kept"], { cwd: folder })).toMatchObject({
 		exit: 0,
@@ -36,11 +49,21 @@ it("the history of a project gets a record of a run, takes its result no second 
 });
 
 it("the history of a project measures again what stands out against earlier nights, and fails with size, start, cause and commits", async () => {
-	const { "trtgate.yml": config, ...project } = comparisonFiles("same-model", "head", ", identical-engines: measure");
+	const { "trtgate.yml": config, ...project } = comparisonFiles(
+		"same-model",
+		"head",
+		", identical-engines: measure",
+	);
 	const timed = String(config).replace("pairs: [5, 8]", "pairs: [5]");
-	const folder = writeProject(temporaryFolder(), { ...project, "trtgate.yml": `${timed}history: { folder: kept, when: always }\n` });
+	const folder = writeProject(temporaryFolder(), {
+		...project,
+		"trtgate.yml": `${timed}history: { folder: kept, when: always }\n`,
+	});
 	const runOnce = () =>
-		runCli(["run", "--base", ".", "--out", "out"], { cwd: folder, env: { PATH: installReplay(folder, { comparison: "same-model" }) } });
+		runCli(["run", "--base", ".", "--out", "out"], {
+			cwd: folder,
+			env: { PATH: installReplay(folder, { comparison: "same-model" }) },
+		});
 	expect(await runOnce()).toMatchObject({ exit: 0 });
 	const [path = ""] = files(join(folder, "kept"));
 	const record = JSON.parse(readFileSync(join(folder, "kept", path), "utf8")) as HistoryRecord;
@@ -52,7 +75,16 @@ it("the history of a project measures again what stands out against earlier nigh
 			ratio: buildRatio(-1_600_000 + (night % 3) * 500),
 			head: { ...row.head, model: short("earlier") },
 		}));
-		const file = fileOf({ ...record, at: nightAt(night), source: short(`${night}`), commit: hash(`${night}`).slice(0, 40), rows }, hash);
+		const file = fileOf(
+			{
+				...record,
+				at: nightAt(night),
+				source: short(`${night}`),
+				commit: hash(`${night}`).slice(0, 40),
+				rows,
+			},
+			hash,
+		);
 		writeProject(join(folder, "kept"), { [file.path]: file.text });
 	}
 	const run = await runOnce();
@@ -62,12 +94,16 @@ it("the history of a project measures again what stands out against earlier nigh
 	expect(result.gates.find(({ gate }) => gate === "trend")).toMatchObject({
 		status: "fail",
 		model: "net",
-		message: expect.stringMatching(/^\+\d+ % ± .* slower since .*Cause: the change \(measured against the pin in one job/),
+		message: expect.stringMatching(
+			/^\+\d+ % ± .* slower since .*Cause: the change \(measured against the pin in one job/,
+		),
 	});
 });
 
 it("the history of a project makes a run red whose record cannot be written, and leaves the record to import", async () => {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n` });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": `${quickConfig}history: { folder: trtgate.yml, when: always }\n`,
+	});
 	const run = await runCli(["run", "--base", ".", "--out", "out"], { cwd: folder });
 	expect(run).toMatchObject({ exit: 2, stdout: expect.stringContaining("output-unwritable") });
 	expect(files(join(folder, "out", "history"))).toHaveLength(1);
@@ -87,7 +123,9 @@ it("the history of a project imports into a branch of the remote", async () => {
 	);
 	const argv = ["--branch", "trtgate-history"];
 	expect(await runCli(["history", "import", "old", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
-	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(/^runs\/2025\/03\/20250304T050607Z-imported-/);
+	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toMatch(
+		/^runs\/2025\/03\/20250304T050607Z-imported-/,
+	);
 	expect(await runCli(["history", "compact", ...argv], { cwd: clone })).toMatchObject({ exit: 0 });
 	expect(git(remote, "ls-tree", "-r", "--name-only", "trtgate-history")).toBe("months/2025-03.jsonl.gz");
 });
@@ -99,7 +137,14 @@ it("the history of a workflow without a clone ends in an error that asks for one
 	const github = await startLocalGitHub();
 	onTestFinished(github.close);
 	const env = await github.environment({
-		...{ event: "workflow_dispatch", payload: {}, ref: "refs/heads/main", sha: "0".repeat(40), workspace, temp: temporaryFolder() },
+		...{
+			event: "workflow_dispatch",
+			payload: {},
+			ref: "refs/heads/main",
+			sha: "0".repeat(40),
+			workspace,
+			temp: temporaryFolder(),
+		},
 		permissions: { contents: "write", checks: "write" },
 	});
 	const run = await runActionFolder(".", {
@@ -120,7 +165,10 @@ it("the history of a GPU names its UUID, driver branch and TensorRT, and the str
 	const [path = ""] = files(top);
 	expect(path, run.stdout + run.stderr).not.toBe("");
 	const { machine, rows } = JSON.parse(readFileSync(join(top, path), "utf8")) as HistoryRecord;
-	expect(machine).toMatchObject({ gpuUuid: expect.stringMatching(/^GPU-/), tensorrt: expect.stringMatching(/^10\.6/) });
+	expect(machine).toMatchObject({
+		gpuUuid: expect.stringMatching(/^GPU-/),
+		tensorrt: expect.stringMatching(/^10\.6/),
+	});
 	expect(rows[0]?.head.structure).toMatch(/^[0-9a-f]{12}$/);
 	expect(rows[0]?.head.structure).toBe(rows[0]?.base.structure);
 });
@@ -152,18 +200,27 @@ it("the history of forty nights on five machines finds a step of three series, e
 				return runCli(["history", "import", ...own.map(({ name }) => name), ...branch], { cwd });
 			}),
 		);
-		shown.push(JSON.parse((await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout) as ShownTrend);
+		shown.push(
+			JSON.parse(
+				(await runCli(["trend", "--json", ...branch], { cwd: join(root, "reader") })).stdout,
+			) as ShownTrend,
+		);
 	}
 	expect(shown[0]?.alarms).toEqual([]);
 	const [alarm, ...others] = shown[1]?.alarms ?? [];
 	expect(others).toEqual([]);
 	expect(alarm).toMatchObject({ start: nightAt(stepAt), cause: "change", isOpen: true });
-	expect(alarm?.series.map(({ series }) => series).sort()).toEqual(step?.series.map((index) => `net-${index}/fp16/b1`).sort());
+	expect(alarm?.series.map(({ series }) => series).sort()).toEqual(
+		step?.series.map((index) => `net-${index}/fp16/b1`).sort(),
+	);
 	expect(shown[2]?.alarms).toEqual([alarm]);
 });
 
 it("the history of a project says what is missing where no history is named", async () => {
 	const folder = temporaryFolder();
 	const run = await runCli(["history", "import", "out"], { cwd: folder });
-	expect(run).toMatchObject({ exit: 2, stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history.") });
+	expect(run).toMatchObject({
+		exit: 2,
+		stderr: expect.stringContaining("Give --folder DIR, or --branch trtgate-history."),
+	});
 });

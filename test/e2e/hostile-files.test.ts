@@ -6,7 +6,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { outputOf } from "../support/child-output.ts";
 import { compileCache } from "../support/compile-cache.ts";
-import { quickConfig, quickProject, runCli, runNode, temporaryFolder, writeProject } from "../support/project.ts";
+import {
+	quickConfig,
+	quickProject,
+	runCli,
+	runNode,
+	temporaryFolder,
+	writeProject,
+} from "../support/project.ts";
 
 const makers: Readonly<Record<string, (path: string) => void>> = {
 	"a folder": (path) => mkdirSync(path),
@@ -29,13 +36,29 @@ function projectWith(name: string, make: (path: string) => void): string {
 
 const readers: readonly { file: string; argv: readonly string[]; code: RegExp }[] = [
 	{ file: "trtgate.yml", argv: ["run"], code: /config-unreadable|path-unreadable/ },
-	{ file: "trtgate.yml", argv: ["golden", "record", "--model", "net"], code: /config-unreadable|path-unreadable/ },
+	{
+		file: "trtgate.yml",
+		argv: ["golden", "record", "--model", "net"],
+		code: /config-unreadable|path-unreadable/,
+	},
 	{ file: "golden/golden.json", argv: ["run"], code: /golden-invalid|path-unreadable/ },
-	{ file: "golden/golden.json", argv: ["golden", "check", "golden/golden.json", "--outputs", "."], code: /golden-invalid/ },
+	{
+		file: "golden/golden.json",
+		argv: ["golden", "check", "golden/golden.json", "--outputs", "."],
+		code: /golden-invalid/,
+	},
 	{ file: "golden/golden.json", argv: ["golden", "inspect", "golden/golden.json"], code: /golden-invalid/ },
-	{ file: "golden/golden.json", argv: ["golden", "record", "--model", "net", "--reason", "x", "--author", "y"], code: /golden-invalid/ },
+	{
+		file: "golden/golden.json",
+		argv: ["golden", "record", "--model", "net", "--reason", "x", "--author", "y"],
+		code: /golden-invalid/,
+	},
 	{ file: "golden/y0.npy", argv: ["run"], code: /tensor-invalid|path-unreadable/ },
-	{ file: "golden/y0.npy", argv: ["golden", "inspect", "golden/golden.json"], code: /tensor-invalid|path-unreadable/ },
+	{
+		file: "golden/y0.npy",
+		argv: ["golden", "inspect", "golden/golden.json"],
+		code: /tensor-invalid|path-unreadable/,
+	},
 	{ file: "model.onnx", argv: ["run"], code: /model-unreadable|path-unreadable/ },
 	{ file: "model.onnx", argv: ["preflight", "model.onnx"], code: /model-unreadable/ },
 	{ file: "p.json", argv: ["verdict", "p.json"], code: /pairs-invalid/ },
@@ -69,11 +92,16 @@ it("a file that is none is a log that diagnose is given, too", async () => {
 
 it("a file that is none is a device that a person names", async () => {
 	const run = await runCli(["run", "--config", "/dev/zero"], { cwd: quickProject(temporaryFolder()) });
-	expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/\/dev\/zero cannot be read: it is a device.*\[config-unreadable\]/)]);
+	expect([run.exit, run.stderr]).toEqual([
+		2,
+		expect.stringMatching(/\/dev\/zero cannot be read: it is a device.*\[config-unreadable\]/),
+	]);
 });
 
 it("a file that is none is a model below a loop of links or below a file", async () => {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx") });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": quickConfig.replace("onnx: model.onnx", "onnx: loop/model.onnx"),
+	});
 	symlinkSync("loop", join(folder, "loop"));
 	const looped = await runCli(["run"], { cwd: folder });
 	expect([looped.exit, looped.stderr]).toEqual([
@@ -83,7 +111,10 @@ it("a file that is none is a model below a loop of links or below a file", async
 	rmSync(join(folder, "loop"));
 	writeFileSync(join(folder, "loop"), "a file");
 	const below = await runCli(["run"], { cwd: folder });
-	expect([below.exit, below.stderr]).toEqual([2, expect.stringMatching(/no model at .*loop\/model\.onnx.*\[model-missing\]/s)]);
+	expect([below.exit, below.stderr]).toEqual([
+		2,
+		expect.stringMatching(/no model at .*loop\/model\.onnx.*\[model-missing\]/s),
+	]);
 });
 
 it("too few files that may be open are the machine's fault, not a bug", async () => {
@@ -91,11 +122,20 @@ it("too few files that may be open are the machine's fault, not a bug", async ()
 	const script = `ulimit -n "$1"; shift; exec "$@"`;
 	const seen: (number | null)[] = [];
 	for (const most of [24, 28, 32]) {
-		const child = spawn("sh", ["-c", script, "sh", String(most), process.execPath, resolve("dist/cli.js"), "run", "--out", "out"], {
-			cwd: folder,
-			env: { PATH: process.env["PATH"], HOME: folder, XDG_CACHE_HOME: join(folder, ".cache"), NODE_COMPILE_CACHE: compileCache },
-			stdio: ["ignore", "pipe", "pipe"],
-		});
+		const child = spawn(
+			"sh",
+			["-c", script, "sh", String(most), process.execPath, resolve("dist/cli.js"), "run", "--out", "out"],
+			{
+				cwd: folder,
+				env: {
+					PATH: process.env["PATH"],
+					HOME: folder,
+					XDG_CACHE_HOME: join(folder, ".cache"),
+					NODE_COMPILE_CACHE: compileCache,
+				},
+				stdio: ["ignore", "pipe", "pipe"],
+			},
+		);
 		const { exit, stderr, stdout } = await outputOf(child);
 		expect(stdout + stderr).not.toMatch(/bug of trtgate/);
 		seen.push(exit);
@@ -112,51 +152,70 @@ describe("a config outside of the workspace", () => {
 		return { workspace: quickProject(join(root, "ws")), outside: join(root, "secret.txt") };
 	}
 
-	function expectRefused(run: Pick<ActionRun, "stdout" | "stderr"> & { exitCode?: number; exit?: number | null }): void {
+	function expectRefused(
+		run: Pick<ActionRun, "stdout" | "stderr"> & { exitCode?: number; exit?: number | null },
+	): void {
 		const said = run.stdout + run.stderr;
 		expect(said).toContain("[path-outside-workspace]");
 		expect(said).not.toMatch(/root:x|hunter2/);
 		expect(run.exitCode ?? run.exit).toBe(2);
 	}
 
-	const event = { GITHUB_REPOSITORY: "acme/engines", GITHUB_EVENT_NAME: "workflow_dispatch", GITHUB_SHA: "1".repeat(40) };
+	const event = {
+		GITHUB_REPOSITORY: "acme/engines",
+		GITHUB_EVENT_NAME: "workflow_dispatch",
+		GITHUB_SHA: "1".repeat(40),
+	};
 
 	it.each([
 		["the gate", "."],
 		["plan/", "plan"],
 		["golden/", "golden"],
-	])("a config outside of the workspace is refused by %s before it is opened, as a path and as a link", async (_, action) => {
-		const { workspace, outside } = withSecret();
-		const env = {
-			...event,
-			GITHUB_EVENT_PATH: join(workspace, "event.json"),
-			GITHUB_REF: "refs/heads/main",
-			XDG_CACHE_HOME: join(workspace, ".cache"),
-		};
-		writeFileSync(env.GITHUB_EVENT_PATH, "{}");
-		const run = (config: string) =>
-			runActionFolder(action, { cwd: workspace, env, inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) } });
-		expectRefused(await run("../secret.txt"));
-		expectRefused(await run(outside));
-		symlinkSync(outside, join(workspace, "link.yml"));
-		expectRefused(await run("link.yml"));
-	});
+	])(
+		"a config outside of the workspace is refused by %s before it is opened, as a path and as a link",
+		async (_, action) => {
+			const { workspace, outside } = withSecret();
+			const env = {
+				...event,
+				GITHUB_EVENT_PATH: join(workspace, "event.json"),
+				GITHUB_REF: "refs/heads/main",
+				XDG_CACHE_HOME: join(workspace, ".cache"),
+			};
+			writeFileSync(env.GITHUB_EVENT_PATH, "{}");
+			const run = (config: string) =>
+				runActionFolder(action, {
+					cwd: workspace,
+					env,
+					inputs: { config, ...(action === "golden" ? { reason: "x" } : {}) },
+				});
+			expectRefused(await run("../secret.txt"));
+			expectRefused(await run(outside));
+			symlinkSync(outside, join(workspace, "link.yml"));
+			expectRefused(await run("link.yml"));
+		},
+	);
 
 	it.each([
 		["run", ["run"]],
 		["golden record", ["golden", "record", "--model", "net"]],
 		["golden check", ["golden", "check", "golden/golden.json", "--outputs", "."]],
-	])("a config outside of the workspace is refused by `%s` where a link of the repository leads there", async (_, argv) => {
-		const { workspace, outside } = withSecret();
-		symlinkSync(outside, join(workspace, "link.yml"));
-		symlinkSync(dirname(outside), join(workspace, "folder"));
-		for (const config of ["link.yml", "folder/secret.txt"]) expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
-	});
+	])(
+		"a config outside of the workspace is refused by `%s` where a link of the repository leads there",
+		async (_, argv) => {
+			const { workspace, outside } = withSecret();
+			symlinkSync(outside, join(workspace, "link.yml"));
+			symlinkSync(dirname(outside), join(workspace, "folder"));
+			for (const config of ["link.yml", "folder/secret.txt"])
+				expectRefused(await runCli([...argv, "--config", config], { cwd: workspace }));
+		},
+	);
 
 	it("a config outside of the workspace may be named by a person, and is then read like any config", async () => {
 		const { workspace } = withSecret();
 		const elsewhere = quickProject(temporaryFolder());
-		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], { cwd: workspace });
+		const run = await runCli(["run", "--config", join(elsewhere, "trtgate.yml"), "--dry-run"], {
+			cwd: workspace,
+		});
 		expect(run.exit, run.stderr).toBe(0);
 	});
 
@@ -209,21 +268,28 @@ void readFile("pipe");
 
 describe("an old Node", () => {
 	/** Says that it is old, and lacks what old ones lack. */
-	const preload = 'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
+	const preload =
+		'Object.defineProperty(process.versions, "node", { value: "18.20.8" }); delete Array.prototype.toSpliced;';
 
-	it.each(["cli", "main", "plan", "report", "golden", "post"])("an old Node is named by dist/%s.js, first thing", async (entryPoint) => {
-		const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
-		const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], { cwd: folder });
-		expect([run.exit, run.stderr]).toEqual([
-			3,
-			expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
-		]);
-	});
+	it.each(["cli", "main", "plan", "report", "golden", "post"])(
+		"an old Node is named by dist/%s.js, first thing",
+		async (entryPoint) => {
+			const folder = writeProject(temporaryFolder(), { "old.mjs": preload });
+			const run = await runNode(["--import", join(folder, "old.mjs"), resolve(`dist/${entryPoint}.js`)], {
+				cwd: folder,
+			});
+			expect([run.exit, run.stderr]).toEqual([
+				3,
+				expect.stringMatching(/^runner: trtgate needs Node 20 or later.*18\.20\.8.*\[node-too-old\]\n {2}→ /),
+			]);
+		},
+	);
 
 	it.each(["cli", "main", "plan", "report", "golden", "post"])(
 		"an old Node fails at nothing before that: dist/%s.js loads the check alone",
 		(entryPoint) => {
-			const importsOf = (path: string) => [...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
+			const importsOf = (path: string) =>
+				[...readFileSync(path, "utf8").matchAll(/(?:from|import)"([^"]+)"/g)].map((match) => match[1]);
 			const loaded = importsOf(`dist/${entryPoint}.js`);
 			expect(loaded).toContain("./chunks/app-entry.js");
 			expect(loaded.flatMap((path) => importsOf(`dist/${path}`))).toEqual([]);

@@ -44,7 +44,9 @@ function jetson(programs: Readonly<Record<string, string>>): Jetson {
 	const folder = temporaryFolder();
 	const [at, bin] = [join(folder, "board"), join(folder, "replay-bin")];
 	const path = installReplay(folder, { comparison: "same-model", scale: 0.05, smi: null, alone: true });
-	writeProject(at, { "etc/nv_tegra_release": "# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64\n" });
+	writeProject(at, {
+		"etc/nv_tegra_release": "# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64\n",
+	});
 	const program = (name: string, script: string): void => {
 		writeFileSync(name, `#!/bin/sh\n${script}\n`);
 		chmodSync(name, 0o755);
@@ -53,13 +55,30 @@ function jetson(programs: Readonly<Record<string, string>>): Jetson {
 	mkdirSync(join(folder, "recorded"));
 	renameSync(join(bin, "trtexec"), join(folder, "recorded", "trtexec"));
 	const orin = resolve("test/fixtures/tegra/trtexec-orin.txt");
-	program(join(at, "trtexec"), `case "$*" in *nonexistent*) cat "${orin}"; exit 1 ;; esac\nexec "${folder}/recorded/trtexec" "$@"`);
+	program(
+		join(at, "trtexec"),
+		`case "$*" in *nonexistent*) cat "${orin}"; exit 1 ;; esac\nexec "${folder}/recorded/trtexec" "$@"`,
+	);
 	program(join(folder, "on-board"), board);
-	const env = { PATH: path, HOME: folder, XDG_CACHE_HOME: join(folder, "caches"), TRTGATE_LOCKS: folder, NO_COLOR: "1", BOARD: at };
-	const argv = ["--map-root-user", "--mount", join(folder, "on-board"), process.execPath, join(dist, "cli.js")];
+	const env = {
+		PATH: path,
+		HOME: folder,
+		XDG_CACHE_HOME: join(folder, "caches"),
+		TRTGATE_LOCKS: folder,
+		NO_COLOR: "1",
+		BOARD: at,
+	};
+	const argv = [
+		"--map-root-user",
+		"--mount",
+		join(folder, "on-board"),
+		process.execPath,
+		join(dist, "cli.js"),
+	];
 	return {
 		folder,
-		run: (...more) => outputOf(spawn("unshare", [...argv, ...more], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] })),
+		run: (...more) =>
+			outputOf(spawn("unshare", [...argv, ...more], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] })),
 	};
 }
 
@@ -71,8 +90,15 @@ function gpuOf({ stdout }: ChildOutput): object {
 
 test("doctor knows a Jetson, its power mode, and the trtexec of JetPack", async () => {
 	const run = await jetson(tools).run("doctor", "--json");
-	const status = "NVIDIA Jetson AGX Orin Developer Kit, L4T 36.4.4, power mode MAXN, GPU clock up to 1301 MHz";
-	expect(gpuOf(run), run.stderr).toEqual({ name: "GPU", weight: "want", ok: true, status, fix: expect.any(String) });
+	const status =
+		"NVIDIA Jetson AGX Orin Developer Kit, L4T 36.4.4, power mode MAXN, GPU clock up to 1301 MHz";
+	expect(gpuOf(run), run.stderr).toEqual({
+		name: "GPU",
+		weight: "want",
+		ok: true,
+		status,
+		fix: expect.any(String),
+	});
 	expect(run.stdout).toContain("/usr/src/tensorrt/bin/trtexec");
 });
 
@@ -86,11 +112,17 @@ test("doctor names the tools that a container of a Jetson lacks", async () => {
 
 test("a run on a Jetson keeps board and power mode in its fingerprint, and watches each run by tegrastats", async () => {
 	const { folder, run } = jetson(tools);
-	for (const arm of ["base", "head"] as const) writeProject(join(folder, arm), comparisonFiles("same-model", arm));
+	for (const arm of ["base", "head"] as const)
+		writeProject(join(folder, arm), comparisonFiles("same-model", arm));
 	const { exit, stdout, stderr } = await run("run", "--base", "base", "--head", "head", "--out", "out");
 	expect(exit, stdout + stderr).toBe(0);
 	const { environment, workloads } = readResult(join(folder, "out"));
-	expect(environment).toMatchObject({ gpu: "Orin", board: "NVIDIA Jetson AGX Orin Developer Kit", l4t: "36.4.4", powerMode: "MAXN" });
+	expect(environment).toMatchObject({
+		gpu: "Orin",
+		board: "NVIDIA Jetson AGX Orin Developer Kit",
+		l4t: "36.4.4",
+		powerMode: "MAXN",
+	});
 	const watched = workloads[0]?.runs.filter(({ gpu }) => gpu !== undefined) ?? [];
 	expect(watched.length).toBeGreaterThan(0);
 	expect(watched[0]?.gpu).toMatchObject({ smClockMhz: { mean: 621 }, use: { source: "tegrastats" } });

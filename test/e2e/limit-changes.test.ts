@@ -22,7 +22,8 @@ ${timing}
 ${gates}`;
 }
 
-const loose = "gates: { golden: { relative-l2: 1000000000 }, golden-change: off, latency: { fail: 400% }, limit-change: off }\n";
+const loose =
+	"gates: { golden: { relative-l2: 1000000000 }, golden-change: off, latency: { fail: 400% }, limit-change: off }\n";
 
 interface Gated {
 	run: CliRun;
@@ -45,7 +46,8 @@ async function gateCommits(
 	git(folder, "add", "-A");
 	git(folder, "commit", "-qm", "head");
 	const run = await runCli(["run", "--base", "HEAD~1", "--out", "out", ...argv], { cwd: folder });
-	const report = (name: string): string => (name === "terminal" ? run.stdout : readFileSync(join(folder, "out", name), "utf8"));
+	const report = (name: string): string =>
+		name === "terminal" ? run.stdout : readFileSync(join(folder, "out", name), "utf8");
 	return { run, result: readResult(join(folder, "out")), report };
 }
 
@@ -65,7 +67,9 @@ it("a head that loosens its own limits warns of each of them, in every report, a
 	expect(limitChanges(gated).map(({ status, message }) => [status, message])).toEqual(
 		told.map((says) => ["warn", `${says} ${judgedByBase} It needs a review.`]),
 	);
-	expect(limitChanges(gated).every(({ location }) => location?.path === "trtgate.yml" && location.line === 11)).toBe(true);
+	expect(
+		limitChanges(gated).every(({ location }) => location?.path === "trtgate.yml" && location.line === 11),
+	).toBe(true);
 	for (const name of ["terminal", "report.md", "report.html", "junit.xml"]) {
 		const words = gated.report(name).replace(/\s+/g, " ").replaceAll("\\", "");
 		for (const says of told) expect(words, name).toContain(says);
@@ -99,10 +103,14 @@ it("a head that tightens its own limits passes, and the report lists each of the
 });
 
 it("a head that loosens its own limits is judged by the base's", async () => {
-	const change = (folder: string): void => void quickProject(folder, { "trtgate.yml": config(loose), "model.onnx": "fixture:wrong.onnx" });
+	const change = (folder: string): void =>
+		void quickProject(folder, { "trtgate.yml": config(loose), "model.onnx": "fixture:wrong.onnx" });
 	const gated = await gateCommits(config(""), config(loose), { change });
 	expect(gated.run.exit).toBe(1);
-	expect(gated.result.gates.filter(({ gate }) => gate === "golden").map(({ status }) => status)).toEqual(["fail", "fail"]);
+	expect(gated.result.gates.filter(({ gate }) => gate === "golden").map(({ status }) => status)).toEqual([
+		"fail",
+		"fail",
+	]);
 });
 
 it("a head that loosens its own limits does not silence the alarm about its own golden", async () => {
@@ -111,14 +119,22 @@ it("a head that loosens its own limits does not silence the alarm about its own 
 		const manifest = JSON.parse(readFileSync(path, "utf8"));
 		writeFileSync(path, JSON.stringify({ ...manifest, cases: manifest.cases.slice(1) }));
 	};
-	const gated = await gateCommits(config("gates: { golden-change: fail }\n"), config("gates: { golden-change: off }\n"), {
-		change: dropCase,
-	});
+	const gated = await gateCommits(
+		config("gates: { golden-change: fail }\n"),
+		config("gates: { golden-change: off }\n"),
+		{
+			change: dropCase,
+		},
+	);
 	expect(gated.run.exit).toBe(1);
-	expect(gated.result.gates.filter(({ gate }) => gate === "golden-change").map(({ status }) => status)).toEqual(["fail"]);
+	expect(
+		gated.result.gates.filter(({ gate }) => gate === "golden-change").map(({ status }) => status),
+	).toEqual(["fail"]);
 });
 
 it("a head that loosens its own limits is reported as unknown where the base's config cannot be read", async () => {
 	const gated = await gateCommits("version: 1\nmodels: 7\n", config(loose));
-	expect(limitChanges(gated)).toMatchObject([{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) }]);
+	expect(limitChanges(gated)).toMatchObject([
+		{ status: "warn", message: expect.stringMatching(/base's config cannot be read.*models/) },
+	]);
 });

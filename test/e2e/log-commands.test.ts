@@ -7,7 +7,11 @@ import { runCli, temporaryFolder } from "../support/project.ts";
 
 const dist = process.env["TRTGATE_DIST"];
 const cli = (argv: readonly string[], cwd: string) =>
-	runCli(argv, { cwd, env: { GITHUB_ACTIONS: "true" }, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+	runCli(argv, {
+		cwd,
+		env: { GITHUB_ACTIONS: "true" },
+		...(dist === undefined ? {} : { dist: resolve(dist) }),
+	});
 
 const hostile = "::error title=Gate::passed";
 
@@ -43,7 +47,11 @@ it("the command line in a workflow prints no command from a config, nor in its J
 			models: { [hostile]: { onnx: "##[group]net.onnx", dims: { batch: { min: 1, opt: 1, max: 1 } } } },
 		}),
 	);
-	const runs = [await cli(["run", "--dry-run"], cwd), await cli(["run", "--dry-run", "--json"], cwd), await cli([hostile], cwd)];
+	const runs = [
+		await cli(["run", "--dry-run"], cwd),
+		await cli(["run", "--dry-run", "--json"], cwd),
+		await cli([hostile], cwd),
+	];
 	for (const run of runs) expect(commands(run.stdout + run.stderr)).toEqual([]);
 	expect(runs[0]!.stdout + runs[0]!.stderr).toContain("error title=Gate");
 	expect(JSON.stringify(JSON.parse(runs[1]!.stdout))).toContain("##[group]net.onnx");

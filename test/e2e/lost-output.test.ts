@@ -19,7 +19,11 @@ async function runInto(
 	{ stdout = "kept", stderr = "kept", entryPoint = "cli.js" }: Sinks & { entryPoint?: string },
 ) {
 	const full = openSync("/dev/full", "w");
-	const stdio: StdioOptions = ["ignore", stdout === "/dev/full" ? full : "pipe", stderr === "/dev/full" ? full : "pipe"];
+	const stdio: StdioOptions = [
+		"ignore",
+		stdout === "/dev/full" ? full : "pipe",
+		stderr === "/dev/full" ? full : "pipe",
+	];
 	const env = {
 		PATH: process.env["PATH"] ?? "",
 		HOME: cwd,
@@ -39,8 +43,11 @@ async function runInto(
 	return { exit, said };
 }
 
-const log = "[01/01/2026-00:00:00] [E] [TRT] Error Code 2: OutOfMemory\n&&&& FAILED TensorRT.trtexec [TensorRT v100600]\n";
-const pairs = JSON.stringify({ pairs: Array.from({ length: 5 }, (_, turn) => ({ base: 1 + turn / 1000, head: 1 + turn / 1000 })) });
+const log =
+	"[01/01/2026-00:00:00] [E] [TRT] Error Code 2: OutOfMemory\n&&&& FAILED TensorRT.trtexec [TensorRT v100600]\n";
+const pairs = JSON.stringify({
+	pairs: Array.from({ length: 5 }, (_, turn) => ({ base: 1 + turn / 1000, head: 1 + turn / 1000 })),
+});
 
 function project(): string {
 	return quickProject(temporaryFolder(), {
@@ -64,13 +71,16 @@ const reports: [string, number][] = [
 ];
 
 describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout) => {
-	it.each(reports)("a lost stdout loses the report of `%s`, which is nowhere else: never green", async (command, kept) => {
-		const cwd = project();
-		expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
-		const { exit, said } = await runInto(command.split(" "), cwd, { stdout });
-		expect(exit, said).toBe(kept === 0 ? 3 : kept);
-		if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
-	});
+	it.each(reports)(
+		"a lost stdout loses the report of `%s`, which is nowhere else: never green",
+		async (command, kept) => {
+			const cwd = project();
+			expect((await runInto(command.split(" "), cwd, {})).exit).toBe(kept);
+			const { exit, said } = await runInto(command.split(" "), cwd, { stdout });
+			expect(exit, said).toBe(kept === 0 ? 3 : kept);
+			if (kept === 0) expect(said).toMatch(/^runner: .*\((ENOSPC|EPIPE)\).*\[output-lost\]/m);
+		},
+	);
 
 	it("a lost stdout does not change the outcome of a gate, whose report is in files", async () => {
 		const cwd = project();
@@ -86,5 +96,6 @@ describe.each<Sink>(["/dev/full", "closed pipe"])("a stdout that is %s", (stdout
 it("a lost stderr loses no result", async () => {
 	const cwd = project();
 	for (const stderr of ["/dev/full", "closed pipe"] as const)
-		for (const [command, kept] of reports) expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);
+		for (const [command, kept] of reports)
+			expect((await runInto(command.split(" "), cwd, { stderr })).exit, command).toBe(kept);
 });

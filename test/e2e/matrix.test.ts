@@ -1,13 +1,14 @@
 // A matrix of jobs from its plan to its report: what the whole change no longer checks, which no single job sees.
 import { expect, it } from "vitest";
-import type { MatrixJob } from "../../src/core/plan/matrix.ts";
 import type { Result } from "../../generated/result.ts";
+import type { MatrixJob } from "../../src/core/plan/matrix.ts";
 import { pullRequest } from "../support/event-payloads.ts";
 import { openPlay, type Play } from "../support/github-play.ts";
 
 const model = (name: string): string =>
 	`  ${name}: { onnx: ${name}.onnx, dims: { batch: { min: 1, opt: 2, max: 4 } }, workloads: [], golden: golden/golden.json }\n`;
-const bothRunners = "runners: [{ name: l4, labels: gpu-l4, engines: [first] }, { name: h200, labels: gpu-h200, engines: [second] }]\n";
+const bothRunners =
+	"runners: [{ name: l4, labels: gpu-l4, engines: [first] }, { name: h200, labels: gpu-h200, engines: [second] }]\n";
 
 interface Parts {
 	models?: readonly string[];
@@ -22,7 +23,9 @@ function config({ models = ["first", "second"], runners = bothRunners, gates = "
 const files = (parts: Parts) => ({
 	...{
 		"trtgate.yml": config(parts),
-		...Object.fromEntries((parts.models ?? ["first", "second"]).map((name) => [`${name}.onnx`, "fixture:model.onnx"])),
+		...Object.fromEntries(
+			(parts.models ?? ["first", "second"]).map((name) => [`${name}.onnx`, "fixture:model.onnx"]),
+		),
 	},
 	golden: "fixture:golden",
 });
@@ -56,7 +59,10 @@ async function playMatrix(base: Parts, head: Parts): Promise<Played> {
 	const jobs: MatrixJob[] = JSON.parse(matrix).include;
 	const exits: number[] = [];
 	for (const { name, only } of jobs) {
-		const { run } = await play.run({ ...job, inputs: { name, only, comment: "never", "check-run": "false" } });
+		const { run } = await play.run({
+			...job,
+			inputs: { name, only, comment: "never", "check-run": "false" },
+		});
 		exits.push(run.exitCode);
 	}
 	const report = await play.run({ ...job, action: "report", inputs: { expected: matrix, review } });
@@ -68,24 +74,32 @@ const coverageOf = ({ result }: Played) => result.gates.filter(({ gate }) => gat
 it.each([
 	["", 0, "warn", "success"],
 	["gates: { coverage: fail }\n", 1, "fail", "failure"],
-])("a matrix whose change drops a model reports it once: with the base's rules %j exit %i", async (gates, exit, status, conclusion) => {
-	const played = await playMatrix({ gates }, { models: ["first"], gates: "gates: { coverage: off }\n" });
-	expect(played.exit).toBe(exit);
-	expect(played.result.outcome).toBe(status);
-	expect(coverageOf(played)).toMatchObject([{ status, model: "second", engine: "fp32" }]);
-	const { state } = played.play.github;
-	expect(state.checkRuns).toMatchObject([{ conclusion }]);
-	expect(state.comments[0]?.body).toContain("The base checks this engine; the head no longer does.");
-});
+])(
+	"a matrix whose change drops a model reports it once: with the base's rules %j exit %i",
+	async (gates, exit, status, conclusion) => {
+		const played = await playMatrix({ gates }, { models: ["first"], gates: "gates: { coverage: off }\n" });
+		expect(played.exit).toBe(exit);
+		expect(played.result.outcome).toBe(status);
+		expect(coverageOf(played)).toMatchObject([{ status, model: "second", engine: "fp32" }]);
+		const { state } = played.play.github;
+		expect(state.checkRuns).toMatchObject([{ conclusion }]);
+		expect(state.comments[0]?.body).toContain("The base checks this engine; the head no longer does.");
+	},
+);
 
 it("a matrix whose change takes an engine off its runner still measures it there, and reports the change once", async () => {
-	const played = await playMatrix({}, { runners: "runners: [{ name: l4, labels: gpu-l4, engines: [first] }]\n" });
+	const played = await playMatrix(
+		{},
+		{ runners: "runners: [{ name: l4, labels: gpu-l4, engines: [first] }]\n" },
+	);
 	expect(played.jobs.map(({ name, only }) => [name, only])).toEqual([
 		["l4", "first"],
 		["h200", "second"],
 	]);
 	expect(played.exit).toBe(0);
-	expect(played.result.golden.map((verdict) => verdict.model)).toEqual(expect.arrayContaining(["first", "second"]));
+	expect(played.result.golden.map((verdict) => verdict.model)).toEqual(
+		expect.arrayContaining(["first", "second"]),
+	);
 	const changes = played.result.gates.filter(({ gate }) => gate === "limit-change");
 	expect(changes.map(({ message }) => message.split(":", 1)[0])).toEqual([
 		"runners.h200.labels",
@@ -119,7 +133,9 @@ it("a matrix whose change adds an engine measures it where the change puts it", 
 it("a matrix whose change loosens a limit reports it once, whatever the number of jobs", async () => {
 	const played = await playMatrix({}, { gates: "gates: { golden: { relative-l2: 10 } }\n" });
 	expect(played.exits).toEqual([0, 0]);
-	const changes = played.result.gates.filter(({ gate, status }) => gate === "limit-change" && status === "warn");
+	const changes = played.result.gates.filter(
+		({ gate, status }) => gate === "limit-change" && status === "warn",
+	);
 	expect(changes.map(({ message }) => message)).toEqual([
 		expect.stringContaining("gates.golden.relative-l2.fp32: 0.001 → 10, in 2 engines."),
 	]);

@@ -11,14 +11,21 @@ async function folders(names: readonly string[]): Promise<string> {
 	onTestFinished(() => rm(root, { recursive: true, force: true }));
 	for (const name of names) {
 		await mkdir(join(root, "parts", name), { recursive: true });
-		await writeFile(join(root, "parts", name, "result.json"), JSON.stringify(buildResult({ environment: { gpu: name } })));
+		await writeFile(
+			join(root, "parts", name, "result.json"),
+			JSON.stringify(buildResult({ environment: { gpu: name } })),
+		);
 	}
 	return root;
 }
 
 function trtgate(cwd: string, ...argv: string[]) {
 	const cli = resolve(process.env["TRTGATE_DIST"] ?? "dist", "cli.js");
-	return spawnSync(process.execPath, [cli, ...argv], { cwd, encoding: "utf8", env: { PATH: process.env["PATH"], NO_COLOR: "1" } });
+	return spawnSync(process.execPath, [cli, ...argv], {
+		cwd,
+		encoding: "utf8",
+		env: { PATH: process.env["PATH"], NO_COLOR: "1" },
+	});
 }
 
 it("trtgate report --merge merges a folder of folders, or several folders, and writes the report", async () => {
@@ -27,8 +34,11 @@ it("trtgate report --merge merges a folder of folders, or several folders, and w
 		trtgate(root, "report", "parts", "--merge", "--out", "one"),
 		trtgate(root, "report", "parts/l4", "--merge", "parts/h200"),
 	];
-	for (const run of [all, named]) expect(run).toMatchObject({ status: 0, stdout: expect.stringContaining("all 2 merged") });
-	expect(await readFile(join(root, "one", "report.md"), "utf8")).toBe(await readFile(join(root, "trtgate-merged", "report.md"), "utf8"));
+	for (const run of [all, named])
+		expect(run).toMatchObject({ status: 0, stdout: expect.stringContaining("all 2 merged") });
+	expect(await readFile(join(root, "one", "report.md"), "utf8")).toBe(
+		await readFile(join(root, "trtgate-merged", "report.md"), "utf8"),
+	);
 });
 
 it("trtgate report --merge names what the plan expects and did not come, and exits as for a fault of the runner", async () => {

@@ -13,7 +13,10 @@ const modelOf = (name: string) =>
 const config = (second = modelOf("second"), gates = "") =>
 	`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels:\n${modelOf("first")}${second}${modelOf("third")}${gates}`;
 
-function writeModels(folder: string, { models = names, config: text = config() }: Pick<More, "models" | "config"> = {}): string {
+function writeModels(
+	folder: string,
+	{ models = names, config: text = config() }: Pick<More, "models" | "config"> = {},
+): string {
 	const files = models.flatMap((name) => [
 		[`${name}.onnx`, "fixture:model.onnx"],
 		[name, "fixture:golden"],
@@ -33,10 +36,15 @@ async function run(spoil: (head: string) => void, more: More = { base: false }) 
 	spoil(writeModels(join(cwd, "head"), more));
 	const base = more.base ? ["--base", "base"] : [];
 	const completed = await runCli(["run", ...base, "--head", "head", "--out", "out"], { cwd });
-	return { ...completed, result: readResult(join(cwd, "out")), report: (name: string) => readFileSync(join(cwd, "out", name), "utf8") };
+	return {
+		...completed,
+		result: readResult(join(cwd, "out")),
+		report: (name: string) => readFileSync(join(cwd, "out", name), "utf8"),
+	};
 }
 
-const write = (path: string, content: string | Uint8Array) => (head: string) => writeFileSync(join(head, path), content);
+const write = (path: string, content: string | Uint8Array) => (head: string) =>
+	writeFileSync(join(head, path), content);
 const remove = (path: string) => (head: string) => rmSync(join(head, path), { recursive: true });
 
 /** Bytes of the fixture's model in which a name of one letter stands as another. */
@@ -44,56 +52,85 @@ function renamed(from: string, to: string): Uint8Array {
 	const bytes = Uint8Array.from(readFileSync("test/fixtures/project/model.onnx"));
 	const [old, now] = [from.charCodeAt(0), to.charCodeAt(0)];
 	for (let at = 2; at < bytes.length; at += 1)
-		if (bytes[at] === old && bytes[at - 1] === 1 && (bytes[at - 2] === 0x0a || bytes[at - 2] === 0x12)) bytes[at] = now;
+		if (bytes[at] === old && bytes[at - 1] === 1 && (bytes[at - 2] === 0x0a || bytes[at - 2] === 0x12))
+			bytes[at] = now;
 	return bytes;
 }
 
-const matching = (result: Result) => result.golden.filter(({ state }) => state === "match").map(({ model }) => model);
+const matching = (result: Result) =>
+	result.golden.filter(({ state }) => state === "match").map(({ model }) => model);
 const failing = (result: Result) => result.gates.filter(({ status }) => status === "fail");
 
 /** By model: what is wrong with it in the head, the section that names it, what the gate says and how to fix it. */
 type Faults = Readonly<Record<string, [(head: string) => void, RegExp, RegExp]>>;
 const goldenFaults: Faults = {
-	"no-golden": [remove("no-golden/golden.json"), /there is no golden|no golden manifest|golden\.json/i, /record/i],
+	"no-golden": [
+		remove("no-golden/golden.json"),
+		/there is no golden|no golden manifest|golden\.json/i,
+		/record/i,
+	],
 	"no-json": [write("no-json/golden.json", "{"), /expected JSON/, /Restore the file/],
-	"other-output": [write("other-output/y0.npy", readFileSync("test/fixtures/project/golden/y1.npy")), /y0\.npy.*SHA-256/, /./],
-	"other-input": [write("other-input/x0.npy", readFileSync("test/fixtures/project/golden/x1.npy")), /x0\.npy.*SHA-256/, /./],
+	"other-output": [
+		write("other-output/y0.npy", readFileSync("test/fixtures/project/golden/y1.npy")),
+		/y0\.npy.*SHA-256/,
+		/./,
+	],
+	"other-input": [
+		write("other-input/x0.npy", readFileSync("test/fixtures/project/golden/x1.npy")),
+		/x0\.npy.*SHA-256/,
+		/./,
+	],
 	"no-input": [remove("no-input/x1.npy"), /x1\.npy/, /./],
-	"other-golden": [(head) => spoilNames(head, "other-golden"), /belongs to another model/, /record the golden again/],
+	"other-golden": [
+		(head) => spoilNames(head, "other-golden"),
+		/belongs to another model/,
+		/record the golden again/,
+	],
 };
 const modelFaults: Faults = {
 	"no-model": [remove("no-model.onnx"), /no-model\.onnx/, /./],
-	"cut-model": [write("cut-model.onnx", readFileSync("test/fixtures/project/model.onnx").subarray(0, 200)), /cut-model\.onnx/, /./],
+	"cut-model": [
+		write("cut-model.onnx", readFileSync("test/fixtures/project/model.onnx").subarray(0, 200)),
+		/cut-model\.onnx/,
+		/./,
+	],
 	"no-export": [() => {}, /prepare command of no-export failed/, /Run it by hand/],
 };
 
 it.each([
 	["a fault in their golden", "6 unusable goldens", goldenFaults],
 	["a fault in the file or its prepare command", "3 unusable models", modelFaults],
-])("the gate checks the healthy models where others have %s, and names each with its fix", async (_, headline, faults) => {
-	const broken = Object.keys(faults);
-	const all = ["first", ...broken, "third"];
-	const sick = broken.map((name) => (name === "no-export" ? modelOf(name).replace("onnx:", "prepare: exit 7, onnx:") : modelOf(name)));
-	const { exit, stdout, stderr, result, report } = await run(
-		(head) => {
-			for (const [spoil] of Object.values(faults)) spoil(head);
-		},
-		{ base: false, models: all, config: config(sick.join("")) },
-	);
-	expect(exit, stdout + stderr).toBe(1);
-	expect(result).toMatchObject({ outcome: "fail", errors: [] });
-	expect(result).not.toHaveProperty("partial");
-	expect([...new Set(matching(result))]).toEqual(expect.arrayContaining(others));
-	const shown = stdout.replace(/\s+/g, " ");
-	expect(shown).toContain(`: ${headline} · `);
-	expect(failing(result).map(({ model }) => model)).toEqual(expect.arrayContaining(broken));
-	for (const [name, [, says, fix]] of Object.entries(faults)) {
-		expect(failing(result).filter(({ model }) => model === name)).toMatchObject([{ message: expect.stringMatching(says) }]);
-		expect(shown).toContain(`✗ ${name} · fp32`);
-		expect(shown).toMatch(fix);
-		for (const file of ["report.md", "report.html", "junit.xml"]) expect(report(file), file).toMatch(says);
-	}
-});
+])(
+	"the gate checks the healthy models where others have %s, and names each with its fix",
+	async (_, headline, faults) => {
+		const broken = Object.keys(faults);
+		const all = ["first", ...broken, "third"];
+		const sick = broken.map((name) =>
+			name === "no-export" ? modelOf(name).replace("onnx:", "prepare: exit 7, onnx:") : modelOf(name),
+		);
+		const { exit, stdout, stderr, result, report } = await run(
+			(head) => {
+				for (const [spoil] of Object.values(faults)) spoil(head);
+			},
+			{ base: false, models: all, config: config(sick.join("")) },
+		);
+		expect(exit, stdout + stderr).toBe(1);
+		expect(result).toMatchObject({ outcome: "fail", errors: [] });
+		expect(result).not.toHaveProperty("partial");
+		expect([...new Set(matching(result))]).toEqual(expect.arrayContaining(others));
+		const shown = stdout.replace(/\s+/g, " ");
+		expect(shown).toContain(`: ${headline} · `);
+		expect(failing(result).map(({ model }) => model)).toEqual(expect.arrayContaining(broken));
+		for (const [name, [, says, fix]] of Object.entries(faults)) {
+			expect(failing(result).filter(({ model }) => model === name)).toMatchObject([
+				{ message: expect.stringMatching(says) },
+			]);
+			expect(shown).toContain(`✗ ${name} · fp32`);
+			expect(shown).toMatch(fix);
+			for (const file of ["report.md", "report.html", "junit.xml"]) expect(report(file), file).toMatch(says);
+		}
+	},
+);
 
 /** Its cases have an output that neither side's model has. */
 function spoilNames(head: string, name: string): void {
@@ -114,17 +151,24 @@ it.each<[string, Uint8Array, RegExp, Record<string, unknown>]>([
 		/input x float32 \[batch, 8\] → \w+ float32 \[batch, 8\]/,
 		{ side: "input", base: { name: "x" } },
 	],
-])("the gate fails a model whose %s, with a table of base and head, and checks the others", async (_, onnx, says, row) => {
-	const { exit, stdout, stderr, result, report } = await run(write("second.onnx", onnx), { base: true });
-	expect(exit, stdout + stderr).toBe(1);
-	expect([...new Set(matching(result))]).toEqual(others);
-	expect(result.interfaceChanges).toMatchObject([{ model: "second", rows: [row] }]);
-	expect(failing(result)[0]).toMatchObject({ gate: "interface", model: "second", message: expect.stringMatching(says) });
-	expect(new Set(failing(result).map(({ model }) => model))).toEqual(new Set(["second"]));
-	expect(stdout.replace(/\s+/g, " ")).toContain("1 changed interface");
-	expect(report("report.md")).toMatch(/1 changed interface, base → head/);
-	expect(report("report.html")).toContain("1 changed interface, base → head");
-});
+])(
+	"the gate fails a model whose %s, with a table of base and head, and checks the others",
+	async (_, onnx, says, row) => {
+		const { exit, stdout, stderr, result, report } = await run(write("second.onnx", onnx), { base: true });
+		expect(exit, stdout + stderr).toBe(1);
+		expect([...new Set(matching(result))]).toEqual(others);
+		expect(result.interfaceChanges).toMatchObject([{ model: "second", rows: [row] }]);
+		expect(failing(result)[0]).toMatchObject({
+			gate: "interface",
+			model: "second",
+			message: expect.stringMatching(says),
+		});
+		expect(new Set(failing(result).map(({ model }) => model))).toEqual(new Set(["second"]));
+		expect(stdout.replace(/\s+/g, " ")).toContain("1 changed interface");
+		expect(report("report.md")).toMatch(/1 changed interface, base → head/);
+		expect(report("report.html")).toContain("1 changed interface, base → head");
+	},
+);
 
 it("the gate is content with a changed interface where the base's rules allow it, and the head has its golden", async () => {
 	const allowing = config(modelOf("second").replace(" }\n", ", gates: { interface: warn } }\n"));
@@ -142,7 +186,9 @@ it("the gate is content with a changed interface where the base's rules allow it
 });
 
 it("the gate ends as a configuration fault where no model is left", async () => {
-	const { exit, stderr, result } = await run((head) => names.forEach((name) => void rmSync(join(head, `${name}.onnx`))));
+	const { exit, stderr, result } = await run((head) =>
+		names.forEach((name) => void rmSync(join(head, `${name}.onnx`))),
+	);
 	expect(exit).toBe(2);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration" });
 	for (const name of names) expect(stderr).toContain(`${name}.onnx`);

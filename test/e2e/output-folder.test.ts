@@ -8,7 +8,13 @@ import { quickProject, runCli, temporaryFolder, untimed, writeProject } from "..
 
 /** What lies beside the checkout on the runner, named like the files of an earlier run. */
 function secrets(folder: string): string {
-	return writeProject(folder, { id_rsa: "secret", "result.json": "{}", "raw/precious": "", "worktrees/base/file": "", "scratch/file": "" });
+	return writeProject(folder, {
+		id_rsa: "secret",
+		"result.json": "{}",
+		"raw/precious": "",
+		"worktrees/base/file": "",
+		"scratch/file": "",
+	});
 }
 
 function filesIn(folder: string): string[] {
@@ -21,7 +27,13 @@ async function runPull(play: Play, plant: (work: string) => void): Promise<Playe
 	const head = play.commit(armFiles("same-model", "head"), { onto: base, ref: "refs/heads/change" });
 	const merge = play.merge({ number: 7, base, head });
 	const replay = { comparison: "same-model" } as const;
-	return play.run({ event: "pull_request", payload: pullRequest({ head, base, merge }), sha: merge, ref: "refs/pull/7/merge", replay });
+	return play.run({
+		event: "pull_request",
+		payload: pullRequest({ head, base, merge }),
+		sha: merge,
+		ref: "refs/pull/7/merge",
+		replay,
+	});
 }
 
 function expectRefused(play: Play, played: Played, why: string): void {
@@ -36,7 +48,11 @@ function expectRefused(play: Play, played: Played, why: string): void {
 	expect([...artifactFiles(play.github, "trtgate-gate").keys()].sort()).toEqual(
 		expect.arrayContaining(["report.html", "report.md", "result.json"]),
 	);
-	expect([...artifactFiles(play.github, "trtgate-gate").keys()].filter((name) => /id_rsa|precious|evil|file/.test(name))).toEqual([]);
+	expect(
+		[...artifactFiles(play.github, "trtgate-gate").keys()].filter((name) =>
+			/id_rsa|precious|evil|file/.test(name),
+		),
+	).toEqual([]);
 	expect(run.outputs["result"]).not.toContain("trtgate-out/");
 	expect(JSON.parse(readFileSync(run.outputs["result"] ?? "", "utf8")).outcome).toBe("error");
 	expect(run.post?.exitCode).toBe(0);
@@ -69,7 +85,9 @@ it("an output folder with committed files is refused, and they are not uploaded 
 		writeProject(work, { "trtgate-out/evil.html": "", "trtgate-out/nsys/evil.nsys-rep": "" });
 	});
 	expectRefused(play, played, 'git tracks "trtgate-out/');
-	expect(play.github.state.artifacts.map(({ name }) => name).filter((name) => name.startsWith("nsys"))).toEqual([]);
+	expect(
+		play.github.state.artifacts.map(({ name }) => name).filter((name) => name.startsWith("nsys")),
+	).toEqual([]);
 	expect(filesIn(played.out)).toEqual(["evil.html", "nsys", "nsys/evil.nsys-rep"]);
 });
 
@@ -77,7 +95,13 @@ it("an action refuses an output folder outside of the workspace", async () => {
 	const play = await openPlay();
 	const base = play.commit(armFiles("same-model", "base"), { ref: "refs/heads/main" });
 	const replay = { comparison: "same-model" } as const;
-	const job = { event: "push", sha: base, ref: "refs/heads/main", replay, inputs: { out: "../elsewhere" } } as const;
+	const job = {
+		event: "push",
+		sha: base,
+		ref: "refs/heads/main",
+		replay,
+		inputs: { out: "../elsewhere" },
+	} as const;
 	const { run, workspace } = await play.run({ ...job, payload: {} });
 	expect(run.exitCode, run.stdout + run.stderr).toBe(2);
 	expect(run.stdout).toMatch(/elsewhere is refused: it is below neither the workspace .* \[output-refused\]/);
@@ -89,24 +113,33 @@ it.each([
 	["demo", "--recorded", "--out", "trtgate-out"],
 	["report", "trtgate-out"],
 	["report", "parts", "--merge", "--out", "trtgate-out"],
-] as const)("trtgate %s refuses an output folder that is a link in a checkout, and writes nothing", async (...argv) => {
-	const root = temporaryFolder();
-	const elsewhere = secrets(join(root, "home"));
-	const folder = quickProject(join(root, "project"), { "trtgate.yml": untimed(), ".git/HEAD": "" });
-	const made = await runCli(["demo", "--recorded", "--out", "parts/one"], { cwd: folder });
-	expect(made.exit, made.stderr).toBe(0);
-	writeProject(elsewhere, { "result.json": readFileSync(join(folder, "parts/one/result.json"), "utf8") });
-	const before = filesIn(elsewhere);
-	symlinkSync(elsewhere, join(folder, "trtgate-out"));
-	const run = await runCli([...argv], { cwd: folder });
-	expect([run.exit, run.stderr]).toEqual([2, expect.stringMatching(/trtgate-out is refused: it is a link.*\[output-refused\]/)]);
-	expect(filesIn(elsewhere)).toEqual(before);
-});
+] as const)(
+	"trtgate %s refuses an output folder that is a link in a checkout, and writes nothing",
+	async (...argv) => {
+		const root = temporaryFolder();
+		const elsewhere = secrets(join(root, "home"));
+		const folder = quickProject(join(root, "project"), { "trtgate.yml": untimed(), ".git/HEAD": "" });
+		const made = await runCli(["demo", "--recorded", "--out", "parts/one"], { cwd: folder });
+		expect(made.exit, made.stderr).toBe(0);
+		writeProject(elsewhere, { "result.json": readFileSync(join(folder, "parts/one/result.json"), "utf8") });
+		const before = filesIn(elsewhere);
+		symlinkSync(elsewhere, join(folder, "trtgate-out"));
+		const run = await runCli([...argv], { cwd: folder });
+		expect([run.exit, run.stderr]).toEqual([
+			2,
+			expect.stringMatching(/trtgate-out is refused: it is a link.*\[output-refused\]/),
+		]);
+		expect(filesIn(elsewhere)).toEqual(before);
+	},
+);
 
 it("trtgate golden record refuses a golden's folder that is a link out of the config's folder, and writes nothing", async () => {
 	const root = temporaryFolder();
 	const elsewhere = writeProject(join(root, "home"), { kept: "" });
-	const folder = writeProject(join(root, "project"), { "trtgate.yml": untimed(), "model.onnx": "fixture:model.onnx" });
+	const folder = writeProject(join(root, "project"), {
+		"trtgate.yml": untimed(),
+		"model.onnx": "fixture:model.onnx",
+	});
 	symlinkSync(elsewhere, join(folder, "golden"));
 	const run = await runCli(["golden", "record", "--model", "net", "--cases", "1"], { cwd: folder });
 	expect([run.exit, run.stderr]).toEqual([

@@ -5,8 +5,13 @@ import { openPlay, type Play, type Played } from "../support/github-play.ts";
 import { quickConfig, untimed } from "../support/project.ts";
 
 /** The absolute error is within the limit: only the comparison with the target branch shows that it grew. */
-const config = (more = ""): string => untimed(quickConfig).replace("gates: {", `${more}gates: { golden: { relative-l2: 10 },`);
-const files = (more = "") => ({ "trtgate.yml": config(more), "model.onnx": "fixture:model.onnx", golden: "fixture:golden" });
+const config = (more = ""): string =>
+	untimed(quickConfig).replace("gates: {", `${more}gates: { golden: { relative-l2: 10 },`);
+const files = (more = "") => ({
+	"trtgate.yml": config(more),
+	"model.onnx": "fixture:model.onnx",
+	golden: "fixture:golden",
+});
 
 interface Opened {
 	play: Play;
@@ -19,7 +24,10 @@ interface Opened {
 async function openPull(base: string, head: string): Promise<Opened> {
 	const play = await openPlay();
 	const target = play.commit(files(base), { ref: "refs/heads/main" });
-	const change = play.commit({ ...files(head), "model.onnx": "fixture:wrong.onnx" }, { onto: target, ref: "refs/heads/feature" });
+	const change = play.commit(
+		{ ...files(head), "model.onnx": "fixture:wrong.onnx" },
+		{ onto: target, ref: "refs/heads/feature" },
+	);
 	return { play, base: target, head: change, merge: play.merge({ number: 7, base: target, head: change }) };
 }
 
@@ -35,18 +43,21 @@ it.each([
 	["its own branch", "baseline: { from: pinned, ref: feature }", "baseline.from: base-ref → pinned."],
 	["a release that is not there", "baseline: { from: tag }", "baseline.from: base-ref → tag."],
 	["a pin that is not there", "baseline: { from: pin }", "baseline.from: base-ref → pin."],
-])("a pull request that names %s as its base is compared with the target branch, and fails", async (_, line, change) => {
-	const pull = await openPull("", `${line}\n`);
-	const played = await runPull(pull);
-	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
-	const { arms, golden, gates } = played.result();
-	expect(arms.base).toMatchObject({ label: "main", commit: pull.base });
-	expect(golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
-	expect(gates.filter(({ gate }) => gate === "limit-change")).toContainEqual(
-		expect.objectContaining({ status: "warn", message: expect.stringContaining(change) }),
-	);
-	expect(pull.play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
-});
+])(
+	"a pull request that names %s as its base is compared with the target branch, and fails",
+	async (_, line, change) => {
+		const pull = await openPull("", `${line}\n`);
+		const played = await runPull(pull);
+		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(1);
+		const { arms, golden, gates } = played.result();
+		expect(arms.base).toMatchObject({ label: "main", commit: pull.base });
+		expect(golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
+		expect(gates.filter(({ gate }) => gate === "limit-change")).toContainEqual(
+			expect.objectContaining({ status: "warn", message: expect.stringContaining(change) }),
+		);
+		expect(pull.play.github.state.checkRuns).toMatchObject([{ conclusion: "failure" }]);
+	},
+);
 
 it("a pull request is compared with the commit that the target branch's config pins", async () => {
 	const play = await openPlay();
@@ -57,12 +68,20 @@ it("a pull request is compared with the commit that the target branch's config p
 		{ onto: release, ref: "refs/heads/main" },
 	);
 	const head = play.commit(files(), { onto: base, ref: "refs/heads/feature" });
-	const wrong = play.commit({ "trtgate.yml": config(), "model.onnx": "fixture:wrong.onnx" }, { onto: base, ref: "refs/heads/feature" });
+	const wrong = play.commit(
+		{ "trtgate.yml": config(), "model.onnx": "fixture:wrong.onnx" },
+		{ onto: base, ref: "refs/heads/feature" },
+	);
 	for (const [commit, exit] of [
 		[head, 0],
 		[wrong, 1],
 	] as const) {
-		const played = await runPull({ play, base, head: commit, merge: play.merge({ number: 7, base, head: commit }) });
+		const played = await runPull({
+			play,
+			base,
+			head: commit,
+			merge: play.merge({ number: 7, base, head: commit }),
+		});
 		expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(exit);
 		expect(played.result().arms.base).toMatchObject({ label: "v1", commit: release });
 	}
@@ -75,7 +94,12 @@ it("a pull request is refused where the target branch's config pins a commit tha
 	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(2);
 	expect(played.run.outputs).toMatchObject({ outcome: "error", "failure-kind": "configuration" });
 	expect(played.result().errors).toMatchObject([
-		{ code: "git-ref", message: expect.stringMatching(/The base feature \(\w{7}\) is not part of main.*must not choose its own base/) },
+		{
+			code: "git-ref",
+			message: expect.stringMatching(
+				/The base feature \(\w{7}\) is not part of main.*must not choose its own base/,
+			),
+		},
 	]);
 });
 
@@ -84,9 +108,18 @@ it("a change in the merge queue that has nothing to be compared with is an error
 	const ref = "refs/heads/gh-readonly-queue/main/pr-7";
 	const base = play.commit(files(), { ref });
 	const payload = mergeGroup(base, base);
-	const played = await play.run({ event: "merge_group", payload, sha: base, ref, replay: { comparison: "same-model" } });
+	const played = await play.run({
+		event: "merge_group",
+		payload,
+		sha: base,
+		ref,
+		replay: { comparison: "same-model" },
+	});
 	expect(played.run.exitCode, played.run.stdout + played.run.stderr).toBe(2);
 	expect(played.result().errors).toMatchObject([
-		{ code: "git-ref", message: expect.stringContaining("A change under review has nothing to be compared with") },
+		{
+			code: "git-ref",
+			message: expect.stringContaining("A change under review has nothing to be compared with"),
+		},
 	]);
 });

@@ -9,25 +9,50 @@ const packed = temporaryFolder(afterAll);
 const home = temporaryFolder(afterAll);
 
 function inHome(program: "npm" | "npx", ...argv: string[]): string {
-	const env = { PATH: process.env["PATH"], HOME: packed, npm_config_cache: join(packed, "cache"), npm_config_update_notifier: "false" };
+	const env = {
+		PATH: process.env["PATH"],
+		HOME: packed,
+		npm_config_cache: join(packed, "cache"),
+		npm_config_update_notifier: "false",
+	};
 	return execFileSync(program, argv, { cwd: home, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
 describe("the npm package", () => {
 	beforeAll(() => {
 		writeFileSync(join(home, "package.json"), '{ "private": true }');
-		const said = inHome("npm", "pack", "--json", "--ignore-scripts", "--pack-destination", packed, resolve("."));
+		const said = inHome(
+			"npm",
+			"pack",
+			"--json",
+			"--ignore-scripts",
+			"--pack-destination",
+			packed,
+			resolve("."),
+		);
 		const [{ filename }] = JSON.parse(said);
 		inHome("npm", "install", "--offline", "--no-audit", "--no-fund", join(packed, filename));
 	});
 
 	it("the npm package is one package, without a dependency and without what only tests need", () => {
 		const installed = join(home, "node_modules/trtgate");
-		expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual(["trtgate"]);
-		expect(readdirSync(installed).sort()).toEqual(["LICENSE", "README.md", "dist", "examples", "package.json", "workflows-examples"]);
-		expect(readdirSync(installed, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))).toEqual([]);
+		expect(readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
+			"trtgate",
+		]);
+		expect(readdirSync(installed).sort()).toEqual([
+			"LICENSE",
+			"README.md",
+			"dist",
+			"examples",
+			"package.json",
+			"workflows-examples",
+		]);
+		expect(
+			readdirSync(installed, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts")),
+		).toEqual([]);
 		const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
-		for (const kind of ["dependencies", "optionalDependencies", "peerDependencies"]) expect(manifest).not.toHaveProperty(kind);
+		for (const kind of ["dependencies", "optionalDependencies", "peerDependencies"])
+			expect(manifest).not.toHaveProperty(kind);
 	});
 
 	it("the npm package runs by npx, and plays the recorded demo", () => {

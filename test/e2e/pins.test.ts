@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { fileOf } from "../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../generated/history.ts";
+import { fileOf } from "../../src/core/history/files.ts";
 import { schedule } from "../support/event-payloads.ts";
 import { git } from "../support/git-history.ts";
 import { armFiles, artifactFiles, openPlay } from "../support/github-play.ts";
@@ -12,7 +12,9 @@ import { readResult, runCli, temporaryFolder, writeProject } from "../support/pr
 import { comparisonFiles, installReplay } from "../support/replay/install.ts";
 
 function recordsIn(folder: string): HistoryRecord[] {
-	const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".json"));
+	const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
+		path.endsWith(".json"),
+	);
 	return paths.sort().map((path) => JSON.parse(readFileSync(join(folder, path), "utf8")) as HistoryRecord);
 }
 
@@ -37,7 +39,8 @@ function pinned(history: string) {
 		"model.onnx": model,
 		".gitignore": "trtgate-out\n",
 	});
-	const run = () => runCli(["run"], { cwd: folder, env: { PATH: installReplay(top, { comparison: "slower-head" }) } });
+	const run = () =>
+		runCli(["run"], { cwd: folder, env: { PATH: installReplay(top, { comparison: "slower-head" }) } });
 	git(folder, "init", "--quiet");
 	return { folder, kept, model, wider, run };
 }
@@ -78,7 +81,13 @@ it("a change between two nights with several commits between is found by bisecti
 	rmSync(kept, { recursive: true });
 	const nights = Array.from({ length: 24 }, (_, night): HistoryRecord => {
 		const row = { ...record.rows[0]!, ratio: buildRatio(200 * (night % 3)) };
-		return { ...record, at: new Date(Date.UTC(2026, 0, 1 + night)).toISOString(), source: short(`${night}`), commit: good, rows: [row] };
+		return {
+			...record,
+			at: new Date(Date.UTC(2026, 0, 1 + night)).toISOString(),
+			source: short(`${night}`),
+			commit: good,
+			rows: [row],
+		};
 	});
 	const files = nights.map((night) => fileOf(night, hash));
 	writeProject(kept, Object.fromEntries(files.map(({ path, text: content }) => [path, content])));
@@ -95,7 +104,10 @@ it("a pin's engines outlive the cache: they are an artifact of the night that bu
 	const play = await openPlay();
 	const changes = [
 		[/^ {4}golden:.*\n/m, ""],
-		[/^cache:.*$/m, "cache: { engines: true, timing: true }\nbaseline: { from: pin }\nhistory: { branch: trtgate-history }"],
+		[
+			/^cache:.*$/m,
+			"cache: { engines: true, timing: true }\nbaseline: { from: pin }\nhistory: { branch: trtgate-history }",
+		],
 		["pairs: [5, 8]", "pairs: [5]"],
 	] as const;
 	const base = play.commit(armFiles("slower-head", "base", changes), { ref: "refs/heads/main" });
@@ -106,7 +118,15 @@ it("a pin's engines outlive the cache: they are an artifact of the night that bu
 		// Evicted; every job has a new machine.
 		state.caches.length = 0;
 		const played = await play.run({
-			...{ event: "schedule", payload: schedule(), sha, ref: "refs/heads/main", runId, depth: 0, replay: { comparison: "slower-head" } },
+			...{
+				event: "schedule",
+				payload: schedule(),
+				sha,
+				ref: "refs/heads/main",
+				runId,
+				depth: 0,
+				replay: { comparison: "slower-head" },
+			},
 			permissions: { contents: "write", issues: "write", actions: "read" },
 		});
 		const { builds } = played.result();
@@ -120,7 +140,9 @@ it("a pin's engines outlive the cache: they are an artifact of the night that bu
 	const first = await night(100);
 	expect(first.cached, first.played.run.stdout).toEqual(built);
 	expect(pins(), first.played.run.stdout).toHaveLength(1);
-	const kept = [...artifactFiles(play.github, pins()[0]?.name ?? "").keys()].filter((path) => path.endsWith("engine.plan"));
+	const kept = [...artifactFiles(play.github, pins()[0]?.name ?? "").keys()].filter((path) =>
+		path.endsWith("engine.plan"),
+	);
 	expect(kept).toHaveLength(1);
 	const second = await night(101);
 	expect(second.cached, second.played.run.stdout).toEqual([["base", true], built[1]]);

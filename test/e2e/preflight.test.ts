@@ -3,20 +3,36 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { loadRuntime, openSession } from "../../src/adapters/onnxruntime/worker/runtime.ts";
-import { attribute, floats, int64s, type ModelInit, model, node, tensor, value } from "../support/onnx-writer.ts";
+import {
+	attribute,
+	floats,
+	int64s,
+	type ModelInit,
+	model,
+	node,
+	tensor,
+	value,
+} from "../support/onnx-writer.ts";
 import { runCli, temporaryFolder } from "../support/project.ts";
 
 const { integer } = attribute;
 const zeros = (name: string, dims: readonly number[]) =>
 	tensor({ name, dims, raw: floats(...Array<number>(dims.reduce((a, b) => a * b, 1)).fill(0)) });
-const numbers = (name: string, dims: readonly number[], ...values: number[]) => tensor({ name, dims, dtype: 7, raw: int64s(...values) });
+const numbers = (name: string, dims: readonly number[], ...values: number[]) =>
+	tensor({ name, dims, dtype: 7, raw: int64s(...values) });
 
 async function preflighted(init: ModelInit) {
 	const cwd = temporaryFolder();
 	const path = join(cwd, "m.onnx");
 	writeFileSync(path, model(init));
-	const [plain, json] = [await runCli(["preflight", "m.onnx"], { cwd }), await runCli(["preflight", "m.onnx", "--json"], { cwd })];
-	const { findings, model: summary } = JSON.parse(json.stdout) as { findings: { code: string; severity: string }[]; model: unknown };
+	const [plain, json] = [
+		await runCli(["preflight", "m.onnx"], { cwd }),
+		await runCli(["preflight", "m.onnx", "--json"], { cwd }),
+	];
+	const { findings, model: summary } = JSON.parse(json.stdout) as {
+		findings: { code: string; severity: string }[];
+		model: unknown;
+	};
 	return {
 		exit: plain.exit,
 		text: plain.stdout,
@@ -47,7 +63,12 @@ async function isTaken(modelPath: string): Promise<boolean> {
 const recogniser: ModelInit = {
 	inputs: [value("x", ["batch", 32, 1, 40])],
 	nodes: [
-		node({ op: "Conv", inputs: ["x", "k"], outputs: ["c"], attributes: [attribute.integers("pads", [0, 1, 0, 1])] }),
+		node({
+			op: "Conv",
+			inputs: ["x", "k"],
+			outputs: ["c"],
+			attributes: [attribute.integers("pads", [0, 1, 0, 1])],
+		}),
 		node({
 			op: "MaxPool",
 			inputs: ["c"],
@@ -55,14 +76,24 @@ const recogniser: ModelInit = {
 			attributes: [attribute.integers("kernel_shape", [1, 2]), attribute.integers("strides", [1, 2])],
 		}),
 		node({ op: "Squeeze", inputs: ["p", "two"], outputs: ["s"] }),
-		node({ op: "Transpose", inputs: ["s"], outputs: ["t"], attributes: [attribute.integers("perm", [0, 2, 1])] }),
+		node({
+			op: "Transpose",
+			inputs: ["s"],
+			outputs: ["t"],
+			attributes: [attribute.integers("perm", [0, 2, 1])],
+		}),
 		node({ op: "Shape", inputs: ["t"], outputs: ["shape"] }),
 		node({ op: "Gather", inputs: ["shape", "zero"], outputs: ["rows"] }),
 		node({ op: "Concat", inputs: ["rows", "rest"], outputs: ["target"], attributes: [integer("axis", 0)] }),
 		node({ op: "Reshape", inputs: ["t", "target"], outputs: ["r"] }),
 		node({ op: "MatMul", name: "/head/MatMul", inputs: ["r", "w"] }),
 	],
-	initializers: [zeros("k", [64, 32, 1, 3]), numbers("two", [1], 2), numbers("zero", [1], 0), numbers("rest", [2], -1, 64)],
+	initializers: [
+		zeros("k", [64, 32, 1, 3]),
+		numbers("two", [1], 2),
+		numbers("zero", [1], 0),
+		numbers("rest", [2], -1, 64),
+	],
 	outputs: [value("y", null)],
 };
 
@@ -73,11 +104,26 @@ const withWeights = (rows: number): ModelInit => ({
 
 it("preflight takes Constants that share a name, as ONNX Runtime does, and no other nodes", async () => {
 	const constant = (output: string) =>
-		node({ op: "Constant", name: "Constant", inputs: [], outputs: [output], attributes: [attribute.tensor("value", zeros("", [1]))] });
+		node({
+			op: "Constant",
+			name: "Constant",
+			inputs: [],
+			outputs: [output],
+			attributes: [attribute.tensor("value", zeros("", [1]))],
+		});
 	const add = (name: string, left: string, right: string, output: string) =>
 		node({ op: "Add", name, inputs: [left, right], outputs: [output] });
-	const nodes = (name: string) => [constant("a"), constant("b"), add("one", "x", "a", "c"), add(name, "c", "b", "y")];
-	expect(await preflighted({ nodes: nodes("two") })).toMatchObject({ exit: 0, taken: true, codes: ["warning node-name-duplicate"] });
+	const nodes = (name: string) => [
+		constant("a"),
+		constant("b"),
+		add("one", "x", "a", "c"),
+		add(name, "c", "b", "y"),
+	];
+	expect(await preflighted({ nodes: nodes("two") })).toMatchObject({
+		exit: 0,
+		taken: true,
+		codes: ["warning node-name-duplicate"],
+	});
 	const both = ["error node-name-duplicate", "warning node-name-duplicate"];
 	expect(await preflighted({ nodes: nodes("one") })).toMatchObject({ exit: 1, taken: false, codes: both });
 });
@@ -85,7 +131,9 @@ it("preflight takes Constants that share a name, as ONNX Runtime does, and no ot
 it("preflight follows shapes through pooling, Squeeze, Gather and Reshape to a matrix of the wrong size", async () => {
 	const bad = await preflighted(withWeights(63));
 	expect(bad).toMatchObject({ exit: 1, taken: false, codes: ["error shape-mismatch"] });
-	expect(bad.text).toContain('MatMul "/head/MatMul" multiplies [batch, 20, 64] by [63, 21]: 64 and 63 must be the same');
+	expect(bad.text).toContain(
+		'MatMul "/head/MatMul" multiplies [batch, 20, 64] by [63, 21]: 64 and 63 must be the same',
+	);
 	expect(await preflighted(withWeights(64))).toMatchObject({ exit: 0, taken: true, codes: [] });
 });
 
@@ -131,15 +179,23 @@ it("preflight names an operator that has no kernel in this operator set", async 
 		opsets: { "": opset },
 		outputs: [value("y", null)],
 	});
-	expect(await preflighted(pool(22))).toMatchObject({ exit: 1, taken: false, codes: ["error operator-kernel"] });
+	expect(await preflighted(pool(22))).toMatchObject({
+		exit: 1,
+		taken: false,
+		codes: ["error operator-kernel"],
+	});
 	expect(await preflighted(pool(21))).toMatchObject({ exit: 0, taken: true, codes: [] });
 });
 
 it("preflight reports how far it could look", async () => {
 	const nodes = [node({ op: "Unique", outputs: ["u"] }), node({ op: "Relu", inputs: ["u"] })];
 	const found = await preflighted({ nodes, outputs: [value("y", null)] });
-	expect(found.text).toContain("checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1");
-	expect(found.summary).toMatchObject({ inferred: { tensors: 2, shapes: 0, types: 2, stoppedAt: [{ operator: "Unique", count: 1 }] } });
+	expect(found.text).toContain(
+		"checked    shapes of 0 and types of 2 of 2 tensors inside; shapes not checked behind Unique 1",
+	);
+	expect(found.summary).toMatchObject({
+		inferred: { tensors: 2, shapes: 0, types: 2, stoppedAt: [{ operator: "Unique", count: 1 }] },
+	});
 });
 
 it("preflight loads two files, and nothing that starts processes", () => {
@@ -149,7 +205,10 @@ it("preflight loads two files, and nothing that starts processes", () => {
 		const text = readFileSync(resolve("dist/chunks", name), "utf8");
 		for (const [, next = ""] of text.matchAll(/(?:from|import)\s*"([^"]+)"/g)) loaded.add(next);
 	}
-	const [files, modules] = [[...loaded].filter((name) => name.startsWith("./")), [...loaded].filter((name) => name.startsWith("node:"))];
+	const [files, modules] = [
+		[...loaded].filter((name) => name.startsWith("./")),
+		[...loaded].filter((name) => name.startsWith("node:")),
+	];
 	expect(files).toEqual(["./app-commands-preflight.js", "./app-cli.js"]);
 	expect(modules).toContain("node:fs");
 	expect(modules).not.toContain("node:child_process");

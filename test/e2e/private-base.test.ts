@@ -1,6 +1,14 @@
 // The base of a private repository, whose commit and LFS files only the job's token may read: git, git-lfs and servers are real.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { runActionFolder } from "../support/action-runner.ts";
@@ -32,7 +40,12 @@ interface Row {
 
 const rows: Row[] = [
 	{ what: "is fetched with the token", exit: 0, outcome: "pass" },
-	{ what: "is fetched with the token from a server of the user's own", isEnterprise: true, exit: 0, outcome: "pass" },
+	{
+		what: "is fetched with the token from a server of the user's own",
+		isEnterprise: true,
+		exit: 0,
+		outcome: "pass",
+	},
 	{
 		what: "is fetched with what actions/checkout left, where it left something",
 		inputs: { token: "ghs_other" },
@@ -104,7 +117,9 @@ function headerOf(secret: string): string {
 }
 
 /** The base's model lies in Git LFS, the head's in the repository. */
-async function openRemote(rules: Partial<RemoteRules> = {}): Promise<{ remote: PrivateRemote; repo: PullRepository }> {
+async function openRemote(
+	rules: Partial<RemoteRules> = {},
+): Promise<{ remote: PrivateRemote; repo: PullRepository }> {
 	const gitDir = { path: "" };
 	const remote = await startPrivateRemote({
 		...{ token, ...rules },
@@ -126,7 +141,10 @@ function pathOf(folder: string, lacks: readonly string[]): { path: string; calls
 	for (const name of ["git", "git-lfs", "sh", "tar", "uname"]) {
 		const program = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
 		if (lacks.includes(name)) continue;
-		if (name === "git") writeFileSync(join(bin, name), `#!/bin/sh\necho "$*" >> ${trace}\nexec ${program} "$@"\n`, { mode: 0o755 });
+		if (name === "git")
+			writeFileSync(join(bin, name), `#!/bin/sh\necho "$*" >> ${trace}\nexec ${program} "$@"\n`, {
+				mode: 0o755,
+			});
 		else symlinkSync(program, join(bin, name));
 	}
 	return { path: bin, calls: () => (existsSync(trace) ? readFileSync(trace, "utf8") : "") };
@@ -136,7 +154,9 @@ function pathOf(folder: string, lacks: readonly string[]): { path: string; calls
 async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, given }: Row) {
 	const { remote, repo } = await openRemote(rules);
 	const address = `http://127.0.0.1:${remote.port}`;
-	const [serverUrl, proxy] = isEnterprise ? [address, {}] : ["http://github.com", { http_proxy: address, no_proxy: "127.0.0.1" }];
+	const [serverUrl, proxy] = isEnterprise
+		? [address, {}]
+		: ["http://github.com", { http_proxy: address, no_proxy: "127.0.0.1" }];
 	const at = { folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: repo.merge, depth: 1 };
 	const workspace = checkOut({ origin: repo.origin, ...at });
 	git(workspace, "remote", "set-url", "origin", `${serverUrl}/acme/engines`);
@@ -145,7 +165,14 @@ async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, give
 	onTestFinished(github.close);
 	const payload = pullRequest({ head: repo.head, base: repo.base, merge: repo.merge });
 	const temp = temporaryFolder();
-	const job = await github.environment({ event: "pull_request", payload, workspace, temp, sha: repo.merge, ref: at.ref });
+	const job = await github.environment({
+		event: "pull_request",
+		payload,
+		workspace,
+		temp,
+		sha: repo.merge,
+		ref: at.ref,
+	});
 	const { path, calls } = pathOf(temp, lacks);
 	const env = { ...job, ...proxy, GITHUB_SERVER_URL: serverUrl, PATH: path, HOME: temp };
 	const run = await runActionFolder(".", {
@@ -157,7 +184,9 @@ async function play({ rules, inputs = {}, lacks = [], isEnterprise = false, give
 }
 
 function filesIn(folder: string): string {
-	const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+	const paths = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+		entry.isFile(),
+	);
 	return paths.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1")).join("\n");
 }
 
@@ -184,6 +213,13 @@ it.skipIf(!hasLfs).for(rows)("the base of a private repository $what", async (ro
 	const given = { token, ...row.inputs }.token;
 	const secrets = given === "" ? [] : [given, Buffer.from(`x-access-token:${given}`).toString("base64")];
 	expect(run.masks).toEqual(secrets.slice(1));
-	const kept = [run.stdout.replace(/^::add-mask::.*$/gm, ""), run.stderr, run.summary, calls(), filesIn(out), filesIn(workspace)];
+	const kept = [
+		run.stdout.replace(/^::add-mask::.*$/gm, ""),
+		run.stderr,
+		run.summary,
+		calls(),
+		filesIn(out),
+		filesIn(workspace),
+	];
 	for (const text of kept) for (const secret of secrets) expect(text).not.toContain(secret);
 });

@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { parseResult } from "../../src/core/report/parse-result.ts";
 import type { ProbeName, ProbeResult, Result } from "../../generated/result.ts";
+import { parseResult } from "../../src/core/report/parse-result.ts";
 import * as models from "../support/probe-models.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
 
@@ -34,11 +34,16 @@ function write(folder: string, { models: files, top, dims = {} }: Project): stri
 }
 
 function gate(cwd: string, argv: readonly string[] = []) {
-	return runCli(["run", "--quiet", "--out", "out", ...argv], { cwd, ...(dist === undefined ? {} : { dist: resolve(dist) }) });
+	return runCli(["run", "--quiet", "--out", "out", ...argv], {
+		cwd,
+		...(dist === undefined ? {} : { dist: resolve(dist) }),
+	});
 }
 
 function probesOf(result: Result, model: string): ReadonlyMap<ProbeName, ProbeResult> {
-	return new Map((result.probes ?? []).filter((probe) => probe.model === model).map((probe) => [probe.probe, probe]));
+	return new Map(
+		(result.probes ?? []).filter((probe) => probe.model === model).map((probe) => [probe.probe, probe]),
+	);
 }
 
 const states = (result: Result, model: string): Record<string, string> =>
@@ -55,7 +60,11 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 		pairsOnly: models.pairsOnly,
 		notFinite: models.notFinite,
 	};
-	const byTokens = { maskedMean: models.maskedMean, ignoresMask: models.ignoresMask, countsPadding: models.countsPadding };
+	const byTokens = {
+		maskedMean: models.maskedMean,
+		ignoresMask: models.ignoresMask,
+		countsPadding: models.countsPadding,
+	};
 	const dims = {
 		...Object.fromEntries(Object.keys(byRows).map((name) => [name, rows])),
 		...Object.fromEntries(Object.keys(byTokens).map((name) => [name, rowsAndTokens])),
@@ -76,7 +85,9 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 		"profile-ends": "agrees",
 	};
 	expect(states(result, "steady")).toEqual({ ...agreeing, padding: "skipped" });
-	expect(probesOf(result, "steady").get("padding")?.message).toMatch(/No input is named like a mask or a length/);
+	expect(probesOf(result, "steady").get("padding")?.message).toMatch(
+		/No input is named like a mask or a length/,
+	);
 	expect(states(result, "batchMean")).toMatchObject({
 		determinism: "agrees",
 		"duplicate-rows": "agrees",
@@ -85,9 +96,19 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 	});
 	// A running sum of rows hands row 0 to all below it, and nothing upwards.
 	expect(states(result, "runningSum")).toMatchObject({ determinism: "agrees", neighbours: "differs" });
-	expect(states(result, "random")).toMatchObject({ determinism: "differs", neighbours: "skipped", "batch-size": "skipped" });
-	expect(probesOf(result, "random").get("neighbours")?.message).toMatch(/Two runs of the same input already differ/);
-	expect(states(result, "countsRows")).toMatchObject({ "duplicate-rows": "agrees", neighbours: "agrees", "batch-size": "differs" });
+	expect(states(result, "random")).toMatchObject({
+		determinism: "differs",
+		neighbours: "skipped",
+		"batch-size": "skipped",
+	});
+	expect(probesOf(result, "random").get("neighbours")?.message).toMatch(
+		/Two runs of the same input already differ/,
+	);
+	expect(states(result, "countsRows")).toMatchObject({
+		"duplicate-rows": "agrees",
+		neighbours: "agrees",
+		"batch-size": "differs",
+	});
 	expect(states(result, "slopedRows")).toMatchObject({ "duplicate-rows": "differs", neighbours: "agrees" });
 	expect(probesOf(result, "pairsOnly").get("batch-size")).toMatchObject({
 		state: "differs",
@@ -97,8 +118,14 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 	expect(probesOf(result, "notFinite").get("determinism")).toMatchObject({ state: "differs", got: "NaN" });
 
 	expect(states(result, "maskedMean")).toEqual({ ...agreeing, padding: "agrees" });
-	expect(probesOf(result, "ignoresMask").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
-	expect(probesOf(result, "countsPadding").get("padding")).toMatchObject({ state: "differs", output: "pooled" });
+	expect(probesOf(result, "ignoresMask").get("padding")).toMatchObject({
+		state: "differs",
+		output: "pooled",
+	});
+	expect(probesOf(result, "countsPadding").get("padding")).toMatchObject({
+		state: "differs",
+		output: "pooled",
+	});
 
 	expect(states(result, "fixedBatch")).toMatchObject({
 		"duplicate-rows": "agrees",
@@ -106,12 +133,23 @@ it("probes on ONNX Runtime distinguish a model that breaks a rule from one that 
 		"batch-size": "skipped",
 		"profile-ends": "skipped",
 	});
-	expect(states(result, "single")).toMatchObject({ determinism: "agrees", neighbours: "skipped", "profile-ends": "skipped" });
+	expect(states(result, "single")).toMatchObject({
+		determinism: "agrees",
+		neighbours: "skipped",
+		"profile-ends": "skipped",
+	});
 
-	expect(result.gates.filter(({ gate: name }) => name === "probe").every(({ status }) => ["pass", "warn"].includes(status))).toBe(true);
+	expect(
+		result.gates
+			.filter(({ gate: name }) => name === "probe")
+			.every(({ status }) => ["pass", "warn"].includes(status)),
+	).toBe(true);
 	expect(run.stdout).toMatch(/Probes \(no reference\)/);
-	expect(run.stdout).toMatch(/batchMean · fp32 has rows that depend on their neighbours \(probe, no reference\)/);
-	for (const name of ["report.md", "report.html"]) expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
+	expect(run.stdout).toMatch(
+		/batchMean · fp32 has rows that depend on their neighbours \(probe, no reference\)/,
+	);
+	for (const name of ["report.md", "report.html"])
+		expect(readFileSync(join(cwd, "out", name), "utf8")).toMatch(/Probes \(no reference\)/);
 });
 
 it("probes on ONNX Runtime fail what is new if the config requires it, and only note what the base does too", async () => {

@@ -62,7 +62,11 @@ async function scene(files: Record<string, string> = {}): Promise<Scene> {
 		github,
 		workspace,
 		async run(job = {}, inputs = {}) {
-			const env = await github.environment({ workspace, temp, ...onBase({ ...pullRequest, ...job }, workspace) });
+			const env = await github.environment({
+				workspace,
+				temp,
+				...onBase({ ...pullRequest, ...job }, workspace),
+			});
 			return runActionFolder(".", { env, cwd: workspace, inputs, post: true });
 		},
 	};
@@ -75,20 +79,31 @@ describe("the action on a pull request", () => {
 		expect(first.exitCode, first.stdout + first.stderr).toBe(1);
 		const [comment] = github.state.comments;
 		expect(comment?.body).toMatch(/^<!-- trtgate:trtgate\.yml run:100 attempt:1 sha:a{40} -->\n## ❌/);
-		expect(comment?.body).toMatch(/\[report\.html\]\(https:\/\/github\.com\/acme\/engines\/actions\/runs\/100\/artifacts\/\d+\)/);
+		expect(comment?.body).toMatch(
+			/\[report\.html\]\(https:\/\/github\.com\/acme\/engines\/actions\/runs\/100\/artifacts\/\d+\)/,
+		);
 		const [check] = github.state.checkRuns;
 		expect(check).toMatchObject({ name: "trtgate", headSha: sha, conclusion: "failure" });
 		const line =
 			readFileSync(join(workspace, "trtgate.yml"), "utf8")
 				.split("\n")
 				.findIndex((text) => text.includes("golden:")) + 1;
-		expect(check?.annotations).toContainEqual(expect.objectContaining({ path: "trtgate.yml", annotation_level: "failure" }));
-		expect(check?.annotations.every(({ start_line }) => start_line >= 1 && start_line <= line + 10)).toBe(true);
+		expect(check?.annotations).toContainEqual(
+			expect.objectContaining({ path: "trtgate.yml", annotation_level: "failure" }),
+		);
+		expect(check?.annotations.every(({ start_line }) => start_line >= 1 && start_line <= line + 10)).toBe(
+			true,
+		);
 		expect(github.state.artifacts.map(({ name }) => name)).toEqual(["trtgate-gate", "report-gate.html"]);
-		expect(first.outputs).toMatchObject({ outcome: "fail", "comment-url": expect.stringContaining("#issuecomment-") });
+		expect(first.outputs).toMatchObject({
+			outcome: "fail",
+			"comment-url": expect.stringContaining("#issuecomment-"),
+		});
 		expect(first.outputs["report-url"]).toContain(`/artifacts/${github.state.artifacts[1]?.id}`);
 		expect(first.summary).toContain("report.html");
-		expect(JSON.parse(readFileSync(join(workspace, "trtgate-out", "publish.json"), "utf8")).published).toHaveLength(4);
+		expect(
+			JSON.parse(readFileSync(join(workspace, "trtgate-out", "publish.json"), "utf8")).published,
+		).toHaveLength(4);
 		const second = await run({ runId: 101 });
 		expect(second.exitCode).toBe(1);
 		expect(github.state.comments).toHaveLength(1);
@@ -106,7 +121,8 @@ describe("the action on a pull request", () => {
 		expect(ran.exitCode).toBe(1);
 		expect(ran.outputs["outcome"]).toBe("fail");
 		const line = "Add under `permissions:` of the job: `pull-requests: write`, `checks: write`.";
-		for (const text of [ran.summary, ran.annotations.map(({ message }) => message).join("\n")]) expect(text.split(line)).toHaveLength(2);
+		for (const text of [ran.summary, ran.annotations.map(({ message }) => message).join("\n")])
+			expect(text.split(line)).toHaveLength(2);
 		expect(ran.stdout + ran.summary).not.toMatch(/statuses|: read`|fork/);
 		expect(ran.summary).toMatch(/The outcome stands\. Not everything could be published/);
 		expect(ran.annotations.some(({ level, file }) => level === "error" && file === "trtgate.yml")).toBe(true);
@@ -128,7 +144,11 @@ describe("the action on a pull request", () => {
 		const ran = await run({ isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(ran.stdout).toMatch(/no comment: the token of a fork's pull request only reads/);
-		expect(github.state.requests.filter(({ method, path }) => method !== "GET" && /issues|check-runs|statuses/.test(path))).toEqual([]);
+		expect(
+			github.state.requests.filter(
+				({ method, path }) => method !== "GET" && /issues|check-runs|statuses/.test(path),
+			),
+		).toEqual([]);
 		expect(github.state.artifacts.length).toBe(2);
 	});
 
@@ -177,8 +197,18 @@ describe("the action outside of pull requests", () => {
 });
 
 describe("the repository's cache", () => {
-	const push = { event: "push", ref: "refs/heads/main", payload: { ref: "refs/heads/main", after: sha } } as const;
-	const quiet = { config: "head/trtgate.yml", base: "base", head: "head", artifact: "none", "check-run": "false" };
+	const push = {
+		event: "push",
+		ref: "refs/heads/main",
+		payload: { ref: "refs/heads/main", after: sha },
+	} as const;
+	const quiet = {
+		config: "head/trtgate.yml",
+		base: "base",
+		head: "head",
+		artifact: "none",
+		"check-run": "false",
+	};
 
 	/** A workspace whose jobs run on a recorded GPU, each on a fresh machine. */
 	async function gpuScene(comparison: "same-model" | "slower-head" = "same-model") {
@@ -194,7 +224,11 @@ describe("the repository's cache", () => {
 			async run(job: Partial<Job> = {}, inputs: Record<string, string> = {}) {
 				rmSync(join(temp, "tool-cache"), { recursive: true, force: true });
 				const env = await github.environment({ ...push, sha, workspace, temp, ...job });
-				return runActionFolder(".", { env: { ...env, PATH: path }, cwd: workspace, inputs: { ...quiet, ...inputs } });
+				return runActionFolder(".", {
+					env: { ...env, PATH: path },
+					cwd: workspace,
+					inputs: { ...quiet, ...inputs },
+				});
 			},
 		};
 	}
@@ -203,7 +237,9 @@ describe("the repository's cache", () => {
 		const { github, run } = await gpuScene("slower-head");
 		const first = await run();
 		expect(first.outputs["outcome"], first.stdout + first.stderr).toBe("fail");
-		expect(first.stdout).toMatch(/nothing is stored under trtgate-timing-v1-linux-x64-NVIDIA-H200-.*10\.6\.0- yet/);
+		expect(first.stdout).toMatch(
+			/nothing is stored under trtgate-timing-v1-linux-x64-NVIDIA-H200-.*10\.6\.0- yet/,
+		);
 		const keys = github.state.caches.map(({ key }) => key);
 		expect(keys).toEqual([
 			expect.stringMatching(/^trtgate-timing-v1-.*-[0-9a-f]{32}$/),
@@ -219,7 +255,11 @@ describe("the repository's cache", () => {
 	it("the repository's cache is never written for a fork, nor is this machine's store", async () => {
 		const { github, run } = await gpuScene();
 		const fork = { ...pull, head: { ...pull.head, repo: { id: 2, full_name: "mallory/engines" } } };
-		const ran = await run({ ...pullRequest, isFork: true, payload: { number: 7, pull_request: { number: 7, ...fork } } });
+		const ran = await run({
+			...pullRequest,
+			isFork: true,
+			payload: { number: 7, pull_request: { number: 7, ...fork } },
+		});
 		expect(ran.exitCode, ran.stdout).toBe(0);
 		expect(github.state.caches).toEqual([]);
 		expect(ran.stdout).toMatch(/is not saved: the change comes from a fork/);
@@ -239,9 +279,16 @@ it("artifacts whose name another job has taken get one of their own", async () =
 });
 
 it("a cancelled job leaves a partial result, publishes nothing more, and its post step keeps what there is", async () => {
-	const slow = config.replace("    onnx: model.onnx", "    onnx: model.onnx\n    prepare: touch started; sleep 60");
+	const slow = config.replace(
+		"    onnx: model.onnx",
+		"    onnx: model.onnx\n    prepare: touch started; sleep 60",
+	);
 	const { github, workspace } = await scene({ "trtgate.yml": slow });
-	const env = await github.environment({ ...onBase(pullRequest, workspace), workspace, temp: temporaryFolder() });
+	const env = await github.environment({
+		...onBase(pullRequest, workspace),
+		workspace,
+		temp: temporaryFolder(),
+	});
 	const out = join(workspace, "trtgate-out");
 	const ran = await runActionFolder(".", {
 		env,

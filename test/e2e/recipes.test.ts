@@ -3,7 +3,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { type CliRun, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed } from "../support/project.ts";
+import {
+	type CliRun,
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+} from "../support/project.ts";
 import { type Change, type Gated, gateReplay } from "../support/replay/gate.ts";
 
 interface Compared {
@@ -21,7 +29,11 @@ async function compare(base: string, head: string): Promise<Compared> {
 		["base", base],
 		["head", head],
 	] as const)
-		quickProject(join(cwd, arm), { "trtgate.yml": config, "wrong.onnx": "fixture:wrong.onnx", "copy.onnx": "fixture:model.onnx" });
+		quickProject(join(cwd, arm), {
+			"trtgate.yml": config,
+			"wrong.onnx": "fixture:wrong.onnx",
+			"copy.onnx": "fixture:model.onnx",
+		});
 	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out"], { cwd });
 	return { run, result: readResult(join(cwd, "out")), report: reader(run, cwd) };
 }
@@ -31,7 +43,8 @@ function reader(run: CliRun, folder: string): Compared["report"] {
 }
 
 const config = untimed(quickConfig);
-const prepared = (file: string): string => config.replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: cp ${file} made.onnx`);
+const prepared = (file: string): string =>
+	config.replace("    onnx: model.onnx", `    onnx: made.onnx\n    prepare: cp ${file} made.onnx`);
 
 describe("a head that names other files of the same repository", () => {
 	it.each([
@@ -54,29 +67,46 @@ describe("a head that names other files of the same repository", () => {
 		expect(result.golden[0]?.checks[0]?.base).toBeLessThan(1e-5);
 		expect(result.recipeChanges).toEqual([{ model: "net", engine: "fp32", rows: [row] }]);
 		for (const name of reports) expect(report(name), name).not.toMatch(/did not cause|pre-existing/);
-		for (const name of ["terminal", "report.md", "report.html"]) expect(report(name), name).toContain(row.head);
+		for (const name of ["terminal", "report.md", "report.html"])
+			expect(report(name), name).toContain(row.head);
 	});
 
 	it("a head whose onnx names another file of the same content is compared with the base's, and passes", async () => {
 		const { run, result } = await compare(config, config.replace("onnx: model.onnx", "onnx: copy.onnx"));
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
-		expect(result).toMatchObject({ outcome: "pass", recipeChanges: [{ rows: [{ what: "onnx", base: "model.onnx", head: "copy.onnx" }] }] });
+		expect(result).toMatchObject({
+			outcome: "pass",
+			recipeChanges: [{ rows: [{ what: "onnx", base: "model.onnx", head: "copy.onnx" }] }],
+		});
 	});
 });
 
 it("a head whose engine takes fewer sizes than the base's fails its interface", async () => {
 	const { run, result } = await compare(config, config.replace("max: 4", "max: 2"));
 	expect(run.exit, run.stdout + run.stderr).toBe(1);
-	expect(result.gates.filter(({ status }) => status === "fail")).toMatchObject([{ gate: "interface", model: "net", engine: "fp32" }]);
+	expect(result.gates.filter(({ status }) => status === "fail")).toMatchObject([
+		{ gate: "interface", model: "net", engine: "fp32" },
+	]);
 	expect(result.interfaceChanges).toMatchObject([
-		{ rows: [{ side: "size", base: { name: "batch", shape: "1 to 4, optimum 2" }, head: { name: "batch", shape: "1 to 2, optimum 2" } }] },
+		{
+			rows: [
+				{
+					side: "size",
+					base: { name: "batch", shape: "1 to 4, optimum 2" },
+					head: { name: "batch", shape: "1 to 2, optimum 2" },
+				},
+			],
+		},
 	]);
 	expect(result.recipeChanges).toMatchObject([{ rows: [{ what: "dims.batch" }] }]);
 });
 
 describe("a head that renames an engine", () => {
 	const named = (model: string, engine: string, onnx: string): string =>
-		config.replace("  net:\n    onnx: model.onnx", `  ${model}:\n    onnx: ${onnx}\n    engines: { ${engine}: { precision: fp32 } }`);
+		config.replace(
+			"  net:\n    onnx: model.onnx",
+			`  ${model}:\n    onnx: ${onnx}\n    engines: { ${engine}: { precision: fp32 } }`,
+		);
 
 	it.each([
 		["its engine", named("net", "plain", "model.onnx")],
@@ -91,11 +121,15 @@ describe("a head that renames an engine", () => {
 			["base", "built"],
 			["head", "built"],
 		]);
-		for (const name of ["terminal", "report.md", "report.html"]) expect(report(name), name).toContain("net/fp32");
+		for (const name of ["terminal", "report.md", "report.html"])
+			expect(report(name), name).toContain("net/fp32");
 	});
 
 	it("a head that renames an engine and breaks it fails against what it was", async () => {
-		const { run, result } = await compare(named("net", "fp32", "model.onnx"), named("network", "plain", "wrong.onnx"));
+		const { run, result } = await compare(
+			named("net", "fp32", "model.onnx"),
+			named("network", "plain", "wrong.onnx"),
+		);
 		expect(run.exit, run.stdout + run.stderr).toBe(1);
 		expect(result).toMatchObject({ recipeChanges: [{ model: "network", engine: "plain", was: "net/fp32" }] });
 		expect(result.golden).toMatchObject(Array(2).fill({ model: "network", state: "mismatch" }));
@@ -115,7 +149,9 @@ describe("a head with other settings of TensorRT", () => {
 	}
 
 	it("a head with another optimization level and workspace is built and timed on its own, and every report says what differs", async () => {
-		const headConfig = [["{ precision: fp16 }", "{ precision: fp16, optimization-level: 0, workspace: 1MiB }"]] as const;
+		const headConfig = [
+			["{ precision: fp16 }", "{ precision: fp16, optimization-level: 0, workspace: 1MiB }"],
+		] as const;
 		const { run, result, report } = await gated({ config: fast, headConfig });
 		expect(run.exit, run.stdout + run.stderr).toBe(0);
 		expect(result.recipeChanges).toEqual([
@@ -127,7 +163,9 @@ describe("a head with other settings of TensorRT", () => {
 				],
 			},
 		]);
-		expect(result.builds.map(({ arm, state, sharedWithBase = false }) => [arm, state, sharedWithBase])).toEqual([
+		expect(
+			result.builds.map(({ arm, state, sharedWithBase = false }) => [arm, state, sharedWithBase]),
+		).toEqual([
 			["base", "built", false],
 			["head", "built", false],
 		]);
@@ -153,11 +191,13 @@ describe("a head with other settings of TensorRT", () => {
 		it("a head with another precision is compared in speed, and each side has its own golden limit", async () => {
 			const { run, result } = await gated(limits("0.05"));
 			expect(run.exit, run.stdout + run.stderr).toBe(0);
-			expect(result.recipeChanges).toMatchObject([{ rows: [{ what: "precision", base: "fp16", head: "int8" }] }]);
+			expect(result.recipeChanges).toMatchObject([
+				{ rows: [{ what: "precision", base: "fp16", head: "int8" }] },
+			]);
 			expect(result.workloads).toMatchObject([{ verdict: "unchanged" }]);
-			expect(result.golden.map(({ state, checks: [check] }) => [state, check?.allowed, check?.baseAllowed])).toEqual(
-				Array(2).fill(["match", 0.05, 0.005]),
-			);
+			expect(
+				result.golden.map(({ state, checks: [check] }) => [state, check?.allowed, check?.baseAllowed]),
+			).toEqual(Array(2).fill(["match", 0.05, 0.005]));
 		});
 
 		it("a head with another precision that exceeds its limit fails where the base is within its own", async () => {

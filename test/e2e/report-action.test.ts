@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Result } from "../../generated/result.ts";
 import { formatMatrix, type MatrixJob } from "../../src/core/plan/matrix.ts";
 import { parseResult } from "../../src/core/report/parse-result.ts";
-import type { Result } from "../../generated/result.ts";
 import { type ActionRun, runActionFolder } from "../support/action-runner.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../support/build-result.ts";
 import { pullRequest } from "../support/event-payloads.ts";
@@ -18,7 +18,11 @@ const base = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678";
 const repo = { id: 1, full_name: "acme/engines" };
 const pullPayload = {
 	number: 7,
-	pull_request: { number: 7, head: { ref: "change", sha: head, repo }, base: { ref: "main", sha: base, repo } },
+	pull_request: {
+		number: 7,
+		head: { ref: "change", sha: head, repo },
+		base: { ref: "main", sha: base, repo },
+	},
 };
 
 interface Place {
@@ -40,11 +44,19 @@ async function openPlace(): Promise<Place> {
 }
 
 function jobs(names: readonly string[]): string {
-	return formatMatrix(names.map((name): MatrixJob => ({ name, runner: '["x"]', only: "", device: "", artifact: `trtgate-${name}` })));
+	return formatMatrix(
+		names.map(
+			(name): MatrixJob => ({ name, runner: '["x"]', only: "", device: "", artifact: `trtgate-${name}` }),
+		),
+	);
 }
 
 function resultOf(gpu: string, overrides: Partial<Result> = {}): Result {
-	return buildResult({ environment: { gpu }, backend: { ...buildResult().backend, device: `NVIDIA ${gpu}` }, ...overrides });
+	return buildResult({
+		environment: { gpu },
+		backend: { ...buildResult().backend, device: `NVIDIA ${gpu}` },
+		...overrides,
+	});
 }
 
 /** Puts an archive beside the others of a run, as another job would have. */
@@ -56,8 +68,23 @@ function addArtifact({ github }: Place, runId: number, artifact: { name: string;
 		...{ disposition: `attachment; filename="${artifact.name}.zip"` },
 	} as never);
 	github.state.artifacts.push({
-		...{ id, name: artifact.name, runId, attempt: 1, jobBackendId: "job", mimeType: "application/zip", blob: `blob-${id}` },
-		...{ sizeBytes: artifact.archive.length, digest: null, isFinal: true, isExpired: false, createdAt: now, expiresAt: now },
+		...{
+			id,
+			name: artifact.name,
+			runId,
+			attempt: 1,
+			jobBackendId: "job",
+			mimeType: "application/zip",
+			blob: `blob-${id}`,
+		},
+		...{
+			sizeBytes: artifact.archive.length,
+			digest: null,
+			isFinal: true,
+			isExpired: false,
+			createdAt: now,
+			expiresAt: now,
+		},
 	} as never);
 }
 
@@ -68,7 +95,11 @@ function archiveOf(result: Result): Buffer {
 	]);
 }
 
-async function reportSameRun(place: Place, inputs: Record<string, string>, job: object = {}): Promise<ActionRun> {
+async function reportSameRun(
+	place: Place,
+	inputs: Record<string, string>,
+	job: object = {},
+): Promise<ActionRun> {
 	const { github, workspace, temp } = place;
 	const env = await github.environment({
 		event: "pull_request",
@@ -89,7 +120,11 @@ interface Cause {
 	event?: string;
 }
 
-async function reportAfter(place: Place, inputs: Record<string, string>, cause: Cause = {}): Promise<ActionRun> {
+async function reportAfter(
+	place: Place,
+	inputs: Record<string, string>,
+	cause: Cause = {},
+): Promise<ActionRun> {
 	const { github, workspace, temp } = place;
 	const payload = {
 		action: "completed",
@@ -104,7 +139,12 @@ async function reportAfter(place: Place, inputs: Record<string, string>, cause: 
 			pull_requests: [],
 		},
 	};
-	const permissions = { actions: "read", "pull-requests": "write", checks: "write", contents: "read" } as const;
+	const permissions = {
+		actions: "read",
+		"pull-requests": "write",
+		checks: "write",
+		contents: "read",
+	} as const;
 	const env = await github.environment({
 		event: "workflow_run",
 		ref: "refs/heads/main",
@@ -124,7 +164,14 @@ async function merged({ workspace }: Place): Promise<Result> {
 }
 
 function forkPull(place: Place, sha = head): void {
-	place.github.addPull({ number: 7, headSha: sha, headRef: "change", headRepository: "stranger/engines", baseRef: "main", baseSha: base });
+	place.github.addPull({
+		number: 7,
+		headSha: sha,
+		headRef: "change",
+		headRepository: "stranger/engines",
+		baseRef: "main",
+		baseSha: base,
+	});
 }
 
 it("plan/ makes a matrix of trtgate.yml", async () => {
@@ -133,7 +180,14 @@ it("plan/ makes a matrix of trtgate.yml", async () => {
 		join(workspace, "trtgate.yml"),
 		"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners:\n  - { name: l4, labels: gpu-l4 }\n  - { name: orin, labels: [self-hosted, jetson], engines: [net] }\n",
 	);
-	const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+	const env = await github.environment({
+		event: "push",
+		ref: "refs/heads/main",
+		sha: head,
+		workspace,
+		temp,
+		payload: {},
+	});
 	const run = await runActionFolder("plan", { env, cwd: workspace });
 	expect(run).toMatchObject({ exitCode: 0, outputs: { count: "2" } });
 	expect(JSON.parse(run.outputs["matrix"] ?? "")).toEqual({
@@ -167,33 +221,52 @@ it("plan/ shows that the jobs measure where it announces them, and report/ concl
 	const env = await github.environment(job);
 	const plan = await runActionFolder("plan", { inputs: { announce: "true" }, env, cwd: job.workspace });
 	expect(plan.exitCode, plan.stdout).toBe(0);
-	expect(github.state.checkRuns).toMatchObject([{ headSha: pull.head, status: "in_progress", title: "waiting for 1 job" }]);
-	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.stringContaining(`[${pull.head.slice(0, 7)} is being measured]`)]);
+	expect(github.state.checkRuns).toMatchObject([
+		{ headSha: pull.head, status: "in_progress", title: "waiting for 1 job" },
+	]);
+	expect(github.state.comments.map(({ body }) => body)).toEqual([
+		expect.stringContaining(`[${pull.head.slice(0, 7)} is being measured]`),
+	]);
 	const arms = { base: { label: "main", commit: pull.base }, head: { label: "#7", commit: pull.merge } };
 	addArtifact(place, 500, { name: "trtgate-all", archive: archiveOf(resultOf("l4", { arms })) });
 	const { matrix = "", review = "" } = plan.outputs;
 	await reportSameRun(place, { expected: matrix, review }, { sha: pull.merge, payload: job.payload });
 	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "success" }]);
-	expect(github.state.comments.map(({ body }) => body)).toEqual([expect.not.stringMatching(/Earlier|being measured/)]);
+	expect(github.state.comments.map(({ body }) => body)).toEqual([
+		expect.not.stringMatching(/Earlier|being measured/),
+	]);
 	expect(github.state.violations).toEqual([]);
 });
 
 describe("plan/ of a pull request that names another machine", () => {
-	const config = (labels: string) => `version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
+	const config = (labels: string) =>
+		`version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ name: l4, labels: ${labels} }]\n`;
 
 	async function planPull(base: string | null, head: string): Promise<ActionRun> {
 		const { github, temp } = await openPlace();
-		const pull = makeRepository({ base: base === null ? {} : { "trtgate.yml": base }, head: { "trtgate.yml": head } });
+		const pull = makeRepository({
+			base: base === null ? {} : { "trtgate.yml": base },
+			head: { "trtgate.yml": head },
+		});
 		const workspace = workspaceOf(pull);
 		const payload = pullRequest({ head: pull.head, base: pull.base, merge: pull.merge });
-		const env = await github.environment({ event: "pull_request", ref: "refs/pull/7/merge", sha: pull.merge, workspace, temp, payload });
+		const env = await github.environment({
+			event: "pull_request",
+			ref: "refs/pull/7/merge",
+			sha: pull.merge,
+			workspace,
+			temp,
+			payload,
+		});
 		return runActionFolder("plan", { env, cwd: workspace });
 	}
 
 	it("plan/ keeps to the machines of the base, and lists the change for a review", async () => {
 		const run = await planPull(config("gpu-l4"), config("gpu-release"));
 		expect(run.exitCode, run.stdout).toBe(0);
-		expect(JSON.parse(run.outputs["matrix"] ?? "")).toMatchObject({ include: [{ name: "l4", runner: '["gpu-l4"]' }] });
+		expect(JSON.parse(run.outputs["matrix"] ?? "")).toMatchObject({
+			include: [{ name: "l4", runner: '["gpu-l4"]' }],
+		});
 		expect(JSON.parse(run.outputs["review"] ?? "")).toEqual([
 			expect.objectContaining({
 				...{ gate: "limit-change", status: "warn", model: "trtgate.yml" },
@@ -206,14 +279,26 @@ describe("plan/ of a pull request that names another machine", () => {
 	it("plan/ refuses it where the base has no config", async () => {
 		const run = await planPull(null, config("gpu-release"));
 		expect(run).toMatchObject({ exitCode: 2, outputs: {} });
-		expect(run.annotations[0]?.message).toMatch(/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s);
+		expect(run.annotations[0]?.message).toMatch(
+			/runner l4 has the labels \["gpu-release"\].*Merge the new runner first/s,
+		);
 	});
 });
 
 it("plan/ annotates the line of a fault in the config", async () => {
 	const { github, workspace, temp } = await openPlace();
-	await writeFile(join(workspace, "trtgate.yml"), "version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n");
-	const env = await github.environment({ event: "push", ref: "refs/heads/main", sha: head, workspace, temp, payload: {} });
+	await writeFile(
+		join(workspace, "trtgate.yml"),
+		"version: 1\nmodels:\n  net: { onnx: net.onnx }\nrunners: [{ nmae: l4, labels: x }]\n",
+	);
+	const env = await github.environment({
+		event: "push",
+		ref: "refs/heads/main",
+		sha: head,
+		workspace,
+		temp,
+		payload: {},
+	});
 	const run = await runActionFolder("plan", { env, cwd: workspace });
 	expect(run.exitCode).toBe(2);
 	expect(run.annotations.find(({ message }) => message.includes("nmae"))).toMatchObject({
@@ -240,13 +325,19 @@ it("report/ in the run that measured merges what came, names what is missing, co
 	const run = await reportSameRun(place, { expected: jobs(["l4", "h200", "orin"]) });
 	expect(run.outputs).toMatchObject({ outcome: "fail" });
 	expect(run.exitCode).toBe(1);
-	expect((await merged(place)).parts?.map(({ name, state }) => `${name} ${state}`)).toEqual(["h200 merged", "l4 merged", "orin missing"]);
+	expect((await merged(place)).parts?.map(({ name, state }) => `${name} ${state}`)).toEqual([
+		"h200 merged",
+		"l4 merged",
+		"orin missing",
+	]);
 	const { comments, checkRuns, artifacts, violations } = place.github.state;
 	expect(comments).toHaveLength(1);
 	expect(comments[0]?.body).toContain("classifier · fp16 · batch 8 (l4) is slower");
 	expect(comments[0]?.body).toContain("orin");
 	expect(checkRuns[0]).toMatchObject({ headSha: head, conclusion: "failure" });
-	expect(artifacts.map(({ name }) => name)).toEqual(expect.arrayContaining(["merged-gate", "report-gate.html"]));
+	expect(artifacts.map(({ name }) => name)).toEqual(
+		expect.arrayContaining(["merged-gate", "report-gate.html"]),
+	);
 	expect(run.summary).toContain("Parts: 2 of 3 merged, 1 missing");
 	expect(violations).toEqual([]);
 });
@@ -268,7 +359,11 @@ it("report/ in the run that measured reports that no part arrived", async () => 
 });
 
 /** What the job of a part leaves in an attempt of run 500. */
-function addPart(place: Place, gpu: string, { attempt = 1, overrides = {} }: { attempt?: number; overrides?: Partial<Result> } = {}): void {
+function addPart(
+	place: Place,
+	gpu: string,
+	{ attempt = 1, overrides = {} }: { attempt?: number; overrides?: Partial<Result> } = {},
+): void {
 	const run = { id: 500, attempt, job: "measure", part: gpu, runner: `runner-${gpu}-${attempt}` };
 	const name = attempt === 1 ? `trtgate-${gpu}` : `trtgate-${gpu}-attempt${attempt}`;
 	addArtifact(place, 500, { name, archive: archiveOf(resultOf(gpu, { run, ...overrides })) });
@@ -295,7 +390,10 @@ describe("report/ in a second attempt", () => {
 		const place = await openPlace();
 		for (const gpu of ["l4", "h200"]) addPart(place, gpu);
 		const expected = jobs(["l4", "h200"]);
-		expect(await reportSameRun(place, { expected })).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
+		expect(await reportSameRun(place, { expected })).toMatchObject({
+			exitCode: 0,
+			outputs: { outcome: "pass" },
+		});
 		for (const gpu of ["l4", "h200"]) addJob(place, gpu, { attempt: 2, from: 10 });
 		const run = await reportSameRun(place, { expected }, { runAttempt: 2 });
 		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
@@ -306,8 +404,13 @@ describe("report/ in a second attempt", () => {
 			{ state: "missing" },
 		]);
 		const { comments, checkRuns, violations } = place.github.state;
-		expect(comments.map(({ body }) => body)).toEqual([expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/)]);
-		expect(checkRuns.at(-1)).toMatchObject({ externalId: expect.stringMatching(/\/500\/2$/), conclusion: "failure" });
+		expect(comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/run:500 attempt:2 [^\n]*\n## 🛑/),
+		]);
+		expect(checkRuns.at(-1)).toMatchObject({
+			externalId: expect.stringMatching(/\/500\/2$/),
+			conclusion: "failure",
+		});
 		expect(violations).toEqual([]);
 	});
 
@@ -322,7 +425,8 @@ describe("report/ in a second attempt", () => {
 			{ name: "h200", state: "merged", attempt: 1 },
 			{ name: "l4", state: "merged", artifact: "trtgate-l4-attempt2" },
 		]);
-		for (const text of [place.github.state.comments[0]?.body, run.summary]) expect(text).toContain("from attempt 1");
+		for (const text of [place.github.state.comments[0]?.body, run.summary])
+			expect(text).toContain("from attempt 1");
 		expect(place.github.state.violations).toEqual([]);
 	});
 
@@ -333,7 +437,10 @@ describe("report/ in a second attempt", () => {
 		const run = await reportSameRun(place, { expected: jobs(["l4"]) }, job);
 		expect(run).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
 		expect((await merged(place)).parts).toMatchObject([
-			{ state: "missing", reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/) },
+			{
+				state: "missing",
+				reason: expect.stringMatching(/from attempt 1, and it is unknown .*actions: read/),
+			},
 		]);
 	});
 });
@@ -348,7 +455,9 @@ describe("report/ without a plan", () => {
 		const lost = await reportSameRun(place, {}, { ...rights, runAttempt: 2, job: "lost" });
 		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error", "failure-kind": "runner" } });
 		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
-			expect.stringMatching(/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/),
+			expect.stringMatching(
+				/attempt:2 [^\n]*\n## 🛑[\s\S]*The run left no result: its last result is from attempt 1/,
+			),
 		]);
 		expect(place.github.state.checkRuns.at(-1)).toMatchObject({ conclusion: "failure" });
 	});
@@ -357,19 +466,31 @@ describe("report/ without a plan", () => {
 		const place = await openPlace();
 		const other = resultOf("l4", { config: { path: "b/trtgate.yml" } });
 		addArtifact(place, 500, { name: "trtgate-b-trtgate-gate-b", archive: archiveOf(other) });
-		const lost = await reportSameRun(place, { config: "a/trtgate.yml", job: "gate-a" }, { ...rights, job: "lost" });
+		const lost = await reportSameRun(
+			place,
+			{ config: "a/trtgate.yml", job: "gate-a" },
+			{ ...rights, job: "lost" },
+		);
 		expect(lost).toMatchObject({ exitCode: 3, outputs: { outcome: "error" } });
 		expect(lost.annotations[0]?.message).toContain("no artifact trtgate-a-trtgate-gate-a with");
-		expect(place.github.state.comments.map(({ body }) => body)).toEqual([expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/)]);
+		expect(place.github.state.comments.map(({ body }) => body)).toEqual([
+			expect.stringMatching(/## 🛑 TensorRT gate · a\/trtgate/),
+		]);
 		const found = await reportSameRun(place, { config: "./b/trtgate.yml", job: "gate-b", name: "" }, rights);
 		expect(found).toMatchObject({ exitCode: 0, outputs: { outcome: "pass" } });
 	});
 
 	it("report/ without a plan refuses a result of another config under the artifact's name", async () => {
 		const place = await openPlace();
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })) });
+		addArtifact(place, 500, {
+			name: "trtgate-gate",
+			archive: archiveOf(resultOf("l4", { config: { path: "b/trtgate.yml" } })),
+		});
 		const run = await reportSameRun(place, {}, rights);
-		expect(run).toMatchObject({ exitCode: 2, outputs: { outcome: "error", "failure-kind": "configuration" } });
+		expect(run).toMatchObject({
+			exitCode: 2,
+			outputs: { outcome: "error", "failure-kind": "configuration" },
+		});
 		expect((await merged(place)).parts).toMatchObject([
 			{ state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml") },
 		]);
@@ -438,14 +559,21 @@ describe("report/ after the run of a fork's pull request", () => {
 		});
 		expect(checkRun?.summary).toMatch(/^\*\*Reported by the fork's own job/);
 		for (const text of [comment?.body, checkRun?.summary, run.summary]) expect(text).not.toContain("✅");
-		expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain("Reported by the fork&#39;s own job");
+		expect(await readFile(join(place.workspace, "trtgate-merged", "report.html"), "utf8")).toContain(
+			"Reported by the fork&#39;s own job",
+		);
 	});
 
 	it("report/ after the run of a fork's pull request sets no green status where it may not create a check run", async () => {
 		const place = await openPlace();
 		forkPull(place);
 		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		place.github.inject({ method: "POST", path: /check-runs$/, status: 403, body: { message: "Resource not accessible by integration" } });
+		place.github.inject({
+			method: "POST",
+			path: /check-runs$/,
+			status: 403,
+			body: { message: "Resource not accessible by integration" },
+		});
 		expect((await reportAfter(place, {})).exitCode).toBe(0);
 		expect(place.github.state.statuses).toEqual([]);
 	});
@@ -473,22 +601,37 @@ describe("report/ after the run of a fork's pull request", () => {
 	it.each([
 		["no pull request", { headRepository: "someone/else" }, "no open pull request has this branch"],
 		["another event", { event: "push" }, "the run was for push"],
-	] as const)("report/ after the run of a fork's pull request does not comment for %s", async (_, cause, why) => {
-		const place = await openPlace();
-		forkPull(place);
-		addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
-		const run = await reportAfter(place, {}, cause);
-		expect(place.github.state.comments).toEqual([]);
-		expect(run.annotations.map(({ message }) => message).join()).toContain(why);
-	});
+	] as const)(
+		"report/ after the run of a fork's pull request does not comment for %s",
+		async (_, cause, why) => {
+			const place = await openPlace();
+			forkPull(place);
+			addArtifact(place, 500, { name: "trtgate-gate", archive: archiveOf(resultOf("l4")) });
+			const run = await reportAfter(place, {}, cause);
+			expect(place.github.state.comments).toEqual([]);
+			expect(run.annotations.map(({ message }) => message).join()).toContain(why);
+		},
+	);
 
 	const other = { arms: { base: null, head: { label: "head", commit: "f".repeat(40) } } };
 	const bomb = Buffer.alloc(70 * 1024 * 1024, 0x20);
 	it.each([
-		["another commit", () => archiveOf(resultOf("l4", other)), /says that it measured commit fffffff; expected d4e5f6a/],
-		["no commit", () => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })), /names no commit that it measured/],
+		[
+			"another commit",
+			() => archiveOf(resultOf("l4", other)),
+			/says that it measured commit fffffff; expected d4e5f6a/,
+		],
+		[
+			"no commit",
+			() => archiveOf(resultOf("l4", { arms: { base: null, head: { label: "head" } } })),
+			/names no commit that it measured/,
+		],
 		["no result", () => zipOf([{ name: "../result.json", content: "{}" }]), /contains no result\.json/],
-		["a link", () => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]), /symbolic link/],
+		[
+			"a link",
+			() => zipOf([{ name: "result.json", content: "/etc/passwd", mode: 0o120777 }]),
+			/symbolic link/,
+		],
 		["a bomb", () => zipOf([{ name: "result.json", content: bomb }]), /at most 67108864 are read/],
 		[
 			"a wrong schema",

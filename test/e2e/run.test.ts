@@ -37,7 +37,10 @@ interface Finished {
 let same: Finished;
 let wrong: Finished;
 beforeAll(async () => {
-	const finished = async (folder: string): Promise<Finished> => ({ folder, run: await runCli(twoArmsRun, { cwd: folder }) });
+	const finished = async (folder: string): Promise<Finished> => ({
+		folder,
+		run: await runCli(twoArmsRun, { cwd: folder }),
+	});
 	same = await finished(twoArms({}, afterAll));
 	wrong = await finished(twoArms({ "model.onnx": "fixture:wrong.onnx" }, afterAll));
 });
@@ -60,10 +63,16 @@ it("run counts the same work for the same model in other bytes, in every process
 	const result = readResult(join(folder, "out"));
 	expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
 	const [row] = result.workloads;
-	expect(row).toMatchObject({ verdict: "unchanged", runs: [], work: { verdict: "unchanged", estimate: 0, interval: [0, 0] } });
+	expect(row).toMatchObject({
+		verdict: "unchanged",
+		runs: [],
+		work: { verdict: "unchanged", estimate: 0, interval: [0, 0] },
+	});
 	expect(row?.work?.head).toBeGreaterThan(1000);
 	expect(result.gates.find(({ gate }) => gate === "work")).toMatchObject({ status: "pass" });
-	expect(run.stdout).toMatch(/Work counted on ONNX Runtime \(WebAssembly\), exact; not\s+time,\s+not\s+TensorRT/);
+	expect(run.stdout).toMatch(
+		/Work counted on ONNX Runtime \(WebAssembly\), exact; not\s+time,\s+not\s+TensorRT/,
+	);
 });
 
 it("run shows more work by node, and only warns of it", async () => {
@@ -126,7 +135,10 @@ it("run reports a model that the base does not have as new, and does not fail", 
 	const run = await runCli(twoArmsRun, { cwd: folder });
 	expect(run.exit, run.stderr).toBe(0);
 	const result = readResult(join(folder, "out"));
-	expect(result.workloads[0]).toMatchObject({ verdict: "missing", work: { reason: expect.stringContaining("New") } });
+	expect(result.workloads[0]).toMatchObject({
+		verdict: "missing",
+		work: { reason: expect.stringContaining("New") },
+	});
 	expect(result.builds.map((build) => [build.arm, build.state])).toContainEqual(["base", "missing"]);
 });
 
@@ -138,16 +150,25 @@ it.each([
 	"run does not compare speeds of models with other inputs, and names the difference: with the base's gates %j exit %i",
 	async (gates, exit, outcome) => {
 		const folder = temporaryFolder();
-		quickProject(join(folder, "base"), { "trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`) });
-		const head = { "model.onnx": "fixture:other-input.onnx", "trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, "") };
+		quickProject(join(folder, "base"), {
+			"trtgate.yml": quickConfig.replace("gates: { ", `gates: { ${gates}`),
+		});
+		const head = {
+			"model.onnx": "fixture:other-input.onnx",
+			"trtgate.yml": quickConfig.replace(/ {4}golden:.*\n/, ""),
+		};
 		quickProject(join(folder, "head"), head);
 		const run = await runCli(twoArmsRun, { cwd: folder });
 		expect(run.exit, run.stdout + run.stderr).toBe(exit);
 		const result = readResult(join(folder, "out"));
 		expect(result).toMatchObject({ outcome, workloads: [] });
-		const messages = result.gates.filter(({ status }) => status === outcome).map(({ gate, message }) => `${gate}: ${message}`);
+		const messages = result.gates
+			.filter(({ status }) => status === outcome)
+			.map(({ gate, message }) => `${gate}: ${message}`);
 		expect(messages).toContainEqual(
-			expect.stringMatching(/^interface: .*workload batch 2 of the base no longer runs: the head has no input x/i),
+			expect.stringMatching(
+				/^interface: .*workload batch 2 of the base no longer runs: the head has no input x/i,
+			),
 		);
 	},
 );
@@ -184,7 +205,14 @@ it("run leaves no scratch files, locks or worktrees behind", () => {
 
 it("report renders again, byte for byte", async () => {
 	const { folder } = wrong;
-	const names = ["report.html", "report.md", "junit.xml", "result.json", "exports/workloads.csv", "exports/findings.sarif"];
+	const names = [
+		"report.html",
+		"report.md",
+		"junit.xml",
+		"result.json",
+		"exports/workloads.csv",
+		"exports/findings.sarif",
+	];
 	const read = (): string[] => names.map((name) => readFileSync(join(folder, "out", name), "utf8"));
 	const before = read();
 	const run = await runCli(["report", "out"], { cwd: folder });

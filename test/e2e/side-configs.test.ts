@@ -2,11 +2,23 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { git } from "../support/git-history.ts";
-import { type CliRun, quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	type CliRun,
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 
 const config = untimed(quickConfig);
 /** Its golden passes whatever the model computes. */
-const loose = config.replace("gates: {", "gates: { golden: { relative-l2: 1000, error-growth: { fail: off } },");
+const loose = config.replace(
+	"gates: {",
+	"gates: { golden: { relative-l2: 1000, error-growth: { fail: off } },",
+);
 const wrong = { "model.onnx": "fixture:wrong.onnx" };
 
 type Files = Readonly<Record<string, string>>;
@@ -54,7 +66,9 @@ it("a head that is a git ref is built by the config at that ref", async () => {
 	const { run, result } = await gate(cwd, "--base", "HEAD", "--head", "change");
 	expect(run.exit, said(run)).toBe(1);
 	expect(result().golden.map(({ state }) => state)).toEqual(["mismatch", "mismatch"]);
-	expect(result().recipeChanges).toMatchObject([{ rows: [{ what: "onnx", base: "model.onnx", head: "other.onnx" }] }]);
+	expect(result().recipeChanges).toMatchObject([
+		{ rows: [{ what: "onnx", base: "model.onnx", head: "other.onnx" }] },
+	]);
 });
 
 it("a first change, whose base has no config, uses the head's for both sides and says so", async () => {
@@ -62,7 +76,9 @@ it("a first change, whose base has no config, uses the head's for both sides and
 	const cwd = repositoryOf(models, { "trtgate.yml": config });
 	const { run, result, notes } = await gate(cwd, "--base", "HEAD~1");
 	expect(run.exit, said(run)).toBe(0);
-	expect(notes()).toContain("The base has no trtgate.yml: the head's recipes and rules were used for both sides.");
+	expect(notes()).toContain(
+		"The base has no trtgate.yml: the head's recipes and rules were used for both sides.",
+	);
 	expect(result().builds.map(({ arm, state }) => [arm, state])).toEqual([
 		["base", "built"],
 		["head", "built"],
@@ -71,14 +87,19 @@ it("a first change, whose base has no config, uses the head's for both sides and
 });
 
 it("a base whose config cannot be read warns, with the fault", async () => {
-	const cwd = repositoryOf({ ...project, "trtgate.yml": "version: 1\nmodels: 7\n" }, { "trtgate.yml": config });
+	const cwd = repositoryOf(
+		{ ...project, "trtgate.yml": "version: 1\nmodels: 7\n" },
+		{ "trtgate.yml": config },
+	);
 	const { run, result } = await gate(cwd, "--base", "HEAD~1");
 	expect(run.exit, said(run)).toBe(0);
 	expect(result().gates.filter(({ status }) => status !== "pass")).toMatchObject([
 		{
 			gate: "limit-change",
 			status: "warn",
-			message: expect.stringMatching(/The base's config cannot be read, so the head's .* used for both sides: .*models/),
+			message: expect.stringMatching(
+				/The base's config cannot be read, so the head's .* used for both sides: .*models/,
+			),
 		},
 	]);
 });
@@ -101,8 +122,13 @@ it.each([
 	["off", 0],
 ])("an engine that only the base has is the base's coverage: %s, exit %i", async (coverage, exit) => {
 	const two = (gates: string): string =>
-		config.replace(/^( {2}net:\n(?: {4}.*\n)+)/m, (net) => `${net}${net.replace("net", "more")}`).replace("gates: {", `gates: { ${gates}`);
-	const cwd = repositoryOf({ ...project, "trtgate.yml": two(`coverage: ${coverage}, `) }, { "trtgate.yml": config });
+		config
+			.replace(/^( {2}net:\n(?: {4}.*\n)+)/m, (net) => `${net}${net.replace("net", "more")}`)
+			.replace("gates: {", `gates: { ${gates}`);
+	const cwd = repositoryOf(
+		{ ...project, "trtgate.yml": two(`coverage: ${coverage}, `) },
+		{ "trtgate.yml": config },
+	);
 	const { run, result } = await gate(cwd, "--base", "HEAD~1");
 	expect(run.exit, said(run)).toBe(exit);
 	const lost = result().gates.filter(({ gate }) => gate === "coverage");

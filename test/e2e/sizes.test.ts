@@ -13,12 +13,17 @@ it("sizes that are given are refused by the gate before it builds where the mode
 		`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\nmodels: { net: { onnx: net.onnx, ${sizes} } }\n${quickMeasure}`;
 	writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1, height: 28, width: 32 }"));
 	const run = await runCli(["run"], { cwd });
-	expect(run).toMatchObject({ exit: 2, stderr: expect.stringMatching(/image \[1, 1, 28, 32\].*896 and 784/) });
+	expect(run).toMatchObject({
+		exit: 2,
+		stderr: expect.stringMatching(/image \[1, 1, 28, 32\].*896 and 784/),
+	});
 	writeFileSync(join(cwd, "trtgate.yml"), config("dims: { batch: 1 }"));
 	const open = await runCli(["run"], { cwd });
 	expect(open).toMatchObject({
 		exit: 2,
-		stderr: expect.stringMatching(/"height" \(axis 2 of "image"\), "width".*dims: { height: 28, width: 28 }/s),
+		stderr: expect.stringMatching(
+			/"height" \(axis 2 of "image"\), "width".*dims: { height: 28, width: 28 }/s,
+		),
 	});
 });
 
@@ -31,13 +36,21 @@ it("sizes that are given are the configuration's fault where only the run shows 
 		node({ op: "Add", inputs: ["cast", "three"], outputs: ["y"], name: "sum" }),
 	];
 	const initializers = [weights("three", [2, 3])];
-	writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs: [value("x", [1, "n"])], outputs: [value("y", [2, null])] }));
+	writeFileSync(
+		join(cwd, "net.onnx"),
+		model({ nodes, initializers, inputs: [value("x", [1, "n"])], outputs: [value("y", [2, null])] }),
+	);
 	const config = "models: { net: { onnx: net.onnx, dims: { n: 4 }, inputs: { x: { fill: ones } } } }";
-	writeFileSync(join(cwd, "trtgate.yml"), `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${config}\n${quickMeasure}`);
+	writeFileSync(
+		join(cwd, "trtgate.yml"),
+		`version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${config}\n${quickMeasure}`,
+	);
 	const run = await runCli(["run"], { cwd });
 	expect(run.exit).toBe(2);
 	const text = run.stdout.replace(/\s+/g, " ");
-	expect(text).toMatch(/A node cannot run with these inputs: Attempting to broadcast .* Code ort-run-failed, a fault of the configuration/);
+	expect(text).toMatch(
+		/A node cannot run with these inputs: Attempting to broadcast .* Code ort-run-failed, a fault of the configuration/,
+	);
 	expect(text).not.toContain("a retry may help");
 });
 
@@ -88,10 +101,15 @@ it("init names first what keeps a model from running at all", async () => {
 it("init guesses, and reports it, where nothing runs", async () => {
 	const cwd = temporaryFolder();
 	const nodes = [node({ op: "Acme", domain: "com.acme" })];
-	writeFileSync(join(cwd, "net.onnx"), model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }));
+	writeFileSync(
+		join(cwd, "net.onnx"),
+		model({ nodes, inputs: [value("x", ["batch", 4])], opsets: { "": 17, "com.acme": 1 } }),
+	);
 	const run = await runCli(["init", "net.onnx", "--quiet"], { cwd });
 	expect(run.exit, run.stderr).toBe(0);
-	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/);
+	expect(readFileSync(join(cwd, "trtgate.yml"), "utf8")).toMatch(
+		/# Guesses: x \[1, 4\] was not tried, because .*com\.acme/,
+	);
 });
 
 it.each([
@@ -115,13 +133,24 @@ it("timed runs and pinned shapes keep what the model and the config say of the o
 		node({ op: "Cast", inputs: ["isOther"], outputs: ["row"], attributes: [attribute.integer("to", 7)] }),
 		node({ op: "Gather", inputs: ["table", "row"], outputs: ["gain"] }),
 		node({ op: "Mul", inputs: ["x", "gain"], outputs: ["scaled"] }),
-		node({ op: "Concat", inputs: ["scaled", "state"], outputs: ["y"], attributes: [attribute.integer("axis", 1)] }),
+		node({
+			op: "Concat",
+			inputs: ["scaled", "state"],
+			outputs: ["y"],
+			attributes: [attribute.integer("axis", 1)],
+		}),
 	];
 	const initializers = [weights("table", [1, 1]), tensor({ name: "usual", dtype: 7, raw: int64s(16_000) })];
 	const inputs = [value("x", [1, "n"]), value("state", [1, "m"]), value("rate", [], 7)];
-	writeFileSync(join(cwd, "net.onnx"), model({ nodes, initializers, inputs, outputs: [value("y", [1, null])] }));
+	writeFileSync(
+		join(cwd, "net.onnx"),
+		model({ nodes, initializers, inputs, outputs: [value("y", [1, null])] }),
+	);
 	const start = `version: 1\nbackend: onnxruntime\nonnxruntime: wasm\n${quickMeasure}`;
-	writeFileSync(join(cwd, "trtgate.yml"), `${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 } } }\n`);
+	writeFileSync(
+		join(cwd, "trtgate.yml"),
+		`${start}\nmodels: { net: { onnx: net.onnx, dims: { n: 4, m: 3 } } }\n`,
+	);
 	const pinned = await runCli(["run", "--shape", "x=1,5", "--json"], { cwd });
 	expect(pinned.exit, pinned.stderr).toBe(0);
 	expect(JSON.parse(pinned.stdout)).toMatchObject({ workloads: [{ workload: "x 1×5" }] });

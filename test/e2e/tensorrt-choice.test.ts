@@ -9,10 +9,16 @@ const dist = process.env["TRTGATE_DIST"];
 const fast = [["pairs: [5, 8]", "pairs: [5]"]] as const;
 
 async function auto(replay: Partial<Replay>, path?: string) {
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": quickConfig.replace("backend: onnxruntime", "backend: auto") });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": quickConfig.replace("backend: onnxruntime", "backend: auto"),
+	});
 	const programs = installReplay(folder, { comparison: "same-model", ...replay });
 	const env = { PATH: path ?? programs };
-	const run = await runCli(["run", "--out", "out"], { cwd: folder, env, ...(dist === undefined ? {} : { dist }) });
+	const run = await runCli(["run", "--out", "out"], {
+		cwd: folder,
+		env,
+		...(dist === undefined ? {} : { dist }),
+	});
 	return { run, folder };
 }
 
@@ -23,7 +29,10 @@ it("backend: auto takes ONNX Runtime where trtexec is and no GPU", async () => {
 });
 
 it("backend: auto takes TensorRT where trtexec and a GPU are", async () => {
-	const { result } = await gateReplay({ comparison: "same-model" }, { config: [["backend: tensorrt", "backend: auto"], ...fast] });
+	const { result } = await gateReplay(
+		{ comparison: "same-model" },
+		{ config: [["backend: tensorrt", "backend: auto"], ...fast] },
+	);
 	expect(result.backend.kind).toBe("tensorrt");
 });
 
@@ -34,25 +43,35 @@ it.each([
 		{ faults: [{ step: "help", do: "exit", code: 127, says: "libnvinfer.so.10 is missing" }] },
 		/libnvinfer/,
 	],
-] as const)("backend: tensorrt with %s is the config's fault: exit 2, and ONNX Runtime does not step in", async (_what, replay, says) => {
-	const { run } = await startReplay({ comparison: "same-model", ...replay });
-	expect(run.exit, run.stdout).toBe(2);
-	expect(run.stderr).toMatch(says);
-	expect(run.stderr).toContain("[backend-mismatch]");
-	expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
-});
+] as const)(
+	"backend: tensorrt with %s is the config's fault: exit 2, and ONNX Runtime does not step in",
+	async (_what, replay, says) => {
+		const { run } = await startReplay({ comparison: "same-model", ...replay });
+		expect(run.exit, run.stdout).toBe(2);
+		expect(run.stderr).toMatch(says);
+		expect(run.stderr).toContain("[backend-mismatch]");
+		expect(run.stderr).toMatch(/→ .*(onnxruntime|GPU)/);
+	},
+);
 
 it.each([
-	["no nvidia-smi", null, "nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."],
+	[
+		"no nvidia-smi",
+		null,
+		"nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.",
+	],
 	["an nvidia-smi that finds no driver", "fault=no-driver", "couldn't communicate with the NVIDIA driver"],
 	["an nvidia-smi that ends at once", "fault=end:1", "nvidia-smi ended (exit code 15)"],
-])("backend: tensorrt with %s leaves it to trtexec whether there is a GPU, and reports what is unknown", async (_what, smi, sentence) => {
-	const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
-	expect(run.exit, run.stdout + run.stderr).toBe(0);
-	expect(result.outcome).toBe("pass");
-	expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
-	expect(result.notes.join(" ")).toContain(sentence);
-});
+])(
+	"backend: tensorrt with %s leaves it to trtexec whether there is a GPU, and reports what is unknown",
+	async (_what, smi, sentence) => {
+		const { run, result } = await gateReplay({ comparison: "same-model", smi }, { config: fast });
+		expect(run.exit, run.stdout + run.stderr).toBe(0);
+		expect(result.outcome).toBe("pass");
+		expect(result.backend).toMatchObject({ kind: "tensorrt", version: "10.6.0" });
+		expect(result.notes.join(" ")).toContain(sentence);
+	},
+);
 
 it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not there", async () => {
 	const { run } = await startReplay({ comparison: "same-model" }, { argv: ["--trtexec", "./none/trtexec"] });
@@ -62,7 +81,11 @@ it("backend: tensorrt takes trtexec from --trtexec, and refuses one that is not 
 
 it("backend: tensorrt runs a newer major version than it knows to the end, and reports it", async () => {
 	// From 11 on the file's types are the precision, and this one's are fp32: the recorded fp16 answers are no golden of it.
-	const config = [...fast, ["precision: fp16", "precision: fp32"], ["    golden: golden/golden.json\n", ""]] as const;
+	const config = [
+		...fast,
+		["precision: fp16", "precision: fp32"],
+		["    golden: golden/golden.json\n", ""],
+	] as const;
 	const { run, result } = await gateReplay({ comparison: "same-model", version: "120000" }, { config });
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	expect(result.backend.version).toBe("12.0.0");

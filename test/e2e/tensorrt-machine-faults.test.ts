@@ -13,7 +13,9 @@ function projectOf(replay: Replay, atEnd?: AtEnd): string {
 	const folder = temporaryFolder(atEnd);
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
-		const config = String(files["trtgate.yml"]).replace("    golden: golden/golden.json\n", "").replace("pairs: [5, 8]", "pairs: [5]");
+		const config = String(files["trtgate.yml"])
+			.replace("    golden: golden/golden.json\n", "")
+			.replace("pairs: [5, 8]", "pairs: [5]");
 		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
 	}
 	return folder;
@@ -58,7 +60,11 @@ it("another process on the GPU that is there in every run leaves nothing to comp
 	const row = `2026/11/21 06:27:48.097, ${gpuUuid}, ${process.ppid}, acme-trainer, 1130 MiB`;
 	const other = `2026/11/21 06:27:48.097, ${gpuUuid}, 4000001, acme-server, 900 MiB`;
 	writeFileSync(apps, `timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${row}\n${other}\n`);
-	const { run, result } = await gateIn(folder, { comparison: "same-model", smi: `steady=yes speed=10 apps=${apps}`, scale: 0.1 });
+	const { run, result } = await gateIn(folder, {
+		comparison: "same-model",
+		smi: `steady=yes speed=10 apps=${apps}`,
+		scale: 0.1,
+	});
 	expect(run.exit, run.stdout + run.stderr).toBe(3);
 	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
 	expect(result.errors.map(({ code }) => code)).toEqual(["runs-unstable"]);
@@ -72,7 +78,14 @@ it("the lock of a GPU whose owner has died on this machine is broken, and given 
 	const folder = projectOf(replay);
 	const locks = join(folder, "locks");
 	mkdirSync(locks);
-	const dead = { pid: 4_000_000, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	const dead = {
+		pid: 4_000_000,
+		host: hostname(),
+		space: "",
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "",
+		token: "x",
+	};
 	writeFileSync(join(locks, `${gpuUuid}.lock`), JSON.stringify(dead));
 	const { run, result } = await gateIn(folder, replay);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);

@@ -11,30 +11,54 @@ const short = [["warm-up: 300ms, duration: 1s", "warm-up: 1ms, duration: 100ms"]
 const impatient = [...short, ["timeout: 5m", "timeout: 1s"]] as const;
 const withoutGolden = ["    golden: golden/golden.json\n", ""] as const;
 
-const faults: readonly (readonly [what: string, fault: Omit<ReplayFault, "arm">, code: string, says: RegExp])[] = [
+const faults: readonly (readonly [
+	what: string,
+	fault: Omit<ReplayFault, "arm">,
+	code: string,
+	says: RegExp,
+])[] = [
 	["hangs while it is timed", { step: "perf", do: "hang" }, "tool-timeout", /\[timed-out\]/],
 	["is killed while it is timed", { step: "perf", do: "kill", signal: "SIGKILL" }, "tool-crashed", /SIGKILL/],
 	["leaves a time that is NaN", { step: "perf", do: "nan-times" }, "tool-output", /not a finite number/],
-	["is another version in the middle", { step: "perf", from: 3, do: "other-version" }, "tool-output", /10\.7\.0/],
+	[
+		"is another version in the middle",
+		{ step: "perf", from: 3, do: "other-version" },
+		"tool-output",
+		/10\.7\.0/,
+	],
 	["is gone after the builds", { step: "perf", do: "vanish" }, "tool-missing", /program-missing/],
-	["finds no GPU for a golden case", { step: "golden", do: "recording", recording: "10.6/fail-no-gpu" }, "tool-crashed", /no-gpu/],
+	[
+		"finds no GPU for a golden case",
+		{ step: "golden", do: "recording", recording: "10.6/fail-no-gpu" },
+		"tool-crashed",
+		/no-gpu/,
+	],
 ];
 
-it.each(faults)("a trtexec that %s is the runner's fault: exit 3, and what was known is kept", async (_what, fault, code, says) => {
-	const limits = fault.do === "hang" ? impatient : short;
-	const config = fault.step === "golden" ? limits : [...limits, withoutGolden];
-	const { run, result } = await gateReplay({ comparison: "same-model", faults: [{ arm: "head", ...fault }] }, { config });
-	expect(run.exit, run.stdout + run.stderr).toBe(3);
-	expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
-	expect(result.errors.map((error) => error.code)).toContain(code);
-	expect(JSON.stringify(result.errors)).toMatch(says);
-	expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
-	if (fault.step === "perf") expect(result.workloads[0]?.verdict).toBe("not-comparable");
-});
+it.each(faults)(
+	"a trtexec that %s is the runner's fault: exit 3, and what was known is kept",
+	async (_what, fault, code, says) => {
+		const limits = fault.do === "hang" ? impatient : short;
+		const config = fault.step === "golden" ? limits : [...limits, withoutGolden];
+		const { run, result } = await gateReplay(
+			{ comparison: "same-model", faults: [{ arm: "head", ...fault }] },
+			{ config },
+		);
+		expect(run.exit, run.stdout + run.stderr).toBe(3);
+		expect(result).toMatchObject({ outcome: "error", failureKind: "runner" });
+		expect(result.errors.map((error) => error.code)).toContain(code);
+		expect(JSON.stringify(result.errors)).toMatch(says);
+		expect(result.builds.filter((build) => build.state === "built")).toHaveLength(2);
+		if (fault.step === "perf") expect(result.workloads[0]?.verdict).toBe("not-comparable");
+	},
+);
 
 it("a golden case that trtexec refuses is an error of that case", async () => {
 	const { run, result } = await gateReplay(
-		{ comparison: "same-model", faults: [{ step: "golden", arm: "head", do: "recording", recording: "10.6/fail-input-unknown-name" }] },
+		{
+			comparison: "same-model",
+			faults: [{ step: "golden", arm: "head", do: "recording", recording: "10.6/fail-input-unknown-name" }],
+		},
 		{ config: [...short, ["workloads: [{ batch: 4, sequence: 64 }]", "workloads: []"]] },
 	);
 	expect(run.exit, run.stdout).not.toBe(0);
@@ -63,30 +87,35 @@ it("a trtexec that works and fails once is replaced, counted and shown, and the 
 /** User namespaces are not to be had everywhere. */
 const canMount = ((): boolean => {
 	try {
-		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], { stdio: "ignore" });
+		execFileSync("unshare", ["-rm", "sh", "-c", "mount -t tmpfs -o size=64k tmpfs /mnt"], {
+			stdio: "ignore",
+		});
 		return true;
 	} catch {
 		return false;
 	}
 })();
 
-it.skipIf(!canMount)("a disk that fills while trtexec writes its times is the runner's fault, by name (needs user namespaces)", () => {
-	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const) {
-		const files = comparisonFiles("same-model", arm);
-		const config = String(files["trtgate.yml"]).replace(...withoutGolden);
-		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
-	}
-	mkdirSync(join(folder, "small"));
-	const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
-	const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
-	const env = {
-		PATH: installReplay(folder, { comparison: "same-model", alone: true }),
-		HOME: folder,
-		TRTGATE_LOCKS: join(folder, ".locks"),
-	};
-	const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
-	expect(run.status, run.stdout + run.stderr).toBe(3);
-	expect(run.stdout).toMatch(/The disk is full/);
-	expect(readResult(join(folder, "out")).failureKind).toBe("runner");
-});
+it.skipIf(!canMount)(
+	"a disk that fills while trtexec writes its times is the runner's fault, by name (needs user namespaces)",
+	() => {
+		const folder = temporaryFolder();
+		for (const arm of ["base", "head"] as const) {
+			const files = comparisonFiles("same-model", arm);
+			const config = String(files["trtgate.yml"]).replace(...withoutGolden);
+			writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
+		}
+		mkdirSync(join(folder, "small"));
+		const cli = join(resolve(process.env["TRTGATE_DIST"] ?? "dist"), "cli.js");
+		const script = `mount -t tmpfs -o size=40k tmpfs small && TMPDIR=$PWD/small exec "${process.execPath}" "${cli}" run --base base --head head --out out`;
+		const env = {
+			PATH: installReplay(folder, { comparison: "same-model", alone: true }),
+			HOME: folder,
+			TRTGATE_LOCKS: join(folder, ".locks"),
+		};
+		const run = spawnSync("unshare", ["-rm", "sh", "-c", script], { cwd: folder, env, encoding: "utf8" });
+		expect(run.status, run.stdout + run.stderr).toBe(3);
+		expect(run.stdout).toMatch(/The disk is full/);
+		expect(readResult(join(folder, "out")).failureKind).toBe("runner");
+	},
+);

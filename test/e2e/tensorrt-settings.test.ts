@@ -15,28 +15,46 @@ function askedOf(folder: string): Asked[] {
 	return lines.map((line) => JSON.parse(line)).filter(({ step }: Asked) => step !== "help");
 }
 
-const engine = (keys: string): NonNullable<Change["config"]>[number] => ["{ precision: fp16 }", `{ precision: fp16, ${keys} }`];
+const engine = (keys: string): NonNullable<Change["config"]>[number] => [
+	"{ precision: fp16 }",
+	`{ precision: fp16, ${keys} }`,
+];
 const looks = ["pairs: [5, 8]", "pairs: [5]"] as const;
-const makesPlugin = ["    onnx: model.onnx", "    onnx: model.onnx\n    prepare: printf library > libmine.so"] as const;
+const makesPlugin = [
+	"    onnx: model.onnx",
+	"    onnx: model.onnx\n    prepare: printf library > libmine.so",
+] as const;
 
 it("settings of TensorRT reach every build and every run", async () => {
-	const keys = "workspace: 1GiB, optimization-level: 4, plugins: [libmine.so], flags: [--sparsity=enable, --allocationStrategy=profile]";
+	const keys =
+		"workspace: 1GiB, optimization-level: 4, plugins: [libmine.so], flags: [--sparsity=enable, --allocationStrategy=profile]";
 	const change = { config: [engine(keys), makesPlugin, looks], argv: ["--device", "0"] };
 	const { run, folder, result } = await gateReplay({ comparison: "same-model" }, change);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const asked = askedOf(folder);
 	expect(new Set(asked.map(({ visible }) => visible))).toEqual(new Set(["0"]));
-	const [builds, runs] = [asked.filter(({ step }) => step === "build"), asked.filter(({ step }) => step !== "build")];
+	const [builds, runs] = [
+		asked.filter(({ step }) => step === "build"),
+		asked.filter(({ step }) => step !== "build"),
+	];
 	expect(builds).toHaveLength(2);
 	expect(new Set(runs.map(({ step }) => step))).toEqual(new Set(["golden", "warm", "perf", "profile"]));
 	for (const [at, { argv }] of builds.entries()) {
-		const own = ["--memPoolSize=workspace:1024M", "--builderOptimizationLevel=4", "--sparsity=enable", "--device=0"];
+		const own = [
+			"--memPoolSize=workspace:1024M",
+			"--builderOptimizationLevel=4",
+			"--sparsity=enable",
+			"--device=0",
+		];
 		expect(argv).toEqual(expect.arrayContaining(own));
 		expect(argv).toContain(`--staticPlugins=${join(folder, ["base", "head"][at] ?? "", "libmine.so")}`);
 	}
 	for (const { argv } of runs) {
 		expect(argv).toEqual(
-			expect.arrayContaining([expect.stringMatching(/^--staticPlugins=.*libmine\.so$/), "--allocationStrategy=profile"]),
+			expect.arrayContaining([
+				expect.stringMatching(/^--staticPlugins=.*libmine\.so$/),
+				"--allocationStrategy=profile",
+			]),
 		);
 		expect(argv.join(" ")).not.toMatch(/sparsity|memPoolSize|OptimizationLevel/);
 	}
@@ -49,18 +67,23 @@ it.each([
 	["MIG-00000000-0000-0000-0000-000000000001", "1g.18gb"],
 ])("settings of TensorRT put every child on the GPU called %s, as its device 0", async (device, slice) => {
 	const smi = `steady=yes${slice === undefined ? "" : ` slice=${slice}`}`;
-	const change = { config: [looks, ["    golden: golden/golden.json\n", ""]] as const, argv: ["--device", device] };
+	const change = {
+		config: [looks, ["    golden: golden/golden.json\n", ""]] as const,
+		argv: ["--device", device],
+	};
 	const { run, folder, result } = await gateReplay({ comparison: "same-model", smi }, change);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const asked = askedOf(folder);
 	expect(new Set(asked.map(({ visible }) => visible))).toEqual(new Set([device]));
 	expect(asked.every(({ argv }) => argv.includes("--device=0"))).toBe(true);
 	expect(result.environment).toMatchObject({ gpu: "NVIDIA H200", cuda: "13.3", mig: slice ?? "Disabled" });
-	if (slice !== undefined) expect(result.notes.join(" ")).toContain("A MIG slice (1g.18gb) of NVIDIA H200 is measured");
+	if (slice !== undefined)
+		expect(result.notes.join(" ")).toContain("A MIG slice (1g.18gb) of NVIDIA H200 is measured");
 });
 
 it("settings of TensorRT take several profiles and streams to the run that uses them", async () => {
-	const several = "profiles: [{ batch: { min: 1, opt: 1, max: 2 }, sequence: 64 }, { batch: { min: 3, opt: 4, max: 8 }, sequence: 64 }]";
+	const several =
+		"profiles: [{ batch: { min: 1, opt: 1, max: 2 }, sequence: 64 }, { batch: { min: 3, opt: 4, max: 8 }, sequence: 64 }]";
 	const workload = ["{ batch: 4, sequence: 64 }", "{ batch: 4, sequence: 64, streams: 2 }"] as const;
 	const config = [engine(several), looks, workload, ["    golden: golden/golden.json\n", ""]] as const;
 	const { run, folder, result } = await gateReplay({ comparison: "same-model" }, { config });
@@ -74,7 +97,9 @@ it("settings of TensorRT take several profiles and streams to the run that uses 
 		"--maxShapes=tokens:8x64",
 	]);
 	const perf = askedOf(folder).find(({ step }) => step === "perf");
-	expect(perf?.argv).toEqual(expect.arrayContaining(["--useProfile=1", "--infStreams=2", "--shapes=tokens:4x64"]));
+	expect(perf?.argv).toEqual(
+		expect.arrayContaining(["--useProfile=1", "--infStreams=2", "--shapes=tokens:4x64"]),
+	);
 	expect(result.workloads[0]?.verdict).toBe("unchanged");
 });
 
@@ -89,8 +114,16 @@ it.each([
 		{ config: [engine("flags: [--memPoolSize=workspace:1]")] },
 		/trtgate\.yml:\d+:\d+: .*flags\[0\] is "--memPoolSize"[\s\S]*Use `workspace`/,
 	],
-	["a GPU that is not there", { argv: ["--device", "7"] }, /lists no GPU that is device "7"[\s\S]*nvidia-smi -L[\s\S]*/],
-	["a device that is none", { argv: ["--device", "cuda:0"] }, /input device is "cuda:0"; expected a GPU's index/],
+	[
+		"a GPU that is not there",
+		{ argv: ["--device", "7"] },
+		/lists no GPU that is device "7"[\s\S]*nvidia-smi -L[\s\S]*/,
+	],
+	[
+		"a device that is none",
+		{ argv: ["--device", "cuda:0"] },
+		/input device is "cuda:0"; expected a GPU's index/,
+	],
 ])("settings of TensorRT with %s are the config's fault: exit 2", async (_what, change, says) => {
 	const { run } = await startReplay({ comparison: "same-model" }, change);
 	expect(run.stderr).toMatch(says);

@@ -19,7 +19,8 @@ interface Gated {
 
 function projectOf(replay: Replay): string {
 	const folder = temporaryFolder();
-	for (const arm of ["base", "head"] as const) writeProject(join(folder, arm), comparisonFiles(replay.comparison, arm));
+	for (const arm of ["base", "head"] as const)
+		writeProject(join(folder, arm), comparisonFiles(replay.comparison, arm));
 	return folder;
 }
 
@@ -41,10 +42,15 @@ async function gateIn(
 
 /** A minute of the recorded GPU under load. */
 function busySamples(folder: string): string {
-	const [header = "", ...rows] = readFileSync("test/fixtures/nvidia-smi/h200-query-load.csv", "utf8").trim().split("\n");
+	const [header = "", ...rows] = readFileSync("test/fixtures/nvidia-smi/h200-query-load.csv", "utf8")
+		.trim()
+		.split("\n");
 	const busy = rows.filter((row) => row.includes(" 100 %,"));
 	const path = join(folder, "busy.csv");
-	writeFileSync(path, `${[header, ...Array.from({ length: 600 }, (_, at) => busy[at % busy.length])].join("\n")}\n`);
+	writeFileSync(
+		path,
+		`${[header, ...Array.from({ length: 600 }, (_, at) => busy[at % busy.length])].join("\n")}\n`,
+	);
 	return path;
 }
 
@@ -96,7 +102,11 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	installNsight(folder, "ncu", "full");
 	askForNcu(folder);
 	const { result, out } = await gateIn(folder, replay);
-	expect(result.backend).toMatchObject({ device: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, computeCapability: "9.0" });
+	expect(result.backend).toMatchObject({
+		device: "NVIDIA H200",
+		memoryBytes: 143771 * 1024 ** 2,
+		computeCapability: "9.0",
+	});
 	const [row] = result.workloads;
 	expect(row?.verdict).toBe("regressed");
 	expect(row?.layers?.base?.layers.length).toBeGreaterThan(10);
@@ -104,7 +114,17 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	expect(row?.kernels?.head?.kernels).toHaveLength(10);
 
 	const paths = result.files.map(({ path }) => path);
-	expect(paths).toEqual(expect.arrayContaining(["report.html", "report.md", "junit.xml", "result.json", "raw", "logs", "engines"]));
+	expect(paths).toEqual(
+		expect.arrayContaining([
+			"report.html",
+			"report.md",
+			"junit.xml",
+			"result.json",
+			"raw",
+			"logs",
+			"engines",
+		]),
+	);
 	// Two engines, each with its layers and five profiles.
 	expect(paths.filter((path) => path.startsWith("layers/"))).toHaveLength(12);
 	expect(paths.filter((path) => path.endsWith(".nsys-rep"))).toHaveLength(2);
@@ -127,7 +147,8 @@ it("profiles show layers, kernels and why a workload regressed, look into its sl
 	const again = await runCli(["explain", out], { cwd: folder });
 	expect(again.stdout).toMatch(/block1 \+ block1\.relu – weights changed: 4,608 → 18,432 values/);
 	const html = readFileSync(join(out, "report.html"), "utf8");
-	for (const words of ["Where the time went", "All 15 layers", "Kernels by time"]) expect(html).toContain(words);
+	for (const words of ["Where the time went", "All 15 layers", "Kernels by time"])
+		expect(html).toContain(words);
 });
 
 it("profiles leave out the kernels of what did not regress", async () => {
@@ -140,16 +161,23 @@ it("profiles leave out the kernels of what did not regress", async () => {
 });
 
 it("profiles report once that there is no nsys and why ncu saw nothing, and that layers could not be timed, and change no verdict", async () => {
-	const replay: Replay = { comparison: "slower-head", faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }] };
+	const replay: Replay = {
+		comparison: "slower-head",
+		faults: [{ step: "profile", do: "kill", signal: "SIGSEGV" }],
+	};
 	const folder = projectOf(replay);
 	installNsight(folder, "ncu", "forbidden");
 	askForNcu(folder);
 	const { result } = await gateIn(folder, replay);
 	expect(result.workloads[0]?.verdict).toBe("regressed");
 	expect(result.errors).toEqual([]);
-	expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(1);
+	expect(result.notes.filter((note) => note.includes("Nsight Systems (nsys) is not installed"))).toHaveLength(
+		1,
+	);
 	expect(result.notes.filter((note) => note.includes("ERR_NVGPUCTRPERM"))).toHaveLength(1);
-	expect(result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note))).toHaveLength(2);
+	expect(
+		result.notes.filter((note) => /The layers of .+ \((base|head)\) could not be timed/.test(note)),
+	).toHaveLength(2);
 });
 
 describe("what earlier runs left", () => {
@@ -158,11 +186,15 @@ describe("what earlier runs left", () => {
 			const path = join(folder, arm, "trtgate.yml");
 			writeFileSync(
 				path,
-				readFileSync(path, "utf8").replace("cache: { engines: false, timing: false, verdicts: false }", `cache: ${cache}`),
+				readFileSync(path, "utf8").replace(
+					"cache: { engines: false, timing: false, verdicts: false }",
+					`cache: ${cache}`,
+				),
 			);
 		}
 	};
-	const builds = (folder: string): number => Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
+	const builds = (folder: string): number =>
+		Number(readFileSync(join(folder, "replay-bin/state/build"), "utf8"));
 	const notesOf = ({ result }: Gated): string[] => result.builds.map(({ notes }) => notes?.join(" ") ?? "");
 
 	it("what earlier runs left spares the builds of both sides, is rebuilt where it is damaged, and never makes a build that fails look built", async () => {
@@ -178,7 +210,9 @@ describe("what earlier runs left", () => {
 		expect(plain(second)).toEqual(plain(first));
 		expect(second.result.gates.filter(({ gate }) => gate === "build-time")).toEqual([]);
 		expect(second.result.workloads[0]?.verdict).toBe("regressed");
-		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(first.result.workloads[0]?.head?.peakMemoryBytes);
+		expect(second.result.workloads[0]?.head?.peakMemoryBytes).toBe(
+			first.result.workloads[0]?.head?.peakMemoryBytes,
+		);
 		expect(readFileSync(second.result.builds[0]?.log ?? "", "utf8")).toContain("engine cache");
 
 		const engines = join(folder, "caches/trtgate/engines");
@@ -211,10 +245,22 @@ it("the lease of a GPU is waited for while another job holds it, is released at 
 	const folder = projectOf(replay);
 	const path = join(folder, ".locks", `${gpuUuid}.lock`);
 	mkdirSync(join(folder, ".locks"));
-	const owner = { pid: process.pid, host: hostname(), space: "", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	const owner = {
+		pid: process.pid,
+		host: hostname(),
+		space: "",
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "",
+		token: "x",
+	};
 	writeFileSync(path, JSON.stringify(owner));
 	const ownerHasEnded = (): void => writeFileSync(path, JSON.stringify({ ...owner, pid: 4_000_000 }));
-	const { run } = await gateIn(folder, replay, {}, (text) => text.includes("in use by process") && ownerHasEnded());
+	const { run } = await gateIn(
+		folder,
+		replay,
+		{},
+		(text) => text.includes("in use by process") && ownerHasEnded(),
+	);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	expect(run.stderr).toContain(`in use by process ${process.pid} on ${hostname()}`);
 	expect(() => readFileSync(path)).toThrow("ENOENT");

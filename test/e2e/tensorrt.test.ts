@@ -14,7 +14,10 @@ const validate = new Ajv2020({ allowUnionTypes: true, strictRequired: false }).c
 );
 const dist = process.env["TRTGATE_DIST"];
 
-async function compare(replay: Replay, edit = (config: string) => config): Promise<{ run: CliRun; result: Result; out: string }> {
+async function compare(
+	replay: Replay,
+	edit = (config: string) => config,
+): Promise<{ run: CliRun; result: Result; out: string }> {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
@@ -36,13 +39,20 @@ it("a recorded comparison of a model with itself passes, unchanged, and excludes
 	const { run, result, out } = await compare({ comparison: "same-model" });
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	expect(result.outcome).toBe("pass");
-	expect(result.backend).toMatchObject({ kind: "tensorrt", name: "TensorRT", version: "10.6.0", device: "NVIDIA H200" });
+	expect(result.backend).toMatchObject({
+		kind: "tensorrt",
+		name: "TensorRT",
+		version: "10.6.0",
+		device: "NVIDIA H200",
+	});
 	const [row] = result.workloads;
 	expect(row?.verdict).toBe("unchanged");
 	expect(row?.latency.excluded).toBeLessThan(0.01);
 	expect(Math.abs(row?.latency.estimate ?? 1)).toBeLessThan(0.003);
 	for (const { order, throughputPerSecond, meanMs = 0 } of row?.runs ?? []) {
-		const [log = ""] = readdirSync(join(out, "logs")).filter((name) => name.startsWith("measure-") && name.endsWith(`-${order}.log`));
+		const [log = ""] = readdirSync(join(out, "logs")).filter(
+			(name) => name.startsWith("measure-") && name.endsWith(`-${order}.log`),
+		);
 		const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(out, "logs", log), "utf8")) ?? [];
 		expect(throughputPerSecond).toBe(Number(reported));
 		// What passes between two inferences counts too.
@@ -67,16 +77,22 @@ it("a recorded comparison of a wider net warns at 2 % and does not fail at 10 %,
 	expect(run.exit).toBe(1);
 	const layers = result.files.filter(({ path }) => path.startsWith("layers/"));
 	const [infos, profiles] = [true, false].map((isInfo) =>
-		layers.filter(({ path }) => path.endsWith(".layers.json") === isInfo).map(({ path }) => readFileSync(join(out, path), "utf8")),
+		layers
+			.filter(({ path }) => path.endsWith(".layers.json") === isInfo)
+			.map(({ path }) => readFileSync(join(out, path), "utf8")),
 	);
 	expect(infos?.map((text) => parseLayerInfo(text).detail)).toEqual(["detailed", "detailed"]);
-	expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual(Array.from({ length: 10 }, () => true));
+	expect(profiles?.map((text) => parseProfile(text).layers.length > 3)).toEqual(
+		Array.from({ length: 10 }, () => true),
+	);
 	for (const paths of [
 		["out/result.json", "out"],
 		["out/engines/base", "out/engines/head"],
 	]) {
 		const diff = await runCli(["diff", ...paths], { cwd: dirname(out) });
-		expect(diff.stdout, paths.join()).toContain(paths[0] === "out/engines/base" ? "block1 + block1.relu" : "the same kernels");
+		expect(diff.stdout, paths.join()).toContain(
+			paths[0] === "out/engines/base" ? "block1 + block1.relu" : "the same kernels",
+		);
 	}
 });
 
@@ -85,13 +101,17 @@ it("a recorded comparison of a net with one wrong tensor fails by its outputs, b
 	expect(run.exit).toBe(1);
 	expect(result.outcome).toBe("fail");
 	expect(result.workloads[0]?.verdict).toBe("unchanged");
-	const failing = result.golden.flatMap(({ checks }) => checks.filter(({ pass }) => !pass).map(({ output }) => output));
+	const failing = result.golden.flatMap(({ checks }) =>
+		checks.filter(({ pass }) => !pass).map(({ output }) => output),
+	);
 	expect([...new Set(failing)].sort()).toEqual(["logits_out", "mask"]);
 	expect(run.stdout).toMatch(/logits_out/);
 });
 
 it("a recorded comparison builds and verifies one engine for both sides of an unchanged model, and times nothing", async () => {
-	const { run, result, out } = await compare({ comparison: "same-model" }, (config) => config.replace(", unchanged-models: rebuild", ""));
+	const { run, result, out } = await compare({ comparison: "same-model" }, (config) =>
+		config.replace(", unchanged-models: rebuild", ""),
+	);
 	expect(run.exit, run.stdout + run.stderr).toBe(0);
 	const [base, head] = result.builds;
 	expect([base?.sharedWithBase, head?.sharedWithBase]).toEqual([undefined, true]);
@@ -142,6 +162,10 @@ it("a recorded comparison builds both sides on one timing cache, reports it, and
 		expect(readFileSync(build?.log ?? "", "utf8")).toContain("&&&& PASSED");
 	}
 	expect(readdirSync(join(out, "cache"))).toHaveLength(1);
-	expect(result.environment).toMatchObject({ tensorrt: "10.6.0", gpu: "NVIDIA H200", timing: "CUDA graph, spin wait, no transfers" });
+	expect(result.environment).toMatchObject({
+		tensorrt: "10.6.0",
+		gpu: "NVIDIA H200",
+		timing: "CUDA graph, spin wait, no transfers",
+	});
 	expect(result.notes.join(" ")).toMatch(/Golden cases ran in trtexec, one process each/);
 });

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { HistoryRecord } from "../../generated/history.ts";
 import { fileOf } from "../../src/core/history/files.ts";
 import { trendScript, trendScriptHash } from "../../src/core/report/html/trend/script.ts";
-import type { HistoryRecord } from "../../generated/history.ts";
 import { buildFacts, buildRatio, buildRecord, buildRow, hash, short } from "../support/history-records.ts";
 import { runCli, temporaryFolder, writeProject } from "../support/project.ts";
 
@@ -18,26 +18,40 @@ const slower = (night: number): Partial<HistoryRecord> => {
 			fresh: buildRatio(ppm, { halfPpm: 500 }),
 			head: buildFacts(isLate ? { structure: short("other") } : {}),
 		});
-	return { reference: { label: "release 3.2" }, rows: [row("det/fp16/b1", isLate ? 13_000 : 0), row("</script><b>/fp16/b1", 0)] };
+	return {
+		reference: { label: "release 3.2" },
+		rows: [row("det/fp16/b1", isLate ? 13_000 : 0), row("</script><b>/fp16/b1", 0)],
+	};
 };
 
 function historyIn(folder: string): string {
 	const files = Array.from({ length: 45 }, (_, night) => fileOf(buildRecord(night, slower(night)), hash));
-	return writeProject(folder, { ...Object.fromEntries(files.map(({ path, text }) => [path, text])), "runs/2026/01/bad.json": "{" });
+	return writeProject(folder, {
+		...Object.fromEntries(files.map(({ path, text }) => [path, text])),
+		"runs/2026/01/bad.json": "{",
+	});
 }
 
 describe("trtgate trend", () => {
 	it("trtgate trend answers first, names what it skipped, and writes a page that only its own script runs on", async () => {
 		const folder = historyIn(temporaryFolder());
 		const run = await runCli(["trend", ".", "--out", "page.html", "--svg", "trend.svg"], { cwd: folder });
-		const answer = "1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";
-		expect(run).toMatchObject({ exit: 0, stdout: `${answer}\n`, stderr: expect.stringContaining("bad.json: it is not JSON") });
+		const answer =
+			"1 engine slower than release 3.2, since 2026-01-31, +1.30 % ± 0.05 %: det/fp16, cause: the change";
+		expect(run).toMatchObject({
+			exit: 0,
+			stdout: `${answer}\n`,
+			stderr: expect.stringContaining("bad.json: it is not JSON"),
+		});
 		const page = readFileSync(join(folder, "page.html"), "utf8");
 		expect(page).toContain(`<span>${answer}</span></h1>`);
 		expect(page).toMatch(/script-src (&#39;|')sha256-/);
 		expect(page.match(/<\/script>/g)).toHaveLength(2);
 		expect(page).not.toMatch(/<b>|https?:(?!\/\/www\.w3\.org)/);
-		const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as { runs: unknown[]; views: { series: string }[] };
+		const data = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as {
+			runs: unknown[];
+			views: { series: string }[];
+		};
 		expect(data.runs).toHaveLength(45);
 		expect(data.views.map(({ series }) => series)).toContain("</script><b>/fp16/b1");
 		expect(readFileSync(join(folder, "trend.svg"), "utf8")).toMatch(/^<svg xmlns.*<\/svg>\n$/s);
@@ -45,7 +59,15 @@ describe("trtgate trend", () => {
 
 	it("closes an alarm whose level somebody accepted, shows the reason, and accepts nothing that is not open", async () => {
 		const folder = historyIn(temporaryFolder());
-		const accept = ["history", "accept", "det/fp16", "--reason", "larger </script><b> input", "--folder", "."];
+		const accept = [
+			"history",
+			"accept",
+			"det/fp16",
+			"--reason",
+			"larger </script><b> input",
+			"--folder",
+			".",
+		];
 		expect(await runCli([...accept, "--figure", "memory"], { cwd: folder })).toMatchObject({
 			exit: 2,
 			stderr: expect.stringContaining("Open are: det/fp16/b1: +1.30 % ± 0.05 % slower since 2026-01-31."),

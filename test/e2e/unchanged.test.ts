@@ -4,9 +4,18 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Result } from "../../generated/result.ts";
 import { formatDuration } from "../../src/core/text/units.ts";
-import { quickConfig, quickProject, readResult, runCli, temporaryFolder, untimed, writeProject } from "../support/project.ts";
+import {
+	quickConfig,
+	quickProject,
+	readResult,
+	runCli,
+	temporaryFolder,
+	untimed,
+	writeProject,
+} from "../support/project.ts";
 
-const verifyLogs = (folder: string) => readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
+const verifyLogs = (folder: string) =>
+	readdirSync(join(folder, "out/logs")).filter((name) => name.startsWith("verify-"));
 const withoutTime = ({ golden }: Result) => golden.map(({ state, checks }) => [state, checks]);
 
 it("the gate reuses golden verdicts while engine, golden and limits stay the same, and reports their date", async () => {
@@ -31,11 +40,19 @@ it("the gate reuses golden verdicts while engine, golden and limits stay the sam
 	// The next plan knows what the build took, unless nothing is to be taken over.
 	const plan = async (...more: string[]) => {
 		const env = { XDG_CACHE_HOME: join(folder, ".cache") };
-		return (await runCli(["run", "--base", "base", "--head", "head", "--dry-run", ...more, "--out", "out"], { cwd: folder, env })).stdout;
+		return (
+			await runCli(["run", "--base", "base", "--head", "head", "--dry-run", ...more, "--out", "out"], {
+				cwd: folder,
+				env,
+			})
+		).stdout;
 	};
 	const store = join(folder, ".cache/trtgate/timing-caches");
 	const [kept] = readdirSync(store).filter((name) => name.startsWith("times-"));
-	const times = JSON.parse(readFileSync(join(store, kept ?? "", "entry.json"), "utf8")).facts as Record<string, number>;
+	const times = JSON.parse(readFileSync(join(store, kept ?? "", "entry.json"), "utf8")).facts as Record<
+		string,
+		number
+	>;
 	const buildMs = Object.entries(times).find(([step]) => /^build net\/\S+ \(base\)$/.test(step))?.[1] ?? 0;
 	const learned = await plan();
 	expect(learned).toMatch(new RegExp(`build +base .* ${formatDuration(buildMs).replaceAll(".", "\\.")}\n`));
@@ -59,7 +76,10 @@ it("the gate reuses golden verdicts while engine, golden and limits stay the sam
 
 it("the gate reuses a mismatch as well as a match", async () => {
 	const config = untimed(quickConfig.replace("threads: 1", "threads: 1, rebuilds: 3"));
-	const folder = quickProject(temporaryFolder(), { "trtgate.yml": config, "model.onnx": "fixture:wrong.onnx" });
+	const folder = quickProject(temporaryFolder(), {
+		"trtgate.yml": config,
+		"model.onnx": "fixture:wrong.onnx",
+	});
 	const env = { XDG_CACHE_HOME: join(folder, ".cache") };
 	for (const _ of ["first", "second"]) {
 		const run = await runCli(["run", "--out", "out"], { cwd: folder, env });

@@ -33,10 +33,16 @@ it("a merged report of three versions says which upgrade to hold back, and why",
 });
 
 /** One job on one machine: TensorRT 10.6 in a folder of its own, and the one of the head on PATH. */
-async function upgrade(head: Partial<Replay>, { config = "", argv = [] }: { config?: string; argv?: readonly string[] }) {
+async function upgrade(
+	head: Partial<Replay>,
+	{ config = "", argv = [] }: { config?: string; argv?: readonly string[] },
+) {
 	const cwd = temporaryFolder();
 	const files = comparisonFiles("same-model", "head");
-	const settings = String(files["trtgate.yml"]).replace("unchanged-models: rebuild", "unchanged-models: skip");
+	const settings = String(files["trtgate.yml"]).replace(
+		"unchanged-models: rebuild",
+		"unchanged-models: skip",
+	);
 	writeProject(cwd, { ...files, "trtgate.yml": `${settings}${config}` });
 	installReplay(join(cwd, "old"), { comparison: "same-model", as: "base" });
 	const env = { PATH: installReplay(cwd, { comparison: "same-model", as: "head", ...head }) };
@@ -61,7 +67,11 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 		{ config: "base: { trtexec: old/replay-bin/trtexec }\n" },
 	);
 	const { backend, baseBackend, environment, workloads, notes, gates } = ran.result();
-	expect([baseBackend?.version, backend.version, environment["base-tensorrt"]]).toEqual(["10.6.0", "10.15.1", "10.6.0"]);
+	expect([baseBackend?.version, backend.version, environment["base-tensorrt"]]).toEqual([
+		"10.6.0",
+		"10.15.1",
+		"10.6.0",
+	]);
 	expect(gates.filter(({ gate }) => gate === "limit-change")).toEqual([]);
 	expect(workloads[0]?.latency.verdict).toBe("regressed");
 	expect(notes.join("\n")).not.toContain("Unchanged");
@@ -80,7 +90,9 @@ it("one job with two TensorRTs builds and times the same model on both, and says
 
 it("an engine that only the newer TensorRT refuses holds the upgrade back", async () => {
 	const argv = ["--base-trtexec", "old/replay-bin/trtexec"];
-	const faults: ReplayFault[] = [{ step: "build", do: "recording", recording: "10.15/fail-bad-unsupported-op" }];
+	const faults: ReplayFault[] = [
+		{ step: "build", do: "recording", recording: "10.15/fail-bad-unsupported-op" },
+	];
 	const { stdout, result } = await upgrade({ version: "101501", faults }, { argv });
 	expect(result().builds.map(({ arm, state }) => `${arm} ${state}`)).toEqual(["base built", "head refused"]);
 	expect(stdout).toContain("Do not upgrade yet: 1 engine that no longer builds");

@@ -56,7 +56,9 @@ it("the runner's own variables cannot be named", async () => {
 		const run = await runCli(["run"], { cwd: watching(`{ command: "true", env: [${name}] }`) });
 		expect([run.exit, run.stderr]).toEqual([
 			2,
-			expect.stringMatching(new RegExp(`prepare\\.env\\[0\\] names ${name}, which belongs to the runner.*\\[config-value\\]`)),
+			expect.stringMatching(
+				new RegExp(`prepare\\.env\\[0\\] names ${name}, which belongs to the runner.*\\[config-value\\]`),
+			),
 		]);
 	}
 });

@@ -33,7 +33,11 @@ function* entries(message: Uint8Array): Generator<Entry> {
 		const tag = varint();
 		const value = varint();
 		const delimited = (tag & 7) === 2;
-		yield { number: tag >>> 3, value, bytes: delimited ? message.subarray(at, at + value) : message.subarray(at, at) };
+		yield {
+			number: tag >>> 3,
+			value,
+			bytes: delimited ? message.subarray(at, at + value) : message.subarray(at, at),
+		};
 		if (delimited) at += value;
 	}
 }
@@ -62,6 +66,7 @@ export function floatWeights(file: Uint8Array): Weight[] {
 export function scaled(file: Uint8Array, weight: Weight, factor: number): Uint8Array {
 	const copy = Uint8Array.from(file);
 	const view = new DataView(copy.buffer, weight.offset, weight.values * 4);
-	for (let index = 0; index < weight.values; index++) view.setFloat32(index * 4, view.getFloat32(index * 4, true) * factor, true);
+	for (let index = 0; index < weight.values; index++)
+		view.setFloat32(index * 4, view.getFloat32(index * 4, true) * factor, true);
 	return copy;
 }

@@ -36,7 +36,11 @@ it.each(["classifier", "detector", "segmenter", "superres"])(
 
 it.each([
 	["boxes two thirds of their size away", "boxes", (values: number[]) => values.map((value) => value * 1.4)],
-	["one box of all gone", "scores", (values: number[]) => values.map((value) => (value === Math.max(...values) ? 0 : value))],
+	[
+		"one box of all gone",
+		"scores",
+		(values: number[]) => values.map((value) => (value === Math.max(...values) ? 0 : value)),
+	],
 	["scores of a tenth", "scores", (values: number[]) => values.map((value) => value / 10)],
 ])("the quickstart's goldens of the detector notice %s", async (_, output, change) => {
 	const { manifest, reference } = await goldenOf("detector");
@@ -50,7 +54,8 @@ it.each([
 		precision: "fp16",
 		modelSha256: manifest.model.sha256,
 	} as const;
-	const judged = (got: Record<string, Tensor>) => judgeCase({ ...place, expected, got, relativeL2: {} }).state;
+	const judged = (got: Record<string, Tensor>) =>
+		judgeCase({ ...place, expected, got, relativeL2: {} }).state;
 	const wrong = float32(change(numbers(expected[output]!)), expected[output]!.shape);
 	expect([judged(expected), judged({ ...expected, [output]: wrong })]).toEqual(["match", "mismatch"]);
 });

@@ -65,7 +65,9 @@ export async function errorsOf(model: ModelName, bytes: Uint8Array): Promise<Rec
 
 /** The fp32 limit of an output's relative L2 error, or undefined where it has none. */
 export function relativeL2Limit(model: ModelName, output: string): number | undefined {
-	const comparator = readManifest(model).outputs[output]?.comparators?.find(({ kind }) => kind === "relative-l2");
+	const comparator = readManifest(model).outputs[output]?.comparators?.find(
+		({ kind }) => kind === "relative-l2",
+	);
 	const tolerance = comparator?.tolerance;
 	return typeof tolerance === "number" ? tolerance : tolerance?.["fp32"];
 }

@@ -2,9 +2,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it, test } from "vitest";
-import { loadConfig } from "../../src/core/config/parse.ts";
 import type { GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import { validate as validateGolden } from "../../generated/golden-validator.js";
+import { loadConfig } from "../../src/core/config/parse.ts";
 import { floatWeights, scaled, type Weight } from "./onnx-weights.ts";
 import {
 	type ArmName,
@@ -34,7 +34,9 @@ function tensorFiles({ cases }: GoldenManifest): TensorFile[] {
 }
 
 function argmaxOfRows(values: ArrayLike<number>, width: number): number[] {
-	const rows = Array.from({ length: values.length / width }, (_, row) => Array.from(values).slice(row * width, (row + 1) * width));
+	const rows = Array.from({ length: values.length / width }, (_, row) =>
+		Array.from(values).slice(row * width, (row + 1) * width),
+	);
 	return rows.map((row) => row.indexOf(Math.max(...row)));
 }
 
@@ -49,21 +51,26 @@ it("the quickstart has a config without a fault, the same on both sides", () => 
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	expect(new TextDecoder().decode(readBytes("head/trtgate.yml"))).toBe(text);
 	expect(loaded.config.models.map(({ name }) => name)).toEqual([...models]);
-	expect(loaded.config.models.flatMap(({ engines }) => engines.map(({ onnx, golden }) => [onnx, golden]))).toEqual(
-		models.map((model) => [`models/${model}.onnx`, `golden/${model}/golden.json`]),
-	);
+	expect(
+		loaded.config.models.flatMap(({ engines }) => engines.map(({ onnx, golden }) => [onnx, golden])),
+	).toEqual(models.map((model) => [`models/${model}.onnx`, `golden/${model}/golden.json`]));
 });
 
-test.each(models)("the quickstart has a manifest of %s that the schema takes, with true hashes, the same on both sides", (model) => {
-	const manifest = readManifest(model);
-	expect(validateGolden(manifest), JSON.stringify(validateGolden.errors)).toBe(true);
-	expect(manifest.model.sha256).toBe(sha256(modelBytes("base", model)));
-	expect(readBytes(`head/golden/${model}/golden.json`)).toEqual(readBytes(`base/golden/${model}/golden.json`));
-	for (const file of tensorFiles(manifest)) {
-		expect(sha256(readBytes(`base/golden/${model}/${file.path}`)), file.path).toBe(file.sha256);
-		expect(sha256(readBytes(`head/golden/${model}/${file.path}`)), file.path).toBe(file.sha256);
-	}
-});
+test.each(models)(
+	"the quickstart has a manifest of %s that the schema takes, with true hashes, the same on both sides",
+	(model) => {
+		const manifest = readManifest(model);
+		expect(validateGolden(manifest), JSON.stringify(validateGolden.errors)).toBe(true);
+		expect(manifest.model.sha256).toBe(sha256(modelBytes("base", model)));
+		expect(readBytes(`head/golden/${model}/golden.json`)).toEqual(
+			readBytes(`base/golden/${model}/golden.json`),
+		);
+		for (const file of tensorFiles(manifest)) {
+			expect(sha256(readBytes(`base/golden/${model}/${file.path}`)), file.path).toBe(file.sha256);
+			expect(sha256(readBytes(`head/golden/${model}/${file.path}`)), file.path).toBe(file.sha256);
+		}
+	},
+);
 
 it("the quickstart has nothing in the golden folders that no manifest names", () => {
 	const named = models.flatMap((model) => tensorFiles(readManifest(model))).length + models.length;
@@ -84,7 +91,10 @@ test.each(models)("no output of %s is constant, and no two cases agree", (model)
 			expect(new Set(values).size, `${model} ${output}`).toBeGreaterThan(3);
 			const others = cases.slice(index + 1).filter((other) => other.length === values.length);
 			compared += others.length;
-			for (const other of others) expect(relativeL2(other, values), `${model} ${output}`).toBeGreaterThan(output === "boxes" ? 0.005 : 0.1);
+			for (const other of others)
+				expect(relativeL2(other, values), `${model} ${output}`).toBeGreaterThan(
+					output === "boxes" ? 0.005 : 0.1,
+				);
 		}
 		expect(compared, `${model} ${output}`).toBeGreaterThan(0);
 	}
@@ -107,14 +117,21 @@ it("the quickstart has all four labels in each mask of the segmenter", () => {
 
 /** Largest error over limit of the outputs that have one. */
 function overLimit(model: ModelName, errors: Record<string, number>): number {
-	return Math.max(...Object.entries(errors).map(([output, error]) => error / (relativeL2Limit(model, output) ?? Number.POSITIVE_INFINITY)));
+	return Math.max(
+		...Object.entries(errors).map(
+			([output, error]) => error / (relativeL2Limit(model, output) ?? Number.POSITIVE_INFINITY),
+		),
+	);
 }
 
-test.each(models)("on ONNX Runtime's WebAssembly build, the base's %s gives its goldens again", async (model) => {
-	const errors = await errorsOf(model, modelBytes("base", model));
-	for (const error of Object.values(errors)) expect(error).toBeLessThan(1e-5);
-	expect(overLimit(model, errors)).toBeLessThan(0.3);
-});
+test.each(models)(
+	"on ONNX Runtime's WebAssembly build, the base's %s gives its goldens again",
+	async (model) => {
+		const errors = await errorsOf(model, modelBytes("base", model));
+		for (const error of Object.values(errors)) expect(error).toBeLessThan(1e-5);
+		expect(overLimit(model, errors)).toBeLessThan(0.3);
+	},
+);
 
 test.each(["classifier", "detector", "superres"] as const)(
 	"on ONNX Runtime's WebAssembly build, the head's %s matches them",
@@ -138,7 +155,9 @@ it("the change wrote other bytes of the classifier and detector with the same we
 	for (const model of ["classifier", "detector"] as const) {
 		const [base, head] = [modelBytes("base", model), modelBytes("head", model)];
 		const values = (bytes: Uint8Array): string[] =>
-			floatWeights(bytes).map(({ offset, values: count }) => sha256(bytes.subarray(offset, offset + 4 * count)));
+			floatWeights(bytes).map(({ offset, values: count }) =>
+				sha256(bytes.subarray(offset, offset + 4 * count)),
+			);
 		expect(sha256(head)).not.toBe(sha256(base));
 		expect(values(head)).toEqual(values(base));
 	}
@@ -163,20 +182,31 @@ function weightsOf(model: ModelName): Weight[] {
 /** Three sixteenths of a tensor: at its start, in its middle, at its end. */
 function sixteenths(weight: Weight): Weight[] {
 	const values = Math.ceil(weight.values / 16);
-	return [0, 0.5, 1].map((place) => ({ ...weight, values, offset: weight.offset + 4 * Math.floor((weight.values - values) * place) }));
+	return [0, 0.5, 1].map((place) => ({
+		...weight,
+		values,
+		offset: weight.offset + 4 * Math.floor((weight.values - values) * place),
+	}));
 }
 
-test.each(models)("the quickstart's goldens notice an error of 1 % in any weight tensor of the %s", async (model) => {
-	const bytes = modelBytes("base", model);
-	for (const weight of weightsOf(model)) {
-		const errors = await errorsOf(model, scaled(bytes, weight, 1.01));
-		expect(overLimit(model, errors), weight.name).toBeGreaterThan(2);
-	}
-});
+test.each(models)(
+	"the quickstart's goldens notice an error of 1 % in any weight tensor of the %s",
+	async (model) => {
+		const bytes = modelBytes("base", model);
+		for (const weight of weightsOf(model)) {
+			const errors = await errorsOf(model, scaled(bytes, weight, 1.01));
+			expect(overLimit(model, errors), weight.name).toBeGreaterThan(2);
+		}
+	},
+);
 
-test.each(models)("the quickstart's goldens notice an error of 1 % in most sixteenths of a weight tensor of the %s", async (model) => {
-	const bytes = modelBytes("base", model);
-	const ratios: number[] = [];
-	for (const part of weightsOf(model).flatMap(sixteenths)) ratios.push(overLimit(model, await errorsOf(model, scaled(bytes, part, 1.01))));
-	expect(ratios.filter((ratio) => ratio > 1).length / ratios.length).toBeGreaterThan(0.9);
-});
+test.each(models)(
+	"the quickstart's goldens notice an error of 1 % in most sixteenths of a weight tensor of the %s",
+	async (model) => {
+		const bytes = modelBytes("base", model);
+		const ratios: number[] = [];
+		for (const part of weightsOf(model).flatMap(sixteenths))
+			ratios.push(overLimit(model, await errorsOf(model, scaled(bytes, part, 1.01))));
+		expect(ratios.filter((ratio) => ratio > 1).length / ratios.length).toBeGreaterThan(0.9);
+	},
+);

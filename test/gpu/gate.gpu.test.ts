@@ -32,10 +32,13 @@ async function gateIn(folder: string): Promise<{ run: CliRun; result: Result; ou
 		const value = process.env[name];
 		return value === undefined ? [] : [[name, value] as const];
 	});
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out", "--trtexec", real.trtexec ?? ""], {
-		cwd: folder,
-		env: { ...Object.fromEntries(kept), HOME: homedir(), XDG_CACHE_HOME: join(folder, "caches") },
-	});
+	const run = await runCli(
+		["run", "--base", "base", "--head", "head", "--out", "out", "--trtexec", real.trtexec ?? ""],
+		{
+			cwd: folder,
+			env: { ...Object.fromEntries(kept), HOME: homedir(), XDG_CACHE_HOME: join(folder, "caches") },
+		},
+	);
 	const out = join(folder, "out");
 	expect(existsSync(join(out, "result.json")), run.stdout + run.stderr).toBe(true);
 	return { run, result: readResult(out), out };
@@ -52,7 +55,8 @@ describe.skipIf(real.trtexec === null)("on a real GPU", () => {
 		for (const { path } of result.files) expect(existsSync(join(out, path)), path).toBe(true);
 		const profiles = result.files.filter(({ path }) => path.endsWith(".profile.json"));
 		expect(profiles).toHaveLength(2);
-		for (const { path } of profiles) expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length).toBeGreaterThan(1);
+		for (const { path } of profiles)
+			expect(parseProfile(readFileSync(join(out, path), "utf8")).layers.length).toBeGreaterThan(1);
 	});
 
 	it("on a real GPU a wrong tensor fails by its output, at the same speed", async () => {
@@ -73,7 +77,9 @@ describe.skipIf(real.trtexec === null)("on a real GPU", () => {
 		expect(second.result.builds.map(({ engineSha256 }) => engineSha256)).toEqual(
 			first.result.builds.map(({ engineSha256 }) => engineSha256),
 		);
-		expect(second.result.golden.map(({ state }) => state)).toEqual(first.result.golden.map(({ state }) => state));
+		expect(second.result.golden.map(({ state }) => state)).toEqual(
+			first.result.golden.map(({ state }) => state),
+		);
 	});
 });
 

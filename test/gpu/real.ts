@@ -19,10 +19,21 @@ export async function lookForReal(): Promise<Real> {
 	if (smi.status !== 0) return absent("nvidia-smi shows no GPU here");
 	const processes = createProcesses();
 	const wanted = process.env["TRTEXEC"];
-	const found = await findTrtexec({ cwd: process.cwd(), home: homedir(), processes, ...(wanted === undefined ? {} : { wanted }) });
+	const found = await findTrtexec({
+		cwd: process.cwd(),
+		home: homedir(),
+		processes,
+		...(wanted === undefined ? {} : { wanted }),
+	});
 	if (found.state === "missing")
-		return absent(`trtexec was not found: ${found.tried.map(({ program, why }) => `${program} ${why}`).join("; ")}`);
-	const probed = await tensorRtWorker({ python: "python3", workerPath: resolve("worker/tensorrt.py"), processes }).probe();
+		return absent(
+			`trtexec was not found: ${found.tried.map(({ program, why }) => `${program} ${why}`).join("; ")}`,
+		);
+	const probed = await tensorRtWorker({
+		python: "python3",
+		workerPath: resolve("worker/tensorrt.py"),
+		processes,
+	}).probe();
 	if ("absent" in probed) process.stderr.write(`Tests of the Python worker are skipped: ${probed.absent}\n`);
 	return { trtexec: found.trtexec.program, python: !("absent" in probed) };
 }

@@ -20,7 +20,12 @@ function buildPlan(program: string): string {
 	const shapes = ["min", "opt", "max"].map((end) => `--${end}Shapes=images:${profile}`);
 	const built = spawnSync(
 		program,
-		[`--onnx=${resolve("test/fixtures/models/classifier.onnx")}`, `--saveEngine=${plan}`, "--skipInference", ...shapes],
+		[
+			`--onnx=${resolve("test/fixtures/models/classifier.onnx")}`,
+			`--saveEngine=${plan}`,
+			"--skipInference",
+			...shapes,
+		],
 		{
 			encoding: "utf8",
 		},
@@ -31,21 +36,37 @@ function buildPlan(program: string): string {
 
 /** The same values for the same seed; nothing hangs on which. */
 function inputOf(seed: number): Tensor {
-	const values = Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, (_, at) => Math.sin(seed + at * 0.37));
+	const values = Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, (_, at) =>
+		Math.sin(seed + at * 0.37),
+	);
 	return { dtype: "float32", shape, data: new Uint8Array(values.buffer) };
 }
 
 describe.skipIf(!real.python || real.trtexec === null)("the worker on a real GPU", () => {
 	it("the worker on a real GPU gives every case of two inputs the bytes of the first", async () => {
 		const enginePath = buildPlan(real.trtexec ?? "");
-		const worker = tensorRtWorker({ python: "python3", workerPath: resolve("worker/tensorrt.py"), processes: createProcesses() });
+		const worker = tensorRtWorker({
+			python: "python3",
+			workerPath: resolve("worker/tensorrt.py"),
+			processes: createProcesses(),
+		});
 		const inputs = [inputOf(1), inputOf(2)] as const;
-		const cases = Array.from({ length: caseCount }, (_, at) => ({ id: String(at), inputs: { images: inputs[at % 2 === 0 ? 0 : 1] } }));
-		const infer = { enginePath, device: 0, plugins: [], timeoutMs: 300_000, logPath: join(temporaryFolder(), "worker.log") };
+		const cases = Array.from({ length: caseCount }, (_, at) => ({
+			id: String(at),
+			inputs: { images: inputs[at % 2 === 0 ? 0 : 1] },
+		}));
+		const infer = {
+			enginePath,
+			device: 0,
+			plugins: [],
+			timeoutMs: 300_000,
+			logPath: join(temporaryFolder(), "worker.log"),
+		};
 		const alone = await worker.infer({ ...infer, cases: cases.slice(0, 2) });
 		const started = performance.now();
 		const answered = await worker.infer({ ...infer, cases });
-		if (alone.state !== "done" || answered.state !== "done") throw new Error(JSON.stringify([alone, answered]));
+		if (alone.state !== "done" || answered.state !== "done")
+			throw new Error(JSON.stringify([alone, answered]));
 		const outputs = answered.cases.map((answer) => (answer.state === "done" ? answer.outputs : {}));
 		const states = outputs.map((got, at) => {
 			const expected = outputs[at % 2] ?? {};

@@ -22,7 +22,9 @@ it.each([0, 6])("an archive of level %i gives back its files and folders", async
 	const to = join(folder, "to");
 	mkdirSync(to);
 	await pipeline(archive, unzip.Extract({ path: to }));
-	expect(Object.fromEntries(Object.keys(files).map((name) => [name, readFileSync(join(to, name), "utf8")]))).toEqual(files);
+	expect(
+		Object.fromEntries(Object.keys(files).map((name) => [name, readFileSync(join(to, name), "utf8")])),
+	).toEqual(files);
 	expect(readdirSync(to).sort()).toEqual(["logs", "nothing", "result.json"]);
 	expect(readdirSync(folder).sort()).toEqual(["from", "to"]);
 });
@@ -32,7 +34,9 @@ it("an archive warns of a file that is gone, and does not end the process", asyn
 	archive.on("error", () => expect.unreachable());
 	archive.file(join(temporaryFolder(), "gone"), { name: "/gone" });
 	archive.finalize();
-	expect(await once(archive.pipe(new PassThrough()) && archive, "warning")).toMatchObject([{ code: "ENOENT" }]);
+	expect(await once(archive.pipe(new PassThrough()) && archive, "warning")).toMatchObject([
+		{ code: "ENOENT" },
+	]);
 });
 
 it.each([
@@ -43,6 +47,8 @@ it.each([
 ])("an archive that %s is refused and writes nothing", async (_, bytes) => {
 	const folder = temporaryFolder();
 	mkdirSync(join(folder, "to"));
-	await expect(pipeline(Readable.from([bytes]), unzip.Extract({ path: join(folder, "to") }))).rejects.toThrow();
+	await expect(
+		pipeline(Readable.from([bytes]), unzip.Extract({ path: join(folder, "to") })),
+	).rejects.toThrow();
 	expect(readdirSync(folder, { recursive: true })).toEqual(["to"]);
 });

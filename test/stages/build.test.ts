@@ -13,28 +13,47 @@ import { buildBuild } from "../support/build-result.ts";
 /** Recorded layers take the place of what trtexec left beside the engine. */
 const backend = {
 	layersOf: async ({ path }: Pick<BuiltEngine, "path">) =>
-		parseLayerInfo(JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString("utf8")).layers),
+		parseLayerInfo(
+			JSON.parse(gunzipSync(readFileSync(`test/fixtures/engines/h200/${path}.json.gz`)).toString("utf8"))
+				.layers,
+		),
 };
 const engineAt = (path: string) => ({ path, model: { onnx: { graph: null } } }) as unknown as BuiltEngine;
 const warned = (base: string | null, head: string) =>
 	warnOfLayers({ base: base === null ? undefined : engineAt(base), head: engineAt(head) }, backend);
 
 it.each([
-	["det-consumer", "fusion-skipped", 3, /^3 fusions skipped only in the head: .* Make sure only the next node reads the tensors/],
+	[
+		"det-consumer",
+		"fusion-skipped",
+		3,
+		/^3 fusions skipped only in the head: .* Make sure only the next node reads the tensors/,
+	],
 	["yolo-consumer", "fusion-skipped", 3, /^3 fusions skipped only in the head: /],
-	["det-island", "fp32-island", 7, /^7 products run in fp32 inside a half-precision engine only in the head: .* Remove the cast/],
+	[
+		"det-island",
+		"fp32-island",
+		7,
+		/^7 products run in fp32 inside a half-precision engine only in the head: .* Remove the cast/,
+	],
 	["yolo-island", "fp32-island", 3, /^3 products run in fp32 inside/],
-] as const)("warnOfLayers finds what is new in %s, says what to try, and the build gate warns", async (head, kind, count, words) => {
-	const warnings = await warned(`${head.split("-")[0]}-base`, head);
-	expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
-	const config = buildConfig();
-	const [spec] = engineSpecs(config);
-	const gates = judgeBuild({ spec: spec!, base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }), findings: [] }, config);
-	const gate = gates.find((one) => one.gate === "build");
-	expect(gate?.status).toBe("warn");
-	expect(gate?.message).toMatch(words);
-	expect(gate?.message).not.toContain("`");
-});
+] as const)(
+	"warnOfLayers finds what is new in %s, says what to try, and the build gate warns",
+	async (head, kind, count, words) => {
+		const warnings = await warned(`${head.split("-")[0]}-base`, head);
+		expect(warnings).toEqual([{ class: kind, count, example: expect.stringMatching(words), isNew: true }]);
+		const config = buildConfig();
+		const [spec] = engineSpecs(config);
+		const gates = judgeBuild(
+			{ spec: spec!, base: buildBuild({ arm: "base" }), head: buildBuild({ warnings }), findings: [] },
+			config,
+		);
+		const gate = gates.find((one) => one.gate === "build");
+		expect(gate?.status).toBe("warn");
+		expect(gate?.message).toMatch(words);
+		expect(gate?.message).not.toContain("`");
+	},
+);
 
 it("warnOfLayers finds nothing new in a rebuild, and in what the base has as well", async () => {
 	expect(await warned("det-base", "det-rebuild")).toEqual([]);
@@ -43,7 +62,11 @@ it("warnOfLayers finds nothing new in a rebuild, and in what the base has as wel
 
 it("warnOfLayers counts what a head without a base has, and the gate does not warn of it", async () => {
 	expect(await warned(null, "det-island")).toEqual([
-		{ class: "fp32-island", count: 8, example: expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /) },
+		{
+			class: "fp32-island",
+			count: 8,
+			example: expect.stringMatching(/^8 products run in fp32 inside a half-precision engine: /),
+		},
 	]);
 	expect(await warnOfLayers({ base: undefined, head: engineAt("det-island") }, {})).toEqual([]);
 });
@@ -60,10 +83,18 @@ it("build names which build of an engine is running", async () => {
 			return buildBuild({ arm: "head", enginePath: "engine.plan" });
 		},
 	};
-	const models = [{ state: "ready" as const, spec: spec!, arm: "head" as const, model }] as unknown as Parameters<
-		typeof build
-	>[0]["models"];
-	const input = { models, findings: [], strict: false, sharesUnchanged: false, rebuilds: 2, outFolder: "out", timeoutMs: 1 };
+	const models = [
+		{ state: "ready" as const, spec: spec!, arm: "head" as const, model },
+	] as unknown as Parameters<typeof build>[0]["models"];
+	const input = {
+		models,
+		findings: [],
+		strict: false,
+		sharesUnchanged: false,
+		rebuilds: 2,
+		outFolder: "out",
+		timeoutMs: 1,
+	};
 	for await (const _ of build(input, { progress, backend: twice }));
 	expect(told).toEqual(["build 1 of 2, half-way", "build 2 of 2", "build 2 of 2, half-way"]);
 });
@@ -71,23 +102,38 @@ it("build names which build of an engine is running", async () => {
 it.each([
 	["fp16", [{ isNew: true }]],
 	["fp32", [{}]],
-])("build compares the layers of a head at fp16 with those of a base at the same precision only: %s", async (precision, flags) => {
-	const [spec] = engineSpecs(buildConfig());
-	const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
-	const sideOf = (arm: "base" | "head", of: string) => ({
-		...{ state: "ready", arm, model },
-		spec: { ...spec!, engine: { ...spec!.engine, precision: of } },
-	});
-	const models = [sideOf("base", precision), sideOf("head", "fp16")] as unknown as Parameters<typeof build>[0]["models"];
-	const recorded = {
-		...backend,
-		build: async ({ arm }: BuildJob) => buildBuild({ arm, enginePath: arm === "base" ? "det-base" : "det-island" }),
-	};
-	const progress = { stage() {}, item() {}, done() {}, detail() {} };
-	const input = { models, findings: [], strict: false, sharesUnchanged: false, rebuilds: 1, outFolder: "out", timeoutMs: 1 };
-	const warnings: unknown[] = [];
-	for await (const { record } of build(input, { progress, backend: recorded })) warnings.push(...record.warnings);
-	expect(warnings).toMatchObject(flags.map((flag) => ({ class: "fp32-island", ...flag })));
-	expect(warnings).toHaveLength(flags.length);
-	if (precision === "fp32") expect(warnings[0]).not.toHaveProperty("isNew");
-});
+])(
+	"build compares the layers of a head at fp16 with those of a base at the same precision only: %s",
+	async (precision, flags) => {
+		const [spec] = engineSpecs(buildConfig());
+		const model = { path: "m.onnx", sha256: "0", external: [], onnx: { bytes: 1, graph: null } };
+		const sideOf = (arm: "base" | "head", of: string) => ({
+			...{ state: "ready", arm, model },
+			spec: { ...spec!, engine: { ...spec!.engine, precision: of } },
+		});
+		const models = [sideOf("base", precision), sideOf("head", "fp16")] as unknown as Parameters<
+			typeof build
+		>[0]["models"];
+		const recorded = {
+			...backend,
+			build: async ({ arm }: BuildJob) =>
+				buildBuild({ arm, enginePath: arm === "base" ? "det-base" : "det-island" }),
+		};
+		const progress = { stage() {}, item() {}, done() {}, detail() {} };
+		const input = {
+			models,
+			findings: [],
+			strict: false,
+			sharesUnchanged: false,
+			rebuilds: 1,
+			outFolder: "out",
+			timeoutMs: 1,
+		};
+		const warnings: unknown[] = [];
+		for await (const { record } of build(input, { progress, backend: recorded }))
+			warnings.push(...record.warnings);
+		expect(warnings).toMatchObject(flags.map((flag) => ({ class: "fp32-island", ...flag })));
+		expect(warnings).toHaveLength(flags.length);
+		if (precision === "fp32") expect(warnings[0]).not.toHaveProperty("isNew");
+	},
+);

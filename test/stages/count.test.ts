@@ -1,7 +1,7 @@
 // Which workloads are counted, and what becomes of each answer, with in-memory ports.
 import { expect, it } from "vitest";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm } from "../../generated/result.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { BuiltEngine, CountJob, CountResult } from "../../src/ports/backend.ts";
 import { count } from "../../src/stages/count.ts";
 import type { TimedWorkload } from "../../src/stages/workloads.ts";
@@ -12,10 +12,41 @@ const config = buildConfig();
 const [spec] = engineSpecs(config);
 
 function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256 } as const;
-	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
-	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
-	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model: { path: "", onnx, sha256: arm, external: [] } };
+	const record = {
+		model: "net",
+		engine: "plain",
+		arm,
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+		engineSha256,
+	} as const;
+	const graph = {
+		name: "",
+		inputs: [],
+		outputs: [],
+		nodes: [],
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+		sparseInitializers: [],
+	};
+	const onnx = {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: {},
+		graph,
+		functions: [],
+	};
+	return {
+		spec: spec!,
+		arm,
+		record: { ...record, warnings: [] },
+		path: `/${arm}`,
+		model: { path: "", onnx, sha256: arm, external: [] },
+	};
 }
 
 function workload(hashes: Partial<Record<Arm, string>>): TimedWorkload {
@@ -31,7 +62,10 @@ const counts =
 		return { state: "counted", instructions, otherInput: instructions };
 	};
 
-async function countOne(answer: (arm: Arm) => CountResult, hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }) {
+async function countOne(
+	answer: (arm: Arm) => CountResult,
+	hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" },
+) {
 	const jobs: CountJob[] = [];
 	const backend = {
 		count: async (job: CountJob) => {
@@ -42,7 +76,8 @@ async function countOne(answer: (arm: Arm) => CountResult, hashes: Partial<Recor
 	const noBase = () => ({ verdict: "missing", reason: "New: it was added." }) as const;
 	const input = { workloads: [workload(hashes)], measure: config.measure, noBase, outFolder: "/out" };
 	const all = [];
-	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } })) all.push(one);
+	for await (const one of count(input, { backend, progress: silent, interrupt: { reason: () => null } }))
+		all.push(one);
 	return { ...all[0]!, jobs };
 }
 
@@ -52,7 +87,11 @@ it("count runs base and head once each, on one seed, and compares them", async (
 		["base", 1],
 		["head", 1],
 	]);
-	expect(row).toMatchObject({ verdict: "regressed", work: { base: 19.35e6, head: 27.45e6, pairs: 0 }, latency: { verdict: "missing" } });
+	expect(row).toMatchObject({
+		verdict: "regressed",
+		work: { base: 19.35e6, head: 27.45e6, pairs: 0 },
+		latency: { verdict: "missing" },
+	});
 	expect(row.limits).toEqual({ warn: 0.02 });
 	expect(row.doubt).toBeUndefined();
 });
@@ -60,23 +99,37 @@ it("count runs base and head once each, on one seed, and compares them", async (
 it("count runs nothing where both engines have the same bytes", async () => {
 	const { row, jobs } = await countOne(counts(1, 2), { base: "a", head: "a" });
 	expect(jobs).toEqual([]);
-	expect(row).toMatchObject({ verdict: "unchanged", work: { estimate: 0, reason: expect.stringContaining("nothing was counted") } });
+	expect(row).toMatchObject({
+		verdict: "unchanged",
+		work: { estimate: 0, reason: expect.stringContaining("nothing was counted") },
+	});
 });
 
 it("count keeps the head's count where there is no base", async () => {
 	const { row } = await countOne(counts(0, 5e6), { head: "b" });
-	expect(row).toMatchObject({ verdict: "missing", work: { head: 5e6, estimate: null, reason: "New: it was added." } });
+	expect(row).toMatchObject({
+		verdict: "missing",
+		work: { head: 5e6, estimate: null, reason: "New: it was added." },
+	});
 });
 
 it("count reports a side that does not run as an error, and never as a pass", async () => {
 	const failure = { code: "tool-output", message: "it does not run" } as const;
-	const { row, error } = await countOne((arm) => (arm === "base" ? counts(1, 1)(arm) : { state: "failed", failure }));
+	const { row, error } = await countOne((arm) =>
+		arm === "base" ? counts(1, 1)(arm) : { state: "failed", failure },
+	);
 	expect(row).toMatchObject({ verdict: "not-comparable", work: { reason: "it does not run" } });
 	expect(error).toMatchObject({ code: "tool-output", model: "net", workload: "one" });
 });
 
 it("count says why nothing is judged where the backend cannot count", async () => {
-	const { row, error } = await countOne(() => ({ state: "absent", reason: "Native ONNX Runtime counts nothing." }));
-	expect(row).toMatchObject({ verdict: "missing", work: { estimate: null, reason: "Native ONNX Runtime counts nothing." } });
+	const { row, error } = await countOne(() => ({
+		state: "absent",
+		reason: "Native ONNX Runtime counts nothing.",
+	}));
+	expect(row).toMatchObject({
+		verdict: "missing",
+		work: { estimate: null, reason: "Native ONNX Runtime counts nothing." },
+	});
 	expect(error).toBeUndefined();
 });

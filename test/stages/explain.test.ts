@@ -1,7 +1,7 @@
 // Which engines are looked into, and what a look that fails leaves behind, with an in-memory backend.
 import { expect, it } from "vitest";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Arm, VerdictKind } from "../../generated/result.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Backend, BuiltEngine, ProfileResult, TraceJob, TraceResult } from "../../src/ports/backend.ts";
 import { explain } from "../../src/stages/explain.ts";
 import type { Explained, ExplainInput } from "../../src/stages/time-layers.ts";
@@ -13,10 +13,41 @@ import { fakeBackend, silent, steadyRun } from "../support/fakes.ts";
 const [spec] = engineSpecs(buildConfig());
 
 function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256 } as const;
-	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
-	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
-	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model: { path: "", onnx, sha256: arm, external: [] } };
+	const record = {
+		model: "net",
+		engine: "plain",
+		arm,
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+		engineSha256,
+	} as const;
+	const graph = {
+		name: "",
+		inputs: [],
+		outputs: [],
+		nodes: [],
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+		sparseInitializers: [],
+	};
+	const onnx = {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: {},
+		graph,
+		functions: [],
+	};
+	return {
+		spec: spec!,
+		arm,
+		record: { ...record, warnings: [] },
+		path: `/${arm}`,
+		model: { path: "", onnx, sha256: arm, external: [] },
+	};
 }
 
 function timed(name: string, base: string | null = "a"): TimedWorkload {
@@ -38,8 +69,17 @@ interface Looked {
 }
 
 async function look(
-	over: Partial<Omit<ExplainInput, "profile">> & { nsys?: When; ncu?: When; verdicts?: Record<string, VerdictKind>; untimed?: string[] },
-	answers: { profile?: ProfileResult; trace?: TraceResult | ((job: TraceJob) => TraceResult); stopAfter?: number } = {},
+	over: Partial<Omit<ExplainInput, "profile">> & {
+		nsys?: When;
+		ncu?: When;
+		verdicts?: Record<string, VerdictKind>;
+		untimed?: string[];
+	},
+	answers: {
+		profile?: ProfileResult;
+		trace?: TraceResult | ((job: TraceJob) => TraceResult);
+		stopAfter?: number;
+	} = {},
 ): Promise<Looked> {
 	const looked: Looked = { layers: [], kernels: [], counted: [], explained: [] };
 	const backend: Backend = {
@@ -73,8 +113,10 @@ async function look(
 		timeoutMs: 1,
 		...rest,
 	};
-	const reason = () => (looked.explained.length >= (answers.stopAfter ?? Number.POSITIVE_INFINITY) ? "interrupted" : null);
-	for await (const explained of explain(input, { backend, progress: silent, interrupt: { reason } })) looked.explained.push(explained);
+	const reason = () =>
+		looked.explained.length >= (answers.stopAfter ?? Number.POSITIVE_INFINITY) ? "interrupted" : null;
+	for await (const explained of explain(input, { backend, progress: silent, interrupt: { reason } }))
+		looked.explained.push(explained);
 	return looked;
 }
 
@@ -106,7 +148,11 @@ it.each([
 });
 
 it("explain does not look at what was not timed, because nothing changed", async () => {
-	const { layers, kernels } = await look({ nsys: "always", verdicts: { one: "unchanged", two: "unchanged" }, untimed: ["one", "two"] });
+	const { layers, kernels } = await look({
+		nsys: "always",
+		verdicts: { one: "unchanged", two: "unchanged" },
+		untimed: ["one", "two"],
+	});
 	expect([...layers, ...kernels]).toEqual([]);
 });
 
@@ -123,7 +169,10 @@ it("explain reports what it could not see, and throws nothing", async () => {
 });
 
 it("explain reports nothing on a backend that cannot look into engines", async () => {
-	const { explained } = await look({ nsys: "always" }, { profile: { state: "absent" }, trace: { state: "absent" } });
+	const { explained } = await look(
+		{ nsys: "always" },
+		{ profile: { state: "absent" }, trace: { state: "absent" } },
+	);
 	expect(explained).not.toEqual([]);
 	expect(explained.every(({ files, note }) => files.length === 0 && note === undefined)).toBe(true);
 });
@@ -136,12 +185,16 @@ it.each([
 	const verdicts = Object.fromEntries(names.map((name, index) => [["two", "one"][index] ?? name, verdict]));
 	const { layers, explained } = await look({ nsys: "never", verdicts });
 	expect(layers).toEqual(arms);
-	expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)));
+	expect(new Set(explained.map(({ seen }) => seen?.id))).toEqual(
+		new Set(Object.keys(verdicts).map((name) => `net/plain/${name}`)),
+	);
 });
 
 it("explain times the layers of so many workloads, the slower ones first, and reports how many it left out", async () => {
 	const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
-	const verdicts = Object.fromEntries(names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const));
+	const verdicts = Object.fromEntries(
+		names.map((name, index) => [name, index === 19 ? "regressed" : "inconclusive"] as const),
+	);
 	const { explained } = await look({ nsys: "never", workloads: names.map((name) => timed(name)), verdicts });
 	expect(explained[0]?.note).toContain("The layers of 4 more workloads");
 	const seen = new Set(explained.flatMap(({ seen }) => seen?.id ?? []));
@@ -150,15 +203,31 @@ it("explain times the layers of so many workloads, the slower ones first, and re
 });
 
 it("explain looks with ncu into the kernel that nsys saw become slower", async () => {
-	const kernels = (ms: number) => ({ count: 2, totalMs: 9, kernels: [kernel("slow", 8), kernel("slower now", ms)] });
-	const trace = (job: TraceJob): TraceResult => ({ state: "ran", files: [], kernels: kernels(job.engine.arm === "base" ? 1 : 2) });
-	const { counted, explained } = await look({ ncu: "on-regression", verdicts: { two: "regressed" } }, { trace });
+	const kernels = (ms: number) => ({
+		count: 2,
+		totalMs: 9,
+		kernels: [kernel("slow", 8), kernel("slower now", ms)],
+	});
+	const trace = (job: TraceJob): TraceResult => ({
+		state: "ran",
+		files: [],
+		kernels: kernels(job.engine.arm === "base" ? 1 : 2),
+	});
+	const { counted, explained } = await look(
+		{ ncu: "on-regression", verdicts: { two: "regressed" } },
+		{ trace },
+	);
 	expect(counted).toEqual(["slower now", "slower now"]);
-	expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain("Nsight Compute profile of net/plain/two (head)");
+	expect(explained.flatMap(({ files }) => files.map(({ what }) => what))).toContain(
+		"Nsight Compute profile of net/plain/two (head)",
+	);
 });
 
 it("explain profiles the first kernels with ncu where nsys was not requested", async () => {
-	expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([undefined, undefined]);
+	expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([
+		undefined,
+		undefined,
+	]);
 });
 
 it("explain ends when the run is cancelled", async () => {

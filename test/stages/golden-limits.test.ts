@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
 import { isSameCase, underLimitsOf } from "../../src/core/golden/manifest/base-limits.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GoldenCase, GoldenManifest } from "../../generated/golden.ts";
 import { memorySource } from "../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../src/formats/onnx/reader.ts";
 import { loadGoldens } from "../../src/stages/load-goldens.ts";
@@ -17,7 +17,9 @@ import { model } from "../support/onnx-writer.ts";
 import { temporaryFolder, writeProject } from "../support/project.ts";
 
 const y = float32([1, 2, 3, 4], [1, 4]);
-const limit = (tolerance: number) => ({ y: { comparators: [{ kind: "relative-l2" as const, tolerance }] as [never] } });
+const limit = (tolerance: number) => ({
+	y: { comparators: [{ kind: "relative-l2" as const, tolerance }] as [never] },
+});
 const strict = manifestOf({ y }, limit(0.001));
 const loose = manifestOf({ y }, limit(0.5));
 
@@ -34,22 +36,32 @@ describe("underLimitsOf", () => {
 	});
 
 	it("underLimitsOf leaves an output its own limits where the base's golden lacks it", () => {
-		const both = manifestOf({ y, z: y }, { ...limit(0.5), z: { comparators: [{ kind: "max-abs", tolerance: 1 }] } });
+		const both = manifestOf(
+			{ y, z: y },
+			{ ...limit(0.5), z: { comparators: [{ kind: "max-abs", tolerance: 1 }] } },
+		);
 		expect(underLimitsOf(strict, both).outputs).toEqual({ ...strict.outputs, z: both.outputs["z"] });
 		expect(underLimitsOf(both, strict).outputs).toEqual(limit(0.5));
 		const named = Object.fromEntries([["__proto__", {}]]);
-		expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual(["__proto__"]);
+		expect(Object.keys(underLimitsOf(manifestOf({}), { ...manifestOf({}), outputs: named }).outputs)).toEqual(
+			["__proto__"],
+		);
 	});
 
 	it("underLimitsOf takes the policy of the base, so that a head that adds or drops one changes nothing", () => {
 		const policy = { onModelChange: "fail" as const };
 		expect(underLimitsOf({ ...strict, policy }, loose).policy).toEqual(policy);
-		expect(underLimitsOf({ ...strict, policy }, { ...loose, policy: { onModelChange: "compare" } }).policy).toEqual(policy);
+		expect(
+			underLimitsOf({ ...strict, policy }, { ...loose, policy: { onModelChange: "compare" } }).policy,
+		).toEqual(policy);
 		expect(underLimitsOf(strict, { ...loose, policy })).not.toHaveProperty("policy");
 	});
 
 	it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
-		const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({ ...manifest, noiseFloor: { y: noise } as never });
+		const withNoise = (manifest: GoldenManifest, noise: number): GoldenManifest => ({
+			...manifest,
+			noiseFloor: { y: noise } as never,
+		});
 		expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
 		expect(underLimitsOf(strict, withNoise(loose, 1))).not.toHaveProperty("noiseFloor");
 		const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
@@ -57,7 +69,9 @@ describe("underLimitsOf", () => {
 	});
 
 	it("underLimitsOf takes the base's detections, and the head's only of outputs that the base lacks", () => {
-		const groups = (boxes: string, iou: number): NonNullable<GoldenManifest["detections"]> => [{ name: boxes, boxes, format: "xyxy", iou }];
+		const groups = (boxes: string, iou: number): NonNullable<GoldenManifest["detections"]> => [
+			{ name: boxes, boxes, format: "xyxy", iou },
+		];
 		const of = (base: Partial<GoldenManifest>, head: Partial<GoldenManifest>) =>
 			underLimitsOf({ ...strict, ...base }, { ...loose, ...head }).detections;
 		expect(of({ detections: groups("y", 0.5) }, { detections: groups("y", 0.1) })).toEqual(groups("y", 0.5));
@@ -87,7 +101,10 @@ describe("isSameCase", () => {
 		["inputs that are swapped", { ...golden, inputs: { a: file("2".repeat(64)), b: file("1".repeat(64)) } }],
 		["an input more", { ...golden, inputs: { ...golden.inputs, c: file("3".repeat(64)) } }],
 		["another output", { ...golden, outputs: { y: file("4".repeat(64)) } }],
-		["another tensor of the same file", { ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } }],
+		[
+			"another tensor of the same file",
+			{ ...golden, outputs: { y: { ...only.outputs["y"], member: "z" } as never } },
+		],
 		["other labels", { ...golden, labels: { y: [1] } }],
 	])("isSameCase does not hold for %s", (_, own) => {
 		expect(isSameCase(own, base)).toBe(false);
@@ -105,7 +122,12 @@ describe("loadGoldens", () => {
 	function sideOf(arm: "base" | "head", golden: string | null): PreparedModel {
 		const [spec] = engineSpecs(loaded(withModel(golden === null ? "workloads: []" : `golden: ${golden}`)));
 		if (spec === undefined) throw new Error("no engine");
-		return { state: "ready", arm, spec, model: { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx } };
+		return {
+			state: "ready",
+			arm,
+			spec,
+			model: { path: "net.onnx", sha256: "a".repeat(64), external: [], onnx },
+		};
 	}
 
 	async function load(goldens: { base: string | null; head: string }, files: Record<string, string>) {
@@ -125,7 +147,10 @@ describe("loadGoldens", () => {
 	};
 
 	it("loadGoldens reads the head's cases with the limits of the base's own golden, wherever each side keeps it", async () => {
-		const set = await load({ base: "old/g.json", head: "g.json" }, { "base/old/g.json": fed(strict), "head/g.json": fed(loose) });
+		const set = await load(
+			{ base: "old/g.json", head: "g.json" },
+			{ "base/old/g.json": fed(strict), "head/g.json": fed(loose) },
+		);
 		expect(set?.manifest.outputs).toEqual(strict.outputs);
 		expect(set?.asWritten?.outputs).toEqual(loose.outputs);
 		expect(set?.ofBase?.outputs).toEqual(strict.outputs);
@@ -136,7 +161,10 @@ describe("loadGoldens", () => {
 		["lacks the file", "g.json", {}],
 		["has one that cannot be read", "g.json", { "base/g.json": "{" }],
 	])("loadGoldens keeps the head's own limits where the base %s", async (_, base, files) => {
-		const set = await load({ base, head: "g.json" }, { ...files, "base/net.onnx": "", "head/g.json": fed(loose) });
+		const set = await load(
+			{ base, head: "g.json" },
+			{ ...files, "base/net.onnx": "", "head/g.json": fed(loose) },
+		);
 		expect(set?.manifest.outputs).toEqual(loose.outputs);
 		expect(set).not.toHaveProperty("asWritten");
 		expect(set).not.toHaveProperty("ofBase");

@@ -1,10 +1,10 @@
 // What the graphs cost at the sizes of the workloads, base against head.
 import { expect, it } from "vitest";
+import type { GraphCost } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { makePlan } from "../../src/core/plan/make-plan.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GraphCost } from "../../generated/result.ts";
 import { graphCosts } from "../../src/stages/graph-costs.ts";
 import type { PreparedModel } from "../../src/stages/prepared.ts";
 import { shapeWorkloads } from "../../src/stages/workloads.ts";
@@ -14,7 +14,14 @@ async function costs(models: string, files: { base?: string; head: string }): Pr
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	const { config } = loaded;
 	const arms = files.base === undefined ? (["head"] as const) : (["base", "head"] as const);
-	const plan = makePlan({ config, arms, cases: new Map(), seed: "s", isScheduled: false, backend: "tensorrt" });
+	const plan = makePlan({
+		config,
+		arms,
+		cases: new Map(),
+		seed: "s",
+		isScheduled: false,
+		backend: "tensorrt",
+	});
 	const reader = fileModelReader();
 	const prepared: PreparedModel[] = [];
 	for (const spec of engineSpecs(config))
@@ -57,6 +64,9 @@ it("without a base there is only the head's figure", async () => {
 });
 
 it("a base with other inputs is counted at its own sizes", async () => {
-	const [cost] = await costs("  net: { onnx: m.onnx, engines: { fp32: { precision: fp32 } } }\n", { base: "segmenter", head: "superres" });
+	const [cost] = await costs("  net: { onnx: m.onnx, engines: { fp32: { precision: fp32 } } }\n", {
+		base: "segmenter",
+		head: "superres",
+	});
 	expect(cost?.base?.multiplyAdds).toBe(17_104_896);
 });

@@ -5,10 +5,21 @@ import type { Files, KeptVerdicts } from "../../src/ports/world.ts";
 import { keepVerdicts, recallVerdicts } from "../../src/stages/kept-verdicts.ts";
 import { type Verified, verify } from "../../src/stages/verify.ts";
 import { silent } from "../support/fakes.ts";
-import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
+import {
+	allFiles,
+	countingReader,
+	echo,
+	inferBackend,
+	streamedEngine,
+	streamedSet,
+} from "../support/golden-stream.ts";
 import { modelSha256 } from "../support/golden-tensors.ts";
 
-const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
+const crash: InferResult = {
+	state: "failed",
+	failure: { code: "tool-crashed", message: "it died" },
+	wallMs: 1,
+};
 const withoutFirst = (job: InferJob): InferResult => {
 	const all = echo(job);
 	return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
@@ -21,10 +32,22 @@ const facts = {
 
 it.each<[string, number, (job: InferJob) => InferResult]>([
 	["keeps what both sides answered", 1, echo],
-	["keeps nothing where the base failed, whose error the verdicts lack", 0, (job) => (job.engine.arm === "base" ? crash : echo(job))],
-	["keeps nothing where the base lacks an answer", 0, (job) => (job.engine.arm === "base" ? withoutFirst(job) : echo(job))],
+	[
+		"keeps nothing where the base failed, whose error the verdicts lack",
+		0,
+		(job) => (job.engine.arm === "base" ? crash : echo(job)),
+	],
+	[
+		"keeps nothing where the base lacks an answer",
+		0,
+		(job) => (job.engine.arm === "base" ? withoutFirst(job) : echo(job)),
+	],
 	["keeps nothing where the head failed", 0, (job) => (job.engine.arm === "head" ? crash : echo(job))],
-	["keeps nothing where the head lacks an answer", 0, (job) => (job.engine.arm === "head" ? withoutFirst(job) : echo(job))],
+	[
+		"keeps nothing where the head lacks an answer",
+		0,
+		(job) => (job.engine.arm === "head" ? withoutFirst(job) : echo(job)),
+	],
 ])("%s", async (_, engines, answer) => {
 	const head = streamedEngine("head");
 	const input = {
@@ -34,7 +57,12 @@ it.each<[string, number, (job: InferJob) => InferResult]>([
 		...{ outFolder: "/out", threads: 1, timeoutMs: 1000 },
 	};
 	const verified: Verified[] = [];
-	const ports = { backend: inferBackend(answer) as never, files: allFiles as Files, tensors: countingReader(), progress: silent };
+	const ports = {
+		backend: inferBackend(answer) as never,
+		files: allFiles as Files,
+		tensors: countingReader(),
+		progress: silent,
+	};
 	for await (const one of verify(input, ports)) verified.push(one);
 	const entries = new Map<string, NonNullable<Awaited<ReturnType<KeptVerdicts["recall"]>>>>();
 	const kept: KeptVerdicts = {

@@ -3,6 +3,8 @@
 import { mkdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { GoldenManifest, GoldenOutput, Precision } from "../../generated/golden.ts";
+import type { GoldenVerdict } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import { fileStore } from "../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../src/adapters/files/tensor-reader.ts";
@@ -12,8 +14,6 @@ import { judgeGolden } from "../../src/core/gates/goldens.ts";
 import { parseManifest } from "../../src/core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../src/core/input-kind.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { GoldenManifest, GoldenOutput, Precision } from "../../generated/golden.ts";
-import type { GoldenVerdict } from "../../generated/result.ts";
 import { parseVersionText } from "../../src/formats/trtexec/banner.ts";
 import type { BuiltEngine } from "../../src/ports/backend.ts";
 import type { ModelOnDisk } from "../../src/ports/world.ts";
@@ -38,7 +38,9 @@ interface Recorded {
 }
 
 /** As `golden record` proposes for an integer for each pixel, without a limit of its own. */
-const mask: Record<string, GoldenOutput> = { mask: { semantic: "mask", comparators: [{ kind: "pixel-disagreement" }] } };
+const mask: Record<string, GoldenOutput> = {
+	mask: { semantic: "mask", comparators: [{ kind: "pixel-disagreement" }] },
+};
 const in10 = "trtexec-10.6/golden-";
 const nanLabels =
 	"16 NaN or infinite in the engine's output, 16 in the golden, but none are allowed: record it again, or set nonFinite: must-match";
@@ -206,7 +208,13 @@ const table: Recorded[] = [
 	},
 	{
 		// One weight tensor is 4 % off.
-		...{ runs: "comparisons/wrong-head/0", model: "head-segmenter-wrong", goldenModel: "segmenter", precision: "fp32", outputs: mask },
+		...{
+			runs: "comparisons/wrong-head/0",
+			model: "head-segmenter-wrong",
+			goldenModel: "segmenter",
+			precision: "fp32",
+			outputs: mask,
+		},
 		says: `
 ✗ 04-golden-head-0: ${otherWords}
     ✗ logits_out: relative-l2 3.3e-2 (≤ 1e-3)
@@ -242,12 +250,20 @@ async function bed(recorded: Recorded): Promise<Bed> {
 	const { model: name, goldenModel, precision, outputs } = recorded;
 	const folder = temporaryFolder(atEnd);
 	mkdirSync(join(folder, "logs"));
-	writeRecordedGolden(folder, runsOf(recorded), { modelPath: modelPath(goldenModel ?? name), ...(outputs ? { outputs } : {}) });
+	writeRecordedGolden(folder, runsOf(recorded), {
+		modelPath: modelPath(goldenModel ?? name),
+		...(outputs ? { outputs } : {}),
+	});
 	const engine = `engines: { ${precision}: { precision: ${precision} } }`;
-	const config = loaded(`version: 1\nbackend: tensorrt\nmodels:\n  ${name}: { onnx: model.onnx, ${engine}, golden: golden.json }\n`);
+	const config = loaded(
+		`version: 1\nbackend: tensorrt\nmodels:\n  ${name}: { onnx: model.onnx, ${engine}, golden: golden.json }\n`,
+	);
 	const [spec] = engineSpecs(config);
 	if (spec === undefined) throw new Error("no engine");
-	const manifest = parseManifest(await ports.files.readText(join(folder, "golden.json"), inputKinds.golden), "golden.json");
+	const manifest = parseManifest(
+		await ports.files.readText(join(folder, "golden.json"), inputKinds.golden),
+		"golden.json",
+	);
 	return { recorded, folder, manifest, model: await fileModelReader().read(modelPath(name)), config, spec };
 }
 
@@ -293,16 +309,24 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 		for (const clean of ends) await clean();
 	});
 
-	const rows = table.map((recorded) => ({ ...recorded, name: `${recorded.runs}* at ${recorded.precision}`, recorded }));
+	const rows = table.map((recorded) => ({
+		...recorded,
+		name: `${recorded.runs}* at ${recorded.precision}`,
+		recorded,
+	}));
 	it.each(rows)("golden runs that TensorRT 10.6 recorded on an H200 are judged so: $name", ({ recorded }) => {
 		const verdicts = judged.get(recorded)?.verdicts ?? [];
 		const named = verdicts.map((verdict) => ({ ...verdict, case: basename(verdict.case) }));
-		expect(`\n${named.flatMap((verdict) => [headOf(verdict), ...verdict.checks.map(checkLine)]).join("\n")}`).toBe(recorded.says);
+		expect(
+			`\n${named.flatMap((verdict) => [headOf(verdict), ...verdict.checks.map(checkLine)]).join("\n")}`,
+		).toBe(recorded.says);
 	});
 
 	it("golden runs that TensorRT 10.6 recorded on an H200 are all in this table, and no version has others", () => {
 		expect(new Set(table.flatMap(runsOf))).toEqual(new Set(Object.keys(recordedRuns)));
-		const folders = recordedVersions.flatMap((version) => recordedCases(version).map((name) => `trtexec-${version}/${name}`));
+		const folders = recordedVersions.flatMap((version) =>
+			recordedCases(version).map((name) => `trtexec-${version}/${name}`),
+		);
 		const golden = folders.filter((name) => name.includes("/golden-"));
 		expect(golden.length).toBe(35);
 		expect(golden.filter((name) => !Object.hasOwn(recordedRuns, name))).toEqual([]);
@@ -321,10 +345,13 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 		[`${in10}nan-output-fp32-`, "fail: non-finite of y is 16; allowed at most 0."],
 		[`${in10}data-dependent-fp32-`, `fail: ${partLabels}`],
 		[`${in10}half-fp32-`, "pass: 1 check agrees with the golden."],
-	])("golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s", (runs, sentence) => {
-		const recorded = table.find((one) => one.runs === runs);
-		expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
-	});
+	])(
+		"golden runs that TensorRT 10.6 recorded on an H200 go through the gate with a sentence: %s",
+		(runs, sentence) => {
+			const recorded = table.find((one) => one.runs === runs);
+			expect(recorded === undefined ? [] : gateOf(recorded)[0]).toBe(sentence);
+		},
+	);
 
 	it("golden runs that TensorRT 10.6 recorded on an H200 fail a head with a wrong weight by both of its outputs, in the gate's one sentence", () => {
 		const recorded = table.find(({ model }) => model === "head-segmenter-wrong");
@@ -343,7 +370,9 @@ describe("golden runs that TensorRT 10.6 recorded on an H200", () => {
 			expect([...faults.values()]).toMatchObject([
 				{
 					code: "golden-uninformative",
-					message: expect.stringMatching(/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/),
+					message: expect.stringMatching(
+						/cannot fail: output "y" of case "[^"]+" holds nothing but NaN or infinite values/,
+					),
 				},
 			]);
 		}

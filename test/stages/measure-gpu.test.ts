@@ -44,7 +44,14 @@ function world(moment: (order: number) => Moment | null) {
 	};
 	const backend = {
 		measure: async ({ durationMs }: { durationMs: number }) => {
-			if (durationMs === 0) return { state: "ok" as const, samplesMs: new Float64Array([1]), peakMemoryBytes: null, wallMs: 1, timedMs: 1 };
+			if (durationMs === 0)
+				return {
+					state: "ok" as const,
+					samplesMs: new Float64Array([1]),
+					peakMemoryBytes: null,
+					wallMs: 1,
+					timedMs: 1,
+				};
 			const at = moment(spans.length);
 			spans.push({ at, fromMs: nowMs });
 			nowMs += 1000;
@@ -58,7 +65,13 @@ function world(moment: (order: number) => Moment | null) {
 		},
 	};
 	const progress = { stage() {}, item() {}, detail: (text: string) => void calls.push(text), done() {} };
-	const ports = { backend, telemetry, progress, interrupt: { reason: () => null }, clock: { now: () => nowMs, timestamp: () => "" } };
+	const ports = {
+		backend,
+		telemetry,
+		progress,
+		interrupt: { reason: () => null },
+		clock: { now: () => nowMs, timestamp: () => "" },
+	};
 	return { ports: ports as unknown as Parameters<typeof measure>[1], calls };
 }
 
@@ -72,7 +85,14 @@ function job(): MeasureInput {
 		inputs: [],
 		firstArms: ["base", "head", "base", "head", "base"],
 	} as unknown as TimedWorkload;
-	const settings = { looks: [5], warmUpMs: 0, durationMs: 100, timeoutMs: 1000, threads: 1, identicalEngines: "measure" };
+	const settings = {
+		looks: [5],
+		warmUpMs: 0,
+		durationMs: 100,
+		timeoutMs: 1000,
+		threads: 1,
+		identicalEngines: "measure",
+	};
 	return {
 		workloads: [timed],
 		measure: settings as unknown as MeasureInput["measure"],
@@ -81,7 +101,9 @@ function job(): MeasureInput {
 	};
 }
 
-async function run(moment: (order: number) => Moment | null): Promise<{ measured: Measured; calls: string[] }> {
+async function run(
+	moment: (order: number) => Moment | null,
+): Promise<{ measured: Measured; calls: string[] }> {
 	const { ports, calls } = world(moment);
 	const all: Measured[] = [];
 	for await (const measured of measure(job(), ports)) all.push(measured);
@@ -100,7 +122,11 @@ it("measure beside a GPU records window and compute share on every run, and watc
 	expect(measured).toMatchObject({ state: "measured", replaced: 0 });
 	expect(measured.runs).toHaveLength(10);
 	for (const one of measured.runs)
-		expect(one).toMatchObject({ state: "ok", computeShare: 0.5, gpu: { samples: 10, smClockMhz: { mean: 1980 } } });
+		expect(one).toMatchObject({
+			state: "ok",
+			computeShare: 0.5,
+			gpu: { samples: 10, smClockMhz: { mean: 1980 } },
+		});
 	expect([calls[0], calls.at(-1)]).toEqual(["start", "stop"]);
 });
 
@@ -108,7 +134,9 @@ it("measure beside a GPU measures a pair again, both runs of it, when one was th
 	const { measured, calls } = await run((order) => (order === 3 ? { reasons: ["hw-thermal"] } : {}));
 	expect(measured).toMatchObject({ state: "measured", replaced: 1 });
 	expect(measured.runs).toHaveLength(12);
-	expect(measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason])).toEqual([
+	expect(
+		measured.runs.filter(({ state }) => state === "unusable").map(({ order, reason }) => [order, reason]),
+	).toEqual([
 		[2, "the other run of its pair did not count"],
 		[3, "the GPU's clocks were limited by a thermal slowdown by the hardware"],
 	]);
@@ -116,13 +144,18 @@ it("measure beside a GPU measures a pair again, both runs of it, when one was th
 	expect(counted(measured.runs, "head")).toEqual(allPairs);
 	expect(measured.samples.base).toHaveLength(5);
 	expect(measured.samples.head).toHaveLength(5);
-	expect(calls).toContain("pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware");
+	expect(calls).toContain(
+		"pair 2 again: the GPU's clocks were limited by a thermal slowdown by the hardware",
+	);
 });
 
 it("measure beside a GPU finds out later that the first run's clock was off", async () => {
 	const { measured } = await run((order) => (order === 0 ? { clock: 1400 } : {}));
 	expect(measured.replaced).toBe(1);
-	expect(measured.runs[0]).toMatchObject({ state: "unusable", reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz" });
+	expect(measured.runs[0]).toMatchObject({
+		state: "unusable",
+		reason: "the GPU's clock was 1400 MHz, in all runs 1980 MHz",
+	});
 	expect(counted(measured.runs, "base")).toEqual(allPairs);
 });
 
@@ -133,12 +166,15 @@ it("measure beside a GPU replaces a run whose GPU was shared: half the compute i
 });
 
 it("measure beside a GPU gives up when more than three pairs do not count, and explains why", async () => {
-	const { measured } = await run(() => ({ foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }] }));
+	const { measured } = await run(() => ({
+		foreignProcesses: [{ pid: 7, name: "miner", memoryBytes: null }],
+	}));
 	expect(measured).toMatchObject({
 		state: "failed",
 		error: {
 			code: "runs-unstable",
-			message: "More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
+			message:
+				"More than 3 pairs of runs were invalid, the last because another process used the GPU: miner (process 7).",
 		},
 	});
 });

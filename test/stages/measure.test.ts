@@ -1,8 +1,8 @@
 // The order, the number and the replacement of runs, with in-memory ports.
 import { expect, it } from "vitest";
+import type { Arm } from "../../generated/result.ts";
 import { firstArms } from "../../src/core/compare/schedule.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm } from "../../generated/result.ts";
 import type { BuiltEngine, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import { compare } from "../../src/stages/compare.ts";
 import { type Measured, measure } from "../../src/stages/measure.ts";
@@ -15,10 +15,41 @@ const [spec] = engineSpecs(config);
 const order = firstArms("seed", 16);
 
 function engine(arm: Arm, engineSha256: string): BuiltEngine {
-	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256 } as const;
-	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
-	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
-	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model: { path: "", onnx, sha256: arm, external: [] } };
+	const record = {
+		model: "net",
+		engine: "plain",
+		arm,
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+		engineSha256,
+	} as const;
+	const graph = {
+		name: "",
+		inputs: [],
+		outputs: [],
+		nodes: [],
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+		sparseInitializers: [],
+	};
+	const onnx = {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: {},
+		graph,
+		functions: [],
+	};
+	return {
+		spec: spec!,
+		arm,
+		record: { ...record, warnings: [] },
+		path: `/${arm}`,
+		model: { path: "", onnx, sha256: arm, external: [] },
+	};
 }
 
 function timed(hashes: Partial<Record<Arm, string>> = { base: "a", head: "b" }): TimedWorkload {
@@ -32,7 +63,12 @@ async function measureOne(
 	options: { timed?: TimedWorkload; stopAfter?: number; cudaGraph?: boolean } = {},
 ) {
 	const backend = fakeBackend(answer);
-	const input = { workloads: [options.timed ?? timed()], measure: config.measure, family: 1, outFolder: "/out" };
+	const input = {
+		workloads: [options.timed ?? timed()],
+		measure: config.measure,
+		family: 1,
+		outFolder: "/out",
+	};
 	const all: Measured[] = [];
 	for await (const measured of measure(input, fakePorts(backend, options.stopAfter))) all.push(measured);
 	const [measured] = all;
@@ -54,23 +90,31 @@ const wobble = (nth: number): number => 1 + 0.0005 * Math.sin(nth * 7);
 it("measure runs the pairs in the plan's order, after one discarded run of each side", async () => {
 	const { backend } = await measureOne((_, nth) => steadyRun(wobble(nth)));
 	expect(backend.warmed).toEqual(["base", "head"]);
-	const expected = order.slice(0, 5).flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
+	const expected = order
+		.slice(0, 5)
+		.flatMap((first) => (first === "base" ? ["base", "head"] : ["head", "base"]));
 	expect(backend.order).toEqual(expected);
 });
 
 it("measure lets the builds of a side take turns, pair by pair, and the verdict counts how they differ", async () => {
 	const one = timed();
-	const rebuilds = (arm: Arm) => [2, 3].map((number) => ({ ...engine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
+	const rebuilds = (arm: Arm) =>
+		[2, 3].map((number) => ({ ...engine(arm, `${arm}${number}`), path: `/${arm}${number}` }));
 	const factors: Record<string, number> = { "/head2": 1.01, "/base3": 1.008 };
 	const head = { ...one.head, rebuilds: rebuilds("head") };
 	const base = { ...one.base!, rebuilds: rebuilds("base") };
-	const { row } = await measureOne((_, nth, job) => steadyRun(wobble(nth) * (factors[job.engine.path] ?? 1)), {
-		timed: { ...one, head, base },
-	});
+	const { row } = await measureOne(
+		(_, nth, job) => steadyRun(wobble(nth) * (factors[job.engine.path] ?? 1)),
+		{
+			timed: { ...one, head, base },
+		},
+	);
 	for (const { pair, build } of row.runs) expect(build).toBe(pair % 3);
 	expect(row.latency.builds?.count).toBe(3);
 	expect(row.latency.builds?.sd).toBeGreaterThan(0.003);
-	const middle = row.runs.filter(({ arm, build }) => arm === "head" && build === 1).map(({ medianMs }) => medianMs ?? 0);
+	const middle = row.runs
+		.filter(({ arm, build }) => arm === "head" && build === 1)
+		.map(({ medianMs }) => medianMs ?? 0);
 	expect(Math.min(...middle)).toBeGreaterThan(1.008);
 });
 
@@ -97,7 +141,9 @@ it.each([
 );
 
 it("measure reports nothing of launching where it is none", async () => {
-	const { row } = await measureOne((_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueShare: 0.8 }) as MeasureResult);
+	const { row } = await measureOne(
+		(_, nth) => ({ ...(steadyRun(wobble(nth)) as object), enqueueShare: 0.8 }) as MeasureResult,
+	);
 	expect(row.notes).toBeUndefined();
 	expect(row.runs[0]).toMatchObject({ enqueueBound: false, enqueueShare: 0.8 });
 });
@@ -122,23 +168,34 @@ it("measure measures a workload without a base three times, and gives no verdict
 	expect(row.head?.medianMs).toBe(1);
 });
 
-it.each(["base", "head"] as const)("measure replaces a pair whole when its %s run breaks, whichever side it was", async (broken) => {
-	let seen = 0;
-	const { measured, row } = await measureOne((arm, nth) => {
-		if (arm === broken) seen += 1;
-		return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
-	});
-	expect(measured.replaced).toBe(1);
-	expect(row.latency.pairs).toBe(5);
-	const counted = measured.runs.filter((run) => run.state === "ok");
-	expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
-	expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
-	expect(measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined)).toBe(true);
-});
+it.each(["base", "head"] as const)(
+	"measure replaces a pair whole when its %s run breaks, whichever side it was",
+	async (broken) => {
+		let seen = 0;
+		const { measured, row } = await measureOne((arm, nth) => {
+			if (arm === broken) seen += 1;
+			return arm === broken && seen === 1 ? brokenRun("it crashed") : steadyRun(wobble(nth));
+		});
+		expect(measured.replaced).toBe(1);
+		expect(row.latency.pairs).toBe(5);
+		const counted = measured.runs.filter((run) => run.state === "ok");
+		expect(counted.filter((run) => run.arm === "base")).toHaveLength(5);
+		expect(counted.filter((run) => run.arm === "head")).toHaveLength(5);
+		expect(
+			measured.runs.filter((run) => run.state === "unusable").every((run) => run.reason !== undefined),
+		).toBe(true);
+	},
+);
 
 it("measure gives a workload up after three replacements, keeping every run and the last reason", async () => {
-	const { measured, row } = await measureOne((arm, nth) => (arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1)));
-	expect(measured).toMatchObject({ state: "failed", replaced: 4, error: { kind: "runner", code: "tool-crashed" } });
+	const { measured, row } = await measureOne((arm, nth) =>
+		arm === "head" ? brokenRun(`crash ${nth}`) : steadyRun(1),
+	);
+	expect(measured).toMatchObject({
+		state: "failed",
+		replaced: 4,
+		error: { kind: "runner", code: "tool-crashed" },
+	});
 	expect(row.verdict).toBe("not-comparable");
 	expect(measured.samples).toEqual({ base: [], head: [] });
 });

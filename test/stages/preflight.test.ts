@@ -1,18 +1,27 @@
 // The stage preflight: what it tells the judgement of each engine.
 import { expect, it } from "vitest";
+import type { Finding } from "../../generated/result.ts";
 import { fileModelReader } from "../../src/adapters/files/model-reader.ts";
 import type { EngineSpec } from "../../src/core/plan/plan.ts";
-import type { Finding } from "../../generated/result.ts";
 import { type PreflightInput, preflight } from "../../src/stages/preflight.ts";
 
-const progress = { stage: () => undefined, item: () => undefined, detail: () => undefined, done: () => undefined };
+const progress = {
+	stage: () => undefined,
+	item: () => undefined,
+	detail: () => undefined,
+	done: () => undefined,
+};
 
 interface Judged extends Omit<PreflightInput, "models"> {
 	/** The base's model is another. */
 	changed?: boolean;
 }
 
-async function judge(file: string, { changed = false, ...input }: Judged, spec: Partial<EngineSpec["engine"]> = {}): Promise<Finding[]> {
+async function judge(
+	file: string,
+	{ changed = false, ...input }: Judged,
+	spec: Partial<EngineSpec["engine"]> = {},
+): Promise<Finding[]> {
 	const engine = {
 		name: "e",
 		pointer: "/models/m/engines/e",
@@ -28,15 +37,25 @@ async function judge(file: string, { changed = false, ...input }: Judged, spec: 
 	};
 	const model = await fileModelReader().read(`test/fixtures/models/${file}.onnx`);
 	const hashed = (arm: string) => (changed && arm === "base" ? { ...model, sha256: "other" } : model);
-	const models = (["base", "head"] as const).map((arm) => ({ state: "ready" as const, spec: whole, arm, model: hashed(arm) }));
+	const models = (["base", "head"] as const).map((arm) => ({
+		state: "ready" as const,
+		spec: whole,
+		arm,
+		model: hashed(arm),
+	}));
 	return preflight({ models, ...input }, { progress });
 }
 
-const codes = (findings: readonly Finding[]): string[] => findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
+const codes = (findings: readonly Finding[]): string[] =>
+	findings.map(({ arm, severity, code }) => `${arm} ${severity} ${code}`);
 const batch = { batch: { min: 1, opt: 8, max: 32 } };
 
 it("the stage preflight passes the engine's precision and sizes to the checks", async () => {
-	const typed = await judge("classifier", { backend: "tensorrt", tensorrt: "11.1" }, { precision: "fp16", dims: batch });
+	const typed = await judge(
+		"classifier",
+		{ backend: "tensorrt", tensorrt: "11.1" },
+		{ precision: "fp16", dims: batch },
+	);
 	expect(codes(typed)).toEqual(["base error precision-typed", "head error precision-typed"]);
 	expect(typed[0]?.fix).toMatch(/AutoCast .* under `models\.m\.engines\.e\.onnx`, or ask for fp32\.$/);
 	const unbound = await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" });
@@ -45,11 +64,25 @@ it("the stage preflight passes the engine's precision and sizes to the checks", 
 
 it("the stage preflight marks what only the head's TensorRT finds, where the base runs the same model on another", async () => {
 	const both = { backend: "tensorrt", tensorrt: "11.1" } as const;
-	const found = await judge("classifier", { ...both, baseTensorrt: "10.6" }, { precision: "fp16", dims: batch });
-	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([{ arm: "head", code: "precision-typed", isNew: true }]);
-	const edited = await judge("classifier", { ...both, baseTensorrt: "10.6", changed: true }, { precision: "fp16", dims: batch });
+	const found = await judge(
+		"classifier",
+		{ ...both, baseTensorrt: "10.6" },
+		{ precision: "fp16", dims: batch },
+	);
+	expect(found.map(({ arm, code, isNew }) => ({ arm, code, isNew }))).toEqual([
+		{ arm: "head", code: "precision-typed", isNew: true },
+	]);
+	const edited = await judge(
+		"classifier",
+		{ ...both, baseTensorrt: "10.6", changed: true },
+		{ precision: "fp16", dims: batch },
+	);
 	expect(edited.map(({ arm, isNew }) => ({ arm, isNew }))).toEqual([{ arm: "head", isNew: undefined }]);
-	const known = await judge("classifier", { ...both, baseTensorrt: "11.0" }, { precision: "fp16", dims: batch });
+	const known = await judge(
+		"classifier",
+		{ ...both, baseTensorrt: "11.0" },
+		{ precision: "fp16", dims: batch },
+	);
 	expect(known.map(({ isNew }) => isNew)).toEqual([undefined, undefined]);
 });
 
@@ -62,7 +95,9 @@ it("the stage preflight leaves operators that TensorRT lacks to the plugins that
 	expect(codes(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, int8))).toEqual([
 		"head warning precision-uncalibrated",
 	]);
-	expect(await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges })).toEqual([]);
+	expect(
+		await judge("classifier", { backend: "tensorrt", tensorrt: "10.6" }, { ...int8, ...ranges }),
+	).toEqual([]);
 });
 
 it("the stage preflight foretells on ONNX Runtime what a declared TensorRT would refuse, and stops nothing", async () => {

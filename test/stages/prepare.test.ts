@@ -17,7 +17,9 @@ function specOf(engine: string) {
 	return spec;
 }
 
-const both = specOf("{ precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache }");
+const both = specOf(
+	"{ precision: int8, plugins: [lib/a.so, { path: lib/b.so, dynamic: true }], calibration: net.cache }",
+);
 
 it("readAssets gives absolute paths and digests", async () => {
 	const folder = writeProject(temporaryFolder(), { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "c" });
@@ -27,32 +29,46 @@ it("readAssets gives absolute paths and digests", async () => {
 		[join(folder, "lib/a.so"), false],
 		[join(folder, "lib/b.so"), true],
 	]);
-	expect(read.assets.calibration).toEqual({ path: join(folder, "net.cache"), sha256: expect.stringMatching(/^2e7d2c03a9507ae2/) });
+	expect(read.assets.calibration).toEqual({
+		path: join(folder, "net.cache"),
+		sha256: expect.stringMatching(/^2e7d2c03a9507ae2/),
+	});
 });
 
 it.each([
 	["lib/b.so", { "lib/a.so": "a", "net.cache": "c" }, /plugin library lib\/b\.so of net\/e is missing/],
 	["net.cache", { "lib/a.so": "a", "lib/b.so": "b" }, /calibration cache net\.cache of net\/e is missing/],
-	["net.cache", { "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" }, /calibration cache net\.cache of net\/e is an empty file/],
+	[
+		"net.cache",
+		{ "lib/a.so": "a", "lib/b.so": "b", "net.cache": "" },
+		/calibration cache net\.cache of net\/e is an empty file/,
+	],
 	["lib/a.so", { "lib/a.so/folder": "" }, /plugin library lib\/a\.so of net\/e is missing/],
 ])("readAssets misses %s", async (path, files, says) => {
 	const read = await readAssets(both, writeProject(temporaryFolder(), files), fileStore());
 	if (read.state === "ready") throw new Error("nothing is missed");
 	expect(read.path).toBe(path);
-	expect(missingAsset(read, both)).toMatchObject({ code: "asset-missing", message: expect.stringMatching(says) });
+	expect(missingAsset(read, both)).toMatchObject({
+		code: "asset-missing",
+		message: expect.stringMatching(says),
+	});
 });
 
 it("readAssets follows no link out of the workspace", async () => {
 	const folder = temporaryFolder();
 	symlinkSync("/etc/hostname", join(folder, "a.so"));
-	await expect(readAssets(specOf("{ precision: fp16, plugins: [a.so] }"), folder, fileStore())).rejects.toThrow(ConfigError);
+	await expect(
+		readAssets(specOf("{ precision: fp16, plugins: [a.so] }"), folder, fileStore()),
+	).rejects.toThrow(ConfigError);
 });
 
 describe("isIdentical", () => {
 	const engine = (engineSha256: string, plugin?: string) =>
 		({
 			record: { engineSha256 },
-			...(plugin === undefined ? {} : { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
+			...(plugin === undefined
+				? {}
+				: { assets: { plugins: [{ path: "a.so", sha256: plugin, dynamic: false }] } }),
 		}) as unknown as BuiltEngine;
 
 	it.each([

@@ -1,13 +1,20 @@
 // Probes as a stage: who is asked, in what order, and what becomes of a machine that breaks down.
 import { describe, expect, it } from "vitest";
+import type { Arm } from "../../generated/result.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { engineSpecs } from "../../src/core/plan/plan.ts";
-import type { Arm } from "../../generated/result.ts";
 import type { BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files } from "../../src/ports/world.ts";
 import { type Probed, probe } from "../../src/stages/probe.ts";
 import { silent } from "../support/fakes.ts";
-import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
+import {
+	allFiles,
+	countingReader,
+	echo,
+	inferBackend,
+	streamedEngine,
+	streamedSet,
+} from "../support/golden-stream.ts";
 
 function engine(arm: Arm, probes: string): BuiltEngine {
 	const loaded = loadConfig(
@@ -45,7 +52,12 @@ async function probeAll({ answer, probes = "on", arms = ["base", "head"], isSche
 		isScheduled,
 	};
 	const probed: Probed[] = [];
-	for await (const one of probe(input, { backend: backend as never, files: allFiles as Files, tensors: reader, progress: silent }))
+	for await (const one of probe(input, {
+		backend: backend as never,
+		files: allFiles as Files,
+		tensors: reader,
+		progress: silent,
+	}))
 		probed.push(one);
 	return { probed, asked: backend.jobs.map(({ arm }) => arm), jobs: backend.jobs };
 }
@@ -81,10 +93,16 @@ describe("probe", () => {
 		expect(found(old.probed, "neighbours")).toMatchObject({ state: "known" });
 	});
 
-	const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
+	const crash: InferResult = {
+		state: "failed",
+		failure: { code: "tool-crashed", message: "it died" },
+		wallMs: 1,
+	};
 	it("probe reports a machine that failed, and goes on without a base that did", async () => {
 		const { probed } = await probeAll({ answer: () => crash });
-		expect(probed).toMatchObject([{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } }]);
+		expect(probed).toMatchObject([
+			{ state: "failed", error: { kind: "runner", code: "tool-crashed", model: "net", arm: "head" } },
+		]);
 		const alone = await probeAll({ answer: (job) => (job.engine.arm === "head" ? leaking(job) : crash) });
 		expect(found(alone.probed, "neighbours")).toMatchObject({ state: "differs" });
 		expect(found(alone.probed, "neighbours")).not.toHaveProperty("base");

@@ -2,10 +2,22 @@
 import { describe, expect, it } from "vitest";
 import type { Repository } from "../../src/ports/code-host.ts";
 import { propose } from "../../src/stages/propose.ts";
-import { branch, goldenFiles, openPlace, type ProposalPlace, proposalOn, proposed, proposedFile } from "../support/proposals.ts";
+import {
+	branch,
+	goldenFiles,
+	openPlace,
+	type ProposalPlace,
+	proposalOn,
+	proposed,
+	proposedFile,
+} from "../support/proposals.ts";
 
 /** A repository where somebody acts just before a call, as often as there are acts. */
-function interrupted<Name extends keyof Repository>(repository: Repository, name: Name, acts: (() => unknown)[]): Repository {
+function interrupted<Name extends keyof Repository>(
+	repository: Repository,
+	name: Name,
+	acts: (() => unknown)[],
+): Repository {
 	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
 	const busy = async (...given: unknown[]): Promise<unknown> => {
 		await acts.shift()?.();
@@ -17,9 +29,15 @@ function interrupted<Name extends keyof Repository>(repository: Repository, name
 /** A repository whose call is carried out, but its answer lost. */
 function forgetful<Name extends keyof Repository>(repository: Repository, name: Name): Repository {
 	const call = repository[name] as (...given: unknown[]) => Promise<unknown>;
-	const lost = { state: "failed", fault: { code: "github-unavailable", message: "gone", fix: "", unclear: true } };
+	const lost = {
+		state: "failed",
+		fault: { code: "github-unavailable", message: "gone", fix: "", unclear: true },
+	};
 	const once = [lost];
-	return { ...repository, [name]: async (...given: unknown[]) => call(...given).then((answer) => once.pop() ?? answer) };
+	return {
+		...repository,
+		[name]: async (...given: unknown[]) => call(...given).then((answer) => once.pop() ?? answer),
+	};
 }
 
 it("a first proposal is one commit on the one that was checked out, with files put and taken, and a pull request", async () => {
@@ -29,15 +47,23 @@ it("a first proposal is one commit on the one that was checked out, with files p
 	expect(repository.branches.get(branch)).toBe(commit);
 	expect(repository.parents(commit)).toEqual([main[1]]);
 	expect(repository.files(commit)).toEqual(goldenFiles("new", "main-1"));
-	expect(repository.pulls).toMatchObject([{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" }]);
+	expect(repository.pulls).toMatchObject([
+		{ number: pull.number, head: branch, base: "main", draft: true, title: "Record new" },
+	]);
 	expect(repository.branches.get("main")).toBe(main[2]);
 });
 
 it("a first proposal sends no file that the repository has, and none twice", async () => {
 	const { repository, main } = openPlace();
-	const files = (["1", "2", "2"] as const).map((text, index) => proposedFile(`golden/net/r2/${index}.npy`, text));
+	const files = (["1", "2", "2"] as const).map((text, index) =>
+		proposedFile(`golden/net/r2/${index}.npy`, text),
+	);
 	const { commit } = await proposed(proposalOn(main[2], { files }), repository);
-	expect(repository.files(commit)).toMatchObject({ "golden/net/r2/0.npy": "1", "golden/net/r2/1.npy": "2", "golden/net/r2/2.npy": "2" });
+	expect(repository.files(commit)).toMatchObject({
+		"golden/net/r2/0.npy": "1",
+		"golden/net/r2/1.npy": "2",
+		"golden/net/r2/2.npy": "2",
+	});
 	expect(repository.writes).toEqual(["blob", "tree", "commit", "branch", "pull"]);
 });
 
@@ -52,7 +78,8 @@ it("a second proposal of the same changes nothing that anybody sees", async () =
 
 it("a second proposal that differs in nothing that counts changes nothing", async () => {
 	const { repository, main } = openPlace();
-	const at = (time: string) => proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
+	const at = (time: string) =>
+		proposedFile("golden/net/golden.json", `same, ${time}`, (earlier) => earlier.startsWith("same"));
 	const first = await proposed(proposalOn(main[2], { files: [at("9:00")] }), repository);
 	const second = await proposed(proposalOn(main[2], { files: [at("9:05")] }), repository);
 	expect(second).toMatchObject({ commit: first.commit, isNew: false });
@@ -62,7 +89,11 @@ it("a second proposal of something else goes on top of the first, and rewrites i
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
 	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
-	expect(second).toMatchObject({ isNew: true, pullIs: "updated", pull: { number: first.pull.number, title: "Record newer" } });
+	expect(second).toMatchObject({
+		isNew: true,
+		pullIs: "updated",
+		pull: { number: first.pull.number, title: "Record newer" },
+	});
 	expect(repository.parents(second.commit)).toEqual([first.commit]);
 	expect(repository.files(second.commit)).toEqual(goldenFiles("newer", "main-2"));
 	expect(repository.pulls).toHaveLength(1);
@@ -74,7 +105,8 @@ describe("another run at the same time", () => {
 		() =>
 			proposed(proposalOn(main[2], { says }), repository);
 	const headOf = ({ repository }: ProposalPlace): string => repository.branches.get(branch) ?? "";
-	const beneath = ({ repository }: ProposalPlace, commit: string) => repository.files(repository.parents(commit)[0] ?? "");
+	const beneath = ({ repository }: ProposalPlace, commit: string) =>
+		repository.files(repository.parents(commit)[0] ?? "");
 
 	it("another run at the same time that made the branch first is built on, and shares its pull request", async () => {
 		const place = openPlace();
@@ -87,7 +119,10 @@ describe("another run at the same time", () => {
 	it("another run at the same time that moved the branch first loses nothing", async () => {
 		const place = openPlace();
 		await rival(place, "first")();
-		const repository = interrupted(place.repository, "advanceBranch", [rival(place, "second"), rival(place, "third")]);
+		const repository = interrupted(place.repository, "advanceBranch", [
+			rival(place, "second"),
+			rival(place, "third"),
+		]);
 		const { commit } = await proposed(proposalOn(place.main[2]), repository);
 		expect(beneath(place, commit)).toEqual(goldenFiles("third", "main-2"));
 		expect(headOf(place)).toBe(commit);
@@ -97,7 +132,9 @@ describe("another run at the same time", () => {
 		const place = openPlace();
 		await rival(place, "0")();
 		const rivals = Array.from({ length: 9 }, (_, index) => rival(place, `${index + 1}`));
-		expect(await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals))).toMatchObject({
+		expect(
+			await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", rivals)),
+		).toMatchObject({
 			state: "failed",
 			fault: { code: "github-rejected", message: expect.stringContaining("not a fast forward") },
 		});
@@ -107,9 +144,16 @@ describe("another run at the same time", () => {
 	it("another run at the same time is a person's: what they committed meanwhile stays", async () => {
 		const place = openPlace();
 		await rival(place, "first")();
-		const person = () => place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
-		const end = await propose(proposalOn(place.main[2]), interrupted(place.repository, "advanceBranch", [person]));
-		expect(end).toMatchObject({ state: "refused", why: expect.stringMatching(/which trtgate did not make; nothing was written over it/) });
+		const person = () =>
+			place.repository.branches.set(branch, place.repository.commit({ parents: [headOf(place)] }));
+		const end = await propose(
+			proposalOn(place.main[2]),
+			interrupted(place.repository, "advanceBranch", [person]),
+		);
+		expect(end).toMatchObject({
+			state: "refused",
+			why: expect.stringMatching(/which trtgate did not make; nothing was written over it/),
+		});
 		expect(place.repository.files(headOf(place))).toEqual(goldenFiles("first", "main-2"));
 	});
 
@@ -121,24 +165,31 @@ describe("another run at the same time", () => {
 	});
 });
 
-it.each(["createBranch", "createPull"] as const)("an answer that is lost of %s is looked for, and nothing comes twice", async (name) => {
-	const { repository, main } = openPlace();
-	const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
-	expect(repository.branches.get(branch)).toBe(commit);
-	expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
-});
+it.each(["createBranch", "createPull"] as const)(
+	"an answer that is lost of %s is looked for, and nothing comes twice",
+	async (name) => {
+		const { repository, main } = openPlace();
+		const { commit } = await proposed(proposalOn(main[2]), forgetful(repository, name));
+		expect(repository.branches.get(branch)).toBe(commit);
+		expect(repository.writes).toEqual(["blob", "blob", "tree", "commit", "branch", "pull"]);
+	},
+);
 
 it("an answer that is lost of advanceBranch is looked for", async () => {
 	const { repository, main } = openPlace();
 	await proposed(proposalOn(main[2]), repository);
-	const { commit, isNew } = await proposed(proposalOn(main[2], { says: "newer" }), forgetful(repository, "advanceBranch"));
+	const { commit, isNew } = await proposed(
+		proposalOn(main[2], { says: "newer" }),
+		forgetful(repository, "advanceBranch"),
+	);
 	expect([isNew, repository.branches.get(branch)]).toEqual([true, commit]);
 });
 
 it("propose leaves a person's pull request and what they wrote as it is", async () => {
 	const { repository, main } = openPlace();
 	const first = await proposed(proposalOn(main[2]), repository);
-	for (const pull of repository.pulls) Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
+	for (const pull of repository.pulls)
+		Object.assign(pull, { title: "My title", body: `My words.\n${pull.body}` });
 	const second = await proposed(proposalOn(main[2], { says: "newer" }), repository);
 	expect(second).toMatchObject({ isNew: true, pullIs: "left as it is", pull: { number: first.pull.number } });
 	expect(repository.pulls).toMatchObject([{ title: "My title", body: expect.stringMatching(/^My words\./) }]);
@@ -152,14 +203,20 @@ it("propose takes a pull request to another base for another", async () => {
 	expect(repository.pulls.map(({ base }) => base)).toEqual(["release", "main"]);
 });
 
-it.each(["openPulls", "createPull"] as const)("propose reports what kept it from %s, and asks once", async (name) => {
-	const { repository, main } = openPlace();
-	const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
-	let asked = 0;
-	const call = async () => {
-		asked += 1;
-		return { state: "failed", fault } as const;
-	};
-	expect(await propose(proposalOn(main[2]), { ...repository, [name]: call })).toEqual({ state: "failed", fault });
-	expect(asked).toBe(1);
-});
+it.each(["openPulls", "createPull"] as const)(
+	"propose reports what kept it from %s, and asks once",
+	async (name) => {
+		const { repository, main } = openPlace();
+		const fault = { code: "github-permission", message: "no", fix: "ask" } as const;
+		let asked = 0;
+		const call = async () => {
+			asked += 1;
+			return { state: "failed", fault } as const;
+		};
+		expect(await propose(proposalOn(main[2]), { ...repository, [name]: call })).toEqual({
+			state: "failed",
+			fault,
+		});
+		expect(asked).toBe(1);
+	},
+);

@@ -1,16 +1,27 @@
 // Golden cases are streamed: batch after batch, both sides, one batch in memory at a time.
 import { expect, it } from "vitest";
-import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { ComparatorSpec } from "../../generated/golden.ts";
+import type { Tensor } from "../../src/core/golden/tensor/tensor.ts";
 import type { InferJob, InferResult } from "../../src/ports/backend.ts";
 import type { Files, Progress } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";
 import { type Verified, verify } from "../../src/stages/verify.ts";
 import { silent } from "../support/fakes.ts";
-import { allFiles, countingReader, echo, inferBackend, streamedEngine, streamedSet } from "../support/golden-stream.ts";
+import {
+	allFiles,
+	countingReader,
+	echo,
+	inferBackend,
+	streamedEngine,
+	streamedSet,
+} from "../support/golden-stream.ts";
 import { modelSha256 } from "../support/golden-tensors.ts";
 
-const crash: InferResult = { state: "failed", failure: { code: "tool-crashed", message: "it died" }, wallMs: 1 };
+const crash: InferResult = {
+	state: "failed",
+	failure: { code: "tool-crashed", message: "it died" },
+	wallMs: 1,
+};
 
 interface Asked {
 	cases: number;
@@ -22,10 +33,19 @@ interface Asked {
 }
 
 function withComparators(set: GoldenSet, comparators: Asked["comparators"]): GoldenSet {
-	return comparators === undefined ? set : { ...set, manifest: { ...set.manifest, outputs: { y: { comparators } } } };
+	return comparators === undefined
+		? set
+		: { ...set, manifest: { ...set.manifest, outputs: { y: { comparators } } } };
 }
 
-async function verifyAll({ cases, batch, answer = echo, progress = silent, reader = countingReader(), comparators }: Asked) {
+async function verifyAll({
+	cases,
+	batch,
+	answer = echo,
+	progress = silent,
+	reader = countingReader(),
+	comparators,
+}: Asked) {
 	const built = [streamedEngine("base"), streamedEngine("head")];
 	const id = built[0]!.spec.id;
 	const engines = cases === 0 ? [] : built;
@@ -40,18 +60,34 @@ async function verifyAll({ cases, batch, answer = echo, progress = silent, reade
 		batch: { bytes: 2 ** 30, cases: batch },
 	};
 	const verdicts: Verified[] = [];
-	for await (const verified of verify(input, { backend: backend as never, files: allFiles as Files, tensors: reader, progress })) {
+	for await (const verified of verify(input, {
+		backend: backend as never,
+		files: allFiles as Files,
+		tensors: reader,
+		progress,
+	})) {
 		verdicts.push(verified);
 	}
 	return { verdicts, jobs: backend.jobs, reader };
 }
 
 const states = (verdicts: readonly Verified[]): string[] =>
-	verdicts.map((verified) => (verified.state === "judged" ? `${verified.verdict.case} ${verified.verdict.state}` : verified.error.message));
+	verdicts.map((verified) =>
+		verified.state === "judged"
+			? `${verified.verdict.case} ${verified.verdict.state}`
+			: verified.error.message,
+	);
 
 it("verify runs both sides batch by batch and judges every case once, in order", async () => {
 	const { verdicts, jobs } = await verifyAll({ cases: 7, batch: 3 });
-	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual(["base 3", "head 3", "base 3", "head 3", "base 1", "head 1"]);
+	expect(jobs.map(({ arm, ids }) => `${arm} ${ids.length}`)).toEqual([
+		"base 3",
+		"head 3",
+		"base 3",
+		"head 3",
+		"base 1",
+		"head 1",
+	]);
 	expect(states(verdicts)).toEqual(Array.from({ length: 7 }, (_, index) => `case-${index} match`));
 });
 
@@ -85,7 +121,11 @@ it("verify never holds the tensors of more than one batch", async () => {
 it("verify reports which case of all is at hand, with the side", async () => {
 	const told: string[] = [];
 	const items: string[] = [];
-	const progress: Progress = { ...silent, detail: (text) => told.push(text), item: (label) => items.push(label) };
+	const progress: Progress = {
+		...silent,
+		detail: (text) => told.push(text),
+		item: (label) => items.push(label),
+	};
 	await verifyAll({ cases: 1500, batch: 1000, progress });
 	expect(told).toEqual([
 		"case 1,000 of 1,500 (base)",
@@ -111,17 +151,32 @@ it("verify judges the whole set once, after all of its batches, and holds no bat
 		alive.push(await reader.alive());
 		return echo(job);
 	};
-	const { verdicts } = await verifyAll({ cases: 40, batch: 10, reader, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+	const { verdicts } = await verifyAll({
+		cases: 40,
+		batch: 10,
+		reader,
+		answer,
+		comparators: [{ kind: "relative-l2", scope: "set" }],
+	});
 	expect(Math.max(...alive)).toBe(10);
 	expect(verdicts.length).toBe(41);
 	expect(verdicts[0]).toMatchObject({ verdict: { case: "case-0", state: "match", checks: [] } });
-	expect(verdicts.at(-1)).toMatchObject({ verdict: { case: "whole set", scope: "set", cases: 40, state: "match" } });
+	expect(verdicts.at(-1)).toMatchObject({
+		verdict: { case: "whole set", scope: "set", cases: 40, state: "match" },
+	});
 });
 
 it("verify runs only commands of the config, and counts an unknown one as no match", async () => {
-	const { verdicts } = await verifyAll({ cases: 1, batch: 1, comparators: [{ kind: "custom", name: "mine" }] });
+	const { verdicts } = await verifyAll({
+		cases: 1,
+		batch: 1,
+		comparators: [{ kind: "custom", name: "mine" }],
+	});
 	expect(verdicts[0]).toMatchObject({
-		verdict: { state: "mismatch", checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }] },
+		verdict: {
+			state: "mismatch",
+			checks: [{ metric: "custom mine", detail: expect.stringContaining("trtgate.yml has no command") }],
+		},
 	});
 });
 
@@ -130,24 +185,41 @@ it("verify gives no number over the set where cases have no answer", async () =>
 		const all = echo(job);
 		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
 	};
-	const { verdicts } = await verifyAll({ cases: 4, batch: 4, answer, comparators: [{ kind: "relative-l2", scope: "set" }] });
+	const { verdicts } = await verifyAll({
+		cases: 4,
+		batch: 4,
+		answer,
+		comparators: [{ kind: "relative-l2", scope: "set" }],
+	});
 	expect(states(verdicts).at(-1)).toBe("whole set error");
 });
 
 it("verify gives no number over the set where the engine broke down before its end", async () => {
-	const asked = { cases: 6, batch: 2, comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec] };
+	const asked = {
+		cases: 6,
+		batch: 2,
+		comparators: [{ kind: "relative-l2", scope: "set" }] as [ComparatorSpec],
+	};
 	const { verdicts } = await verifyAll({ ...asked, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
 	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
 });
 
 it("verify keeps the verdicts of the batches before an engine that breaks down, and stops there", async () => {
-	const { verdicts, jobs } = await verifyAll({ cases: 6, batch: 2, answer: (job, nth) => (nth === 3 ? crash : echo(job)) });
+	const { verdicts, jobs } = await verifyAll({
+		cases: 6,
+		batch: 2,
+		answer: (job, nth) => (nth === 3 ? crash : echo(job)),
+	});
 	expect(states(verdicts)).toEqual(["case-0 match", "case-1 match", "it died"]);
 	expect(jobs.length).toBe(4);
 });
 
 it("verify stops running a base that failed, and judges the head without it", async () => {
-	const { verdicts, jobs } = await verifyAll({ cases: 4, batch: 2, answer: (job) => (job.engine.arm === "base" ? crash : echo(job)) });
+	const { verdicts, jobs } = await verifyAll({
+		cases: 4,
+		batch: 2,
+		answer: (job) => (job.engine.arm === "base" ? crash : echo(job)),
+	});
 	expect(jobs.map(({ arm }) => arm)).toEqual(["base", "head", "head"]);
 	expect(states(verdicts).every((state) => state.endsWith(" match"))).toBe(true);
 });
@@ -157,27 +229,43 @@ it("verify never takes a case without an answer for a match", async () => {
 		const all = echo(job);
 		return all.state === "done" ? { ...all, cases: all.cases.slice(1) } : all;
 	};
-	expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual(["case-0 error", "case-1 match"]);
+	expect(states((await verifyAll({ cases: 2, batch: 2, answer })).verdicts)).toEqual([
+		"case-0 error",
+		"case-1 match",
+	]);
 });
 
 it("verify lets a base that is built otherwise excuse no failure of a case that its own golden lacks", async () => {
 	const wrong = (job: InferJob): InferResult => {
 		const all = echo(job);
 		const zeroed = (outputs: Record<string, Tensor>) =>
-			Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, { ...tensor, data: new Uint8Array(tensor.data.length) }]));
+			Object.fromEntries(
+				Object.entries(outputs).map(([name, tensor]) => [
+					name,
+					{ ...tensor, data: new Uint8Array(tensor.data.length) },
+				]),
+			);
 		if (all.state !== "done") return all;
 		return {
 			...all,
-			cases: all.cases.map((one) => (one.state === "done" ? { ...one, outputs: zeroed(one.outputs as Record<string, Tensor>) } : one)),
+			cases: all.cases.map((one) =>
+				one.state === "done" ? { ...one, outputs: zeroed(one.outputs as Record<string, Tensor>) } : one,
+			),
 		};
 	};
 	const [base, head] = [streamedEngine("base"), streamedEngine("head")];
 	const { tensorrt } = head.spec.engine;
-	const slower = { ...head.spec, engine: { ...head.spec.engine, tensorrt: { ...tensorrt, optimizationLevel: 0 } } };
+	const slower = {
+		...head.spec,
+		engine: { ...head.spec.engine, tensorrt: { ...tensorrt, optimizationLevel: 0 } },
+	};
 	const otherwise = { ...head, spec: slower };
 	const set = streamedSet(2);
 	const [first, second] = set.manifest.cases;
-	const rewritten = { ...set.manifest, cases: [first, { ...second!, inputs: {} }] as typeof set.manifest.cases };
+	const rewritten = {
+		...set.manifest,
+		cases: [first, { ...second!, inputs: {} }] as typeof set.manifest.cases,
+	};
 	const stateOf = async (engine: typeof head, ofBase: GoldenSet["ofBase"]) => {
 		const backend = inferBackend(wrong);
 		const goldens = new Map([[head.spec.id, { ...set, ...(ofBase === undefined ? {} : { ofBase }) }]]);
@@ -190,7 +278,12 @@ it("verify lets a base that is built otherwise excuse no failure of a case that 
 			timeoutMs: 1000,
 		};
 		const found: Verified[] = [];
-		const ports = { backend: backend as never, files: allFiles as Files, tensors: countingReader(), progress: silent };
+		const ports = {
+			backend: backend as never,
+			files: allFiles as Files,
+			tensors: countingReader(),
+			progress: silent,
+		};
 		for await (const verified of verify(input, ports)) found.push(verified);
 		return states(found);
 	};

@@ -19,7 +19,8 @@ interface Side {
 	dtype?: number;
 }
 
-const batch = (min: number, opt: number, max: number): string => `dims: { batch: { min: ${min}, opt: ${opt}, max: ${max} } }`;
+const batch = (min: number, opt: number, max: number): string =>
+	`dims: { batch: { min: ${min}, opt: ${opt}, max: ${max} } }`;
 const wide = batch(1, 8, 32);
 
 function sideOf({ config = wide, inputs = { x: ["batch", 4] }, dtype = 1 }: Side) {
@@ -79,7 +80,11 @@ describe("shapeWorkloads", () => {
 			{ id: "big", shapes: { x: [32, 4] }, headDiffers: why },
 		]);
 		expect(lost).toEqual([
-			{ model: "net", engine: "fp32", rows: [{ side: "workload", base: { name: "big", dtype: "workload", shape: why }, head: null }] },
+			{
+				model: "net",
+				engine: "fp32",
+				rows: [{ side: "workload", base: { name: "big", dtype: "workload", shape: why }, head: null }],
+			},
 		]);
 		const { plan, models } = prepared(base, head);
 		const engines = models.flatMap(({ arm, spec }) => ({ arm, spec }) as BuiltEngine);
@@ -90,7 +95,9 @@ describe("shapeWorkloads", () => {
 	it("shapeWorkloads takes a size that any of several profiles holds", () => {
 		const profiles = (list: string) => `${wide}, profiles: [${list}], workloads: [{ name: big, batch: 32 }]`;
 		const two = profiles("{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }");
-		expect(shape({ config: profiles("{ batch: { min: 1, opt: 8, max: 32 } }") }, { config: two }).lost).toEqual([]);
+		expect(
+			shape({ config: profiles("{ batch: { min: 1, opt: 8, max: 32 } }") }, { config: two }).lost,
+		).toEqual([]);
 	});
 
 	it.each<[why: string, head: Side]>([

@@ -6,7 +6,12 @@ import { join, resolve } from "node:path";
 import { parse } from "yaml";
 import { outputOf } from "./child-output.ts";
 import { compileCache } from "./compile-cache.ts";
-import { type Annotation, applyStepLimits, parseCommandFile, parseWorkflowCommands } from "./workflow-commands.ts";
+import {
+	type Annotation,
+	applyStepLimits,
+	parseCommandFile,
+	parseWorkflowCommands,
+} from "./workflow-commands.ts";
 
 export interface ActionRun {
 	exitCode: number;
@@ -56,7 +61,13 @@ interface ProcessRun {
 	stderr: string;
 }
 
-const commandFiles = ["GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH"] as const;
+const commandFiles = [
+	"GITHUB_OUTPUT",
+	"GITHUB_STATE",
+	"GITHUB_STEP_SUMMARY",
+	"GITHUB_ENV",
+	"GITHUB_PATH",
+] as const;
 
 /** Entry of the action, in the dist folder that is asked for. */
 function entryPath(folder: string, entry: string, dist: string | undefined): string {
@@ -65,11 +76,17 @@ function entryPath(folder: string, entry: string, dist: string | undefined): str
 }
 
 /** As the runner names them: spaces become underscores, all upper case, hyphens stay. */
-function inputVariables(action: ActionFile, inputs: Record<string, string>, token: string): Record<string, string> {
+function inputVariables(
+	action: ActionFile,
+	inputs: Record<string, string>,
+	token: string,
+): Record<string, string> {
 	const names = Object.keys(action.inputs ?? {});
 	const unknown = Object.keys(inputs).filter((name) => !names.includes(name));
-	if (unknown.length > 0) throw new Error(`the action has no input ${unknown.join(", ")}; it has ${names.join(", ")}`);
-	const expand = (value: unknown): string => String(value ?? "").replace(/\$\{\{\s*github\.token\s*\}\}/g, token);
+	if (unknown.length > 0)
+		throw new Error(`the action has no input ${unknown.join(", ")}; it has ${names.join(", ")}`);
+	const expand = (value: unknown): string =>
+		String(value ?? "").replace(/\$\{\{\s*github\.token\s*\}\}/g, token);
 	return Object.fromEntries(
 		Object.entries(action.inputs ?? {}).map(([name, input]) => [
 			`INPUT_${name.replaceAll(" ", "_").toUpperCase()}`,
@@ -78,7 +95,11 @@ function inputVariables(action: ActionFile, inputs: Record<string, string>, toke
 	);
 }
 
-async function runEntry(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ProcessRun> {
+async function runEntry(
+	entry: string,
+	env: Record<string, string>,
+	options: ActionOptions,
+): Promise<ProcessRun> {
 	const child = spawn(process.execPath, [entry], {
 		cwd: options.cwd,
 		env,
@@ -125,11 +146,16 @@ export async function runActionFolder(folder: string, options: ActionOptions): P
 	const inputs = inputVariables(action, options.inputs ?? {}, options.env["GITHUB_TOKEN"] ?? "");
 	const env = { ...stepEnvironment(options), ...inputs };
 	const path = (entry: string): string => entryPath(folder, entry, dist);
-	if (options.entry === "post") return runStep(path(action.runs.post ?? ""), { ...env, ...stateVariables(options.state ?? {}) }, options);
+	if (options.entry === "post")
+		return runStep(path(action.runs.post ?? ""), { ...env, ...stateVariables(options.state ?? {}) }, options);
 	const main = await runStep(path(action.runs.main), env, options);
 	if (!options.post || action.runs.post === undefined) return main;
 	const { onStart: _, ...quiet } = options;
-	const post = await runStep(path(action.runs.post), { ...env, ...main.exported, ...stateVariables(main.state) }, quiet);
+	const post = await runStep(
+		path(action.runs.post),
+		{ ...env, ...main.exported, ...stateVariables(main.state) },
+		quiet,
+	);
 	return { ...main, post: { exitCode: post.exitCode, stdout: post.stdout, stderr: post.stderr } };
 }
 
@@ -137,7 +163,11 @@ function stateVariables(state: Record<string, string>): Record<string, string> {
 	return Object.fromEntries(Object.entries(state).map(([name, value]) => [`STATE_${name}`, value]));
 }
 
-async function runStep(entry: string, env: Record<string, string>, options: ActionOptions): Promise<ActionRun> {
+async function runStep(
+	entry: string,
+	env: Record<string, string>,
+	options: ActionOptions,
+): Promise<ActionRun> {
 	const files = await createCommandFiles();
 	try {
 		const started = performance.now();

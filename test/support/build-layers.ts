@@ -2,7 +2,10 @@
 import type { ArmKernels, ArmLayers, TimedLayer } from "../../generated/result.ts";
 
 /** `times` by layer's name, milliseconds; the order is that of the engine. */
-export function buildLayers(times: Readonly<Record<string, number>>, more: Readonly<Record<string, Partial<TimedLayer>>> = {}): ArmLayers {
+export function buildLayers(
+	times: Readonly<Record<string, number>>,
+	more: Readonly<Record<string, Partial<TimedLayer>>> = {},
+): ArmLayers {
 	const totalMs = Object.values(times).reduce((sum, ms) => sum + ms, 0);
 	const layers = Object.entries(times).map(([name, meanMs]) => ({
 		name,
@@ -15,6 +18,11 @@ export function buildLayers(times: Readonly<Record<string, number>>, more: Reado
 
 export function buildKernels(times: Readonly<Record<string, number>>): ArmKernels {
 	const totalMs = Object.values(times).reduce((sum, ms) => sum + ms, 0);
-	const kernels = Object.entries(times).map(([name, ms]) => ({ name, calls: 50, totalMs: ms, share: ms / totalMs }));
+	const kernels = Object.entries(times).map(([name, ms]) => ({
+		name,
+		calls: 50,
+		totalMs: ms,
+		share: ms / totalMs,
+	}));
 	return { count: kernels.length, totalMs, kernels };
 }

@@ -21,17 +21,78 @@ export interface RunMedians {
 
 /** From recordings of TensorRT 10.6 on an H200: 400 iterations a run. */
 export const recordedMedians = {
-	slower: { base: [27.95, 27.92, 27.8, 27.86, 27.89, 27.95, 27.83, 27.92], head: [29.05, 29.02, 29.02, 29.02, 29.02, 29.02, 29.14, 29.11] },
-	same: { base: [39.67, 39.67, 39.7, 39.61, 39.58, 39.7, 39.61, 39.7], head: [39.64, 39.64, 39.61, 39.61, 39.7, 39.61, 39.58, 39.67] },
-	wrong: { base: [27.22, 27.19, 27.22, 27.25, 27.16, 27.19, 27.22, 27.22], head: [27.22, 27.22, 27.22, 27.28, 27.28, 27.19, 27.27, 27.16] },
+	slower: {
+		base: [27.95, 27.92, 27.8, 27.86, 27.89, 27.95, 27.83, 27.92],
+		head: [29.05, 29.02, 29.02, 29.02, 29.02, 29.02, 29.14, 29.11],
+	},
+	same: {
+		base: [39.67, 39.67, 39.7, 39.61, 39.58, 39.7, 39.61, 39.7],
+		head: [39.64, 39.64, 39.61, 39.61, 39.7, 39.61, 39.58, 39.67],
+	},
+	wrong: {
+		base: [27.22, 27.19, 27.22, 27.25, 27.16, 27.19, 27.22, 27.22],
+		head: [27.22, 27.22, 27.22, 27.28, 27.28, 27.19, 27.27, 27.16],
+	},
 } as const satisfies Record<string, RunMedians>;
 
 /** All iterations of the recorded slower head, 0.02768 to 0.02975 ms. */
 const recordedDistribution = {
 	fromMs: 0.02768,
 	toMs: 0.02975,
-	base: [26, 75, 478, 407, 848, 403, 336, 457, 99, 38, 2, 2, 7, 0, 3, 0, 4, 3, 5, 4, 1, 1, 0, 0, 1, ...new Array<number>(23).fill(0)],
-	head: [...new Array<number>(25).fill(0), 1, 6, 34, 104, 446, 363, 947, 337, 528, 152, 98, 131, 25, 7, 1, 3, 3, 1, 3, 1, 1, 3, 1],
+	base: [
+		26,
+		75,
+		478,
+		407,
+		848,
+		403,
+		336,
+		457,
+		99,
+		38,
+		2,
+		2,
+		7,
+		0,
+		3,
+		0,
+		4,
+		3,
+		5,
+		4,
+		1,
+		1,
+		0,
+		0,
+		1,
+		...new Array<number>(23).fill(0),
+	],
+	head: [
+		...new Array<number>(25).fill(0),
+		1,
+		6,
+		34,
+		104,
+		446,
+		363,
+		947,
+		337,
+		528,
+		152,
+		98,
+		131,
+		25,
+		7,
+		1,
+		3,
+		3,
+		1,
+		3,
+		1,
+		1,
+		3,
+		1,
+	],
 };
 
 /** All iterations of the recorded wrong head: bins narrower than the clock's tick of 1/32 µs. */
@@ -39,12 +100,12 @@ export const recordedComb = {
 	fromMs: 0.02704,
 	toMs: 0.02792,
 	base: [
-		0, 19, 0, 121, 312, 0, 468, 0, 506, 614, 0, 481, 0, 363, 182, 0, 55, 0, 19, 12, 0, 6, 0, 2, 4, 0, 2, 0, 2, 4, 0, 6, 0, 4, 4, 0, 4, 0, 1,
-		3, 0, 1, 0, 0, 2, 0, 0, 0,
+		0, 19, 0, 121, 312, 0, 468, 0, 506, 614, 0, 481, 0, 363, 182, 0, 55, 0, 19, 12, 0, 6, 0, 2, 4, 0, 2, 0, 2,
+		4, 0, 6, 0, 4, 4, 0, 4, 0, 1, 3, 0, 1, 0, 0, 2, 0, 0, 0,
 	],
 	head: [
-		5, 41, 0, 91, 281, 0, 404, 0, 448, 492, 0, 427, 0, 316, 223, 0, 180, 0, 142, 52, 0, 34, 0, 7, 9, 0, 5, 0, 4, 6, 0, 4, 0, 1, 5, 0, 3, 0,
-		5, 4, 0, 3, 0, 0, 2, 0, 2, 0,
+		5, 41, 0, 91, 281, 0, 404, 0, 448, 492, 0, 427, 0, 316, 223, 0, 180, 0, 142, 52, 0, 34, 0, 7, 9, 0, 5, 0,
+		4, 6, 0, 4, 0, 1, 5, 0, 3, 0, 5, 4, 0, 3, 0, 0, 2, 0, 2, 0,
 	],
 };
 
@@ -96,7 +157,10 @@ export function buildRuns({ base, head }: RunMedians): PerfRun[] {
 		throughputPerSecond: 1e6 / medianUs,
 		peakMemoryBytes: 742 * 1024 * 1024,
 	});
-	return base.flatMap((medianUs, pair) => [run("base", pair, medianUs), run("head", pair, head[pair] ?? medianUs)]);
+	return base.flatMap((medianUs, pair) => [
+		run("base", pair, medianUs),
+		run("head", pair, head[pair] ?? medianUs),
+	]);
 }
 
 const range = (mean: number, apart = 0) => ({ mean, min: mean - apart, max: mean + apart });
@@ -118,7 +182,10 @@ export function buildGpuWindow(overrides: Partial<GpuWindow> = {}): GpuWindow {
 }
 
 /** The workload as it is told where the GPU was watched: every run a little warmer than the one before. */
-export function watchGpu(workload: WorkloadResult, windowOf: (run: PerfRun) => Partial<GpuWindow> = () => ({})): WorkloadResult {
+export function watchGpu(
+	workload: WorkloadResult,
+	windowOf: (run: PerfRun) => Partial<GpuWindow> = () => ({}),
+): WorkloadResult {
 	const runs = workload.runs.map((run) => ({
 		...run,
 		gpu: buildGpuWindow({ temperatureC: range(30 + Math.floor(run.order / 4), 1), ...windowOf(run) }),
@@ -141,7 +208,12 @@ export function buildWorkload(overrides: Partial<WorkloadResult> = {}): Workload
 		streams: 1,
 		verdict: latency.verdict,
 		latency,
-		p99: buildComparison({ estimate: 0.0001, interval: [-0.004, 0.0042], excluded: 0.0042, minimalEffect: 0.1 }),
+		p99: buildComparison({
+			estimate: 0.0001,
+			interval: [-0.004, 0.0042],
+			excluded: 0.0042,
+			minimalEffect: 0.1,
+		}),
 		memory: buildComparison({ estimate: 0, interval: [0, 0], excluded: 0 }),
 		base: buildStats(0.03967),
 		head: buildStats(0.03963),
@@ -160,8 +232,19 @@ export function buildSlowWorkload(overrides: Partial<WorkloadResult> = {}): Work
 		engine: "fp16",
 		workload: "batch 8",
 		shapes: { images: [8, 3, 32, 32] },
-		latency: buildComparison({ verdict: "regressed", estimate: 0.0416, interval: [0.0372, 0.0461], excluded: 0.0461 }),
-		p99: buildComparison({ verdict: "regressed", estimate: 0.0408, interval: [0.0361, 0.0456], excluded: 0.0456, minimalEffect: 0.1 }),
+		latency: buildComparison({
+			verdict: "regressed",
+			estimate: 0.0416,
+			interval: [0.0372, 0.0461],
+			excluded: 0.0461,
+		}),
+		p99: buildComparison({
+			verdict: "regressed",
+			estimate: 0.0408,
+			interval: [0.0361, 0.0456],
+			excluded: 0.0456,
+			minimalEffect: 0.1,
+		}),
 		base: buildStats(0.02791),
 		head: buildStats(0.02902),
 		noise: { runCv: 0.0019, detectable: 0.0044 },
@@ -217,7 +300,14 @@ export function buildBuild(overrides: Partial<BuildRecord> = {}): BuildRecord {
 }
 
 export function buildGate(overrides: Partial<GateResult> = {}): GateResult {
-	return { gate: "latency", model: "encoder", engine: "fp16", status: "pass", message: "No relevant change.", ...overrides };
+	return {
+		gate: "latency",
+		model: "encoder",
+		engine: "fp16",
+		status: "pass",
+		message: "No relevant change.",
+		...overrides,
+	};
 }
 
 /** Everything green, unless a test says otherwise. */

@@ -49,8 +49,11 @@ export interface DevicePair extends Truth {
 export function devicePairs(): DevicePair[] {
 	return recordings.flatMap((recording) => {
 		const folder = `test/fixtures/engines/planted/${recording}`;
-		const read = (file: string): Packed => JSON.parse(gunzipSync(readFileSync(`${folder}/${file}`)).toString("utf8"));
-		return readdirSync(folder).flatMap((file) => pairsOf(read(file), file.replace(".json.gz", "")).map((pair) => ({ ...pair, recording })));
+		const read = (file: string): Packed =>
+			JSON.parse(gunzipSync(readFileSync(`${folder}/${file}`)).toString("utf8"));
+		return readdirSync(folder).flatMap((file) =>
+			pairsOf(read(file), file.replace(".json.gz", "")).map((pair) => ({ ...pair, recording })),
+		);
 	});
 }
 
@@ -115,7 +118,9 @@ export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: 
 	const [costMs, attributedMs] = [enginesMs.head - enginesMs.base, account?.attributedMs ?? 0];
 	const [errorMs, halfWidthMs] = [Math.abs(attributedMs - costMs), account?.halfWidthMs ?? 0];
 	const own = new Set(culprits.flatMap((node) => [node, shorten(node, 48), shorten(node, 60)]));
-	const shown = rows.slice(0, 3).flatMap(({ label, members, causes }) => [label, ...members, ...causes.map(({ says }) => says)]);
+	const shown = rows
+		.slice(0, 3)
+		.flatMap(({ label, members, causes }) => [label, ...members, ...causes.map(({ says }) => says)]);
 	return {
 		aligned: alignedShare(engines),
 		rows: rows.length,
@@ -131,7 +136,10 @@ export function scoreOfPair({ engines, enginesMs, timedHalfWidthMs, culprits }: 
 }
 
 function alignedShare(engines: DevicePair["engines"]): number {
-	const models = { base: engineModel({ ...engines.base, graph: null }), head: engineModel({ ...engines.head, graph: null }) };
+	const models = {
+		base: engineModel({ ...engines.base, graph: null }),
+		head: engineModel({ ...engines.head, graph: null }),
+	};
 	const components = componentsOf(models).map(({ base, head }) => ({
 		nodes: new Set(head.filter(takesTime).flatMap(({ nodes }) => nodes)).size,
 		isMatched: base.some(takesTime),

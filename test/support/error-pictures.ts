@@ -10,7 +10,17 @@ export function cellsOf(bytes: readonly number[]): string {
 export function buildErrorMap(overrides: Partial<ErrorMap> = {}): ErrorMap {
 	const { rows = 8, columns = 8 } = overrides;
 	const cells = cellsOf(Array.from({ length: rows * columns }, (_, cell) => (cell === 0 ? 254 : cell % 128)));
-	return { rows, columns, height: 16, width: 16, axes: [2, 3], image: true, largest: 0.5, cells, ...overrides };
+	return {
+		rows,
+		columns,
+		height: 16,
+		width: 16,
+		axes: [2, 3],
+		image: true,
+		largest: 0.5,
+		cells,
+		...overrides,
+	};
 }
 
 /** A check of elements with a little of everything: a tolerance that grows with the golden, a NaN. */

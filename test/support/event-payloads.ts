@@ -4,7 +4,15 @@ const owner = { login: "acme", id: 5001, type: "Organization" };
 
 export function repository(fullName = "acme/engines", id = 70_001): Record<string, unknown> {
 	const [login = "", name = ""] = fullName.split("/");
-	return { id, node_id: "R_kgDOabc", name, full_name: fullName, private: false, owner: { ...owner, login }, default_branch: "main" };
+	return {
+		id,
+		node_id: "R_kgDOabc",
+		name,
+		full_name: fullName,
+		private: false,
+		owner: { ...owner, login },
+		default_branch: "main",
+	};
 }
 
 export const sender = { login: "octocat", id: 583231, type: "User" };
@@ -27,7 +35,14 @@ export interface PullOptions {
 }
 
 export function pullRequest(shas: PullShas, options: PullOptions = {}): Record<string, unknown> {
-	const { number = 7, action = "opened", headRef = "feature/faster", baseRef = "main", draft = false, user = sender } = options;
+	const {
+		number = 7,
+		action = "opened",
+		headRef = "feature/faster",
+		baseRef = "main",
+		draft = false,
+		user = sender,
+	} = options;
 	const headRepository = options.headRepository === undefined ? repository() : options.headRepository;
 	return {
 		action,
@@ -49,7 +64,12 @@ export function pullRequest(shas: PullShas, options: PullOptions = {}): Record<s
 	};
 }
 
-export function push(ref: string, before: string, after: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+export function push(
+	ref: string,
+	before: string,
+	after: string,
+	more: Record<string, unknown> = {},
+): Record<string, unknown> {
 	return {
 		ref,
 		before,
@@ -71,7 +91,16 @@ export function push(ref: string, before: string, after: string, more: Record<st
 export function release(tag: string, more: Record<string, unknown> = {}): Record<string, unknown> {
 	return {
 		action: "published",
-		release: { id: 1, tag_name: tag, target_commitish: "main", name: tag, draft: false, prerelease: false, body: "Notes", ...more },
+		release: {
+			id: 1,
+			tag_name: tag,
+			target_commitish: "main",
+			name: tag,
+			draft: false,
+			prerelease: false,
+			body: "Notes",
+			...more,
+		},
 		repository: repository(),
 		sender,
 	};
@@ -82,7 +111,13 @@ export function schedule(): Record<string, unknown> {
 }
 
 export function workflowDispatch(ref: string): Record<string, unknown> {
-	return { inputs: { models: "all" }, ref, workflow: ".github/workflows/gate.yml", repository: repository(), sender };
+	return {
+		inputs: { models: "all" },
+		ref,
+		workflow: ".github/workflows/gate.yml",
+		repository: repository(),
+		sender,
+	};
 }
 
 export function mergeGroup(head: string, base: string): Record<string, unknown> {

@@ -35,7 +35,10 @@ export function installFakeNative(folder: string, options: { addon: boolean } = 
 	const home = join(folder, "node_modules/onnxruntime-node");
 	const addonFolder = join(home, "bin/napi-v6", process.platform, process.arch);
 	mkdirSync(addonFolder, { recursive: true });
-	writeFileSync(join(home, "package.json"), '{"name": "onnxruntime-node", "version": "9.9.9", "main": "index.js"}');
+	writeFileSync(
+		join(home, "package.json"),
+		'{"name": "onnxruntime-node", "version": "9.9.9", "main": "index.js"}',
+	);
 	writeFileSync(join(home, "index.js"), source);
 	if (options.addon) writeFileSync(join(addonFolder, "onnxruntime_binding.node"), "");
 	return folder;

@@ -1,6 +1,7 @@
 // In-memory ports for the tests of stages: no file, no process, no clock but these.
-import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
+
 import type { Arm } from "../../generated/result.ts";
+import { noTelemetry } from "../../src/adapters/gpu/sampler.ts";
 import type { Backend, MeasureJob, MeasureResult } from "../../src/ports/backend.ts";
 import type { Progress } from "../../src/ports/world.ts";
 
@@ -8,7 +9,13 @@ export const silent: Progress = { stage() {}, item() {}, detail() {}, done() {} 
 
 /** A run whose samples all have one value. */
 export function steadyRun(medianMs: number): MeasureResult {
-	return { state: "ok", samplesMs: new Float64Array(20).fill(medianMs), peakMemoryBytes: 1000, wallMs: 10, timedMs: 20 * medianMs };
+	return {
+		state: "ok",
+		samplesMs: new Float64Array(20).fill(medianMs),
+		peakMemoryBytes: 1000,
+		wallMs: 10,
+		timedMs: 20 * medianMs,
+	};
 }
 
 export function brokenRun(reason: string): MeasureResult {
@@ -20,7 +27,9 @@ function isPilot({ samplesPath }: MeasureJob): boolean {
 }
 
 /** Answers each timed run by `answer`, and remembers in which order the sides were asked. */
-export function fakeBackend(answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult): Backend & { order: Arm[]; warmed: Arm[] } {
+export function fakeBackend(
+	answer: (arm: Arm, nth: number, job: MeasureJob) => MeasureResult,
+): Backend & { order: Arm[]; warmed: Arm[] } {
 	const order: Arm[] = [];
 	const warmed: Arm[] = [];
 	const refuse = (): never => {

@@ -63,16 +63,28 @@ export function line(name: string, count: number, from?: string): DrawnCommit[] 
 export function drawRepository(folder: string, drawing: Drawing): Map<string, string> {
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q", "--bare");
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"]) git(folder, "config", `uploadpack.${setting}`, "true");
+	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
+		git(folder, "config", `uploadpack.${setting}`, "true");
 	const marks = new Map(drawing.commits.map(({ name }, index) => [name, index + 1]));
 	const lines = drawing.commits.flatMap((commit, index) => drawCommit(commit, index, marks));
-	for (const [ref, name] of Object.entries(drawing.refs)) lines.push(`reset ${ref}`, `from :${marks.get(name)}`, "");
+	for (const [ref, name] of Object.entries(drawing.refs))
+		lines.push(`reset ${ref}`, `from :${marks.get(name)}`, "");
 	for (const [tag, name] of Object.entries(drawing.annotated ?? {})) {
-		lines.push(`tag ${tag}`, `from :${marks.get(name)}`, `tagger ${who} ${firstSeconds} +0000`, `data ${tag.length}`, tag);
+		lines.push(
+			`tag ${tag}`,
+			`from :${marks.get(name)}`,
+			`tagger ${who} ${firstSeconds} +0000`,
+			`data ${tag.length}`,
+			tag,
+		);
 	}
 	const path = join(folder, "marks");
 	const given = ["fast-import", "--quiet", "--force", `--export-marks=${path}`];
-	execFileSync("git", given, { cwd: folder, input: `${lines.join("\n")}\n`, stdio: ["pipe", "ignore", "inherit"] });
+	execFileSync("git", given, {
+		cwd: folder,
+		input: `${lines.join("\n")}\n`,
+		stdio: ["pipe", "ignore", "inherit"],
+	});
 	const hashes = new Map(
 		execFileSync("cat", [path], { encoding: "utf8" })
 			.trim()
@@ -94,7 +106,11 @@ function drawCommit(commit: DrawnCommit, index: number, marks: ReadonlyMap<strin
 		name,
 		...(first === undefined ? [] : [`from ${first}`]),
 		...others.map((other) => `merge ${other}`),
-		...written.flatMap(([path, text]) => [`M 100644 inline ${path}`, `data ${Buffer.byteLength(text)}`, text]),
+		...written.flatMap(([path, text]) => [
+			`M 100644 inline ${path}`,
+			`data ${Buffer.byteLength(text)}`,
+			text,
+		]),
 		"",
 	];
 }
@@ -102,7 +118,10 @@ function drawCommit(commit: DrawnCommit, index: number, marks: ReadonlyMap<strin
 /** Commits that a server still has and no branch names, as after a forced push; what is not named by a ref of ours goes. */
 export function forgetDrawing(folder: string): void {
 	const names = git(folder, "for-each-ref", "--format=%(refname)", "refs/drawn").split("\n");
-	execFileSync("git", ["update-ref", "--stdin"], { cwd: folder, input: names.map((name) => `delete ${name}\n`).join("") });
+	execFileSync("git", ["update-ref", "--stdin"], {
+		cwd: folder,
+		input: names.map((name) => `delete ${name}\n`).join(""),
+	});
 }
 
 export interface Checkout {
@@ -119,8 +138,19 @@ export function checkOut({ origin, folder, ref, commit, depth }: Checkout): stri
 	mkdirSync(folder, { recursive: true });
 	git(folder, "init", "-q");
 	git(folder, "remote", "add", "origin", `file://${origin}`);
-	const local = ref.replace(/^refs\/(heads|pull)\//, (_, kind) => (kind === "heads" ? "refs/remotes/origin/" : "refs/remotes/pull/"));
-	if (depth === 0) git(folder, "fetch", "-q", "--prune", "origin", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*");
+	const local = ref.replace(/^refs\/(heads|pull)\//, (_, kind) =>
+		kind === "heads" ? "refs/remotes/origin/" : "refs/remotes/pull/",
+	);
+	if (depth === 0)
+		git(
+			folder,
+			"fetch",
+			"-q",
+			"--prune",
+			"origin",
+			"+refs/heads/*:refs/remotes/origin/*",
+			"+refs/tags/*:refs/tags/*",
+		);
 	const depths = depth === 0 ? [] : [`--depth=${depth}`];
 	git(folder, "fetch", "-q", "--no-tags", ...depths, "origin", depth === 0 ? commit : `+${commit}:${local}`);
 	git(folder, "checkout", "-q", "--force", "--detach", commit);

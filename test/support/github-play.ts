@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
-import { countWords } from "../../src/core/report/sections/highlights.ts";
 import type { Result } from "../../generated/result.ts";
+import { countWords } from "../../src/core/report/sections/highlights.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";
@@ -62,7 +62,10 @@ export type Changes = readonly (readonly [from: string | RegExp, to: string])[];
 /** What a commit holds: one side of a recorded comparison. */
 export function armFiles(comparison: Comparison, arm: Arm, changes: Changes = []): Files {
 	const files = comparisonFiles(comparison, arm);
-	return { ...files, "trtgate.yml": changes.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"])) };
+	return {
+		...files,
+		"trtgate.yml": changes.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"])),
+	};
 }
 
 export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
@@ -71,10 +74,12 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 	mkdirSync(work);
 	git(work, "init", "-q");
 	git(root, "init", "-q", "--bare", origin);
-	for (const setting of ["allowAnySHA1InWant", "allowFilter"]) git(origin, "config", `uploadpack.${setting}`, "true");
+	for (const setting of ["allowAnySHA1InWant", "allowFilter"])
+		git(origin, "config", `uploadpack.${setting}`, "true");
 	const github = await startLocalGitHub({ gitDir: origin });
 	atEnd(() => github.close());
-	const push = (commit: string, ref: string): void => void git(work, "push", "-q", "--force", origin, `${commit}:${ref}`);
+	const push = (commit: string, ref: string): void =>
+		void git(work, "push", "-q", "--force", origin, `${commit}:${ref}`);
 	return {
 		github,
 		root,
@@ -90,7 +95,17 @@ export async function openPlay(atEnd: AtEnd = onTestFinished): Promise<Play> {
 		},
 		merge({ number, base, head }) {
 			const tree = git(work, "rev-parse", `${head}^{tree}`);
-			const merge = git(work, "commit-tree", tree, "-p", base, "-p", head, "-m", `Merge ${head} into ${base}`);
+			const merge = git(
+				work,
+				"commit-tree",
+				tree,
+				"-p",
+				base,
+				"-p",
+				head,
+				"-m",
+				`Merge ${head} into ${base}`,
+			);
 			push(head, `refs/pull/${number}/head`);
 			push(merge, `refs/pull/${number}/merge`);
 			return merge;
@@ -108,7 +123,16 @@ interface Place {
 }
 
 async function runJob({ github, origin, folder }: Place, job: PlayedJob): Promise<Played> {
-	const { replay, inputs = {}, action = ".", depth = 1, checkedOut = job.sha, env: above = {}, more = {}, ...event } = job;
+	const {
+		replay,
+		inputs = {},
+		action = ".",
+		depth = 1,
+		checkedOut = job.sha,
+		env: above = {},
+		more = {},
+		...event
+	} = job;
 	const [workspace, temp] = [join(folder, "engines"), join(folder, "temp")];
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(join(temp, "home"), { recursive: true });
@@ -145,7 +169,8 @@ function installWatched(folder: string, replay: Replay, variables: string): stri
 	for (const name of readdirSync(bin)) {
 		const program = join(bin, name);
 		const text = readFileSync(program, "utf8");
-		if (text.startsWith("#!/bin/sh\n")) writeFileSync(program, text.replace("\n", `\nenv >> "${variables}"\n`));
+		if (text.startsWith("#!/bin/sh\n"))
+			writeFileSync(program, text.replace("\n", `\nenv >> "${variables}"\n`));
 	}
 	return path;
 }
@@ -157,11 +182,9 @@ export function readArchive(archive: Buffer): Map<string, Buffer> {
 	let at = archive.readUInt32LE(end + 16);
 	for (let left = archive.readUInt16LE(end + 10); left > 0; left -= 1) {
 		const [method, packedBytes] = [archive.readUInt16LE(at + 10), archive.readUInt32LE(at + 20)];
-		const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((offset) => archive.readUInt16LE(at + offset)) as [
-			number,
-			number,
-			number,
-		];
+		const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((offset) =>
+			archive.readUInt16LE(at + offset),
+		) as [number, number, number];
 		const local = archive.readUInt32LE(at + 42);
 		const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
 		const packed = archive.subarray(start, start + packedBytes);
@@ -177,7 +200,8 @@ export function artifactFiles(github: LocalGitHub, name: string): Map<string, Bu
 	const { artifacts, blobs } = github.state;
 	const artifact = artifacts.find((one) => one.name === name);
 	const content = blobs.get(artifact?.blob ?? "")?.content;
-	if (artifact === undefined || content === undefined) throw new Error(`no artifact ${name} among ${artifacts.map((one) => one.name)}`);
+	if (artifact === undefined || content === undefined)
+		throw new Error(`no artifact ${name} among ${artifacts.map((one) => one.name)}`);
 	return content.subarray(0, 2).toString() === "PK" ? readArchive(content) : new Map([[name, content]]);
 }
 
@@ -192,7 +216,9 @@ export function expectTidy({ github }: Play, { run, workspace, out, env, childVa
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(git(workspace, "status", "--porcelain", "--", ".", ":!trtgate-out")).toBe("");
 	for (const left of ["scratch", "worktrees"]) expect(existsSync(join(out, left)), left).toBe(false);
-	const secrets = [env["GITHUB_TOKEN"], env["ACTIONS_RUNTIME_TOKEN"]].filter((secret) => secret !== undefined);
+	const secrets = [env["GITHUB_TOKEN"], env["ACTIONS_RUNTIME_TOKEN"]].filter(
+		(secret) => secret !== undefined,
+	);
 	expect(secrets.length).toBeGreaterThan(0);
 	const texts: [string, string | Buffer][] = [
 		["stdout", run.stdout],
@@ -205,7 +231,8 @@ export function expectTidy({ github }: Play, { run, workspace, out, env, childVa
 	];
 	for (const { body } of github.state.comments)
 		for (const finding of shownFindings(body)) expect(countWords(finding), finding).toBeLessThanOrEqual(60);
-	for (const [where, text] of texts) for (const secret of secrets) expect(text.includes(secret), `a token in ${where}`).toBe(false);
+	for (const [where, text] of texts)
+		for (const secret of secrets) expect(text.includes(secret), `a token in ${where}`).toBe(false);
 	expect(github.state.violations).toEqual([]);
 }
 

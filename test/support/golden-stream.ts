@@ -1,9 +1,9 @@
 // A golden set that exists nowhere but in its manifest, its reader that counts what is alive, and a backend that echoes.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { GoldenCase, GoldenManifest, TensorFile } from "../../generated/golden.ts";
 import type { Arm } from "../../generated/result.ts";
+import { engineSpecs } from "../../src/core/plan/plan.ts";
 import type { Backend, BuiltEngine, InferJob, InferResult, InferredCase } from "../../src/ports/backend.ts";
 import type { Files, TensorReader } from "../../src/ports/world.ts";
 import type { GoldenSet } from "../../src/stages/load-goldens.ts";
@@ -71,7 +71,9 @@ export const allFiles: Pick<Files, "realPath"> = { realPath: async (path) => pat
 type Answer = (job: InferJob, nth: number) => InferResult | Promise<InferResult>;
 
 /** Answers golden cases by `answer`, and remembers who was asked for what. */
-export function inferBackend(answer: Answer): Pick<Backend, "infer"> & { jobs: { arm: Arm; ids: string[]; logPath: string }[] } {
+export function inferBackend(
+	answer: Answer,
+): Pick<Backend, "infer"> & { jobs: { arm: Arm; ids: string[]; logPath: string }[] } {
 	const jobs: { arm: Arm; ids: string[]; logPath: string }[] = [];
 	return {
 		jobs,
@@ -94,9 +96,34 @@ export function echo(job: InferJob): InferResult {
 
 export function streamedEngine(arm: Arm): BuiltEngine {
 	const [spec] = engineSpecs(buildConfig());
-	const record = { model: "net", engine: "plain", arm, state: "built", durationMs: 1, warnings: [], engineSha256: arm } as const;
-	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
-	const onnx = { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
+	const record = {
+		model: "net",
+		engine: "plain",
+		arm,
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+		engineSha256: arm,
+	} as const;
+	const graph = {
+		name: "",
+		inputs: [],
+		outputs: [],
+		nodes: [],
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+		sparseInitializers: [],
+	};
+	const onnx = {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: {},
+		graph,
+		functions: [],
+	};
 	const model = { path: "", onnx, sha256: modelSha256, external: [] };
 	return { spec: spec!, arm, record: { ...record, warnings: [] }, path: `/${arm}`, model };
 }

@@ -1,6 +1,7 @@
 // Tensors and manifests for tests of golden comparison.
-import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
+
 import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
+import { elementBytes, elementCount, type Tensor } from "../../src/core/golden/tensor/tensor.ts";
 
 export function fromBase64(dtype: string, shape: readonly number[], data: string): Tensor {
 	const bytes = Buffer.from(data, "base64");
@@ -33,7 +34,10 @@ export function toNumber(value: number | string): number {
 export const modelSha256 = "a".repeat(64);
 
 /** A manifest with one case of these outputs. */
-export function manifestOf(outputs: Readonly<Record<string, Tensor>>, specs: Readonly<Record<string, GoldenOutput>> = {}): GoldenManifest {
+export function manifestOf(
+	outputs: Readonly<Record<string, Tensor>>,
+	specs: Readonly<Record<string, GoldenOutput>> = {},
+): GoldenManifest {
 	const files = Object.entries(outputs).map(([name, { dtype, shape }]): [string, TensorFile] => [
 		name,
 		{ path: `${name}.raw`, sha256: "b".repeat(64), dtype, shape: [...shape] },

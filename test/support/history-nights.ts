@@ -1,10 +1,10 @@
 // Nights with a known truth: engines that creep and step, machines at random, disturbances, pins that move.
 
+import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { dueForFreshPairs } from "../../src/core/history/alarms.ts";
 import { type Table, tableOf } from "../../src/core/history/columns.ts";
 import { kindOf } from "../../src/core/history/points.ts";
 import { pinToLink, readSeries, type Series } from "../../src/core/history/series.ts";
-import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { hash, nightAt, short } from "./history-records.ts";
 
 export interface Event {
@@ -30,7 +30,10 @@ export function randomFrom(seed: number): { uniform(): number; normal(): number 
 		mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
 		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 	};
-	return { uniform, normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()) };
+	return {
+		uniform,
+		normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
+	};
 }
 
 /** Measured on H200s: medians of one plan file against the first machine; the second kind of net moves half as far. */
@@ -67,7 +70,8 @@ interface Engine extends Pin {
 	error: number;
 }
 
-const content = (series: number, { weights }: Pick<Pin, "weights">): string => short(`model ${series} ${weights}`);
+const content = (series: number, { weights }: Pick<Pin, "weights">): string =>
+	short(`model ${series} ${weights}`);
 
 export function simulateNights(plan: Plan): Nights {
 	const random = randomFrom(plan.seed);
@@ -106,7 +110,8 @@ export function simulateNights(plan: Plan): Nights {
 			// Somebody trains some net again every day.
 			if ((night + index) % 7 === 0) engine.weights += 1;
 		});
-		if (today.some(({ kind }) => kind === "method")) method = { level: method.level + 0.004, version: method.version + 1 };
+		if (today.some(({ kind }) => kind === "method"))
+			method = { level: method.level + 0.004, version: method.version + 1 };
 		const host = Math.floor(random.uniform() * hostOffsets.length);
 		const slow = today.some(({ kind }) => kind === "host") ? 0.01 + 0.02 * random.uniform() : 0;
 		const noise = today.some(({ kind }) => kind === "neighbour") ? 4 : 1;
@@ -133,7 +138,10 @@ export function simulateNights(plan: Plan): Nights {
 		// As the job decides, also whether a link is certain enough.
 		const old = pins.get(pinToLink(readSeries(tables), { kind: kindOf({ machine }), pin }) ?? "");
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
-			const ns = Math.round(600_000 * Math.exp((hostOffsets[host] ?? 0) * (index % 2 === 0 ? 1 : 0.5) + slow + 3e-4 * random.normal()));
+			const ns = Math.round(
+				600_000 *
+					Math.exp((hostOffsets[host] ?? 0) * (index % 2 === 0 ? 1 : 0.5) + slow + 3e-4 * random.normal()),
+			);
 			const series = `net-${index}/fp16/b1`;
 			const recipe = short(`recipe ${index}`);
 			const head = {
@@ -160,7 +168,9 @@ export function simulateNights(plan: Plan): Nights {
 			const ratio = measure(index, [own, today], pairs);
 			const known = { latency: "known", "error out relative-l2": "known" };
 			const accepting: HistoryRow[] =
-				accepted.get(night)?.has(index) === true ? [{ series, kind: "accept", accepted: known, base: {}, head: {} }] : [];
+				accepted.get(night)?.has(index) === true
+					? [{ series, kind: "accept", accepted: known, base: {}, head: {} }]
+					: [];
 			return [
 				...links,
 				{
@@ -198,7 +208,9 @@ export function simulateNights(plan: Plan): Nights {
 				row.fresh = measure(index, [own, { ...engine, level: engine.level + method.level }], freshPairs);
 		}
 		tables.push(tableOf([{ name: record.run, record }]));
-		for (const event of today.filter(({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden")) {
+		for (const event of today.filter(
+			({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden",
+		)) {
 			const at = night + (plan.acceptAfter ?? 25);
 			const known = accepted.get(at) ?? new Set<number>();
 			for (const index of event.series.length === 0 ? engines.keys() : event.series) known.add(index);
@@ -209,7 +221,12 @@ export function simulateNights(plan: Plan): Nights {
 }
 
 /** What an event does to the engines in a night. */
-function change({ kind, night: since, series }: Event, night: number, engines: readonly Engine[], count: number): void {
+function change(
+	{ kind, night: since, series }: Event,
+	night: number,
+	engines: readonly Engine[],
+	count: number,
+): void {
 	const touched = (series.length === 0 ? Array.from({ length: count }, (_, index) => index) : series).flatMap(
 		(index) => engines[index] ?? [],
 	);
@@ -217,7 +234,11 @@ function change({ kind, night: since, series }: Event, night: number, engines: r
 		if (kind === "creep" && night >= since && night < since + 20)
 			Object.assign(engine, { level: engine.level + 5e-4, weights: engine.weights + 1 });
 		if (kind === "step" && night === since)
-			Object.assign(engine, { level: engine.level + 3e-3, weights: engine.weights + 1, structure: engine.structure + 1 });
+			Object.assign(engine, {
+				level: engine.level + 3e-3,
+				weights: engine.weights + 1,
+				structure: engine.structure + 1,
+			});
 		if (kind === "golden" && night >= since && night < since + 20)
 			Object.assign(engine, { error: engine.error * 1.05, weights: engine.weights + 1 });
 	}
@@ -248,5 +269,12 @@ export function planOf(seed: number): Plan {
 		{ kind: "neighbour", night: at(188), series: [] },
 		{ kind: "host", night: at(194), series: [] },
 	];
-	return { seed, nights: 200, series: 12, events, rotations: Array.from({ length: 12 }, (_, index) => 10 + 15 * index), driverAt: 100 };
+	return {
+		seed,
+		nights: 200,
+		series: 12,
+		events,
+		rotations: Array.from({ length: 12 }, (_, index) => 10 + 15 * index),
+		driverAt: 100,
+	};
 }

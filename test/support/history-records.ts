@@ -22,7 +22,14 @@ export function buildFacts(overrides: Partial<EngineFacts> = {}): EngineFacts {
 }
 
 export function buildRow(overrides: Partial<HistoryRow> = {}): HistoryRow {
-	return { series: "det/fp16/b1", kind: "engine", ratio: buildRatio(53_560), base: buildFacts(), head: buildFacts(), ...overrides };
+	return {
+		series: "det/fp16/b1",
+		kind: "engine",
+		ratio: buildRatio(53_560),
+		base: buildFacts(),
+		head: buildFacts(),
+		...overrides,
+	};
 }
 
 /** Nights are numbered from 1 January 2026. */

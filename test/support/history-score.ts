@@ -16,7 +16,14 @@ export interface Score {
 	levelError: number;
 }
 
-const causeOf = { creep: "change", step: "change", golden: "change", host: "host", method: "method", neighbour: "noise" } as const;
+const causeOf = {
+	creep: "change",
+	step: "change",
+	golden: "change",
+	host: "host",
+	method: "method",
+	neighbour: "noise",
+} as const;
 
 export function scoreNights(nights: Nights): Score {
 	const series = seriesOf(nights.records);
@@ -34,18 +41,27 @@ export function scoreNights(nights: Nights): Score {
 		raised >= event.night &&
 		raised <= event.night + 25 &&
 		(event.series.length === 0 || event.series.some((index) => name === `net-${index}/fp16/b1`));
-	const shifts = found.alarms.flatMap(({ shifts }) => shifts.map((of) => ({ ...of, raised: of.chain.points[of.shift.raised]?.run ?? 0 })));
+	const shifts = found.alarms.flatMap(({ shifts }) =>
+		shifts.map((of) => ({ ...of, raised: of.chain.points[of.shift.raised]?.run ?? 0 })),
+	);
 	const real = nights.events.filter(({ kind }) => kind !== "host" && kind !== "neighbour");
-	score.falseAlarms = shifts.filter(({ chain, raised }) => !real.some((event) => explained(event, chain.series, raised))).length;
+	score.falseAlarms = shifts.filter(
+		({ chain, raised }) => !real.some((event) => explained(event, chain.series, raised)),
+	).length;
 	score.seriesYears = ((nights.levels[0]?.length ?? 0) * nights.records.length) / 365.25;
 	for (const event of nights.events) {
 		if (event.kind !== "creep" && event.kind !== "step" && event.kind !== "golden") continue;
 		const metric = event.kind === "golden" ? "error" : "latency";
 		for (const index of event.series) {
 			const own = shifts.filter(
-				({ chain, raised }) => chain.metric === metric && chain.series === `net-${index}/fp16/b1` && explained(event, chain.series, raised),
+				({ chain, raised }) =>
+					chain.metric === metric &&
+					chain.series === `net-${index}/fp16/b1` &&
+					explained(event, chain.series, raised),
 			);
-			score.delays[event.kind].push(own.length === 0 ? null : Math.min(...own.map(({ raised }) => raised)) - event.night);
+			score.delays[event.kind].push(
+				own.length === 0 ? null : Math.min(...own.map(({ raised }) => raised)) - event.night,
+			);
 		}
 	}
 	for (const { cause, shifts: own } of found.alarms) {
@@ -63,9 +79,14 @@ export function scoreNights(nights: Nights): Score {
 	for (const chain of series.chains.filter(({ metric }) => metric === "latency")) {
 		const index = Number(/\d+/.exec(chain.series)?.[0]);
 		const versions = (run: number) => Number(series.runs[run]?.method["trtgate"]?.split(".")[1]) * 0.004;
-		const errors = chain.points.map(({ level, run }) => level - versions(run) - (nights.levels[run]?.[index] ?? 0));
+		const errors = chain.points.map(
+			({ level, run }) => level - versions(run) - (nights.levels[run]?.[index] ?? 0),
+		);
 		const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-		score.levelError = Math.max(score.levelError, Math.abs(mean(errors.slice(-15)) - mean(errors.slice(0, 15))));
+		score.levelError = Math.max(
+			score.levelError,
+			Math.abs(mean(errors.slice(-15)) - mean(errors.slice(0, 15))),
+		);
 	}
 	return score;
 }

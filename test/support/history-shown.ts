@@ -6,7 +6,14 @@ import { nightAt } from "./history-records.ts";
 export type ShownTrend = ReturnType<typeof trendFacts>;
 
 const figures = { creep: "latency", step: "latency", golden: "error out relative-l2" } as const;
-const causes = { creep: "change", step: "change", golden: "change", method: "method", host: "host", neighbour: "noise" } as const;
+const causes = {
+	creep: "change",
+	step: "change",
+	golden: "change",
+	method: "method",
+	host: "host",
+	neighbour: "noise",
+} as const;
 
 /** `shown[n]` is the trend as it stood after night n. */
 export function scoreShown(shown: readonly ShownTrend[], { events, levels }: Nights) {
@@ -25,7 +32,12 @@ export function scoreShown(shown: readonly ShownTrend[], { events, levels }: Nig
 				({ alarms }, now) =>
 					now >= night &&
 					alarms.some(({ series: own }) =>
-						own.some((one) => one.series === nameOf(index) && one.figure === figures[kind] && (nightOf.get(one.raised) ?? 0) >= night),
+						own.some(
+							(one) =>
+								one.series === nameOf(index) &&
+								one.figure === figures[kind] &&
+								(nightOf.get(one.raised) ?? 0) >= night,
+						),
 					),
 			);
 			return { kind, series: index, nights: found < 0 ? null : found - night };
@@ -53,14 +65,18 @@ export function levelErrorOf(page: string, { levels, records }: Nights): number 
 	const { views } = JSON.parse(/id="data">(.*?)<\/script>/s.exec(page)?.[1] ?? "") as {
 		views: { series: string; metric: string; chains: { r: number[]; l: number[] }[] }[];
 	};
-	const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-	const methodAt = (night: number): number => Number(records[night]?.record.method["trtgate"]?.split(".")[1]) * 0.004;
+	const mean = (values: readonly number[]): number =>
+		values.reduce((sum, value) => sum + value, 0) / values.length;
+	const methodAt = (night: number): number =>
+		Number(records[night]?.record.method["trtgate"]?.split(".")[1]) * 0.004;
 	const errors = views
 		.filter(({ metric }) => metric === "latency")
 		.flatMap(({ series, chains }) =>
 			chains.map(({ r, l }) => {
 				const index = Number(/\d+/.exec(series)?.[0]);
-				const off = r.map((night, at) => (l[at] ?? 0) / 1e6 - methodAt(night) - (levels[night]?.[index] ?? 0));
+				const off = r.map(
+					(night, at) => (l[at] ?? 0) / 1e6 - methodAt(night) - (levels[night]?.[index] ?? 0),
+				);
 				return Math.abs(mean(off.slice(-15)) - mean(off.slice(0, 15)));
 			}),
 		);

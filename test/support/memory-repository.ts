@@ -17,7 +17,12 @@ export interface MemoryRepository extends Repository {
 	parents(commit: string): readonly string[];
 	files(commit: string): Record<string, string>;
 	/** A commit of somebody's, with files or the tree of another commit. */
-	commit(given: { parents: readonly string[]; files?: Readonly<Record<string, string>>; treeOf?: string; message?: string }): string;
+	commit(given: {
+		parents: readonly string[];
+		files?: Readonly<Record<string, string>>;
+		treeOf?: string;
+		message?: string;
+	}): string;
 }
 
 const hashOf = (value: unknown): string => createHash("sha1").update(JSON.stringify(value)).digest("hex");
@@ -26,7 +31,10 @@ export function blobOf(bytes: Uint8Array): string {
 	return createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
-function refuse(code: "github-not-found" | "github-rejected", message: string): Extract<ApiResult<object>, { state: "failed" }> {
+function refuse(
+	code: "github-not-found" | "github-rejected",
+	message: string,
+): Extract<ApiResult<object>, { state: "failed" }> {
 	return { state: "failed", fault: { code, message, fix: "" } };
 }
 
@@ -70,7 +78,9 @@ function relate(objects: Objects, base: string, head: string): CommitRelation {
 	const added = [...has].filter((sha) => !had.has(sha)).reverse();
 	const isBehind = [...had].some((sha) => !has.has(sha));
 	const relation = added.length > 0 ? (isBehind ? "diverged" : "ahead") : isBehind ? "behind" : "identical";
-	const commits = added.slice(0, maxListed).map((sha) => ({ sha, message: objects.commits.get(sha)?.message ?? "" }));
+	const commits = added
+		.slice(0, maxListed)
+		.map((sha) => ({ sha, message: objects.commits.get(sha)?.message ?? "" }));
 	return { relation, commits, total: added.length };
 }
 
@@ -79,7 +89,8 @@ type Shared = Pick<MemoryRepository, "branches" | "pulls" | "writes"> & { object
 type Reading = "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob";
 
 function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
-	const resolve = (name: string): string | undefined => branches.get(name) ?? (objects.commits.has(name) ? name : undefined);
+	const resolve = (name: string): string | undefined =>
+		branches.get(name) ?? (objects.commits.has(name) ? name : undefined);
 	return {
 		defaultBranch: async () => ({ state: "done", branch: "main" }),
 		branchHead: async (name) => ({ state: "done", sha: branches.get(name) ?? null }),
@@ -98,7 +109,11 @@ function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
 	};
 }
 
-function writing({ objects, branches, writes }: Shared): Omit<Repository, Reading | "openPulls" | "createPull" | "updatePull"> {
+function writing({
+	objects,
+	branches,
+	writes,
+}: Shared): Omit<Repository, Reading | "openPulls" | "createPull" | "updatePull"> {
 	return {
 		async writeBlob(bytes) {
 			writes.push("blob");
@@ -108,7 +123,8 @@ function writing({ objects, branches, writes }: Shared): Omit<Repository, Readin
 			writes.push("tree");
 			const tree = new Map(objects.trees.get(base ?? ""));
 			for (const { path, blob } of files) {
-				if (blob === null && !tree.delete(path)) return refuse("github-rejected", `there is no ${path} to take out`);
+				if (blob === null && !tree.delete(path))
+					return refuse("github-rejected", `there is no ${path} to take out`);
 				if (blob !== null) tree.set(path, blob);
 			}
 			return { state: "done", sha: objects.putTree(tree) };
@@ -124,7 +140,8 @@ function writing({ objects, branches, writes }: Shared): Omit<Repository, Readin
 			return { state: "done" };
 		},
 		async advanceBranch(name, sha) {
-			if (!ancestors(objects, sha).has(branches.get(name) ?? "")) return refuse("github-rejected", "Update is not a fast forward");
+			if (!ancestors(objects, sha).has(branches.get(name) ?? ""))
+				return refuse("github-rejected", "Update is not a fast forward");
 			writes.push("branch");
 			branches.set(name, sha);
 			return { state: "done" };
@@ -132,14 +149,23 @@ function writing({ objects, branches, writes }: Shared): Omit<Repository, Readin
 	};
 }
 
-function pulling({ objects, branches, pulls, writes }: Shared): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+function pulling({
+	objects,
+	branches,
+	pulls,
+	writes,
+}: Shared): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
 	return {
-		openPulls: async ({ head, base }) => ({ state: "done", pulls: pulls.filter((pull) => pull.head === head && pull.base === base) }),
+		openPulls: async ({ head, base }) => ({
+			state: "done",
+			pulls: pulls.filter((pull) => pull.head === head && pull.base === base),
+		}),
 		async createPull(draft) {
 			if (pulls.some(({ head, base }) => head === draft.head && base === draft.base))
 				return refuse("github-rejected", "A pull request already exists");
 			const [base, head] = [branches.get(draft.base) ?? "", branches.get(draft.head) ?? ""];
-			if (relate(objects, base, head).total === 0) return refuse("github-rejected", "No commits between them");
+			if (relate(objects, base, head).total === 0)
+				return refuse("github-rejected", "No commits between them");
 			writes.push("pull");
 			const number = pulls.length + 1;
 			const pull = { ...draft, number, url: `https://github.com/acme/engines/pull/${number}` };
@@ -149,7 +175,9 @@ function pulling({ objects, branches, pulls, writes }: Shared): Pick<Repository,
 		async updatePull(number, change) {
 			writes.push("pull");
 			const pull = pulls.find((one) => one.number === number);
-			return pull === undefined ? refuse("github-not-found", "Not Found") : { state: "done", pull: Object.assign(pull, change) };
+			return pull === undefined
+				? refuse("github-not-found", "Not Found")
+				: { state: "done", pull: Object.assign(pull, change) };
 		},
 	};
 }
@@ -162,9 +190,15 @@ export function memoryRepository(): MemoryRepository {
 		...{ branches, pulls, writes, ...reading(shared), ...writing(shared), ...pulling(shared) },
 		parents: (commit) => objects.commits.get(commit)?.parents ?? [],
 		files: (commit) =>
-			Object.fromEntries(objects.filesOf(commit).map(([path, sha]) => [path, new TextDecoder().decode(objects.blobs.get(sha))])),
+			Object.fromEntries(
+				objects
+					.filesOf(commit)
+					.map(([path, sha]) => [path, new TextDecoder().decode(objects.blobs.get(sha))]),
+			),
 		commit({ parents, files, treeOf: other = parents[0] ?? "", message = "A person's" }) {
-			const given = Object.entries(files ?? {}).map(([path, text]) => [path, objects.putBlob(new TextEncoder().encode(text))] as const);
+			const given = Object.entries(files ?? {}).map(
+				([path, text]) => [path, objects.putBlob(new TextEncoder().encode(text))] as const,
+			);
 			const tree = files === undefined ? objects.treeOf(other) : objects.putTree(new Map(given));
 			return objects.putCommit({ tree, parents, message });
 		},

@@ -12,7 +12,11 @@ export function reachableModules(entry: string): string[] {
 		if (seen.has(path)) continue;
 		seen.add(path);
 		const folder = dirname(path);
-		waiting.push(...[...readFileSync(path, "utf8").matchAll(specifier)].map(([, relative = ""]) => join(folder, relative)));
+		waiting.push(
+			...[...readFileSync(path, "utf8").matchAll(specifier)].map(([, relative = ""]) =>
+				join(folder, relative),
+			),
+		);
 	}
 	return [...seen];
 }

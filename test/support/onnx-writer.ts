@@ -32,7 +32,13 @@ export interface TensorInit {
 
 export function tensor(init: TensorInit): Bytes {
 	const { name = "", dtype = 1, dims = [], raw, more = new Uint8Array(0) } = init;
-	return join(...dims.map((size) => integer(1, size)), integer(2, dtype), text(8, name), ...(raw ? [bytes(9, raw)] : []), more);
+	return join(
+		...dims.map((size) => integer(1, size)),
+		integer(2, dtype),
+		text(8, name),
+		...(raw ? [bytes(9, raw)] : []),
+		more,
+	);
 }
 
 export function floats(...values: readonly number[]): Bytes {
@@ -43,7 +49,11 @@ export function int64s(...values: readonly number[]): Bytes {
 	return int64Values(values);
 }
 
-export function externalTensor(name: string, dims: readonly number[], entries: Readonly<Record<string, string>>): Bytes {
+export function externalTensor(
+	name: string,
+	dims: readonly number[],
+	entries: Readonly<Record<string, string>>,
+): Bytes {
 	const pairs = Object.entries(entries).map(([key, value]) => bytes(13, join(text(1, key), text(2, value))));
 	return tensor({ name, dims, more: join(...pairs, integer(14, 1)) });
 }
@@ -106,7 +116,13 @@ export interface GraphInit {
 
 /** Without more words, `y = Relu(x)` on float [1, 4]. */
 export function graph(init: GraphInit = {}): Bytes {
-	const { nodes = [node({ op: "Relu" })], inputs = [value("x")], outputs = [value("y")], initializers = [], name = "g" } = init;
+	const {
+		nodes = [node({ op: "Relu" })],
+		inputs = [value("x")],
+		outputs = [value("y")],
+		initializers = [],
+		name = "g",
+	} = init;
 	return join(
 		...nodes.map((message) => bytes(1, message)),
 		text(2, name),

@@ -2,7 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { succeeded } from "../../src/adapters/git/run-git.ts";
-import { type ArmsRequest, type ConfigReader, type OpenedArms, openArms, type SideConfig } from "../../src/app/arms/arms.ts";
+import {
+	type ArmsRequest,
+	type ConfigReader,
+	type OpenedArms,
+	openArms,
+	type SideConfig,
+} from "../../src/app/arms/arms.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { loadConfig } from "../../src/core/config/parse.ts";
 import { gitProcesses } from "./git-history.ts";
@@ -37,7 +43,14 @@ export async function open(
 	request: Partial<ArmsRequest> = {},
 	env: Readonly<Record<string, string>> = {},
 ): Promise<OpenedArms> {
-	const whole = { cwd: workspace, home: workspace, outFolder: join(workspace, "out"), config: configOf(), configs, ...request };
+	const whole = {
+		cwd: workspace,
+		home: workspace,
+		outFolder: join(workspace, "out"),
+		config: configOf(),
+		configs,
+		...request,
+	};
 	return openArms(whole, gitProcesses(env));
 }
 

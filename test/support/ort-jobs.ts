@@ -35,9 +35,30 @@ export function testBackend(changes: Partial<OnnxRuntimeOptions> = {}): Backend 
 
 export function modelAt(path: string, external: ModelOnDisk["external"] = []): ModelOnDisk {
 	const bytes = readFileSync(path);
-	const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
-	const onnx = { bytes: bytes.length, irVersion: 10, producer: "", producerVersion: "", opsets: {}, graph, functions: [] };
-	return { path, onnx, sha256: createHash("sha256").update(bytes).digest("hex"), external } as unknown as ModelOnDisk;
+	const graph = {
+		name: "",
+		inputs: [],
+		outputs: [],
+		nodes: [],
+		initializers: [],
+		valueInfo: [],
+		subgraphs: [],
+	};
+	const onnx = {
+		bytes: bytes.length,
+		irVersion: 10,
+		producer: "",
+		producerVersion: "",
+		opsets: {},
+		graph,
+		functions: [],
+	};
+	return {
+		path,
+		onnx,
+		sha256: createHash("sha256").update(bytes).digest("hex"),
+		external,
+	} as unknown as ModelOnDisk;
 }
 
 export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<BuildJob> = {}): BuildJob {
@@ -53,7 +74,11 @@ export function buildJob(model: ModelOnDisk, folder: string, changes: Partial<Bu
 	};
 }
 
-export async function builtEngine(backend: Backend, model: ModelOnDisk, folder: string): Promise<BuiltEngine> {
+export async function builtEngine(
+	backend: Backend,
+	model: ModelOnDisk,
+	folder: string,
+): Promise<BuiltEngine> {
 	const job = buildJob(model, folder);
 	const record = await backend.build(job);
 	if (record.enginePath === undefined) throw new Error(`not built: ${JSON.stringify(record.failure)}`);
@@ -61,7 +86,14 @@ export async function builtEngine(backend: Backend, model: ModelOnDisk, folder: 
 }
 
 export function inferJob(engine: BuiltEngine, cases: readonly InferCase[], folder: string) {
-	return { engine, cases, scratchFolder: join(folder, "scratch"), logPath: join(folder, "infer.log"), threads: 1, timeoutMs: 600_000 };
+	return {
+		engine,
+		cases,
+		scratchFolder: join(folder, "scratch"),
+		logPath: join(folder, "infer.log"),
+		threads: 1,
+		timeoutMs: 600_000,
+	};
 }
 
 export function countJob(engine: BuiltEngine, folder: string) {

@@ -55,7 +55,9 @@ const timedRunShare = 0.0003;
 type Draw = (random: () => number) => (layer: Timed) => number;
 
 function averages(all: readonly LayerProfile[]): number[] {
-	return (all[0]?.layers ?? []).map((_, at) => all.reduce((sum, { layers }) => sum + (layers[at]?.averageMs ?? 0), 0) / all.length);
+	return (all[0]?.layers ?? []).map(
+		(_, at) => all.reduce((sum, { layers }) => sum + (layers[at]?.averageMs ?? 0), 0) / all.length,
+	);
 }
 
 function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
@@ -68,7 +70,9 @@ function drawFrom({ profiles: own, rebuilt: again = [] }: Host): Draw {
 	const widen = Math.sqrt(own.length / (own.length - 1));
 	const seen = [own, again].flatMap((some) => {
 		const middle = averages(some);
-		return some.map(({ layers }) => layers.map(({ averageMs }, at) => (averageMs - (middle[at] ?? 0)) * widen));
+		return some.map(({ layers }) =>
+			layers.map(({ averageMs }, at) => (averageMs - (middle[at] ?? 0)) * widen),
+		);
 	});
 	return (random) => {
 		const one = seen[Math.floor(random() * seen.length)] ?? [];
@@ -85,7 +89,10 @@ function measured(layers: readonly Timed[], draw: Draw, random: () => number): R
 		});
 		return { iterations: 200, layers: drawn };
 	});
-	return { info: { detail: "detailed", io: [], layers: layers.map(({ ms: _, like: __, ...layer }) => layer) }, profiles: times };
+	return {
+		info: { detail: "detailed", io: [], layers: layers.map(({ ms: _, like: __, ...layer }) => layer) },
+		profiles: times,
+	};
 }
 
 interface Change {
@@ -104,8 +111,16 @@ interface Outcome {
 	namesOnly?: true;
 }
 
-const insert = (layers: readonly Timed[], at: number, ...more: Timed[]): Timed[] => [...layers.slice(0, at), ...more, ...layers.slice(at)];
-const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => [...layers.slice(0, at), ...by, ...layers.slice(at + 1)];
+const insert = (layers: readonly Timed[], at: number, ...more: Timed[]): Timed[] => [
+	...layers.slice(0, at),
+	...more,
+	...layers.slice(at),
+];
+const swap = (layers: readonly Timed[], at: number, ...by: Timed[]): Timed[] => [
+	...layers.slice(0, at),
+	...by,
+	...layers.slice(at + 1),
+];
 const nodeOf = ({ onnxNodes, name }: Timed): string => onnxNodes[0] ?? name;
 const as = (dtype: string, format: string) => (tensor: LayerTensor) => ({ ...tensor, dtype, format });
 
@@ -133,19 +148,45 @@ const shortMs = 0.006;
 function halves(layer: Timed, rest: number): [Timed, Timed] {
 	const cut = Math.max(1, layer.onnxNodes.length - 1);
 	const between = { ...layer.outputs[0]!, name: `${layer.outputs[0]!.name} before` };
-	const first = { ...layer, name: `${layer.name} first`, onnxNodes: layer.onnxNodes.slice(0, cut), outputs: [between] };
-	const alone = { type: "PointWiseV2", parameters: {}, weights: null, onnxNodes: layer.onnxNodes.slice(cut), inputs: [between] };
-	return [first, { ...layer, ...alone, name: `${layer.name} second`, ms: Math.max(shortMs, layer.ms * rest) }];
+	const first = {
+		...layer,
+		name: `${layer.name} first`,
+		onnxNodes: layer.onnxNodes.slice(0, cut),
+		outputs: [between],
+	};
+	const alone = {
+		type: "PointWiseV2",
+		parameters: {},
+		weights: null,
+		onnxNodes: layer.onnxNodes.slice(cut),
+		inputs: [between],
+	};
+	return [
+		first,
+		{ ...layer, ...alone, name: `${layer.name} second`, ms: Math.max(shortMs, layer.ms * rest) },
+	];
 }
 
 function withoutDetails({ info, profiles: own }: RecordedEngine): RecordedEngine {
-	const none = { type: null, precision: null, tactic: null, weights: null, inputs: [], outputs: [], parameters: {} };
-	return { info: { ...info, detail: "names", layers: info.layers.map((layer) => ({ ...layer, ...none })) }, profiles: own };
+	const none = {
+		type: null,
+		precision: null,
+		tactic: null,
+		weights: null,
+		inputs: [],
+		outputs: [],
+		parameters: {},
+	};
+	return {
+		info: { ...info, detail: "names", layers: info.layers.map((layer) => ({ ...layer, ...none })) },
+		profiles: own,
+	};
 }
 
 /** Every name is another, as after an export by another tool. */
 function renamed(layers: readonly Timed[]): Timed[] {
-	const other = (name: string): string => `n${[...name].reduce((hash, char) => (Math.imul(hash, 31) + char.charCodeAt(0)) | 0, 7) >>> 0}`;
+	const other = (name: string): string =>
+		`n${[...name].reduce((hash, char) => (Math.imul(hash, 31) + char.charCodeAt(0)) | 0, 7) >>> 0}`;
 	const tensor = (one: LayerTensor) => ({ ...one, name: other(one.name) });
 	return layers.map((layer) => ({
 		...layer,
@@ -161,25 +202,47 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	"cast to fp32": ({ layers, at }) => {
 		const layer = layers[at]!;
 		const wide = as("fp32", "Float");
-		const own = { ...layer, precision: "fp32", inputs: layer.inputs.map(wide), outputs: layer.outputs.map(wide), ms: layer.ms * 1.7 };
+		const own = {
+			...layer,
+			precision: "fp32",
+			inputs: layer.inputs.map(wide),
+			outputs: layer.outputs.map(wide),
+			ms: layer.ms * 1.7,
+		};
 		const before = copy(layer.inputs[0]!, "Float", layer, 0.004);
 		return { head: swap(layers, at, before, own), culprit: nodeOf(layer) };
 	},
-	"split fusion": ({ layers, at }) => ({ head: swap(layers, at, ...halves(layers[at]!, 0.6)), culprit: nodeOf(layers[at]!) }),
+	"split fusion": ({ layers, at }) => ({
+		head: swap(layers, at, ...halves(layers[at]!, 0.6)),
+		culprit: nodeOf(layers[at]!),
+	}),
 	reformat: ({ layers, at }) => {
 		const layer = layers[at]!;
 		return { head: insert(layers, at, copy(layer.inputs[0]!, "Half", layer, 0.006)), culprit: nodeOf(layer) };
 	},
 	widened: ({ layers, at }) => {
 		const layer = layers[at]!;
-		const weights = layer.weights === null ? null : { ...layer.weights, elements: layer.weights.elements * 2 };
-		const outputs = layer.outputs.map((tensor) => ({ ...tensor, dims: tensor.dims.map((size, axis) => (axis === 1 ? size * 2 : size)) }));
-		return { head: swap(layers, at, { ...layer, weights, outputs, ms: layer.ms * 1.5 }), culprit: nodeOf(layer) };
+		const weights =
+			layer.weights === null ? null : { ...layer.weights, elements: layer.weights.elements * 2 };
+		const outputs = layer.outputs.map((tensor) => ({
+			...tensor,
+			dims: tensor.dims.map((size, axis) => (axis === 1 ? size * 2 : size)),
+		}));
+		return {
+			head: swap(layers, at, { ...layer, weights, outputs, ms: layer.ms * 1.5 }),
+			culprit: nodeOf(layer),
+		};
 	},
 	"lost int8": ({ layers, at }) => {
 		const layer = layers[at]!;
 		const narrow = as("int8", "Int8");
-		const own = { ...layer, precision: "int8", inputs: layer.inputs.map(narrow), outputs: layer.outputs.map(narrow), ms: layer.ms * 0.6 };
+		const own = {
+			...layer,
+			precision: "int8",
+			inputs: layer.inputs.map(narrow),
+			outputs: layer.outputs.map(narrow),
+			ms: layer.ms * 0.6,
+		};
 		return { base: swap(layers, at, own), head: layers, culprit: nodeOf(layer) };
 	},
 	plugin: ({ layers, at }) => {
@@ -198,7 +261,12 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	},
 	"other opset": ({ layers, at }) => {
 		const layer = layers[at]!;
-		const own = { ...layer, onnxNodes: layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]), tactic: "other", ms: layer.ms * 1.4 };
+		const own = {
+			...layer,
+			onnxNodes: layer.onnxNodes.flatMap((node) => [`${node}_a`, `${node}_b`]),
+			tactic: "other",
+			ms: layer.ms * 1.4,
+		};
 		return { head: swap(layers, at, own), culprit: `${nodeOf(layer)}_a` };
 	},
 	"renamed export with another kernel": ({ layers, at }) => {
@@ -223,10 +291,16 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 		const head = count(insert(layers, at + 1, fresh));
 		return { base: count(layers), head, culprit: nodeOf(head[at + 1]!) };
 	},
-	gone: ({ layers, at }) => ({ head: layers.filter((_, index) => index !== at), culprit: nodeOf(layers[at]!) }),
+	gone: ({ layers, at }) => ({
+		head: layers.filter((_, index) => index !== at),
+		culprit: nodeOf(layers[at]!),
+	}),
 	"another kernel": ({ layers, at }) => {
 		const layer = layers[at]!;
-		return { head: swap(layers, at, { ...layer, tactic: "another", ms: layer.ms * 1.3 }), culprit: nodeOf(layer) };
+		return {
+			head: swap(layers, at, { ...layer, tactic: "another", ms: layer.ms * 1.3 }),
+			culprit: nodeOf(layer),
+		};
 	},
 	"new block": ({ layers, at }) => {
 		const layer = layers[at]!;
@@ -254,13 +328,17 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	"round trip": ({ layers, at }) => {
 		const layer = layers[at]!;
 		const there = copy(layer.inputs[0]!, "Float", layer, 0.005);
-		const back = { ...copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005), name: `${there.name} again` };
+		const back = {
+			...copy(there.outputs[0]!, layer.inputs[0]!.format, layer, 0.005),
+			name: `${there.name} again`,
+		};
 		return { head: insert(layers, at, there, back), culprit: nodeOf(layer) };
 	},
 	"lost fusion in every second layer": ({ layers, at }) => {
 		const like = layers[at]!;
 		const every = layers.flatMap((layer, index) =>
-			layer === like || (index % 2 === 0 && layer.type === like.type && layer.onnxNodes.length > 1 && layer.ms > 0)
+			layer === like ||
+			(index % 2 === 0 && layer.type === like.type && layer.onnxNodes.length > 1 && layer.ms > 0)
 				? halves(layer, 0.5)
 				: [layer],
 		);
@@ -270,8 +348,17 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 		const layer = layers[at]!;
 		const [narrow, input] = [as("int8", "Int8"), layer.inputs[0]!];
 		const own = { ...layer, precision: "int8", inputs: layer.inputs.map(narrow), ms: layer.ms * 0.7 };
-		const dequantize = { ...copy(narrow(input), input.format, layer, 0.005), name: "dq", kind: "quantize" as const, servedLayer: null };
-		return { base: swap(layers, at, own), head: swap(layers, at, { ...dequantize, onnxNodes: ["dq"] }, layer), culprit: nodeOf(layer) };
+		const dequantize = {
+			...copy(narrow(input), input.format, layer, 0.005),
+			name: "dq",
+			kind: "quantize" as const,
+			servedLayer: null,
+		};
+		return {
+			base: swap(layers, at, own),
+			head: swap(layers, at, { ...dequantize, onnxNodes: ["dq"] }, layer),
+			culprit: nodeOf(layer),
+		};
 	},
 	"names only, a new layer": ({ layers, at }) => {
 		const fresh = { ...layers[at]!, name: "fresh.conv", onnxNodes: ["fresh.conv"] };
@@ -308,7 +395,8 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 	},
 	"a Concat that copies": ({ layers, at }) => {
 		const none = layers.findIndex(
-			({ kind, onnxNodes, inputs }, index) => index >= at && kind === "noop" && onnxNodes.length > 0 && inputs.length > 0,
+			({ kind, onnxNodes, inputs }, index) =>
+				index >= at && kind === "noop" && onnxNodes.length > 0 && inputs.length > 0,
 		);
 		const layer = layers[none] ?? layers[at]!;
 		const copied = { ...layer, kind: "compute" as const, type: "Reformat", ms: 0.012, like: at };
@@ -319,9 +407,14 @@ const kinds: Readonly<Record<string, (change: Change) => Outcome>> = {
 /** Layers that take some time, spread over the engine. */
 function places(layers: readonly Timed[], count: number): number[] {
 	const fit = layers.flatMap(({ kind, ms, onnxNodes, region, weights }, at) =>
-		kind === "compute" && ms > 0.006 && onnxNodes.length > 1 && region === null && weights !== null ? [at] : [],
+		kind === "compute" && ms > 0.006 && onnxNodes.length > 1 && region === null && weights !== null
+			? [at]
+			: [],
 	);
-	return Array.from({ length: count }, (_, index) => fit[Math.floor(((index + 0.5) * fit.length) / count)] ?? 0);
+	return Array.from(
+		{ length: count },
+		(_, index) => fit[Math.floor(((index + 0.5) * fit.length) / count)] ?? 0,
+	);
 }
 
 export function timedLayers({ info, profiles: own }: RecordedEngine): Timed[] {
@@ -344,13 +437,18 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 			return places(layers, turns).map((at, turn): Planted => {
 				const random = randomOf(100_000 * which + 1000 * number + turn);
 				const { base = layers, head, culprit, clock = 1, namesOnly } = change({ layers, at, random });
-				const total = (all: readonly Timed[]) => all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
+				const total = (all: readonly Timed[]) =>
+					all.reduce((sum, { ms }) => sum + (ms > 0 ? ms - overheadMs : 0), 0);
 				const costMs = total(head) - total(base);
 				const ran = (ms: number) => ms * (1 + timedRunShare * gauss(random));
-				const enginesMs = host.medianMs === undefined ? null : { base: ran(total(base)), head: ran(total(head) * clock) };
+				const enginesMs =
+					host.medianMs === undefined ? null : { base: ran(total(base)), head: ran(total(head) * clock) };
 				const known = namesOnly === true ? withoutDetails : (one: RecordedEngine) => one;
 				const other = head.map((layer) => ({ ...layer, ms: layer.ms * clock }));
-				const engines = { base: known(measured(base, draw, random)), head: known(measured(other, draw, random)) };
+				const engines = {
+					base: known(measured(base, draw, random)),
+					head: known(measured(other, draw, random)),
+				};
 				return { kind, name: `${kind} in ${engine} at ${at}`, ...engines, culprit, costMs, enginesMs };
 			});
 		}),
@@ -360,7 +458,8 @@ export function plantedChanges(hosts: Readonly<Record<string, Host>>, turns = 2)
 /** The same engine built again: every time and Myelin's numbers differ, nothing else. */
 export function rebuilt(host: Host, seed: number): { base: RecordedEngine; head: RecordedEngine } {
 	const [layers, draw, random] = [timedLayers(host), drawFrom(host), randomOf(seed)];
-	const other = (text: string) => text.replace(/(__mye|_myl)(\d+)/g, (_, stem, digits) => `${stem}${Number(digits) + seed}`);
+	const other = (text: string) =>
+		text.replace(/(__mye|_myl)(\d+)/g, (_, stem, digits) => `${stem}${Number(digits) + seed}`);
 	const head = layers.map((layer) => ({
 		...layer,
 		name: other(layer.name),

@@ -37,7 +37,8 @@ export function plantedPrograms(marks: string): Planted {
 	mkdirSync(marks, { recursive: true });
 	const mark = (name: string): string => `echo >"${join(marks, name)}"`;
 	const script = (name: string): string => `#!/bin/sh\n${mark(name)}\nexit 1\n`;
-	const javascript = (name: string): string => `require("fs").writeFileSync(${JSON.stringify(join(marks, name))}, "");\n`;
+	const javascript = (name: string): string =>
+		`require("fs").writeFileSync(${JSON.stringify(join(marks, name))}, "");\n`;
 	const python = (name: string): string => `open(${JSON.stringify(join(marks, name))}, "w").close()\n`;
 	return {
 		mark,
@@ -46,13 +47,20 @@ export function plantedPrograms(marks: string): Planted {
 			// Has the addon's file, as an installation.
 			installFakeNative(workspace);
 			writeProject(workspace, {
-				...Object.fromEntries(["", "bin/", "node_modules/.bin/"].flatMap((at) => programs.map((name) => [`${at}${name}`, script(name)]))),
+				...Object.fromEntries(
+					["", "bin/", "node_modules/.bin/"].flatMap((at) =>
+						programs.map((name) => [`${at}${name}`, script(name)]),
+					),
+				),
 				...Object.fromEntries(modules.map((name) => [`${name}.py`, python(`${name}.py`)])),
 				...Object.fromEntries(packages.map((name) => [`node_modules/${name}/index.js`, javascript(name)])),
-				"package.json": JSON.stringify({ scripts: { preinstall: mark("package.json"), prepare: mark("package.json") } }),
+				"package.json": JSON.stringify({
+					scripts: { preinstall: mark("package.json"), prepare: mark("package.json") },
+				}),
 				".npmrc": `node-options=--require ./evil.cjs\nscript-shell=./bin/trtexec\n`,
 				"evil.cjs": javascript("evil.cjs"),
-				".lfsconfig": '[lfs]\n\tstandalonetransferagent = evil\n[lfs "customtransfer.evil"]\n\tpath = ./bin/git-lfs\n',
+				".lfsconfig":
+					'[lfs]\n\tstandalonetransferagent = evil\n[lfs "customtransfer.evil"]\n\tpath = ./bin/git-lfs\n',
 				".gitattributes": "*.txt filter=evil diff=evil merge=evil\n*.onnx filter=evil\n",
 				".gitconfig": `[filter "evil"]\n\tsmudge = ${mark("smudge")}\n\tclean = ${mark("clean")}\n[core]\n\thooksPath = .githooks\n`,
 				".gitmodules": '[submodule "evil"]\n\tpath = evil\n\turl = ./evil\n\tupdate = !./bin/git\n',

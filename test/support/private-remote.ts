@@ -41,9 +41,12 @@ export async function startPrivateRemote(rules: RemoteRules): Promise<PrivateRem
 		// The link of a download carries its own rights, as the store's behind GitHub does.
 		const content = objects.get(url.searchParams.get("oid") ?? "");
 		if (content !== undefined) return void response.end(content);
-		if (authorization !== `basic ${Buffer.from(`x-access-token:${rules.token}`).toString("base64")}`) return refuse(response);
-		if (rules.mayRead === false) return void response.writeHead(404, { "content-type": "text/plain" }).end("Repository not found.");
-		if (url.pathname.endsWith("/info/lfs/objects/batch")) return void batch(request, response, { url, objects, rules });
+		if (authorization !== `basic ${Buffer.from(`x-access-token:${rules.token}`).toString("base64")}`)
+			return refuse(response);
+		if (rules.mayRead === false)
+			return void response.writeHead(404, { "content-type": "text/plain" }).end("Repository not found.");
+		if (url.pathname.endsWith("/info/lfs/objects/batch"))
+			return void batch(request, response, { url, objects, rules });
 		return serveGit(request, response, { url, gitDir: rules.gitDir });
 	});
 	await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
@@ -54,7 +57,9 @@ export async function startPrivateRemote(rules: RemoteRules): Promise<PrivateRem
 
 function refuse(response: ServerResponse): void {
 	const headers = { "www-authenticate": 'Basic realm="GitHub"', "content-type": "text/plain" };
-	response.writeHead(401, headers).end("Invalid username or token. Password authentication is not supported for Git operations.");
+	response
+		.writeHead(401, headers)
+		.end("Invalid username or token. Password authentication is not supported for Git operations.");
 }
 
 interface Batch {
@@ -63,12 +68,21 @@ interface Batch {
 	rules: RemoteRules;
 }
 
-async function batch(request: IncomingMessage, response: ServerResponse, { url, objects, rules }: Batch): Promise<void> {
-	const wanted: { objects: { oid: string; size: number }[] } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+async function batch(
+	request: IncomingMessage,
+	response: ServerResponse,
+	{ url, objects, rules }: Batch,
+): Promise<void> {
+	const wanted: { objects: { oid: string; size: number }[] } = JSON.parse(
+		Buffer.concat(await request.toArray()).toString(),
+	);
 	const reply = (status: number, body: object): void =>
-		void response.writeHead(status, { "content-type": "application/vnd.git-lfs+json" }).end(JSON.stringify(body));
+		void response
+			.writeHead(status, { "content-type": "application/vnd.git-lfs+json" })
+			.end(JSON.stringify(body));
 	if (rules.isOverBudget === true) {
-		const message = "This repository exceeded its LFS budget. The account responsible for the budget should increase it to restore access.";
+		const message =
+			"This repository exceeded its LFS budget. The account responsible for the budget should increase it to restore access.";
 		return reply(403, { message });
 	}
 	const found = wanted.objects.map(({ oid, size }) =>
@@ -80,7 +94,11 @@ async function batch(request: IncomingMessage, response: ServerResponse, { url, 
 }
 
 /** As a web server runs a CGI program. */
-function serveGit(request: IncomingMessage, response: ServerResponse, { url, gitDir }: { url: URL; gitDir: string }): void {
+function serveGit(
+	request: IncomingMessage,
+	response: ServerResponse,
+	{ url, gitDir }: { url: URL; gitDir: string },
+): void {
 	const child = spawn("git", ["http-backend"], {
 		env: {
 			PATH: process.env["PATH"],
@@ -106,6 +124,8 @@ function serveGit(request: IncomingMessage, response: ServerResponse, { url, git
 			.split("\r\n")
 			.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()] as const);
 		const status = Number(headers.find(([name]) => name === "Status")?.[1]?.slice(0, 3) ?? 200);
-		response.writeHead(status, Object.fromEntries(headers.filter(([name]) => name !== "Status"))).end(output.subarray(end + 4));
+		response
+			.writeHead(status, Object.fromEntries(headers.filter(([name]) => name !== "Status")))
+			.end(output.subarray(end + 4));
 	});
 }

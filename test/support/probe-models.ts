@@ -19,7 +19,12 @@ interface Rows {
 }
 
 function rowModel({ nodes, initializers = [] }: Rows): Bytes {
-	return model({ ...plain, nodes: [...nodes, product], initializers: [matrix, ...initializers], opsets: { "": 17 } });
+	return model({
+		...plain,
+		nodes: [...nodes, product],
+		initializers: [matrix, ...initializers],
+		opsets: { "": 17 },
+	});
 }
 
 /** Row by row, as an engine should. */
@@ -48,7 +53,10 @@ export const runningSum = rowModel({
 
 /** Noise in every run, as of a model that kept its dropout. */
 export const random = rowModel({
-	nodes: [node({ op: "RandomNormalLike", inputs: ["x"], outputs: ["noise"] }), node({ op: "Add", inputs: ["x", "noise"], outputs: ["h"] })],
+	nodes: [
+		node({ op: "RandomNormalLike", inputs: ["x"], outputs: ["noise"] }),
+		node({ op: "Add", inputs: ["x", "noise"], outputs: ["h"] }),
+	],
 });
 
 /** Rows are added the number of rows: right for the batch size that somebody exported, and for no other. */
@@ -68,7 +76,11 @@ export const slopedRows = rowModel({
 		node({ op: "CumSum", inputs: ["ones", "axis"], outputs: ["slope"] }),
 		node({ op: "Add", inputs: ["x", "slope"], outputs: ["h"] }),
 	],
-	initializers: [zero, tensor({ name: "none", dims: [], raw: floats(0) }), tensor({ name: "one", dims: [], raw: floats(1) })],
+	initializers: [
+		zero,
+		tensor({ name: "none", dims: [], raw: floats(0) }),
+		tensor({ name: "one", dims: [], raw: floats(1) }),
+	],
 });
 
 /** Takes two rows at a time: batches of one and three it cannot answer. */
@@ -101,7 +113,12 @@ function pooled({ nodes }: Pooling): Bytes {
 		nodes: [
 			node({ op: "Gather", inputs: ["table", "input_ids"], outputs: ["embedded"] }),
 			node({ op: "Tanh", inputs: ["embedded"], outputs: ["hidden"] }),
-			node({ op: "Cast", inputs: ["attention_mask"], outputs: ["counts"], attributes: [attribute.integer("to", 1)] }),
+			node({
+				op: "Cast",
+				inputs: ["attention_mask"],
+				outputs: ["counts"],
+				attributes: [attribute.integer("to", 1)],
+			}),
 			node({ op: "Unsqueeze", inputs: ["counts", "last"], outputs: ["weight"] }),
 			...nodes,
 		],
@@ -118,7 +135,12 @@ const positionAxis = node({
 });
 
 const sum = (from: string, to: string): Bytes =>
-	node({ op: "ReduceSum", inputs: [from, "positions"], outputs: [to], attributes: [attribute.integer("keepdims", 0)] });
+	node({
+		op: "ReduceSum",
+		inputs: [from, "positions"],
+		outputs: [to],
+		attributes: [attribute.integer("keepdims", 0)],
+	});
 
 /** The mean over what the mask lets through. */
 export const maskedMean = pooled({

@@ -1,6 +1,15 @@
 // A small project in a temporary folder, and the built command line run on it.
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	realpathSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
@@ -53,8 +62,16 @@ export function writeProject(folder: string, files: Readonly<Record<string, stri
 }
 
 /** A folder with a config, a model and its golden, ready to run; `files` stand above them. */
-export function quickProject(folder: string, files: Readonly<Record<string, string | Uint8Array>> = {}): string {
-	return writeProject(folder, { "trtgate.yml": quickConfig, "model.onnx": "fixture:model.onnx", golden: "fixture:golden", ...files });
+export function quickProject(
+	folder: string,
+	files: Readonly<Record<string, string | Uint8Array>> = {},
+): string {
+	return writeProject(folder, {
+		"trtgate.yml": quickConfig,
+		"model.onnx": "fixture:model.onnx",
+		golden: "fixture:golden",
+		...files,
+	});
 }
 
 export interface CliRun {
@@ -109,7 +126,11 @@ export function readResult(out: string): Result {
  * A bundle like the committed one, whose ONNX Runtime worker runs `misbehave` on jobs of one kind; all else is real.
  * In it, `job` is the job and `write(text)` writes the answer's file.
  */
-export function distWithFaultyWorker(kind: "build" | "infer" | "count", misbehave: string, atEnd?: AtEnd): string {
+export function distWithFaultyWorker(
+	kind: "build" | "infer" | "count",
+	misbehave: string,
+	atEnd?: AtEnd,
+): string {
 	const folder = temporaryFolder(atEnd);
 	cpSync("dist", join(folder, "dist"), { recursive: true });
 	cpSync("package.json", join(folder, "package.json"));

@@ -7,7 +7,11 @@ import { blobOf, type MemoryRepository, memoryRepository } from "./memory-reposi
 export const branch = "trtgate/goldens";
 export const trailer = `Trtgate-Goldens: ${branch}`;
 export const marker = "<!-- ours -->";
-export const oldFiles = { "golden/net/golden.json": "of old", "golden/net/r1/a.npy": "1", "golden/net/README.md": "mine" };
+export const oldFiles = {
+	"golden/net/golden.json": "of old",
+	"golden/net/r1/a.npy": "1",
+	"golden/net/README.md": "mine",
+};
 
 export interface ProposalPlace {
 	repository: MemoryRepository;
@@ -17,7 +21,8 @@ export interface ProposalPlace {
 
 export function openPlace(): ProposalPlace {
 	const repository = memoryRepository();
-	const commit = (name: string, ...parents: string[]) => repository.commit({ parents, files: { ...oldFiles, name }, message: name });
+	const commit = (name: string, ...parents: string[]) =>
+		repository.commit({ parents, files: { ...oldFiles, name }, message: name });
 	const first = commit("main-0");
 	const second = commit("main-1", first);
 	const third = commit("main-2", second);
@@ -25,10 +30,16 @@ export function openPlace(): ProposalPlace {
 	return { repository, main: [first, second, third] };
 }
 
-export function proposedFile(path: string, text: string, agreesWith?: (earlier: string) => boolean): ProposedFile {
+export function proposedFile(
+	path: string,
+	text: string,
+	agreesWith?: (earlier: string) => boolean,
+): ProposedFile {
 	const bytes = new TextEncoder().encode(text);
 	const file = { path, blob: blobOf(bytes), bytes: bytes.length, read: async () => bytes };
-	return agreesWith === undefined ? file : { ...file, agreesWith: (earlier) => agreesWith(new TextDecoder().decode(earlier)) };
+	return agreesWith === undefined
+		? file
+		: { ...file, agreesWith: (earlier) => agreesWith(new TextDecoder().decode(earlier)) };
 }
 
 /** The golden recorded again: other outputs in a folder of their own. */
@@ -48,7 +59,12 @@ export function proposalOn(commit: string, more: Partial<Proposal> & { says?: st
 
 /** All files of a commit of ours on the commit of main that is called `name`. */
 export function goldenFiles(says: string, name: string): Record<string, string> {
-	return { "golden/net/README.md": "mine", "golden/net/golden.json": `of ${says}`, "golden/net/r2/a.npy": says, name };
+	return {
+		"golden/net/README.md": "mine",
+		"golden/net/golden.json": `of ${says}`,
+		"golden/net/r2/a.npy": says,
+		name,
+	};
 }
 
 /** @throws where it was not proposed. */

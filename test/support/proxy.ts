@@ -28,7 +28,8 @@ export async function startProxy(target: string): Promise<Proxy> {
 	const frontPort = await listen(front);
 	proxy.on("connect", (message, client, head) => {
 		passed.push(`CONNECT ${message.url}`);
-		if (!isKnown((message.url ?? "").replace(/:\d+$/, ""))) return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+		if (!isKnown((message.url ?? "").replace(/:\d+$/, "")))
+			return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
 		const server = connect(frontPort, "127.0.0.1", () => {
 			client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
 			server.write(head);
@@ -42,7 +43,11 @@ export async function startProxy(target: string): Promise<Proxy> {
 			server.close(() => settle());
 			server.closeAllConnections();
 		});
-	return { url: `http://127.0.0.1:${port}`, passed, close: async () => void (await Promise.all([front, proxy].map(stop))) };
+	return {
+		url: `http://127.0.0.1:${port}`,
+		passed,
+		close: async () => void (await Promise.all([front, proxy].map(stop))),
+	};
 }
 
 function isKnown(host: string): boolean {
@@ -50,7 +55,9 @@ function isKnown(host: string): boolean {
 }
 
 function listen(server: ReturnType<typeof createServer>): Promise<number> {
-	return new Promise((settle) => server.listen(0, "127.0.0.1", () => settle((server.address() as AddressInfo).port)));
+	return new Promise((settle) =>
+		server.listen(0, "127.0.0.1", () => settle((server.address() as AddressInfo).port)),
+	);
 }
 
 function forward(target: string, message: IncomingMessage, response: ServerResponse): void {
@@ -64,7 +71,9 @@ function forward(target: string, message: IncomingMessage, response: ServerRespo
 			const sent = isJson ? Buffer.from(body.toString().replaceAll(target, blobs)) : body;
 			const { "content-length": _length, location, ...kept } = answer.headers;
 			const onto = location === undefined ? {} : { location: location.replace(target, blobs) };
-			response.writeHead(answer.statusCode ?? 502, { ...kept, ...onto, "content-length": sent.length }).end(sent);
+			response
+				.writeHead(answer.statusCode ?? 502, { ...kept, ...onto, "content-length": sent.length })
+				.end(sent);
 		});
 	});
 	onward.on("error", () => response.destroy());

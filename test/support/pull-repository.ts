@@ -46,7 +46,13 @@ export function makeRepository(files: { base: ProjectFiles; head: ProjectFiles }
 }
 
 export function workspaceOf(repo: PullRepository, checkedOut = repo.merge): string {
-	return checkOut({ origin: repo.origin, folder: join(repo.root, "workspace"), ref: "refs/pull/7/merge", commit: checkedOut, depth: 1 });
+	return checkOut({
+		origin: repo.origin,
+		folder: join(repo.root, "workspace"),
+		ref: "refs/pull/7/merge",
+		commit: checkedOut,
+		depth: 1,
+	});
 }
 
 export function pullEvent(repo: PullRepository, options: Parameters<typeof pullRequest>[1] = {}): RunEvent {

@@ -6,7 +6,11 @@ import type { RecordedEngine } from "./recorded-engines.ts";
 type Type = "Int8" | "Half" | "Float";
 type Tensor = readonly [name: string, type: Type];
 
-const tensor = ([Name, type]: Tensor, size: number) => ({ Name, Dimensions: [8, 64, size, size], "Format/Datatype": `Row major ${type}` });
+const tensor = ([Name, type]: Tensor, size: number) => ({
+	Name,
+	Dimensions: [8, 64, size, size],
+	"Format/Datatype": `Row major ${type}`,
+});
 
 interface Layer {
 	name: string;
@@ -24,7 +28,9 @@ function engine(layers: readonly Layer[]): RecordedEngine {
 		LayerType: type,
 		Inputs: reads.map((one) => tensor(one, size)),
 		Outputs: [tensor(writes, size)],
-		...(type === "CaskConvolution" ? { ParameterType: "Convolution", Kernel: [3, 3], Weights: { Type: "Int8", Count: 36864 } } : {}),
+		...(type === "CaskConvolution"
+			? { ParameterType: "Convolution", Kernel: [3, 3], Weights: { Type: "Int8", Count: 36864 } }
+			: {}),
 		...fields,
 	}));
 	const times = layers.map(
@@ -74,23 +80,48 @@ export function residualNet({ quantised, first }: { quantised: boolean; first: n
 /** A convolution with the pooling behind it: as one kernel, or as two. */
 export function pooledNet({ fused }: { fused: boolean }): RecordedEngine {
 	const pooling = { ParameterType: "Pooling", PoolingType: "MAX", WindowSize: [3, 3] };
-	const own = { ConvParameterType: "Convolution", ConvKernel: [3, 3], ConvOutMaps: 64, ConvWeights: { Type: "Int8", Count: 36864 } };
+	const own = {
+		ConvParameterType: "Convolution",
+		ConvKernel: [3, 3],
+		ConvOutMaps: 64,
+		ConvWeights: { Type: "Int8", Count: 36864 },
+	};
 	const last: Layer = {
-		...{ name: `tail.weight + Conv_${fused ? 31 : 52}`, reads: [["b", "Int8"]], writes: ["c", "Int8"], us: 30.72 },
+		...{
+			name: `tail.weight + Conv_${fused ? 31 : 52}`,
+			reads: [["b", "Int8"]],
+			writes: ["c", "Int8"],
+			us: 30.72,
+		},
 		fields: { Kernel: [1, 1], Weights: { Type: "Int8", Count: 4096 } },
 	};
 	const first = "conv1.weight + Conv_3";
 	if (fused)
 		return engine([
 			{
-				...{ name: `${first} + MaxPool_4`, type: "ConvActPool", reads: [["x", "Int8"]], writes: ["b", "Int8"], size: 14, us: 40.96 },
+				...{
+					name: `${first} + MaxPool_4`,
+					type: "ConvActPool",
+					reads: [["x", "Int8"]],
+					writes: ["b", "Int8"],
+					size: 14,
+					us: 40.96,
+				},
 				fields: { ParameterType: "ConvActPool", ...own },
 			},
 			last,
 		]);
 	return engine([
 		{ name: "conv1.weight + Conv_11", reads: [["x", "Int8"]], writes: ["a", "Int8"], us: 61.44 },
-		{ name: "MaxPool_12", type: "TiledPooling", reads: [["a", "Int8"]], writes: ["b", "Int8"], size: 14, fields: pooling, us: 51.2 },
+		{
+			name: "MaxPool_12",
+			type: "TiledPooling",
+			reads: [["a", "Int8"]],
+			writes: ["b", "Int8"],
+			size: 14,
+			fields: pooling,
+			us: 51.2,
+		},
 		last,
 	]);
 }

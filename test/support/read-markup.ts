@@ -51,7 +51,8 @@ function rawText(name: string | undefined, kind: "html" | "xml"): boolean {
 
 function checkText(text: string): void {
 	const bare = /&(?!(amp|lt|gt|quot|#39);)|>/.exec(text);
-	if (bare !== null) throw new Error(`not escaped: ${text.slice(Math.max(0, bare.index - 40), bare.index + 40)}`);
+	if (bare !== null)
+		throw new Error(`not escaped: ${text.slice(Math.max(0, bare.index - 40), bare.index + 40)}`);
 }
 
 function readAttributes(text: string): Map<string, string> {

@@ -1,10 +1,10 @@
 // Engines of TensorRT 10.6 as recorded: layers, and times where the engine was profiled.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import type { EngineDiff } from "../../generated/result.ts";
 import { diffEngines } from "../../src/core/engine/diff.ts";
 import type { EngineLayers, LayerProfile } from "../../src/core/engine/layer.ts";
 import { engineModel } from "../../src/core/engine/model.ts";
-import type { EngineDiff } from "../../generated/result.ts";
 import { parseProfile } from "../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerInfo } from "../../src/formats/trtexec/layers.ts";
 
@@ -26,7 +26,9 @@ export function recordedEngine(name: string, { timed = false } = {}): RecordedEn
 
 export function recordedArm(comparison: string, arm: "base" | "head"): RecordedEngine {
 	const { steps } = JSON.parse(unpacked(`test/fixtures/comparisons/${comparison}/steps.json.gz`));
-	const { text } = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm);
+	const { text } = steps.find(
+		(one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === arm,
+	);
 	return { info: parseLayerInfo(text["layers.json"]), profiles: [parseProfile(text["profile.json"])] };
 }
 

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { Processes } from "../../src/adapters/process/processes.ts";
 import type { DType, GoldenManifest, GoldenOutput, TensorFile } from "../../generated/golden.ts";
+import type { Processes } from "../../src/adapters/process/processes.ts";
 import index from "../fixtures/golden/recorded.json" with { type: "json" };
 
 const fixtures = new URL("../fixtures/", import.meta.url);
@@ -46,7 +46,8 @@ export function recordedBytes(key: string): Uint8Array {
 	packed.copy(own, 0, offset, offset + bytes);
 	if (from === undefined) return own;
 	const reference = Buffer.from(recordedBytes(from));
-	for (let at = 0; at < bytes; at += 4) own.writeInt32LE((own.readInt32LE(at) + reference.readInt32LE(at)) | 0, at);
+	for (let at = 0; at < bytes; at += 4)
+		own.writeInt32LE((own.readInt32LE(at) + reference.readInt32LE(at)) | 0, at);
 	return own;
 }
 
@@ -63,7 +64,11 @@ interface SetAbout {
 }
 
 /** Writes a golden of these runs of one model, a case for each: ONNX Runtime's answers to the recorded inputs. */
-export function writeRecordedGolden(folder: string, runs: readonly string[], { modelPath, outputs = {} }: SetAbout): GoldenManifest {
+export function writeRecordedGolden(
+	folder: string,
+	runs: readonly string[],
+	{ modelPath, outputs = {} }: SetAbout,
+): GoldenManifest {
 	const file = (key: string, { dtype, shape }: { dtype: DType; shape: number[] }): TensorFile => {
 		const bytes = recordedBytes(key);
 		writeFileSync(join(folder, `${key}.bin`), bytes);
@@ -83,7 +88,10 @@ export function writeRecordedGolden(folder: string, runs: readonly string[], { m
 		goldenId: "recorded@1",
 		model: { path: "model.onnx", sha256: createHash("sha256").update(readFileSync(modelPath)).digest("hex") },
 		producer: { backend: "onnxruntime-python", version: "unrecorded", precision: "fp32" },
-		outputs: { ...Object.fromEntries(Object.keys(cases[0]?.outputs ?? {}).map((name) => [name, {}])), ...outputs },
+		outputs: {
+			...Object.fromEntries(Object.keys(cases[0]?.outputs ?? {}).map((name) => [name, {}])),
+			...outputs,
+		},
 		cases,
 	};
 	writeFileSync(join(folder, "golden.json"), JSON.stringify(manifest));
@@ -95,7 +103,9 @@ type Line = [ms: number, stream: string, text: string];
 function transcriptOf(run: string): Line[] {
 	const [parent = "", name = ""] = [run.slice(0, run.lastIndexOf("/")), basename(run)];
 	if (parent.startsWith("comparisons/")) {
-		const { steps } = JSON.parse(gunzipSync(readFileSync(new URL(`${parent}/steps.json.gz`, fixtures))).toString("utf8"));
+		const { steps } = JSON.parse(
+			gunzipSync(readFileSync(new URL(`${parent}/steps.json.gz`, fixtures))).toString("utf8"),
+		);
 		return steps.find(({ step }: { step: string }) => step === name).transcript;
 	}
 	const file = new URL(`trtexec/${parent.replace("trtexec-", "")}/${name}/transcript.jsonl.gz`, fixtures);
@@ -106,8 +116,13 @@ function transcriptOf(run: string): Line[] {
 /** Answers each golden case as the run did whose inputs it gives; what nobody recorded does not start. */
 export function replayGoldenRuns(runs: readonly string[]): Processes {
 	const inputsOf = (argv: readonly string[]): Map<string, string> => {
-		const list = argv.find((argument) => argument.startsWith("--loadInputs="))?.slice("--loadInputs=".length) ?? "";
-		return new Map(list.split(",").map((part) => [part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]));
+		const list =
+			argv.find((argument) => argument.startsWith("--loadInputs="))?.slice("--loadInputs=".length) ?? "";
+		return new Map(
+			list
+				.split(",")
+				.map((part) => [part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]),
+		);
 	};
 	const runOf = (given: ReadonlyMap<string, string>, cwd: string): string | undefined =>
 		runs.find((name) =>
@@ -121,8 +136,10 @@ export function replayGoldenRuns(runs: readonly string[]): Processes {
 			const given = inputsOf(argv);
 			const name = runOf(given, cwd);
 			const about = { signal: null, wallMs: 1, tail: [], stdout: "", logPath: logPath ?? null, argv };
-			if (name === undefined) return { ...about, state: "not-started", exitCode: null, problem: "nobody recorded this" };
-			for (const { file, got } of Object.values(recordedRuns[name]?.outputs ?? {})) writeFileSync(join(cwd, file), recordedBytes(got));
+			if (name === undefined)
+				return { ...about, state: "not-started", exitCode: null, problem: "nobody recorded this" };
+			for (const { file, got } of Object.values(recordedRuns[name]?.outputs ?? {}))
+				writeFileSync(join(cwd, file), recordedBytes(got));
 			for (const [, , text] of transcriptOf(name)) {
 				const input = /^(.*Using values loaded from ).+( for input (.+))$/.exec(text);
 				onLine?.(input === null ? text : `${input[1]}${given.get(input[3] ?? "")}${input[2]}`, false);

@@ -49,7 +49,12 @@ export async function openReportPlay(atEnd: AtEnd = onTestFinished): Promise<Rep
 		measured(result, { runId = usualRun, name = "trtgate-gate", attempt = 1 }) {
 			const content = JSON.stringify({ ...result, run: { id: runId, attempt, job: "gate" } });
 			const again = attempt === 1 ? "" : `-attempt${attempt}`;
-			github.addArtifact({ runId, attempt, name: `${name}${again}`, archive: zipOf([{ name: "result.json", content }]) });
+			github.addArtifact({
+				runId,
+				attempt,
+				name: `${name}${again}`,
+				archive: zipOf([{ name: "result.json", content }]),
+			});
 		},
 		async report({ inputs = {}, env = {}, runId = usualRun, ...job } = {}) {
 			reports += 1;
@@ -62,7 +67,11 @@ export async function openReportPlay(atEnd: AtEnd = onTestFinished): Promise<Rep
 			});
 			const run = await runActionFolder("report", { inputs, env: { ...given, ...env }, cwd: workspace });
 			const out = join(workspace, "trtgate-merged");
-			return { run, out, published: () => JSON.parse(readFileSync(join(out, "publish.json"), "utf8")).published };
+			return {
+				run,
+				out,
+				published: () => JSON.parse(readFileSync(join(out, "publish.json"), "utf8")).published,
+			};
 		},
 	};
 }

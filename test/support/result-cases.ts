@@ -85,7 +85,11 @@ function mismatchAndSlowdown(): Result {
 			segmenterGolden("case0"),
 			segmenterGolden("case1"),
 			...["case0", "case1"].map((name) =>
-				buildGolden({ model: "classifier", case: name, checks: [buildCheck({ output: "scores", got: 4.1e-4, base: 4.0e-4 })] }),
+				buildGolden({
+					model: "classifier",
+					case: name,
+					checks: [buildCheck({ output: "scores", got: 4.1e-4, base: 4.0e-4 })],
+				}),
 			),
 			...green.golden,
 		],
@@ -112,8 +116,18 @@ function mismatchAndSlowdown(): Result {
 			}),
 			gate({ model: "segmenter", engine: "fp32", workload: "batch 1" }),
 			gate({ gate: "build", model: "classifier", message: "Built in 19.2 s." }),
-			gate({ gate: "golden", model: "classifier", case: "case0", message: "1 check agrees with the golden." }),
-			gate({ gate: "golden", model: "classifier", case: "case1", message: "1 check agrees with the golden." }),
+			gate({
+				gate: "golden",
+				model: "classifier",
+				case: "case0",
+				message: "1 check agrees with the golden.",
+			}),
+			gate({
+				gate: "golden",
+				model: "classifier",
+				case: "case1",
+				message: "1 check agrees with the golden.",
+			}),
 			gate({
 				model: "classifier",
 				workload: "batch 8",
@@ -133,7 +147,8 @@ function inconclusive(): Result {
 		interval: [-0.006, 0.038],
 		excluded: 0.038,
 		pairs: 16,
-		reason: "Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not ruled out.",
+		reason:
+			"Run noise of 2.1 % is too high for a limit of 2 % with 16 pairs; a slowdown of up to 3.8 % is not ruled out.",
 	});
 	const runs = buildRuns({ base: [39.2, 40.1, 39.9, 38.8, 41.2], head: [40.4, 39.6, 41.3, 40.9, 39.5] });
 	runs.push({
@@ -148,7 +163,10 @@ function inconclusive(): Result {
 	return buildResult({
 		outcome: "inconclusive",
 		workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 }, replaced: 1, runs })],
-		gates: [...green.gates.slice(0, 3), buildGate({ workload: "4 × 64", status: "inconclusive", message: "Inconclusive after 16 pairs." })],
+		gates: [
+			...green.gates.slice(0, 3),
+			buildGate({ workload: "4 × 64", status: "inconclusive", message: "Inconclusive after 16 pairs." }),
+		],
 	});
 }
 
@@ -157,7 +175,10 @@ function buildRefused(): Result {
 		code: "unsupported-operator",
 		title: "TensorRT does not know the operator GridSample3D.",
 		fix: "Replace the operator in the export, or give its plugin under `plugins`.",
-		excerpt: ['[E] [TRT] ModelImporter.cpp:828: While parsing node number 41 [GridSample3D -> "warped"]:', "[E] Failed to parse onnx file"],
+		excerpt: [
+			'[E] [TRT] ModelImporter.cpp:828: While parsing node number 41 [GridSample3D -> "warped"]:',
+			"[E] Failed to parse onnx file",
+		],
 	};
 	return buildResult({
 		outcome: "fail",
@@ -180,8 +201,17 @@ function buildRefused(): Result {
 			},
 		],
 		gates: [
-			buildGate({ gate: "preflight", status: "fail", message: "GridSample3D is not in the operator list of TensorRT 10.6." }),
-			buildGate({ gate: "build", status: "fail", message: failure.title, location: { path: "trtgate.yml", line: 9, column: 5 } }),
+			buildGate({
+				gate: "preflight",
+				status: "fail",
+				message: "GridSample3D is not in the operator list of TensorRT 10.6.",
+			}),
+			buildGate({
+				gate: "build",
+				status: "fail",
+				message: failure.title,
+				location: { path: "trtgate.yml", line: 9, column: 5 },
+			}),
 		],
 	});
 }
@@ -200,11 +230,22 @@ function noBase(): Result {
 		arms: { base: null, head: green.arms.head, noBase: "the default branch has no trtgate.yml yet" },
 		builds: [buildBuild()],
 		workloads: [
-			buildWorkload({ latency: nothing, p99: nothing, memory: nothing, base: null, noise: { runCv: 0.0011, detectable: null }, runs }),
+			buildWorkload({
+				latency: nothing,
+				p99: nothing,
+				memory: nothing,
+				base: null,
+				noise: { runCv: 0.0011, detectable: null },
+				runs,
+			}),
 		],
 		gates: [
 			...green.gates.slice(0, 3),
-			buildGate({ gate: "max-latency", workload: "4 × 64", message: "Median 39.63 µs; allowed at most 50.00 µs." }),
+			buildGate({
+				gate: "max-latency",
+				workload: "4 × 64",
+				message: "Median 39.63 µs; allowed at most 50.00 µs.",
+			}),
 		],
 	});
 }
@@ -248,12 +289,24 @@ function errors(): Result {
 	return buildResult({
 		outcome: "error",
 		failureKind: "runner",
-		golden: [buildGolden({ state: "error", message: "The engine did not answer: out of memory.", checks: [] })],
+		golden: [
+			buildGolden({ state: "error", message: "The engine did not answer: out of memory.", checks: [] }),
+		],
 		workloads: [],
 		gates: [
 			buildGate({ gate: "build" }),
-			buildGate({ gate: "golden", case: "case0", status: "error", message: "The engine did not answer: out of memory." }),
-			buildGate({ gate: "run", workload: "4 × 64", status: "error", message: "trtexec was killed by SIGSEGV." }),
+			buildGate({
+				gate: "golden",
+				case: "case0",
+				status: "error",
+				message: "The engine did not answer: out of memory.",
+			}),
+			buildGate({
+				gate: "run",
+				workload: "4 × 64",
+				status: "error",
+				message: "trtexec was killed by SIGSEGV.",
+			}),
 		],
 		errors: [
 			{
@@ -285,14 +338,25 @@ function errors(): Result {
 function onWatchedGpu(): Result {
 	const slow = buildSlowWorkload();
 	const hot = { arm: "head", pair: 3, order: 16, state: "unusable", wallMs: 667, medianMs: 0.031 } as const;
-	const runs = [...slow.runs, { ...hot, reason: "the GPU's clocks were limited by a thermal slowdown by the driver" }];
+	const runs = [
+		...slow.runs,
+		{ ...hot, reason: "the GPU's clocks were limited by a thermal slowdown by the driver" },
+	];
 	const workloads = [
 		watchGpu({ ...slow, runs, replaced: 1 }, (run) => ({
 			...(run.arm === "head" ? { smClockMhz: { mean: 1950, min: 1935, max: 1965 } } : {}),
-			...(run.state === "ok" ? {} : { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } }),
+			...(run.state === "ok"
+				? {}
+				: { throttleReasons: ["sw-thermal"], temperatureC: { mean: 86, min: 85, max: 87 } }),
 			ownMemoryBytes: 731 * 1024 * 1024,
 			otherMemoryBytes: 0,
-			use: { source: "gpm", smUtilisation: 0.312, memoryBandwidth: 0.084, smOccupancy: 0.21, tensorActivity: 0.055 },
+			use: {
+				source: "gpm",
+				smUtilisation: 0.312,
+				memoryBandwidth: 0.084,
+				smOccupancy: 0.21,
+				tensorActivity: 0.055,
+			},
 		})),
 		watchGpu(buildWorkload()),
 	];
@@ -328,11 +392,18 @@ function hostile(): Result {
 			shapes: Object.fromEntries([[name, [1, 2]]]),
 			notes: [name],
 			...(({ gpu, runs }) => ({ runs, ...(gpu === undefined ? {} : { gpu }) }))(
-				watchGpu(buildSlowWorkload(), () => ({ throttleReasons: [name], powerW: { mean: 1e300, min: -1e300, max: 1e300 } })),
+				watchGpu(buildSlowWorkload(), () => ({
+					throttleReasons: [name],
+					powerW: { mean: 1e300, min: -1e300, max: 1e300 },
+				})),
 			),
 		}),
 	);
-	const failing = buildCheck({ pass: false, got: "NaN", worst: { index: [0], got: "Infinity", expected: "-Infinity" } });
+	const failing = buildCheck({
+		pass: false,
+		got: "NaN",
+		worst: { index: [0], got: "Infinity", expected: "-Infinity" },
+	});
 	return buildResult({
 		outcome: "fail",
 		partial: { stage: hostileNames[3] ?? "", reason: hostileNames[6] ?? "" },
@@ -344,7 +415,10 @@ function hostile(): Result {
 			caveat: hostileNames[9] ?? "",
 		},
 		environment: Object.fromEntries(hostileNames.map((name) => [name, name])),
-		arms: { base: { label: hostileNames[3] ?? "" }, head: { label: hostileNames[6] ?? "", commit: "<img src=x>" } },
+		arms: {
+			base: { label: hostileNames[3] ?? "" },
+			head: { label: hostileNames[6] ?? "", commit: "<img src=x>" },
+		},
 		config: { path: hostileNames[3] ?? "" },
 		workloads,
 		golden: hostileNames.map((name) =>
@@ -389,12 +463,21 @@ function hostile(): Result {
 			node: name,
 			location: { path: name },
 		})),
-		errors: hostileNames.map((name) => ({ kind: "runner", code: name, message: name, fix: name, excerpt: [name], log: name })),
-		notes: hostileNames,
-		files: [...hostileNames, "../../etc/passwd", "/etc/passwd", "javascript:alert(1)", "logs/a b.log"].map((path) => ({
-			path,
-			what: path,
+		errors: hostileNames.map((name) => ({
+			kind: "runner",
+			code: name,
+			message: name,
+			fix: name,
+			excerpt: [name],
+			log: name,
 		})),
+		notes: hostileNames,
+		files: [...hostileNames, "../../etc/passwd", "/etc/passwd", "javascript:alert(1)", "logs/a b.log"].map(
+			(path) => ({
+				path,
+				what: path,
+			}),
+		),
 	});
 }
 
@@ -402,20 +485,32 @@ function hostile(): Result {
 function manyWorkloads(): Result {
 	const names = Array.from({ length: 300 }, (_, index) => `batch ${index + 1}`);
 	const workloads = names.map((workload, index) =>
-		index % 3 === 0 ? buildSlowWorkload({ model: "resnet50", workload }) : buildWorkload({ model: "resnet50", workload }),
+		index % 3 === 0
+			? buildSlowWorkload({ model: "resnet50", workload })
+			: buildWorkload({ model: "resnet50", workload }),
 	);
 	return buildResult({
 		outcome: "warn",
 		workloads,
 		golden: names.map((name) => buildGolden({ model: "resnet50", case: name })),
 		gates: workloads.map(({ workload, verdict }) =>
-			buildGate({ model: "resnet50", workload, status: verdict === "regressed" ? "warn" : "pass", message: "Slower or not." }),
+			buildGate({
+				model: "resnet50",
+				workload,
+				status: verdict === "regressed" ? "warn" : "pass",
+				message: "Slower or not.",
+			}),
 		),
 	});
 }
 
 function improvedAndNew(): Result {
-	const faster = buildComparison({ verdict: "improved", estimate: -0.031, interval: [-0.0365, -0.0254], excluded: 0.0365 });
+	const faster = buildComparison({
+		verdict: "improved",
+		estimate: -0.031,
+		interval: [-0.0365, -0.0254],
+		excluded: 0.0365,
+	});
 	const nothing = buildComparison({
 		verdict: "missing",
 		reason: "The base has no such workload.",
@@ -442,7 +537,14 @@ function improvedAndNew(): Result {
 
 function notComparable(): Result {
 	const reason = "The driver differs: base 570, head 580.";
-	const latency = buildComparison({ verdict: "not-comparable", reason, estimate: null, interval: null, pairs: 0, excluded: null });
+	const latency = buildComparison({
+		verdict: "not-comparable",
+		reason,
+		estimate: null,
+		interval: null,
+		pairs: 0,
+		excluded: null,
+	});
 	return buildResult({
 		outcome: "inconclusive",
 		golden: [

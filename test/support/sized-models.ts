@@ -4,7 +4,10 @@ import { attribute, type Dim, floats, model, node, tensor, value } from "./onnx-
 /** Values of a layer that learned something: of both signs, none alike. */
 export function weights(name: string, dims: readonly number[]) {
 	const count = dims.reduce((product, size) => product * size, 1);
-	const values = Array.from({ length: count }, (_, index) => Math.sin(index * 12.9898 + dims.length) / Math.sqrt(count / (dims[0] ?? 1)));
+	const values = Array.from(
+		{ length: count },
+		(_, index) => Math.sin(index * 12.9898 + dims.length) / Math.sqrt(count / (dims[0] ?? 1)),
+	);
 	return tensor({ name, dims, raw: floats(...values) });
 }
 

@@ -16,7 +16,9 @@ function findPython(): { python: string; missing: string | null } {
 	const { stdout, error } = spawnSync("python3", ["-c", script], { encoding: "utf8" });
 	if (error !== undefined) return { python: "python3", missing: "python3 is not installed" };
 	const python = stdout.trim();
-	return python === "" ? { python: "python3", missing: "python3 is older than 3.8" } : { python, missing: null };
+	return python === ""
+		? { python: "python3", missing: "python3 is older than 3.8" }
+		: { python, missing: null };
 }
 
 export const { python, missing } = findPython();
@@ -28,12 +30,26 @@ export function fakeEnvironment(): Record<string, string | undefined> {
 export function fakeWorker(payloadBytes?: number): TensorRtWorker {
 	const processes = createProcesses({ env: fakeEnvironment() });
 	onTestFinished(() => processes.killAll());
-	return tensorRtWorker({ python, workerPath, processes, ...(payloadBytes === undefined ? {} : { payloadBytes }) });
+	return tensorRtWorker({
+		python,
+		workerPath,
+		processes,
+		...(payloadBytes === undefined ? {} : { payloadBytes }),
+	});
 }
 
 export interface FakePlan {
 	inputs: { name: string; dtype: string; shape: number[]; host?: boolean; format?: string }[];
-	outputs: { name: string; dtype: string; shape: number[]; op: string; from: string; to?: string; host?: boolean; alias?: string }[];
+	outputs: {
+		name: string;
+		dtype: string;
+		shape: number[];
+		op: string;
+		from: string;
+		to?: string;
+		host?: boolean;
+		alias?: string;
+	}[];
 	profiles?: Record<string, number[][]>[];
 	behave?: { run: number; do: string }[];
 	/** The largest block of GPU memory that can be had. */

@@ -1,6 +1,16 @@
 // A small text encoder, with the oracle's tokenizers and sounds, for tests of recorded inputs.
 import { readFileSync } from "node:fs";
-import { attribute, type Bytes, type Dim, floats, int64s, model, node, tensor, value } from "./onnx-writer.ts";
+import {
+	attribute,
+	type Bytes,
+	type Dim,
+	floats,
+	int64s,
+	model,
+	node,
+	tensor,
+	value,
+} from "./onnx-writer.ts";
 
 const [float, int64] = [1, 7];
 export const oracle = JSON.parse(readFileSync("test/oracles/golden-inputs.json", "utf8"));
@@ -8,7 +18,11 @@ export const oracle = JSON.parse(readFileSync("test/oracles/golden-inputs.json",
 /** Weights without a pattern. */
 export function weight(name: string, ...dims: readonly number[]): Bytes {
 	const count = dims.reduce((product, size) => product * size, 1);
-	return tensor({ name, dims, raw: floats(...Array.from({ length: count }, (_, at) => Math.sin(12.9898 * (at + 1)) * 2)) });
+	return tensor({
+		name,
+		dims,
+		raw: floats(...Array.from({ length: count }, (_, at) => Math.sin(12.9898 * (at + 1)) * 2)),
+	});
 }
 
 export const constant = (name: string, dims: readonly number[], ...numbers: readonly number[]): Bytes =>
@@ -27,12 +41,19 @@ export const encoder = model({
 		node({ op: "Gather", inputs: ["words", "input_ids"], outputs: ["a"] }),
 		node({ op: "Gather", inputs: ["kinds", "token_type_ids"], outputs: ["b"] }),
 		node({ op: "Add", inputs: ["a", "b"], outputs: ["c"] }),
-		node({ op: "Cast", inputs: ["attention_mask"], outputs: ["m"], attributes: [attribute.integer("to", float)] }),
+		node({
+			op: "Cast",
+			inputs: ["attention_mask"],
+			outputs: ["m"],
+			attributes: [attribute.integer("to", float)],
+		}),
 		node({ op: "Unsqueeze", inputs: ["m", "last"], outputs: ["n"] }),
 		node({ op: "Mul", inputs: ["c", "n"], outputs: ["d"] }),
 		meanOfRows("d"),
 	],
-	inputs: ["input_ids", "attention_mask", "token_type_ids"].map((name) => value(name, ["batch", "seq"] satisfies Dim[], int64)),
+	inputs: ["input_ids", "attention_mask", "token_type_ids"].map((name) =>
+		value(name, ["batch", "seq"] satisfies Dim[], int64),
+	),
 	outputs: [value("y", ["batch", 4])],
 	initializers: [weight("words", 30, 4), weight("kinds", 2, 4), constant("last", [1], -1)],
 });

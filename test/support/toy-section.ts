@@ -1,13 +1,19 @@
 // A report section that trtgate does not have: how busy the job's disk was. It takes one entry of the fingerprint.
+
+import type { Result } from "../../generated/result.ts";
 import { html, section } from "../../src/core/report/html/markup.ts";
 import { gateKey } from "../../src/core/report/index-gates.ts";
 import { foldedMarkdown, markdownTable } from "../../src/core/report/markdown-parts.ts";
 import { defineSection } from "../../src/core/report/section.ts";
 import { paint } from "../../src/core/report/terminal-text.ts";
-import type { Result } from "../../generated/result.ts";
 
 /** The gate that its highlight explains. */
-export const explainedGate = { gate: "memory", model: "classifier", engine: "fp16", workload: "batch 8" } as const;
+export const explainedGate = {
+	gate: "memory",
+	model: "classifier",
+	engine: "fp16",
+	workload: "batch 8",
+} as const;
 
 function diskUse({ environment }: Result): string | null {
 	return environment["disk"] ?? null;

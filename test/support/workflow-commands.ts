@@ -31,12 +31,19 @@ function unescapeProperty(text: string): string {
 function parseProperties(text: string): Record<string, string> {
 	const pairs = text.split(",").map((pair) => pair.trim().split(/=(.*)/s));
 	return Object.fromEntries(
-		pairs.filter(([name]) => name !== undefined && name !== "").map(([name, value]) => [name, unescapeProperty(value ?? "")]),
+		pairs
+			.filter(([name]) => name !== undefined && name !== "")
+			.map(([name, value]) => [name, unescapeProperty(value ?? "")]),
 	);
 }
 
-function toAnnotation(level: Annotation["level"], properties: Record<string, string>, message: string): Annotation {
-	const number = (name: string): number | undefined => (/^\d+$/.test(properties[name] ?? "") ? Number(properties[name]) : undefined);
+function toAnnotation(
+	level: Annotation["level"],
+	properties: Record<string, string>,
+	message: string,
+): Annotation {
+	const number = (name: string): number | undefined =>
+		/^\d+$/.test(properties[name] ?? "") ? Number(properties[name]) : undefined;
 	const found = { line: number("line"), endLine: number("endLine"), column: number("col") };
 	const places = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
 	const { title, file } = properties;
@@ -65,9 +72,13 @@ export function parseWorkflowCommands(text: string): Said {
 }
 
 /** What is shown of a step: ten annotations of a level, and a summary of up to 1 MiB or none. */
-export function applyStepLimits(annotations: readonly Annotation[], summary: string): { annotations: Annotation[]; summary: string } {
+export function applyStepLimits(
+	annotations: readonly Annotation[],
+	summary: string,
+): { annotations: Annotation[]; summary: string } {
 	const shown = annotations.filter(
-		(said, index) => annotations.slice(0, index).filter((other) => other.level === said.level).length < maxAnnotations,
+		(said, index) =>
+			annotations.slice(0, index).filter((other) => other.level === said.level).length < maxAnnotations,
 	);
 	const bytes = Buffer.byteLength(summary);
 	if (bytes <= largestSummaryBytes) return { annotations: shown, summary };
@@ -89,7 +100,8 @@ export function parseCommandFile(text: string): Record<string, string> {
 			found.set(heredoc, lines.slice(at + 1, end).join("\n"));
 			at = end;
 		} else if (name !== undefined) found.set(name, value ?? "");
-		else if (line !== "") throw new Error(`${JSON.stringify(line.slice(0, 80))} is neither name=value nor name<<delimiter`);
+		else if (line !== "")
+			throw new Error(`${JSON.stringify(line.slice(0, 80))} is neither name=value nor name<<delimiter`);
 	}
 	return Object.fromEntries(found);
 }

@@ -40,7 +40,12 @@ export function readWorkflows(folder: string): Workflow[] {
 
 export function readWorkflow(path: string, text: string): Workflow {
 	const { on, permissions, concurrency, jobs } = parse(text);
-	const events = typeof on === "string" ? { [on]: null } : Array.isArray(on) ? Object.fromEntries(on.map((event) => [event, null])) : on;
+	const events =
+		typeof on === "string"
+			? { [on]: null }
+			: Array.isArray(on)
+				? Object.fromEntries(on.map((event) => [event, null]))
+				: on;
 	return { path, text, on: events, permissions, concurrency, jobs };
 }
 
@@ -51,11 +56,16 @@ export const stepsOf = (workflow: Workflow): Step[] => jobsOf(workflow).flatMap(
 export function evaluate(text: string, contexts: { github: object; needs?: object }): unknown {
 	const whole = /^\$\{\{(.*)\}\}$/.exec(text)?.[1];
 	if (whole !== undefined && !whole.includes("${{")) return evaluateExpression(whole, contexts);
-	return text.replace(/\$\{\{(.*?)\}\}/g, (_, expression: string) => String(evaluateExpression(expression, contexts)));
+	return text.replace(/\$\{\{(.*?)\}\}/g, (_, expression: string) =>
+		String(evaluateExpression(expression, contexts)),
+	);
 }
 
 /** The operators of GitHub's expressions are JavaScript's; a property of nothing is nothing. */
-export function evaluateExpression(expression: string, { github, needs = {} }: { github: object; needs?: object }): unknown {
+export function evaluateExpression(
+	expression: string,
+	{ github, needs = {} }: { github: object; needs?: object },
+): unknown {
 	const script = expression.replace(/\.(?=[a-z])/g, "?.");
 	return new Function("github", "needs", "cancelled", "failure", `return (${script});`)(
 		github,
@@ -76,6 +86,8 @@ export function surfaceOf(uses: string): Surface | undefined {
 
 /** Snippets of a page that hold whole workflows. */
 export function readSnippets(path: string): Workflow[] {
-	const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+	const blocks = [...readFileSync(path, "utf8").matchAll(/```yaml\n([\s\S]*?)```/g)].map(
+		(match) => match[1] ?? "",
+	);
 	return blocks.filter((block) => /^jobs:$/m.test(block)).map((block) => readWorkflow(path, block));
 }

@@ -13,7 +13,10 @@ export interface ZipFile {
 	says?: { bytes?: number; packedBytes?: number; crc32?: number; offset?: number };
 }
 
-export function zipOf(files: readonly ZipFile[], says: { listBytes?: number; listOffset?: number } = {}): Buffer {
+export function zipOf(
+	files: readonly ZipFile[],
+	says: { listBytes?: number; listOffset?: number } = {},
+): Buffer {
 	const chunks: Buffer[] = [];
 	const list: Buffer[] = [];
 	let offset = 0;

@@ -27,7 +27,8 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 	const found = await lstat(path);
 	if (!found.isFile() || found.size > maxManifestBytes) throw new Error("not a manifest of trtgate");
 	const value: unknown = JSON.parse(await readFile(path, "utf8"));
-	if (!isObject(value) || value["version"] !== 1 || !isObject(value["files"])) throw new Error("not a manifest of trtgate");
+	if (!isObject(value) || value["version"] !== 1 || !isObject(value["files"]))
+		throw new Error("not a manifest of trtgate");
 	const files = new Map<string, KeptFile>();
 	for (const [name, file] of Object.entries(value["files"])) {
 		if (!isObject(file)) continue;
@@ -82,7 +83,11 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
-	const parts = Object.entries(targets).map(([name, target]) => ({ name, target, part: `${target}.${randomBytes(4).toString("hex")}` }));
+	const parts = Object.entries(targets).map(([name, target]) => ({
+		name,
+		target,
+		part: `${target}.${randomBytes(4).toString("hex")}`,
+	}));
 	try {
 		for (const { name, part } of parts) await copyWhole(join(place, name), part, files.get(name));
 		for (const { part, target } of parts) await rename(part, target);
@@ -101,7 +106,10 @@ async function copyWhole(source: string, target: string, kept: KeptFile | undefi
 	if ((await digestOf(target)) !== kept.sha256) throw new Error("damaged");
 }
 
-async function copyIn(aside: string, { files, facts }: { files: Readonly<Record<string, string>>; facts: unknown }): Promise<void> {
+async function copyIn(
+	aside: string,
+	{ files, facts }: { files: Readonly<Record<string, string>>; facts: unknown },
+): Promise<void> {
 	await makeFolders(aside);
 	const kept: [string, KeptFile][] = [];
 	for (const [name, source] of Object.entries(files)) {
@@ -109,7 +117,10 @@ async function copyIn(aside: string, { files, facts }: { files: Readonly<Record<
 		await copyFile(source, copy);
 		kept.push([name, { bytes: (await stat(copy)).size, sha256: await digestOf(copy) }]);
 	}
-	await writeFile(join(aside, manifestName), JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts }));
+	await writeFile(
+		join(aside, manifestName),
+		JSON.stringify({ version: 1, files: Object.fromEntries(kept), facts }),
+	);
 }
 
 /** A folder cannot be renamed onto one that has files: the old one is removed first. */
@@ -138,7 +149,9 @@ export async function entriesOf(folder: string): Promise<StoredEntry[]> {
 async function measure(folder: string, name: string): Promise<StoredEntry[]> {
 	try {
 		const place = join(folder, name);
-		const sizes = await Promise.all((await readdir(place)).map(async (file) => (await lstat(join(place, file))).size));
+		const sizes = await Promise.all(
+			(await readdir(place)).map(async (file) => (await lstat(join(place, file))).size),
+		);
 		const { mtimeMs } = await stat(join(place, manifestName)).catch(() => stat(place));
 		return [{ name, usedMs: mtimeMs, bytes: sizes.reduce((sum, size) => sum + size, 0) }];
 	} catch {
@@ -154,6 +167,7 @@ async function prune(folder: string, maxBytes: number): Promise<void> {
 	}
 	for (const name of (await readdir(folder)).filter((one) => one.startsWith("."))) {
 		const left = await stat(join(folder, name)).catch(() => null);
-		if (left !== null && Date.now() - left.mtimeMs > abandonedMs) await rm(join(folder, name), { recursive: true, force: true });
+		if (left !== null && Date.now() - left.mtimeMs > abandonedMs)
+			await rm(join(folder, name), { recursive: true, force: true });
 	}
 }

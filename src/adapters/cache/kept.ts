@@ -36,17 +36,25 @@ const maxTimes = 5000;
 
 export function timesStore(store: FileCache): KeptTimes {
 	const nameOf = (key: string): string => `times-${hashOf(key).slice(0, 32)}`;
-	const recall = async (key: string): Promise<Record<string, number>> => readTimes(await store.fetch(nameOf(key), {}));
+	const recall = async (key: string): Promise<Record<string, number>> =>
+		readTimes(await store.fetch(nameOf(key), {}));
 	return {
 		recall,
 		async keep(key, times) {
 			const earlier = Object.entries(await recall(key)).filter(([step]) => !Object.hasOwn(times, step));
-			await store.keep(nameOf(key), { files: {}, facts: Object.fromEntries([...earlier, ...Object.entries(times)].slice(-maxTimes)) });
+			await store.keep(nameOf(key), {
+				files: {},
+				facts: Object.fromEntries([...earlier, ...Object.entries(times)].slice(-maxTimes)),
+			});
 		},
 	};
 }
 
 function readTimes(facts: unknown): Record<string, number> {
 	if (typeof facts !== "object" || facts === null) return {};
-	return Object.fromEntries(Object.entries(facts).filter((entry): entry is [string, number] => Number.isFinite(entry[1]) && entry[1] >= 0));
+	return Object.fromEntries(
+		Object.entries(facts).filter(
+			(entry): entry is [string, number] => Number.isFinite(entry[1]) && entry[1] >= 0,
+		),
+	);
 }

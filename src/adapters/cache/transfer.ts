@@ -85,18 +85,26 @@ export interface Selection {
 }
 
 /** Copies entries into an empty folder, the last used first, as long as there is room. */
-export async function collectEntries(store: string, folder: string, selection: Selection): Promise<Collected> {
+export async function collectEntries(
+	store: string,
+	folder: string,
+	selection: Selection,
+): Promise<Collected> {
 	const { sinceMs, names, holding } = selection;
 	const wanted = (await usedEntries(store)).filter(
 		({ name, usedMs, content }) =>
-			(usedMs >= sinceMs || names.includes(name)) && (holding === undefined || content.some(([, sha256]) => holding.has(sha256))),
+			(usedMs >= sinceMs || names.includes(name)) &&
+			(holding === undefined || content.some(([, sha256]) => holding.has(sha256))),
 	);
 	const taken: string[] = [];
 	let bytes = 0;
 	await mkdir(folder, { recursive: true });
 	for (const entry of wanted) {
 		if (bytes + entry.bytes > selection.maxBytes) break;
-		await cp(join(store, entry.name), join(folder, entry.name), { recursive: true, preserveTimestamps: true });
+		await cp(join(store, entry.name), join(folder, entry.name), {
+			recursive: true,
+			preserveTimestamps: true,
+		});
 		bytes += entry.bytes;
 		taken.push(JSON.stringify([entry.name, entry.content]));
 	}
@@ -111,8 +119,12 @@ interface Used extends StoredEntry {
 async function usedEntries(store: string): Promise<Used[]> {
 	const used: Used[] = [];
 	for (const entry of await entriesOf(store)) {
-		const manifest = entryPattern.test(entry.name) ? await readManifest(join(store, entry.name)).catch(() => null) : null;
-		const content = [...(manifest?.files ?? [])].map(([file, { sha256 }]): [string, string] => [file, sha256]).sort();
+		const manifest = entryPattern.test(entry.name)
+			? await readManifest(join(store, entry.name)).catch(() => null)
+			: null;
+		const content = [...(manifest?.files ?? [])]
+			.map(([file, { sha256 }]): [string, string] => [file, sha256])
+			.sort();
 		if (manifest !== null) used.push({ ...entry, content });
 	}
 	return used;

@@ -35,9 +35,17 @@ function allowedFolders(modelPath: string): string[] {
 	return [realpathSync(dirname(resolve(modelPath))), dirname(realpathSync(modelPath))];
 }
 
-function inspect(modelPath: string, wanted: { location: string; neededBytes: number; folders: readonly string[] }): ExternalFile {
+function inspect(
+	modelPath: string,
+	wanted: { location: string; neededBytes: number; folders: readonly string[] },
+): ExternalFile {
 	const { location, neededBytes, folders } = wanted;
-	const refused = (problem: ExternalFile["problem"]): ExternalFile => ({ location, neededBytes, path: null, problem });
+	const refused = (problem: ExternalFile["problem"]): ExternalFile => ({
+		location,
+		neededBytes,
+		path: null,
+		problem,
+	});
 	if (isAbsolute(location) || win32.isAbsolute(location)) return refused("absolute");
 	const folder = dirname(resolve(modelPath));
 	const path = join(folder, location);

@@ -1,9 +1,14 @@
 // Decodes PNG and JPEG files into the tensor that the manifest describes, checked by its hash.
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import type { TensorFile } from "../../../generated/golden.ts";
-import { type ImageHeader, maxJpegMebibytes, maxPixels, readImageHeader } from "../../formats/image/header.ts";
+import type { Tensor } from "../../core/golden/tensor/tensor.ts";
+import {
+	type ImageHeader,
+	maxJpegMebibytes,
+	maxPixels,
+	readImageHeader,
+} from "../../formats/image/header.ts";
 import { jpegFault } from "../../formats/image/jpeg.ts";
 import { decodePng, type InflateZlib, interlaced } from "../../formats/image/png.ts";
 import { type Pixels, preprocessImage } from "../../formats/image/preprocess.ts";
@@ -16,7 +21,8 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
 	const { tensor, sha256 } = await preprocessFile(bytes, file, path);
 	if (file.tensorSha256 === sha256) return tensor;
 	throw tensorInvalid(path, {
-		expected: file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
+		expected:
+			file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
 		got: file.tensorSha256 === undefined ? "none" : sha256,
 		fix: `If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`,
 	});
@@ -26,11 +32,19 @@ export async function readImage(bytes: Uint8Array, file: TensorFile, path: strin
  * The tensor that preprocessing makes of an image, with its hash: for recording, where there is no hash to compare with.
  * @throws ConfigError tensor-invalid.
  */
-export async function preprocessFile(bytes: Uint8Array, file: TensorFile, path: string): Promise<{ tensor: Tensor; sha256: string }> {
+export async function preprocessFile(
+	bytes: Uint8Array,
+	file: TensorFile,
+	path: string,
+): Promise<{ tensor: Tensor; sha256: string }> {
 	const header = readImageHeader(bytes);
 	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
 	if (header.width * header.height > maxPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, { expected: `1 to ${maxPixels} pixels`, got: `${header.width} × ${header.height}`, fix: tooLarge });
+		throw tensorInvalid(path, {
+			expected: `1 to ${maxPixels} pixels`,
+			got: `${header.width} × ${header.height}`,
+			fix: tooLarge,
+		});
 	}
 	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
 	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
@@ -52,7 +66,8 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 }
 
 /** Read as a whole: chunks and their concatenation would need twice the memory. */
-const inflateZlib: InflateZlib = (packed, bytes) => inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
+const inflateZlib: InflateZlib = (packed, bytes) =>
+	inflateSync(packed, { maxOutputLength: bytes, chunkSize: bytes + 64 });
 
 /** The decoder is loaded when the first image is read: most goldens have none. */
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels> {

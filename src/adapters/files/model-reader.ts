@@ -28,7 +28,9 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 	if (external.length === 0) return own;
 	const lines = [`${own}  -`];
 	for (const { path, location, problem } of external) {
-		lines.push(`${path === null || problem === "missing" ? (problem ?? "missing") : await hashFile(path, inputKinds.model)}  ${location}`);
+		lines.push(
+			`${path === null || problem === "missing" ? (problem ?? "missing") : await hashFile(path, inputKinds.model)}  ${location}`,
+		);
 	}
 	return hashOfLines(lines);
 }
@@ -48,6 +50,8 @@ function isReachable(place: { file: string | null; bytes: number }, model: Model
 	if (place.bytes === 0 || place.bytes > maxWeightBytes) return false;
 	return (
 		place.file === null ||
-		model.external.some(({ location, path, problem }) => location === place.file && path !== null && problem === null)
+		model.external.some(
+			({ location, path, problem }) => location === place.file && path !== null && problem === null,
+		)
 	);
 }

@@ -28,7 +28,10 @@ export function fileStore(): Files {
 /** Writes beside the target, flushes, then renames: a crash leaves the old file intact. */
 async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
 	// The name is cut so that it stays valid if the target's own has the maximum length.
-	const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`);
+	const temporary = join(
+		dirname(path),
+		`.${basename(path).slice(0, 100)}.${randomBytes(6).toString("hex")}.tmp`,
+	);
 	try {
 		await writeFlushed(temporary, content);
 		await rename(temporary, path);

@@ -1,12 +1,19 @@
 // Reads a golden's tensor files from disk: size checked before, hash verified while reading, then decoded.
 import { createHash } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
+import type { TensorFile } from "../../../generated/golden.ts";
 import type { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { TensorFile } from "../../../generated/golden.ts";
 import type { Inflate } from "../../formats/npz/npz.ts";
-import { checkFileSize, decodeMember, decodeTensor, isContainer, refuseLfsPointer, tensorFormat } from "../../formats/tensor/decode.ts";
+import {
+	checkFileSize,
+	decodeMember,
+	decodeTensor,
+	isContainer,
+	refuseLfsPointer,
+	tensorFormat,
+} from "../../formats/tensor/decode.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import type { TensorReader } from "../../ports/world.ts";
 import { fileSource, readWhole, withInput } from "../process/input-file.ts";
@@ -32,14 +39,23 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 		if (isContainer(tensorFormat(file, path))) {
 			const identity = `${facts.ino} ${size} ${facts.mtimeMs} ${facts.ctimeMs}`;
 			await checkHash(open, { path, file, identity, known });
-			return decodeMember(fileSource(open, size), file, { path, inflate, once: (parse) => parseOnce(known, path, parse) });
+			return decodeMember(fileSource(open, size), file, {
+				path,
+				inflate,
+				once: (parse) => parseOnce(known, path, parse),
+			});
 		}
 		const bytes = await readWhole(open, size);
 		if (bytes.length !== size)
-			throw tensorInvalid(path, { expected: `${size} bytes`, got: `${bytes.length}: the file changed while it was read` });
+			throw tensorInvalid(path, {
+				expected: `${size} bytes`,
+				got: `${bytes.length}: the file changed while it was read`,
+			});
 		const sha256 = createHash("sha256").update(bytes).digest("hex");
 		if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
-		return tensorFormat(file, path) === "image" ? readImage(bytes, file, path) : decodeTensor(bytes, file, path);
+		return tensorFormat(file, path) === "image"
+			? readImage(bytes, file, path)
+			: decodeTensor(bytes, file, path);
 	});
 }
 
@@ -66,7 +82,8 @@ function parseOnce(known: KnownHashes, path: string, parse: () => object): objec
 }
 
 /** An archive bomb stops at its declared size. */
-export const inflate: Inflate = (packed, bytes) => inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
+export const inflate: Inflate = (packed, bytes) =>
+	inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 function wrongHash(path: string, file: TensorFile, sha256: string): ConfigError {
 	return tensorInvalid(path, {

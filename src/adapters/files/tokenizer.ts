@@ -42,7 +42,9 @@ interface ParsedTokenizer {
 }
 
 function parseTokenizer(bytes: Uint8Array, path: string): ParsedTokenizer {
-	const parsed: unknown = orInvalid(path, () => JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+	const parsed: unknown = orInvalid(path, () =>
+		JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)),
+	);
 	if (typeof parsed === "object" && parsed !== null && "model" in parsed) return parsed as ParsedTokenizer;
 	throw invalid(path, 'it has no "model"');
 }

@@ -43,12 +43,18 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 	return {
 		name: `branch ${branch}`,
 		read: () =>
-			withScratch(options, async (scratch) => ((await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder))),
+			withScratch(options, async (scratch) =>
+				(await fetchTip(scratch, "all")) === null ? [] : checkOut(scratch, options.readFolder),
+			),
 		add: (files) =>
 			withScratch(options, (scratch) =>
 				untilFirst(scratch, async () => {
 					const tip = await fetchTip(scratch, "trees");
-					await commit(scratch, { tip, files, message: `Add ${files.length === 1 ? files[0]?.path : `${files.length} records`}` });
+					await commit(scratch, {
+						tip,
+						files,
+						message: `Add ${files.length === 1 ? files[0]?.path : `${files.length} records`}`,
+					});
 					return push(scratch, []);
 				}),
 			),
@@ -73,14 +79,22 @@ export function historyBranch(options: HistoryBranchOptions): HistoryStore {
 }
 
 /** A repository of its own, so that no depth, filter or ref reaches the user's clone; only how to reach the remote comes from there. */
-async function withScratch<Value>(options: HistoryBranchOptions, work: (scratch: Scratch) => Promise<Value>): Promise<Value> {
+async function withScratch<Value>(
+	options: HistoryBranchOptions,
+	work: (scratch: Scratch) => Promise<Value>,
+): Promise<Value> {
 	const { repository, branch, processes, access, patienceMs = defaultPatienceMs } = options;
 	if (!isPlainRef(branch)) throw denied(branch, "its name is not one that git allows", []);
 	const own = gitIn(repository, processes, access);
 	return inNewFolder("trtgate-history-", async (folder) => {
 		const env = variablesOf([...scratchSettings, ...(await remoteSettings(own, access))]);
 		const run = (args: readonly string[], call: GitCall = {}): Promise<ProcessRecord> =>
-			own([`--git-dir=${folder}`, ...args], { timeoutMs: slowMs, ...call, online: true, env: { ...env, ...call.env } });
+			own([`--git-dir=${folder}`, ...args], {
+				timeoutMs: slowMs,
+				...call,
+				online: true,
+				env: { ...env, ...call.env },
+			});
 		const git: Git = Object.assign(run, { identity: own.identity });
 		const created = await own(["init", "--quiet", "--bare", "--template=", folder]);
 		if (!succeeded(created)) throw unwritable(branch, created);
@@ -98,20 +112,30 @@ const scratchSettings: readonly Setting[] = [
 
 /** Settings of the clone that reach its remote: the address, and the token, in the clone or of the workflow. Handed on unseen by `ps`. */
 async function remoteSettings(own: Git, access: GitAccess | undefined): Promise<Setting[]> {
-	const listed = (await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })).stdout.split("\0");
+	const listed = (
+		await own(["config", "--null", "--show-scope", "--list"], { captureBytes: configBytes })
+	).stdout.split("\0");
 	const settings = listed.flatMap((entry, index): Setting[] => {
 		const at = entry.indexOf("\n");
 		const scope = listed[index - 1] ?? "";
 		// Those of the machine and the user hold for every repository; a header that is given twice is refused.
-		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global" ? [] : [[entry.slice(0, at), entry.slice(at + 1)]];
+		return index % 2 === 0 || at < 0 || scope === "system" || scope === "global"
+			? []
+			: [[entry.slice(0, at), entry.slice(at + 1)]];
 	});
 	const name = pickRemote(settings.flatMap(([key]) => /^remote\.(.*)\.url$/.exec(key)?.[1] ?? []));
 	const last = (key: string): string | undefined => settings.findLast(([own]) => own === key)?.[1];
 	const url = name === null ? undefined : (last(`remote.${name}.pushurl`) ?? last(`remote.${name}.url`));
 	const token =
-		access === undefined || (await own.identity()) !== "token" ? [] : [[`http.${access.serverUrl}/.extraheader`, access.header] as const];
+		access === undefined || (await own.identity()) !== "token"
+			? []
+			: [[`http.${access.serverUrl}/.extraheader`, access.header] as const];
 	const reaching = settings.filter(([key]) => /^(http|credential|core\.sshcommand|ssh|url)(\.|$)/.test(key));
-	return [["remote.origin.url", url ?? firstLine(await own(["rev-parse", "--absolute-git-dir"]))], ...reaching, ...token];
+	return [
+		["remote.origin.url", url ?? firstLine(await own(["rev-parse", "--absolute-git-dir"]))],
+		...reaching,
+		...token,
+	];
 }
 
 function variablesOf(settings: readonly Setting[]): Record<string, string> {
@@ -130,17 +154,31 @@ const nextRef = "refs/heads/next";
 /** trees: without the files' contents, where the remote can leave them out. null: there is no such branch yet. */
 async function fetchTip({ git, folder, branch }: Scratch, what: "all" | "trees"): Promise<string | null> {
 	const filter = what === "trees" ? ["--filter=blob:none"] : [];
-	const args = ["fetch", "--quiet", "--depth=1", "--no-tags", "--force", ...filter, "origin", `refs/heads/${branch}:${tipRef}`];
+	const args = [
+		"fetch",
+		"--quiet",
+		"--depth=1",
+		"--no-tags",
+		"--force",
+		...filter,
+		"origin",
+		`refs/heads/${branch}:${tipRef}`,
+	];
 	const record = await git(args);
 	// As the fetch left it; one process less.
-	if (succeeded(record)) return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
+	if (succeeded(record))
+		return (await readFile(join(folder, "FETCH_HEAD"), "utf8")).slice(0, 64).split(/\s/, 1)[0] ?? null;
 	const fault = classifyFetch(record.tail);
 	if (fault === "absent") return null;
-	if (fault === "denied" || fault === "refused" || fault === "keyless") throw denied(branch, "the remote denied the fetch", record.tail);
+	if (fault === "denied" || fault === "refused" || fault === "keyless")
+		throw denied(branch, "the remote denied the fetch", record.tail);
 	throw unreadable(branch, record);
 }
 
-async function checkOut<Value>({ git, folder }: Scratch, readFolder: (root: string) => Promise<Value>): Promise<Value> {
+async function checkOut<Value>(
+	{ git, folder }: Scratch,
+	readFolder: (root: string) => Promise<Value>,
+): Promise<Value> {
 	const tree = join(folder, "trtgate-files");
 	await rm(tree, { recursive: true, force: true });
 	await mkdir(tree);
@@ -182,13 +220,17 @@ const isBehind =
 const isDenied = /denied|protected branch|GH006|GH013|permission|403|read.?only|not allowed|hook declined/i;
 
 /** Tries again until a push is the first on its tip. null: there is nothing to push. */
-async function untilFirst({ branch, patienceMs }: Scratch, attempt: () => Promise<ProcessRecord | null>): Promise<void> {
+async function untilFirst(
+	{ branch, patienceMs }: Scratch,
+	attempt: () => Promise<ProcessRecord | null>,
+): Promise<void> {
 	const endMs = performance.now() + patienceMs;
 	for (let tries = 0; ; tries++) {
 		const record = await attempt();
 		if (record === null || succeeded(record)) return;
 		const text = record.tail.join("\n");
-		if (!isBehind.test(text) && isDenied.test(text)) throw denied(branch, "the remote refused the push", record.tail);
+		if (!isBehind.test(text) && isDenied.test(text))
+			throw denied(branch, "the remote refused the push", record.tail);
 		if (performance.now() > endMs) throw unwritable(branch, record);
 		const waitMs = Math.random() * Math.min(longestWaitMs, 50 * 2 ** tries);
 		await new Promise((resolve) => setTimeout(resolve, waitMs));

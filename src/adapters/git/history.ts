@@ -31,7 +31,13 @@ export interface FoundTag {
 }
 
 /** Each step fetches a few times as many commits as all before; after the last one, the whole history. */
-const steps: readonly Depth[] = [{ deepenBy: 32 }, { deepenBy: 128 }, { deepenBy: 512 }, { deepenBy: 2048 }, "all"];
+const steps: readonly Depth[] = [
+	{ deepenBy: 32 },
+	{ deepenBy: 128 },
+	{ deepenBy: 512 },
+	{ deepenBy: 2048 },
+	"all",
+];
 /** Clocks of committers differ. */
 const clockSlackSeconds = 24 * 3600;
 /** A shallow clone of one branch with merges ends at few commits. */
@@ -41,7 +47,10 @@ const maxVersions = 8;
 const maxUndated = 50;
 
 /** If it may not fetch, it reads only what the clone has, and adds nothing. */
-export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: boolean } = {}): Promise<History> {
+export async function openHistory(
+	git: Git,
+	{ mayFetch = true }: { mayFetch?: boolean } = {},
+): Promise<History> {
 	const remote = mayFetch ? await openRemote(git) : silentRemote(await remoteName(git));
 	const walk: Walk = { git, remote };
 	return {
@@ -57,7 +66,9 @@ export async function openHistory(git: Git, { mayFetch = true }: { mayFetch?: bo
 				: [],
 		tags: () => tags(walk),
 		nearestTag: (candidates, head) =>
-			candidates.order === "version" ? nearestVersion(candidates.tags, head, walk) : nearestByDate(candidates.tags, head, walk),
+			candidates.order === "version"
+				? nearestVersion(candidates.tags, head, walk)
+				: nearestByDate(candidates.tags, head, walk),
 	};
 }
 
@@ -73,9 +84,14 @@ async function bring(commit: string, { git, remote }: Walk): Promise<boolean> {
 
 /** A complete clone already has everything that it may read, so its remote is not contacted. */
 async function branchTip(branch: string, { git, remote }: Walk): Promise<string | null> {
-	const names = [...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]), `refs/heads/${branch}`];
+	const names = [
+		...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${branch}`]),
+		`refs/heads/${branch}`,
+	];
 	const local = async (): Promise<string | null> => firstCommit(names, git);
-	return (await isShallow(git)) ? ((await remote.branchTip(branch)) ?? (await local())) : ((await local()) ?? remote.branchTip(branch));
+	return (await isShallow(git))
+		? ((await remote.branchTip(branch)) ?? (await local()))
+		: ((await local()) ?? remote.branchTip(branch));
 }
 
 async function firstCommit(names: readonly string[], git: Git): Promise<string | null> {
@@ -88,11 +104,16 @@ async function firstCommit(names: readonly string[], git: Git): Promise<string |
 
 async function find(ref: string, walk: Walk): Promise<string | null> {
 	const { git, remote } = walk;
-	const local = await firstCommit([ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])], git);
+	const local = await firstCommit(
+		[ref, ...(remote.name === null ? [] : [`refs/remotes/${remote.name}/${ref}`])],
+		git,
+	);
 	if (local !== null) return local;
 	if (/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(ref)) return (await bring(ref, walk)) ? ref : null;
 	const name = ref.replace(/^refs\/(heads|tags)\//, "");
-	const tag = ref.startsWith("refs/heads/") ? undefined : (await remote.tags()).find((candidate) => candidate.name === name);
+	const tag = ref.startsWith("refs/heads/")
+		? undefined
+		: (await remote.tags()).find((candidate) => candidate.name === name);
 	const commit = tag?.commit ?? (ref.startsWith("refs/tags/") ? null : await remote.branchTip(name));
 	return commit !== null && (await bring(commit, walk)) ? commit : null;
 }
@@ -112,7 +133,9 @@ async function mergeBase(left: string, right: string, walk: Walk): Promise<strin
 /** Commits of these revisions whose parents are missing from this clone. */
 async function edges(revisions: readonly string[], { git }: Walk): Promise<string[]> {
 	if (!(await isShallow(git))) return [];
-	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], { timeoutMs: slowMs });
+	const record = await git(["rev-list", "--max-parents=0", `--max-count=${maxEdges}`, ...revisions], {
+		timeoutMs: slowMs,
+	});
 	const ends: string[] = [];
 	for (const commit of parseHashes(record.stdout)) {
 		if (parseParents((await git(["cat-file", "commit", commit])).stdout).length > 0) ends.push(commit);
@@ -122,7 +145,8 @@ async function edges(revisions: readonly string[], { git }: Walk): Promise<strin
 
 async function isAncestor(commit: string, of: string, walk: Walk): Promise<boolean> {
 	const { git, remote } = walk;
-	const isKnown = async (): Promise<boolean> => succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
+	const isKnown = async (): Promise<boolean> =>
+		succeeded(await git(["merge-base", "--is-ancestor", commit, of], { timeoutMs: slowMs }));
 	if (await isKnown()) return true;
 	const since = (await dates([commit], git)).get(commit);
 	if (since === undefined) return false;
@@ -141,7 +165,13 @@ async function newerEdges(of: string, sinceSeconds: number, walk: Walk): Promise
 /** Commit times, seconds since 1970. */
 async function dates(commits: readonly string[], git: Git): Promise<Map<string, number>> {
 	if (commits.length === 0) return new Map();
-	const record = await git(["log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %ct", ...commits]);
+	const record = await git([
+		"log",
+		"--no-walk=unsorted",
+		"--no-show-signature",
+		"--format=%H %ct",
+		...commits,
+	]);
 	const lines = record.stdout.split("\n").flatMap((line) => {
 		const [commit, time] = line.split(" ");
 		return commit === undefined || time === undefined ? [] : [[commit, Number(time)] as const];
@@ -151,14 +181,21 @@ async function dates(commits: readonly string[], git: Git): Promise<Map<string, 
 
 /** A workflow's clone has no tags unless it has all history; listing the remote's costs one request and no object. */
 async function tags({ git, remote }: Walk): Promise<Tag[]> {
-	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], { captureBytes: 4 * 1024 * 1024 });
+	const record = await git(["for-each-ref", `--format=${localTagFormat}`, "refs/tags"], {
+		captureBytes: 4 * 1024 * 1024,
+	});
 	const local = parseLocalTags(record.stdout);
-	if (await isShallow(git)) return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
+	if (await isShallow(git))
+		return [...new Map([...local, ...(await remote.tags())].map((tag) => [tag.name, tag])).values()];
 	// A complete clone without tags usually means a repository without tags, so a remote that does not answer is no problem.
 	return local.length > 0 ? local : remote.tags().catch(() => []);
 }
 
-async function nearestVersion(candidates: readonly Tag[], head: string, walk: Walk): Promise<FoundTag | null> {
+async function nearestVersion(
+	candidates: readonly Tag[],
+	head: string,
+	walk: Walk,
+): Promise<FoundTag | null> {
 	let other: Tag | null = null;
 	for (const tag of candidates.filter(({ commit }) => commit !== head).slice(0, maxVersions)) {
 		if (!(await bring(tag.commit, walk))) continue;
@@ -179,11 +216,14 @@ async function nearestByDate(candidates: readonly Tag[], head: string, walk: Wal
 }
 
 async function newestAncestor(candidates: readonly Tag[], head: string, git: Git): Promise<Tag | null> {
-	const byCommit = new Map(candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]));
+	const byCommit = new Map(
+		candidates.filter(({ commit }) => commit !== head).map((tag) => [tag.commit, tag]),
+	);
 	const args = ["rev-list", "--no-walk=sorted", "--ignore-missing", `--max-count=${maxUndated}`, "--stdin"];
 	const record = await git(args, { stdin: `${[...byCommit.keys()].join("\n")}\n` });
 	for (const commit of parseHashes(record.stdout)) {
-		if (succeeded(await git(["merge-base", "--is-ancestor", commit, head]))) return byCommit.get(commit) ?? null;
+		if (succeeded(await git(["merge-base", "--is-ancestor", commit, head])))
+			return byCommit.get(commit) ?? null;
 	}
 	return null;
 }

@@ -48,7 +48,10 @@ export async function isPointerFile(path: string): Promise<boolean> {
 /** Whether the commit of a worktree has files in Git LFS. */
 export async function usesLfs(git: Git): Promise<boolean> {
 	return succeeded(
-		await git(["grep", "-q", "-e", "filter=lfs", "HEAD", "--", ".gitattributes", ":(glob)**/.gitattributes"], { online: true }),
+		await git(
+			["grep", "-q", "-e", "filter=lfs", "HEAD", "--", ".gitattributes", ":(glob)**/.gitattributes"],
+			{ online: true },
+		),
 	);
 }
 
@@ -60,23 +63,42 @@ export async function usesLfs(git: Git): Promise<boolean> {
  * own git config are the user's choice and stay.
  * @returns why files stay pointers; null if all were fetched.
  */
-export async function pullLfs({ root, paths, isUntrusted, remote }: LfsRequest, git: Git): Promise<LfsProblem | null> {
+export async function pullLfs(
+	{ root, paths, isUntrusted, remote }: LfsRequest,
+	git: Git,
+): Promise<LfsProblem | null> {
 	if (paths.length === 0) return null;
 	if (isUntrusted && (await lstat(join(root, ".lfsconfig")).catch(() => null)) !== null) {
-		const reason = "Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
+		const reason =
+			"Files of Git LFS were not fetched for the head: it sets its own LFS server in .lfsconfig and comes from a fork.";
 		return { reason, fix: "Measure the change from a branch of this repository." };
 	}
 	if (!succeeded(await git(["lfs", "version"]))) {
 		const reason = "Files of Git LFS were not fetched, because git-lfs is not installed.";
-		return { reason, fix: "Install it in the job's image or in a step before actions/checkout: `apt-get install -y git-lfs`." };
+		return {
+			reason,
+			fix: "Install it in the job's image or in a step before actions/checkout: `apt-get install -y git-lfs`.",
+		};
 	}
-	const some = paths === "all" || paths.length > maxPaths ? [] : [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
+	const some =
+		paths === "all" || paths.length > maxPaths
+			? []
+			: [`--include=${paths.map((path) => patternOf(path, root)).join(",")}`];
 	const args = ["lfs", "pull", ...some, "--exclude=", ...(remote === null ? [] : [remote])];
-	const pulled = await git(args, { timeoutMs: slowMs, settings: filters, online: true, env: { GIT_LFS_SKIP_SMUDGE: undefined } });
+	const pulled = await git(args, {
+		timeoutMs: slowMs,
+		settings: filters,
+		online: true,
+		env: { GIT_LFS_SKIP_SMUDGE: undefined },
+	});
 	if (succeeded(pulled)) return null;
 	const { fault, line } = classifyLfs(pulled.tail);
-	const fix = fault === "denied" || fault === "refused" ? fixOfDenied(fault, await git.identity()) : fixes[fault];
-	return { reason: `Files of Git LFS could not be fetched: ${line.slice(0, 200) || `exit code ${pulled.exitCode}`}`, fix };
+	const fix =
+		fault === "denied" || fault === "refused" ? fixOfDenied(fault, await git.identity()) : fixes[fault];
+	return {
+		reason: `Files of Git LFS could not be fetched: ${line.slice(0, 200) || `exit code ${pulled.exitCode}`}`,
+		fix,
+	};
 }
 
 const fixes = {

@@ -17,7 +17,12 @@ export function isPlainRef(ref: string): boolean {
 
 /** @throws ConfigError git-ref. */
 export async function resolveRef(ref: string, git: Git, repository: string): Promise<string> {
-	if (!isPlainRef(ref)) throw unknownRef(ref, "it is not a name that git allows", "Give the name of a branch, a tag or a commit.");
+	if (!isPlainRef(ref))
+		throw unknownRef(
+			ref,
+			"it is not a name that git allows",
+			"Give the name of a branch, a tag or a commit.",
+		);
 	// Fetched branches are known by the remote's name only.
 	for (const name of [ref, `origin/${ref}`]) {
 		const commit = await commitOf(name, git);
@@ -27,7 +32,9 @@ export async function resolveRef(ref: string, git: Git, repository: string): Pro
 		const fix = "Name an existing folder, or run inside a git repository.";
 		throw unknownRef(ref, `${repository} is neither a folder nor in a git repository`, fix);
 	}
-	const why = (await isShallow(git)) ? "this clone is shallow and does not contain it" : "the repository does not contain it";
+	const why = (await isShallow(git))
+		? "this clone is shallow and does not contain it"
+		: "the repository does not contain it";
 	const fix = `Name an existing branch, tag or commit, set \`fetch-depth: 0\` for actions/checkout, or fetch it: \`git fetch origin ${ref}\`.`;
 	throw unknownRef(ref, why, fix);
 }

@@ -30,12 +30,18 @@ export async function openRemote(git: Git): Promise<Remote> {
 	const name = await remoteName(git);
 	if (name === null) return silentRemote(null);
 	const fetch = (args: readonly string[], wanted: readonly string[]): Promise<boolean> =>
-		tryTwice(() => git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }), name, git);
+		tryTwice(
+			() =>
+				git(["fetch", "--no-tags", "--quiet", ...args, name, ...wanted], { timeoutMs: slowMs, online: true }),
+			name,
+			git,
+		);
 	return {
 		name,
 		// A depth truncates a complete clone, so only a shallow one gets one.
 		bring: async (commit) => fetch((await isShallow(git)) ? ["--depth=1"] : [], [commit]),
-		deepen: (edges, depth) => (edges.length === 0 ? Promise.resolve(false) : fetch([depthFlag(depth)], edges)),
+		deepen: (edges, depth) =>
+			edges.length === 0 ? Promise.resolve(false) : fetch([depthFlag(depth)], edges),
 		async branchTip(branch) {
 			if (!isRefName(branch)) return null;
 			const listed = await list(git, [name, `refs/heads/${branch}`]);
@@ -69,7 +75,11 @@ function depthFlag(depth: Depth): string {
 async function list(git: Git, args: readonly string[]): Promise<string> {
 	let text = "";
 	const listing = async (): Promise<ProcessRecord> => {
-		const record = await git(["ls-remote", "--quiet", ...args], { timeoutMs: lsRemoteMs, captureBytes: listBytes, online: true });
+		const record = await git(["ls-remote", "--quiet", ...args], {
+			timeoutMs: lsRemoteMs,
+			captureBytes: listBytes,
+			online: true,
+		});
 		text = record.stdout;
 		return record;
 	};

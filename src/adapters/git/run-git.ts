@@ -100,7 +100,10 @@ export function gitIn(folder: string, processes: Processes, access?: GitAccess):
 }
 
 /** What actions/checkout leaves with `persist-credentials`; a second header beside it would make the server refuse both. */
-async function identityOf(git: (args: readonly string[]) => Promise<ProcessRecord>, access: GitAccess | undefined): Promise<Identity> {
+async function identityOf(
+	git: (args: readonly string[]) => Promise<ProcessRecord>,
+	access: GitAccess | undefined,
+): Promise<Identity> {
 	if (access === undefined) return "none";
 	const own = await git(["config", "--get-urlmatch", "http.extraheader", `${access.serverUrl}/`]);
 	return /^authorization:/im.test(own.stdout) ? "clone" : "token";
@@ -109,10 +112,12 @@ async function identityOf(git: (args: readonly string[]) => Promise<ProcessRecor
 /** What to do where a remote denies access to `identity`. */
 export function fixOfDenied(fault: "denied" | "refused" | "keyless", identity: Identity): string {
 	const right = "Give the job `contents: read` under `permissions:`";
-	if (fault === "keyless") return "Leave `persist-credentials` of actions/checkout on, so that git may use its SSH key.";
+	if (fault === "keyless")
+		return "Leave `persist-credentials` of actions/checkout on, so that git may use its SSH key.";
 	if (identity === "clone")
 		return `${right}, or set \`persist-credentials: false\` for actions/checkout, so that the input \`token\` is used.`;
-	if (identity === "none") return `${right}, and the action a \`token\`, which is \`github.token\` by default.`;
+	if (identity === "none")
+		return `${right}, and the action a \`token\`, which is \`github.token\` by default.`;
 	if (fault === "denied") return `${right}.`;
 	return "The input `token` is wrong or has expired: `github.token` ends with its job, the token of an app after one hour. Give a valid one, and use git 2.31 or later.";
 }

@@ -74,7 +74,10 @@ export async function removeLeftWorktrees(folder: string, processes: Processes):
 }
 
 /** The commit of a folder, and whether its files differ from it; null where it is not in a repository. */
-export async function describeFolder(path: string, processes: Processes): Promise<{ commit: string; dirty: boolean } | null> {
+export async function describeFolder(
+	path: string,
+	processes: Processes,
+): Promise<{ commit: string; dirty: boolean } | null> {
 	const git = gitIn(path, processes);
 	try {
 		const commit = await commitOf("HEAD", git);
@@ -98,7 +101,8 @@ export async function describeFolder(path: string, processes: Processes): Promis
 export async function whyAbsent(path: string, folder: string, git: Git | null): Promise<string | null> {
 	const steps = posix.normalize(path).split("/");
 	const places = steps.map((_, at) => steps.slice(0, at + 1).join("/"));
-	for (const place of places) if (await isDeadLink(join(folder, place))) return `${place} is a link whose target does not exist`;
+	for (const place of places)
+		if (await isDeadLink(join(folder, place))) return `${place} is a link whose target does not exist`;
 	if (git === null) return null;
 	const listed = await git(["ls-tree", "-z", "HEAD", "--", ...places]);
 	for (const entry of listed.stdout.split("\0")) {

@@ -26,18 +26,29 @@ export function artifactCache({ run, token, temp, maxBytes }: ArtifactCacheOptio
 	const calls = openCalls({ ...run, token }, usualPace);
 	const branch = shortName(run.ref, "heads");
 	/** Anyone may name an artifact of a pull request so: only those of our own branch count. */
-	const newest = async (name: string, atMs: number): Promise<ApiResult<{ artifact: { id: number; runId: number } | undefined }>> => {
+	const newest = async (
+		name: string,
+		atMs: number,
+	): Promise<ApiResult<{ artifact: { id: number; runId: number } | undefined }>> => {
 		const given = { name, per_page: 100 };
 		const route = "GET /repos/{owner}/{repo}/actions/artifacts";
-		const listed = await ask(calls, "artifacts", { route, given, permission: "actions: read", parse: parseArtifacts });
+		const listed = await ask(calls, "artifacts", {
+			route,
+			given,
+			permission: "actions: read",
+			parse: parseArtifacts,
+		});
 		if (listed.state === "failed") return listed;
-		const own = listed.artifacts.filter((one) => !one.isForeign && one.branch === branch && one.bytes <= maxBytes && one.endsMs > atMs);
+		const own = listed.artifacts.filter(
+			(one) => !one.isForeign && one.branch === branch && one.bytes <= maxBytes && one.endsMs > atMs,
+		);
 		return { state: "done", artifact: own.sort((left, right) => right.id - left.id)[0] };
 	};
 	return {
 		async restore(folder, [key]) {
 			const found = await newest(key, Date.now());
-			if (found.state === "failed" || found.artifact === undefined) return found.state === "failed" ? found : { state: "done", key: null };
+			if (found.state === "failed" || found.artifact === undefined)
+				return found.state === "failed" ? found : { state: "done", key: null };
 			const { id, runId } = found.artifact;
 			const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
 			return attempt(`download of the artifact ${key}`, async () => {
@@ -52,8 +63,15 @@ export function artifactCache({ run, token, temp, maxBytes }: ArtifactCacheOptio
 			if (found.state === "failed" || found.artifact !== undefined)
 				return found.state === "failed" ? found : { state: "done", saved: false };
 			const names = await readdir(folder, { recursive: true, withFileTypes: true });
-			const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-			const sent = await githubArtifacts({ run, temp }).upload({ name: key, root: folder, files, compression: 0 });
+			const files = names
+				.filter((entry) => entry.isFile())
+				.map((entry) => join(entry.parentPath, entry.name));
+			const sent = await githubArtifacts({ run, temp }).upload({
+				name: key,
+				root: folder,
+				files,
+				compression: 0,
+			});
 			return sent.state === "failed" ? sent : { state: "done", saved: true };
 		},
 	};

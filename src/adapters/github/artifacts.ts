@@ -3,7 +3,13 @@ import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { otherNames } from "../../formats/github/names.ts";
-import type { ApiFault, ApiResult, ArtifactDraft, ArtifactStore, KeptArtifact } from "../../ports/code-host.ts";
+import type {
+	ApiFault,
+	ApiResult,
+	ArtifactDraft,
+	ArtifactStore,
+	KeptArtifact,
+} from "../../ports/code-host.ts";
 import type { WorkflowRun } from "./env.ts";
 import { attempt, unsupported, withTimeout } from "./service-faults.ts";
 
@@ -46,7 +52,8 @@ async function uploadByAnyName(
 		sizes: await Promise.all(draft.files.map(async (path) => (await stat(path)).size)),
 	}));
 	if (found.state === "failed") return found;
-	const limitMs = (options.limitMs ?? usualLimitMs) + found.sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
+	const limitMs =
+		(options.limitMs ?? usualLimitMs) + found.sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
 	let last: ApiFault | null = null;
 	for (const name of otherNames(draft.name, options.run.runAttempt)) {
 		const sent = await attempt(`upload of the artifact ${name}`, async () => {
@@ -67,7 +74,10 @@ async function renamed(draft: ArtifactDraft, path: string): Promise<ArtifactDraf
 	return { ...draft, root: join(path, ".."), files: [path] };
 }
 
-async function sendOnce(draft: ArtifactDraft, { retentionDays }: ArtifactOptions): Promise<{ id: number; size: number }> {
+async function sendOnce(
+	draft: ArtifactDraft,
+	{ retentionDays }: ArtifactOptions,
+): Promise<{ id: number; size: number }> {
 	const client = await openClient();
 	const options = {
 		compressionLevel: draft.compression,
@@ -111,7 +121,10 @@ const listMs = 90_000;
 
 export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts {
 	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
-	const from = other === undefined ? {} : { findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName } };
+	const from =
+		other === undefined
+			? {}
+			: { findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName } };
 	const lacks = other === undefined && !run.services.artifacts;
 	return {
 		async list() {
@@ -132,7 +145,10 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 				await mkdir(path, { recursive: true });
 				const options = { ...from, path, skipDecompress: true, ...(digest && { expectedHash: digest }) };
 				const client = await openClient();
-				const { digestMismatch } = await withTimeout(listMs + bytes / bytesPerMs, client.downloadArtifact(id, options));
+				const { digestMismatch } = await withTimeout(
+					listMs + bytes / bytesPerMs,
+					client.downloadArtifact(id, options),
+				);
 				if (digestMismatch === true) throw new Error("its digest is not the one that the service lists");
 				const [file] = await readdir(path);
 				if (file === undefined) throw new Error("nothing came");

@@ -22,13 +22,19 @@ const downloadMs = 200_000;
 const bytesPerMs = 10_000;
 
 export function githubCache({ available, answerMs = usualAnswerMs }: CacheOptions): RemoteCache {
-	const call = async <Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> =>
+	const call = async <Value extends object>(
+		what: string,
+		work: () => Promise<Value>,
+	): Promise<ApiResult<Value>> =>
 		available ? attempt(what, work) : { state: "failed", fault: unsupported("caches") };
 	return {
 		restore: (folder, [first, ...others]) =>
 			call(`restore of the cache ${first}`, async () => {
 				const { restoreCache } = await import("@actions/cache");
-				const found = await withTimeout(answerMs, restoreCache([folder], first, others, { lookupOnly: true }));
+				const found = await withTimeout(
+					answerMs,
+					restoreCache([folder], first, others, { lookupOnly: true }),
+				);
 				if (found === undefined) return { key: null };
 				return { key: (await withTimeout(downloadMs, restoreCache([folder], found, []))) ?? null };
 			}),

@@ -17,7 +17,11 @@ export function checkCalls(calls: Calls): CheckCalls {
 			const answer = await ask(calls, "runs", { route, given, permission, parse: parseCheckRuns });
 			if (answer.state === "failed") return answer;
 			const attempts = answer.runs.filter((run) => runOf(run.externalId) === runOf(externalId));
-			return { state: "done", found: attempts.find((run) => run.externalId === externalId) ?? attempts.find((run) => run.isOpen) ?? null };
+			return {
+				state: "done",
+				found:
+					attempts.find((run) => run.externalId === externalId) ?? attempts.find((run) => run.isOpen) ?? null,
+			};
 		},
 		createCheckRun: (draft) => createCheckRun(calls, draft),
 		updateCheckRun: async (id, draft) => sendBatches(calls, { id, draft, first: 0 }),
@@ -39,13 +43,21 @@ type Found = ApiResult<{ found: HostedCheckRun }>;
 
 async function createCheckRun(calls: Calls, draft: CheckRunDraft): Promise<Found> {
 	const given = { head_sha: draft.sha, ...parametersOf(draft, 0) };
-	const answer = await ask(calls, "found", { route: "POST /repos/{owner}/{repo}/check-runs", given, permission, parse: parseCheckRun });
+	const answer = await ask(calls, "found", {
+		route: "POST /repos/{owner}/{repo}/check-runs",
+		given,
+		permission,
+		parse: parseCheckRun,
+	});
 	if (answer.state === "failed" || draft.annotations.length <= batchSize) return answer;
 	return sendBatches(calls, { id: answer.found.id, draft, first: batchSize });
 }
 
 /** One request for each batch of annotations from `first` on, and one where there are none. */
-async function sendBatches(calls: Calls, { id, draft, first }: { id: number; draft: CheckRunDraft; first: number }): Promise<Found> {
+async function sendBatches(
+	calls: Calls,
+	{ id, draft, first }: { id: number; draft: CheckRunDraft; first: number },
+): Promise<Found> {
 	const route = "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}";
 	for (let from = first; ; from += batchSize) {
 		const given = { check_run_id: id, ...parametersOf(draft, from) };
@@ -54,7 +66,10 @@ async function sendBatches(calls: Calls, { id, draft, first }: { id: number; dra
 	}
 }
 
-function parametersOf({ name, externalId, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft, from: number) {
+function parametersOf(
+	{ name, externalId, conclusion, title, summary, detailsUrl, annotations }: CheckRunDraft,
+	from: number,
+) {
 	return {
 		name,
 		external_id: externalId,

@@ -15,7 +15,11 @@ export interface CodeHostOptions extends Access {
 /** `pace` where the options have none. */
 export function openCalls(options: CodeHostOptions, pace: Pace): Calls {
 	const [owner = "", repo = ""] = options.repository.split("/");
-	return { ...createSender(options, options.pace ?? pace), place: { owner, repo }, graphQlUrl: options.graphQlUrl };
+	return {
+		...createSender(options, options.pace ?? pace),
+		place: { owner, repo },
+		graphQlUrl: options.graphQlUrl,
+	};
 }
 
 export function githubCodeHost(options: CodeHostOptions): CodeHost {
@@ -32,14 +36,22 @@ export function githubCodeHost(options: CodeHostOptions): CodeHost {
 
 async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
 	const query = "query { viewer { login } }";
-	const call = { parameters: { query }, permission: "metadata: read", repeatable: true, parse: parseLogin } as const;
+	const call = {
+		parameters: { query },
+		permission: "metadata: read",
+		repeatable: true,
+		parse: parseLogin,
+	} as const;
 	const answer = await send({ route: `POST ${graphQlUrl}`, ...call });
 	return answer.state === "done" ? answer.value : null;
 }
 
 type Source = Parameters<CodeHost["lastGoodCommit"]>[0];
 
-async function readLastGood(calls: Calls, { event, ref, workflow }: Source): Promise<ApiResult<{ sha: string | null }>> {
+async function readLastGood(
+	calls: Calls,
+	{ event, ref, workflow }: Source,
+): Promise<ApiResult<{ sha: string | null }>> {
 	const branch = ref.replace(/^refs\/(heads|tags)\//, "");
 	const answer = await ask(calls, "commits", {
 		route: "GET /repos/{owner}/{repo}/actions/runs",

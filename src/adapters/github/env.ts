@@ -30,7 +30,9 @@ export interface Environment {
 	lockFolder: string | undefined;
 }
 
-export function readEnvironment(env: Readonly<Record<string, string | undefined>> = process.env): Environment {
+export function readEnvironment(
+	env: Readonly<Record<string, string | undefined>> = process.env,
+): Environment {
 	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
@@ -86,16 +88,22 @@ export interface WorkflowRun {
 }
 
 /** null outside a workflow. */
-export function readWorkflowRun(env: Readonly<Record<string, string | undefined>> = process.env): WorkflowRun | null {
+export function readWorkflowRun(
+	env: Readonly<Record<string, string | undefined>> = process.env,
+): WorkflowRun | null {
 	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
-	const number = (name: string, otherwise: number): number => (/^[1-9]\d{0,14}$/.test(text(name)) ? Number(env[name]) : otherwise);
+	const number = (name: string, otherwise: number): number =>
+		/^[1-9]\d{0,14}$/.test(text(name)) ? Number(env[name]) : otherwise;
 	const repository = text("GITHUB_REPOSITORY");
 	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
 	const lent = text("ACTIONS_RUNTIME_TOKEN") !== "" && text("ACTIONS_RESULTS_URL") !== "";
 	return {
 		serverUrl: text("GITHUB_SERVER_URL", "https://github.com").replace(/\/+$/, ""),
 		apiUrl: text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, ""),
-		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, "")}/graphql`),
+		graphQlUrl: text(
+			"GITHUB_GRAPHQL_URL",
+			`${text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, "")}/graphql`,
+		),
 		repository,
 		eventName: text("GITHUB_EVENT_NAME"),
 		eventPath: env["GITHUB_EVENT_PATH"] || undefined,
@@ -121,17 +129,26 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * Settings for one call of git, as actions/checkout writes them into a file: the token goes to the server that the workflow runs
  * on. They follow those that the user has set in the same way.
  */
-export function gitAccess(token: string, env: Variables = process.env): { serverUrl: string; header: string; env: Record<string, string> } {
+export function gitAccess(
+	token: string,
+	env: Variables = process.env,
+): { serverUrl: string; header: string; env: Record<string, string> } {
 	const serverUrl = (env["GITHUB_SERVER_URL"] || "https://github.com").replace(/\/+$/, "");
 	const at = /^\d{1,4}$/.test(env["GIT_CONFIG_COUNT"] ?? "") ? Number(env["GIT_CONFIG_COUNT"]) : 0;
 	const header = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
-	const setting = { [`GIT_CONFIG_KEY_${at}`]: `http.${serverUrl}/.extraheader`, [`GIT_CONFIG_VALUE_${at}`]: header };
+	const setting = {
+		[`GIT_CONFIG_KEY_${at}`]: `http.${serverUrl}/.extraheader`,
+		[`GIT_CONFIG_VALUE_${at}`]: header,
+	};
 	return { serverUrl, header, env: { GIT_CONFIG_COUNT: `${at + 1}`, ...setting } };
 }
 
 /** What child processes see: our environment without what carries rights, and in a workflow without the folders of the workspace. */
 export function childEnvironment(env: Variables = process.env): Record<string, string | undefined> {
-	return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))), ...searchedOutside(env) };
+	return {
+		...Object.fromEntries(Object.entries(env).filter(([name]) => !isWithheld(name))),
+		...searchedOutside(env),
+	};
 }
 
 /** Lists of folders in which programs, libraries and Python modules are found by name. */
@@ -147,8 +164,10 @@ function searchedOutside(env: Variables): Record<string, string | undefined> {
 	const workspace = env["GITHUB_WORKSPACE"];
 	if (env["GITHUB_ACTIONS"] !== "true" || !workspace) return {};
 	const inside = [workspace, realFolder(workspace)];
-	const isInside = (folder: string): boolean => inside.some((root) => folder === root || folder.startsWith(`${root}/`));
-	const isOutside = (folder: string): boolean => isAbsolute(folder) && !isInside(normalize(`${folder}/.`)) && !isInside(realFolder(folder));
+	const isInside = (folder: string): boolean =>
+		inside.some((root) => folder === root || folder.startsWith(`${root}/`));
+	const isOutside = (folder: string): boolean =>
+		isAbsolute(folder) && !isInside(normalize(`${folder}/.`)) && !isInside(realFolder(folder));
 	return Object.fromEntries(
 		Object.entries(userSearchPaths(env)).map(([name, list]) => [
 			name,
@@ -166,7 +185,10 @@ function realFolder(folder: string): string {
 }
 
 /** The values of variables that a config names for a command of its own; those that are not set are left out. */
-export function lentVariables(names: readonly string[], env: Variables = process.env): Record<string, string> {
+export function lentVariables(
+	names: readonly string[],
+	env: Variables = process.env,
+): Record<string, string> {
 	return Object.fromEntries(
 		names.flatMap((name) => {
 			const value = isRunnerVariable(name) ? undefined : env[name];

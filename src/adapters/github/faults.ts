@@ -30,9 +30,12 @@ export function readFailure(error: unknown): RequestFailure {
 	const message = messageOf(fieldsOf(response["data"]), String(fault["message"] ?? error));
 	const { status } = response;
 	if (typeof status === "number" && status < 400) return readInvalidReply(response["data"]);
-	if (typeof status === "number") return { kind: "status", status, headers: headersOf(response["headers"]), message };
+	if (typeof status === "number")
+		return { kind: "status", status, headers: headersOf(response["headers"]), message };
 	const names = causes(error).flatMap((cause) => [String(cause["name"] ?? ""), String(cause["code"] ?? "")]);
-	const timedOut = names.some((name) => name === "TimeoutError" || name === "AbortError" || name === "ETIMEDOUT");
+	const timedOut = names.some(
+		(name) => name === "TimeoutError" || name === "AbortError" || name === "ETIMEDOUT",
+	);
 	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, message };
 }
 
@@ -52,7 +55,11 @@ type Fields = ReturnType<typeof fieldsOf>;
 
 function causes(error: unknown): Fields[] {
 	const chain: Fields[] = [];
-	for (let cause = error; typeof cause === "object" && cause !== null && chain.length < 5; cause = fieldsOf(cause)["cause"])
+	for (
+		let cause = error;
+		typeof cause === "object" && cause !== null && chain.length < 5;
+		cause = fieldsOf(cause)["cause"]
+	)
 		chain.push(fieldsOf(cause));
 	return chain;
 }
@@ -62,14 +69,18 @@ function messageOf(data: Fields, otherwise: string): string {
 	const errors = Array.isArray(data["errors"]) ? data["errors"].slice(0, 3) : [];
 	const reasons = errors.map((one) => {
 		const { resource, field, code, message } = fieldsOf(one);
-		return typeof one === "string" ? one : String(message ?? [resource, field, code].filter((part) => part !== undefined).join(" "));
+		return typeof one === "string"
+			? one
+			: String(message ?? [resource, field, code].filter((part) => part !== undefined).join(" "));
 	});
 	const message = typeof data["message"] === "string" ? data["message"] : reasons.length > 0 ? "" : otherwise;
 	return cleanText(shorten([message, ...reasons].filter((part) => part !== "").join("; "), 400));
 }
 
 function headersOf(value: unknown): Record<string, string> {
-	return Object.fromEntries(Object.entries(fieldsOf(value)).map(([name, text]) => [name.toLowerCase(), String(text)]));
+	return Object.fromEntries(
+		Object.entries(fieldsOf(value)).map(([name, text]) => [name.toLowerCase(), String(text)]),
+	);
 }
 
 /** GitHub answers 403 or 429 to too many requests; only message and headers distinguish a 403 from a missing permission. */
@@ -77,13 +88,18 @@ function isRateLimit({ status, headers, message }: RequestFailure): boolean {
 	if (status === 429) return true;
 	return (
 		status === 403 &&
-		(headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined || /rate limit|abuse/i.test(message))
+		(headers["x-ratelimit-remaining"] === "0" ||
+			headers["retry-after"] !== undefined ||
+			/rate limit|abuse/i.test(message))
 	);
 }
 
 /** GitHub also answers 403 where no permission helps: a locked conversation, an archived or disabled repository. */
 function isClosed({ status, message }: RequestFailure): boolean {
-	return status === 403 && /\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(message);
+	return (
+		status === 403 &&
+		/\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(message)
+	);
 }
 
 export function codeOf(failure: RequestFailure): PlatformCode {
@@ -117,8 +133,11 @@ export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault
 	const { kind, status, message } = failure;
 	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
 	const what =
-		kind === "status" ? `GitHub answered ${status} to ${request.endpoint}${quoted}` : `${problems[kind]} ${request.endpoint}${quoted}`;
-	const lacks = code === "github-permission" ? ` The token lacks \`${missingPermission(failure, request)}\`.` : "";
+		kind === "status"
+			? `GitHub answered ${status} to ${request.endpoint}${quoted}`
+			: `${problems[kind]} ${request.endpoint}${quoted}`;
+	const lacks =
+		code === "github-permission" ? ` The token lacks \`${missingPermission(failure, request)}\`.` : "";
 	const unclear = request.creates && (kind !== "status" || status >= 500);
 	return {
 		code,

@@ -15,7 +15,14 @@ export interface ActionInputs {
 	overrides: Readonly<Record<string, string>>;
 }
 
-const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"] as const;
+const overridden = [
+	"backend",
+	"device",
+	"onnxruntime",
+	"inconclusive",
+	"base-trtexec",
+	"base-python",
+] as const;
 
 export function readInputs(): ActionInputs {
 	const named = (name: string): Record<string, string> => {

@@ -11,10 +11,16 @@ export function issueCalls(calls: Calls): Pick<CodeHost, "openIssues" | "createI
 			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
 			return ask(calls, "issues", { route: `GET ${route}`, given, permission, parse: parseIssues });
 		},
-		createIssue: (draft) => ask(calls, "issue", { route: `POST ${route}`, given: { ...draft }, permission, parse: parseIssue }),
+		createIssue: (draft) =>
+			ask(calls, "issue", { route: `POST ${route}`, given: { ...draft }, permission, parse: parseIssue }),
 		updateIssue: (number, change) => {
 			const given = { issue_number: number, ...change };
-			return ask(calls, "issue", { route: `PATCH ${route}/{issue_number}`, given, permission, parse: parseIssue });
+			return ask(calls, "issue", {
+				route: `PATCH ${route}/{issue_number}`,
+				given,
+				permission,
+				parse: parseIssue,
+			});
 		},
 	};
 }
@@ -30,7 +36,10 @@ const pageSize = 100;
 const maxPages = 50;
 const commentPermission = "pull-requests: write";
 
-type CommentCalls = Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment">;
+type CommentCalls = Pick<
+	CodeHost,
+	"comments" | "createComment" | "updateComment" | "deleteComment" | "minimiseComment"
+>;
 
 export function commentCalls(calls: Calls): CommentCalls {
 	const ofIssue = "/repos/{owner}/{repo}/issues/{issue_number}/comments";
@@ -39,19 +48,37 @@ export function commentCalls(calls: Calls): CommentCalls {
 		comments: (issue) => readComments(calls, issue),
 		createComment: (issue, body, on = "pull-request") => {
 			const permission = on === "issue" ? "issues: write" : commentPermission;
-			return ask(calls, "comment", { route: `POST ${ofIssue}`, given: { issue_number: issue, body }, permission, parse: parseComment });
+			return ask(calls, "comment", {
+				route: `POST ${ofIssue}`,
+				given: { issue_number: issue, body },
+				permission,
+				parse: parseComment,
+			});
 		},
 		updateComment: (id, body) => {
 			const given = { comment_id: id, body };
-			return ask(calls, "comment", { route: `PATCH ${one}`, given, permission: commentPermission, parse: parseComment });
+			return ask(calls, "comment", {
+				route: `PATCH ${one}`,
+				given,
+				permission: commentPermission,
+				parse: parseComment,
+			});
 		},
 		deleteComment: (id) =>
-			ask(calls, "value", { route: `DELETE ${one}`, given: { comment_id: id }, permission: commentPermission, parse: () => true }),
+			ask(calls, "value", {
+				route: `DELETE ${one}`,
+				given: { comment_id: id },
+				permission: commentPermission,
+				parse: () => true,
+			}),
 		minimiseComment: (nodeId) => minimise(calls, nodeId),
 	};
 }
 
-async function readComments({ send, place }: Calls, issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
+async function readComments(
+	{ send, place }: Calls,
+	issue: number,
+): Promise<ApiResult<{ comments: readonly HostedComment[] }>> {
 	const comments: HostedComment[] = [];
 	for (let page = 1; page <= maxPages; page += 1) {
 		const answer = await send({
@@ -60,7 +87,9 @@ async function readComments({ send, place }: Calls, issue: number): Promise<ApiR
 			permission: commentPermission,
 			parse: (data, headers) => {
 				const items = parseList(data, parseComment);
-				return items === null ? null : { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
+				return items === null
+					? null
+					: { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
 			},
 		});
 		if (answer.state === "failed") return answer;
@@ -74,5 +103,11 @@ async function minimise({ send, graphQlUrl }: Calls, nodeId: string): Promise<Ap
 	const query =
 		"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
 	const parameters = { query, variables: { id: nodeId } };
-	return send({ route: `POST ${graphQlUrl}`, parameters, permission: commentPermission, repeatable: true, parse: parseGraphQl });
+	return send({
+		route: `POST ${graphQlUrl}`,
+		parameters,
+		permission: commentPermission,
+		repeatable: true,
+		parse: parseGraphQl,
+	});
 }

@@ -27,7 +27,9 @@ export interface OpenPull {
 export interface RunFacts {
 	run(id: number): Promise<ApiResult<{ run: MeasuredRun }>>;
 	/** Open pull requests into this repository from that branch. */
-	openPulls(head: Pick<MeasuredRun, "headRepository" | "headBranch">): Promise<ApiResult<{ pulls: readonly OpenPull[] }>>;
+	openPulls(
+		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
+	): Promise<ApiResult<{ pulls: readonly OpenPull[] }>>;
 	/** Every execution of every job of a run, of all its attempts. */
 	jobs(runId: number): Promise<ApiResult<{ jobs: readonly JobExecution[] }>>;
 	/** Of a commit of this repository. */
@@ -39,18 +41,33 @@ export function githubRunFacts(options: CodeHostOptions): RunFacts {
 	return {
 		run: (id) => {
 			const route = "GET /repos/{owner}/{repo}/actions/runs/{run_id}";
-			return ask(calls, "run", { route, given: { run_id: id }, permission: "actions: read", parse: parseRun });
+			return ask(calls, "run", {
+				route,
+				given: { run_id: id },
+				permission: "actions: read",
+				parse: parseRun,
+			});
 		},
 		openPulls: ({ headRepository, headBranch }) => {
 			const [headOwner = ""] = headRepository.split("/");
 			const given = { state: "open", head: `${headOwner}:${headBranch}`, per_page: 100 };
 			const parse = (data: unknown) => parsePulls(data, headRepository);
-			return ask(calls, "pulls", { route: "GET /repos/{owner}/{repo}/pulls", given, permission: "pull-requests: read", parse });
+			return ask(calls, "pulls", {
+				route: "GET /repos/{owner}/{repo}/pulls",
+				given,
+				permission: "pull-requests: read",
+				parse,
+			});
 		},
 		jobs: (runId) => readJobs(calls, runId),
 		parents: (sha) => {
 			const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
-			return ask(calls, "parents", { route, given: { commit_sha: sha }, permission: "contents: read", parse: parseParents });
+			return ask(calls, "parents", {
+				route,
+				given: { commit_sha: sha },
+				permission: "contents: read",
+				parse: parseParents,
+			});
 		},
 	};
 }
@@ -59,7 +76,10 @@ const pageSize = 100;
 /** 256 jobs of a matrix, 50 times. */
 const maxPages = 130;
 
-async function readJobs({ send, place }: Calls, runId: number): Promise<ApiResult<{ jobs: readonly JobExecution[] }>> {
+async function readJobs(
+	{ send, place }: Calls,
+	runId: number,
+): Promise<ApiResult<{ jobs: readonly JobExecution[] }>> {
 	const jobs: JobExecution[] = [];
 	for (let page = 1; page <= maxPages; page += 1) {
 		const answer = await send({
@@ -68,7 +88,9 @@ async function readJobs({ send, place }: Calls, runId: number): Promise<ApiResul
 			permission: "actions: read",
 			parse: (data, headers) => {
 				const items = parseList(fieldsOf(data)["jobs"], parseJob);
-				return items === null ? null : { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
+				return items === null
+					? null
+					: { items, more: hasNextPage(headers, { items: items.length, size: pageSize }) };
 			},
 		});
 		if (answer.state === "failed") return answer;
@@ -80,10 +102,17 @@ async function readJobs({ send, place }: Calls, runId: number): Promise<ApiResul
 
 function parseJob(data: unknown): JobExecution | null {
 	const { name, runner_name: runner, started_at: started, completed_at: completed } = fieldsOf(data);
-	const [startedMs, completedMs] = [started, completed].map((time) => (typeof time === "string" ? Date.parse(time) : Number.NaN));
+	const [startedMs, completedMs] = [started, completed].map((time) =>
+		typeof time === "string" ? Date.parse(time) : Number.NaN,
+	);
 	if (typeof name !== "string" || startedMs === undefined || !Number.isFinite(startedMs)) return null;
 	const isCompleted = completedMs !== undefined && Number.isFinite(completedMs);
-	return { name, runner: typeof runner === "string" ? runner : "", startedMs, completedMs: isCompleted ? completedMs : null };
+	return {
+		name,
+		runner: typeof runner === "string" ? runner : "",
+		startedMs,
+		completedMs: isCompleted ? completedMs : null,
+	};
 }
 
 function isId(value: unknown): value is number {
@@ -91,7 +120,14 @@ function isId(value: unknown): value is number {
 }
 
 function parseRun(data: unknown): MeasuredRun | null {
-	const { id, run_attempt: attempt, event, head_sha: headSha, head_branch: branch, head_repository: from } = fieldsOf(data);
+	const {
+		id,
+		run_attempt: attempt,
+		event,
+		head_sha: headSha,
+		head_branch: branch,
+		head_repository: from,
+	} = fieldsOf(data);
 	const { full_name: repository } = fieldsOf(from);
 	if (!isId(id) || !isCommit(headSha) || typeof event !== "string") return null;
 	return {

@@ -23,7 +23,8 @@ export async function takeFile(archive: string, name: string, limits: TakeLimits
 	const file = await open(archive);
 	try {
 		const { size } = await file.stat();
-		if (size > limits.packedBytes) return refused(`It has ${size} bytes; at most ${limits.packedBytes} are read.`);
+		if (size > limits.packedBytes)
+			return refused(`It has ${size} bytes; at most ${limits.packedBytes} are read.`);
 		const source = fileSource(file.fd, size);
 		const entries = findZipEntries(source, (candidate) => candidate === name);
 		if (typeof entries === "string") return refused(`It cannot be read: ${entries}.`);
@@ -49,7 +50,8 @@ function checkEntry(entry: ZipEntry, limits: TakeLimits): Taken | null {
 function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken {
 	const packed = source.read(entry.dataAt, entry.packedBytes);
 	const bytes = entry.method === "stored" ? packed : inflate(packed, Math.min(limits.bytes, entry.bytes));
-	if (bytes === null || bytes.length !== entry.bytes) return refused(`Its ${entry.name} does not have the size in its directory.`);
+	if (bytes === null || bytes.length !== entry.bytes)
+		return refused(`Its ${entry.name} does not have the size in its directory.`);
 	if (crc32(bytes) !== entry.crc32) return refused(`Its ${entry.name} does not match its checksum.`);
 	try {
 		return { state: "read", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };

@@ -1,8 +1,8 @@
 // Writes a result to the workflow run: outputs, annotations, job summary, log.
 import { error, notice, setOutput, summary, warning } from "@actions/core";
+import type { Result } from "../../../generated/result.ts";
 import { annotations } from "../../core/report/annotations.ts";
 import { headline } from "../../core/report/highlights.ts";
-import type { Result } from "../../../generated/result.ts";
 import { log } from "./log.ts";
 
 const write = { error, warning, notice } as const;
@@ -23,7 +23,10 @@ const maxSummaryBytes = 1024 * 1024 - 1024;
 
 /** Replaces what this step has written before. A summary that cannot be written is reported in the log. */
 export async function writeSummary(markdown: string): Promise<void> {
-	const text = new TextEncoder().encode(markdown).length <= maxSummaryBytes ? markdown : markdown.slice(0, maxSummaryBytes / 4);
+	const text =
+		new TextEncoder().encode(markdown).length <= maxSummaryBytes
+			? markdown
+			: markdown.slice(0, maxSummaryBytes / 4);
 	try {
 		await summary.emptyBuffer().addRaw(text).write({ overwrite: true });
 	} catch (fault) {

@@ -1,9 +1,16 @@
 // Parses GitHub's replies: only the fields in use, and null for anything that GitHub's API does not document.
 import { fieldsOf, isObject } from "../../core/found.ts";
 import { isCommit } from "../../formats/github/names.ts";
-import type { CommitRelation, HostedCheckRun, HostedComment, HostedIssue, HostedPull } from "../../ports/code-host.ts";
+import type {
+	CommitRelation,
+	HostedCheckRun,
+	HostedComment,
+	HostedIssue,
+	HostedPull,
+} from "../../ports/code-host.ts";
 
-const idOf = (value: unknown): number | null => (Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null);
+const idOf = (value: unknown): number | null =>
+	Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function authorOf(value: unknown): HostedComment["author"] {
@@ -21,7 +28,9 @@ export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | 
 export function parseComment(data: unknown): HostedComment | null {
 	const { id: given, node_id: nodeId, body, user, html_url: url } = fieldsOf(data);
 	const id = idOf(given);
-	return id === null ? null : { id, nodeId: textOf(nodeId), body: textOf(body), author: authorOf(user), url: textOf(url) };
+	return id === null
+		? null
+		: { id, nodeId: textOf(nodeId), body: textOf(body), author: authorOf(user), url: textOf(url) };
 }
 
 /** GitHub lists pull requests among issues. */
@@ -42,7 +51,9 @@ export interface FoundCheckRun extends HostedCheckRun {
 export function parseCheckRun(data: unknown): FoundCheckRun | null {
 	const { id: given, html_url: url, status, external_id: externalId } = fieldsOf(data);
 	const id = idOf(given);
-	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", externalId: textOf(externalId) };
+	return id === null
+		? null
+		: { id, url: textOf(url), isOpen: status !== "completed", externalId: textOf(externalId) };
 }
 
 export function parseCheckRuns(data: unknown): FoundCheckRun[] | null {
@@ -52,7 +63,8 @@ export function parseCheckRuns(data: unknown): FoundCheckRun[] | null {
 /** Commits of a workflow's runs, the newest first; `workflow` is the name of its file. */
 export function parseRunCommits(data: unknown, workflow: string): string[] | null {
 	const runs = parseList(fieldsOf(data)["workflow_runs"], (run) => (isObject(run) ? run : null));
-	const isOf = (run: ReturnType<typeof fieldsOf>): boolean => textOf(run["path"]).replace(/@.*$/, "").endsWith(`/${workflow}`);
+	const isOf = (run: ReturnType<typeof fieldsOf>): boolean =>
+		textOf(run["path"]).replace(/@.*$/, "").endsWith(`/${workflow}`);
 	return runs?.filter(isOf).flatMap((run) => (isCommit(run["head_sha"]) ? [run["head_sha"]] : [])) ?? null;
 }
 
@@ -68,7 +80,10 @@ export function parseLogin(data: unknown): string | null {
 }
 
 /** Whether `Link` or a full page shows that there is more. */
-export function hasNextPage(headers: Record<string, unknown>, page: { items: number; size: number }): boolean {
+export function hasNextPage(
+	headers: Record<string, unknown>,
+	page: { items: number; size: number },
+): boolean {
 	const link = headers["link"];
 	return typeof link === "string" ? /rel="?next"?/.test(link) : page.items === page.size;
 }

@@ -30,7 +30,9 @@ export function githubRepository(options: CodeHostOptions): Repository {
 function withProposalFixes(send: Send): Send {
 	return async (call) => {
 		const answer = await send(call);
-		return answer.state === "failed" ? { state: "failed", fault: { ...answer.fault, fix: fixOf(answer.fault) } } : answer;
+		return answer.state === "failed"
+			? { state: "failed", fault: { ...answer.fault, fix: fixOf(answer.fault) } }
+			: answer;
 	};
 }
 
@@ -57,7 +59,8 @@ function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" |
 		return ask(calls, "sha", { route, given, permission: writes, repeatable: true, parse: parseSha });
 	};
 	return {
-		writeBlob: (bytes) => write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),
+		writeBlob: (bytes) =>
+			write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),
 		writeTree: (base, files) =>
 			write("trees", {
 				...(base === null ? {} : { base_tree: base }),
@@ -75,7 +78,11 @@ function branchCalls(calls: Calls): Pick<Repository, "createBranch" | "advanceBr
 	const write = { permission: writes, parse: parseRef };
 	return {
 		createBranch: (name, sha) =>
-			ask(calls, "sha", { ...write, route: "POST /repos/{owner}/{repo}/git/refs", given: { ref: `refs/heads/${name}`, sha } }),
+			ask(calls, "sha", {
+				...write,
+				route: "POST /repos/{owner}/{repo}/git/refs",
+				given: { ref: `refs/heads/${name}`, sha },
+			}),
 		advanceBranch: (name, sha) => {
 			const given = { ref: `heads/${name}`, sha, force: false };
 			return ask(calls, "sha", { ...write, route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}", given });
@@ -97,7 +104,11 @@ function pullCalls(calls: Calls): Pick<Repository, "openPulls" | "createPull" | 
 			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : answer;
 		},
 		updatePull: (number, change) =>
-			ask(calls, "pull", { ...write, route: `PATCH ${route}/{pull_number}`, given: { pull_number: number, ...change } }),
+			ask(calls, "pull", {
+				...write,
+				route: `PATCH ${route}/{pull_number}`,
+				given: { pull_number: number, ...change },
+			}),
 	};
 }
 
@@ -106,19 +117,27 @@ function settingFault(fault: ApiFault): ApiFault {
 	if (!/not permitted to create (or approve )?pull requests/i.test(fault.message)) return fault;
 	return {
 		code: fault.code,
-		message: "The repository's settings do not allow GitHub Actions to open pull requests, regardless of `permissions:`.",
+		message:
+			"The repository's settings do not allow GitHub Actions to open pull requests, regardless of `permissions:`.",
 		fix: "Tick “Allow GitHub Actions to create and approve pull requests” in the repository's settings under Actions, General (an organisation may have to first), or give the token of a GitHub App as `token`.",
 	};
 }
 
 const reads = "contents: read";
 
-type ReadCalls = Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob">;
+type ReadCalls = Pick<
+	Repository,
+	"defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob"
+>;
 
 function readCalls(calls: Calls): ReadCalls {
 	return {
 		defaultBranch: () =>
-			ask(calls, "branch", { route: "GET /repos/{owner}/{repo}", permission: "metadata: read", parse: parseDefaultBranch }),
+			ask(calls, "branch", {
+				route: "GET /repos/{owner}/{repo}",
+				permission: "metadata: read",
+				parse: parseDefaultBranch,
+			}),
 		branchHead: (name) => readHead(calls, name),
 		compare: async (base, head) => {
 			const given = { basehead: `${base}...${head}`, per_page: 250 };
@@ -128,7 +147,12 @@ function readCalls(calls: Calls): ReadCalls {
 		},
 		treeOf: (commit) => {
 			const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
-			return ask(calls, "tree", { route, given: { commit_sha: commit }, permission: reads, parse: parseCommitTree });
+			return ask(calls, "tree", {
+				route,
+				given: { commit_sha: commit },
+				permission: reads,
+				parse: parseCommitTree,
+			});
 		},
 		filesUnder: (commit, folder) => listFiles(calls, commit, folder),
 		readBlob: (sha) => {
@@ -140,12 +164,23 @@ function readCalls(calls: Calls): ReadCalls {
 
 async function readHead(calls: Calls, name: string): Promise<ApiResult<{ sha: string | null }>> {
 	const route = "GET /repos/{owner}/{repo}/git/ref/{ref}";
-	const answer = await ask(calls, "sha", { route, given: { ref: `heads/${name}` }, permission: reads, parse: parseRef });
-	return answer.state === "failed" && answer.fault.code === "github-not-found" ? { state: "done", sha: null } : answer;
+	const answer = await ask(calls, "sha", {
+		route,
+		given: { ref: `heads/${name}` },
+		permission: reads,
+		parse: parseRef,
+	});
+	return answer.state === "failed" && answer.fault.code === "github-not-found"
+		? { state: "done", sha: null }
+		: answer;
 }
 
 /** Goes down to the folder, then lists all of it at once: the listing of a whole repository may be too long for GitHub. */
-async function listFiles(calls: Calls, commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>> {
+async function listFiles(
+	calls: Calls,
+	commit: string,
+	folder: string,
+): Promise<ApiResult<{ files: readonly GitFile[] }>> {
 	let tree = commit;
 	for (const part of folder.split("/").filter((name) => name !== "")) {
 		const listed = await listTree(calls, tree, false);
@@ -163,7 +198,16 @@ async function listFiles(calls: Calls, commit: string, folder: string): Promise<
 	return { state: "done", files };
 }
 
-function listTree(calls: Calls, tree: string, recursive: boolean): Promise<ApiResult<{ entries: ListedEntry[] }>> {
+function listTree(
+	calls: Calls,
+	tree: string,
+	recursive: boolean,
+): Promise<ApiResult<{ entries: ListedEntry[] }>> {
 	const given = { tree_sha: tree, ...(recursive ? { recursive: "1" } : {}) };
-	return ask(calls, "entries", { route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}", given, permission: reads, parse: parseTree });
+	return ask(calls, "entries", {
+		route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}",
+		given,
+		permission: reads,
+		parse: parseTree,
+	});
 }

@@ -59,7 +59,10 @@ export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "
 			try {
 				const { request } = await octokit;
 				const options = { startTry, parse: call.parse, ...((info.creates || isAway) && { retries: 0 }) };
-				const { data } = await withTimeout(leftMs, request(call.route, { ...call.parameters, request: options }));
+				const { data } = await withTimeout(
+					leftMs,
+					request(call.route, { ...call.parameters, request: options }),
+				);
 				isAway = false;
 				if (tries > 1) leftMs -= performance.now() - startedMs;
 				return { state: "done", value: data };
@@ -83,12 +86,13 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** octokit is large: it is loaded when there is something to send. */
 async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait: (ms: number) => boolean) {
-	const [{ GitHub, getOctokitOptions }, { retry }, { throttling }, { default: Bottleneck }] = await Promise.all([
-		import("@actions/github/lib/utils"),
-		import("@octokit/plugin-retry"),
-		import("@octokit/plugin-throttling"),
-		import("bottleneck/light.js"),
-	]);
+	const [{ GitHub, getOctokitOptions }, { retry }, { throttling }, { default: Bottleneck }] =
+		await Promise.all([
+			import("@actions/github/lib/utils"),
+			import("@octokit/plugin-retry"),
+			import("@octokit/plugin-throttling"),
+			import("bottleneck/light.js"),
+		]);
 	const waitForLimit = (seconds: number, { request }: { request: Record<string, unknown> }): boolean =>
 		Number(request["retryCount"] ?? 0) < maxRetries && mayWait(seconds * secondMs);
 	// A run sends a handful of requests; the pauses of one to three seconds between writes are for many.
@@ -97,7 +101,11 @@ async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait:
 		baseUrl: apiUrl,
 		userAgent: "trtgate",
 		log: silent,
-		retry: { retries: maxRetries, retryAfterBaseValue: secondMs, doNotRetry: [400, 401, 403, 404, 405, 409, 410, 422, 429, 451] },
+		retry: {
+			retries: maxRetries,
+			retryAfterBaseValue: secondMs,
+			doNotRetry: [400, 401, 403, 404, 405, 409, 410, 422, 429, 451],
+		},
 		throttle: {
 			retryAfterBaseValue: secondMs,
 			onRateLimit: waitForLimit,
@@ -113,13 +121,15 @@ async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait:
 				Object.assign(request.request, { signal: request.request["startTry"](), log: silent });
 				const response = await send(request);
 				const data = request.request["parse"](response.data, response.headers);
-				if (data === null) throw Object.assign(new Error("an invalid reply"), { status: 502, request, response });
+				if (data === null)
+					throw Object.assign(new Error("an invalid reply"), { status: 502, request, response });
 				return { ...response, data };
 			});
 			// The plugin knows a secondary limit by GitHub's message alone; a refusal that names a time is one without it, too.
 			hook.error("request", (error) => {
 				const { status, headers = {} } = "response" in error ? { ...error.response } : {};
-				if ((status === 403 || status === 429) && headers["retry-after"] !== undefined) error.message += " (secondary rate limit)";
+				if ((status === 403 || status === 429) && headers["retry-after"] !== undefined)
+					error.message += " (secondary rate limit)";
 				throw error;
 			});
 		},

@@ -7,7 +7,10 @@ import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
-		timer = setTimeout(() => reject(new DOMException(`no end within ${Math.round(limitMs / 1000)} s`, "TimeoutError")), limitMs);
+		timer = setTimeout(
+			() => reject(new DOMException(`no end within ${Math.round(limitMs / 1000)} s`, "TimeoutError")),
+			limitMs,
+		);
 	});
 	try {
 		return await Promise.race([promise, late]);
@@ -19,7 +22,10 @@ export async function withTimeout<Value>(limitMs: number, promise: Promise<Value
 }
 
 /** Asks a service through its client, which throws. `what` names the operation, for example `upload of the artifact trtgate-gate`. */
-export async function attempt<Value extends object>(what: string, work: () => Promise<Value>): Promise<ApiResult<Value>> {
+export async function attempt<Value extends object>(
+	what: string,
+	work: () => Promise<Value>,
+): Promise<ApiResult<Value>> {
 	try {
 		return { state: "done", ...(await work()) };
 	} catch (error) {
@@ -36,9 +42,11 @@ const byStatus: Readonly<Record<string, PlatformCode>> = {
 };
 
 const fixes: Readonly<Partial<Record<PlatformCode, string>>> = {
-	"github-permission": "Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
+	"github-permission":
+		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
 	"github-conflict": "Give each job of the matrix its own `name`.",
-	"github-rejected": "Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
+	"github-rejected":
+		"Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
 	"github-rate-limited": "Run again later.",
 	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
 };
@@ -47,13 +55,16 @@ export function serviceFault(error: unknown, what: string): ApiFault {
 	const [name, message] = error instanceof Error ? [error.name, error.message] : ["", String(error)];
 	const code = codeOf(name, message, statusOf(error));
 	const text = cleanText(shorten(message, 300)).trim();
-	const fix = fixes[code] ?? "Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
+	const fix =
+		fixes[code] ??
+		"Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
 	return { code, message: `The ${what} failed: ${text.replace(/\.$/, "")}.`, fix };
 }
 
 /** The blob store's client has the status in a field of the error. */
 function statusOf(error: unknown): string | undefined {
-	const status = typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : undefined;
+	const status =
+		typeof error === "object" && error !== null && "statusCode" in error ? error.statusCode : undefined;
 	return typeof status === "number" && status >= 400 ? String(status) : undefined;
 }
 

@@ -76,7 +76,11 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
 	try {
 		await sleep(ms, undefined, signal === undefined ? {} : { signal });
 	} catch (error) {
-		throw new ToolError({ code: "interrupted", message: "The wait for the GPU was interrupted.", cause: error });
+		throw new ToolError({
+			code: "interrupted",
+			message: "The wait for the GPU was interrupted.",
+			cause: error,
+		});
 	}
 }
 

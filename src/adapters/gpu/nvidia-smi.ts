@@ -113,7 +113,10 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 		})
 		.then((record) => {
 			clearInterval(timer);
-			if (!stopping) options.onEnd(describeEnd(record, smi.name ?? "nvidia-smi", silentLooks > looks ? silenceMs : undefined));
+			if (!stopping)
+				options.onEnd(
+					describeEnd(record, smi.name ?? "nvidia-smi", silentLooks > looks ? silenceMs : undefined),
+				);
 		});
 	return {
 		stop() {

@@ -16,7 +16,11 @@ export interface ProcessWatch {
 /** Lines of one reading come together; the next reading comes a second later. */
 const gatherMs = 150;
 
-export function watchProcesses(gpuUuid: string, processes: Processes, onReading: (reading: ProcessSample) => void): ProcessWatch {
+export function watchProcesses(
+	gpuUuid: string,
+	processes: Processes,
+	onReading: (reading: ProcessSample) => void,
+): ProcessWatch {
 	const owners = new Map<number, GpuProcess["owner"]>();
 	let rows: AppRow[] = [];
 	const ownerOf = async (row: AppRow): Promise<GpuProcess["owner"]> => {
@@ -46,7 +50,9 @@ export function watchProcesses(gpuUuid: string, processes: Processes, onReading:
 			if (rows.length === 1) setTimeout(() => void flush(atMs), gatherMs).unref();
 		},
 		async begin(present, idle) {
-			const others = present.filter((row) => row.gpuUuid === gpuUuid && (row.pid === null || !processes.owns(row.pid)));
+			const others = present.filter(
+				(row) => row.gpuUuid === gpuUuid && (row.pid === null || !processes.owns(row.pid)),
+			);
 			for (const { pid } of others) if (pid !== null) owners.set(pid, idle ? "resident" : "foreign");
 			return Promise.all(others.map(describe));
 		},
@@ -68,7 +74,12 @@ async function findOwner(pid: number, name: string, processes: Processes): Promi
 
 /** Names of the program as it was called and as it lies on disk: `python3` is `python3.12`. None for one that is not here. */
 async function programsOf(pid: number): Promise<string[]> {
-	const paths = [readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""), readlink(`/proc/${pid}/exe`)];
+	const paths = [
+		readFile(`/proc/${pid}/cmdline`, "utf8").then((text) => text.split("\0")[0] ?? ""),
+		readlink(`/proc/${pid}/exe`),
+	];
 	const found = await Promise.allSettled(paths);
-	return found.flatMap((result) => (result.status === "fulfilled" && result.value !== "" ? [basename(result.value)] : []));
+	return found.flatMap((result) =>
+		result.status === "fulfilled" && result.value !== "" ? [basename(result.value)] : [],
+	);
 }

@@ -4,7 +4,13 @@ import { foreignProcessesOf } from "../../core/telemetry/validity.ts";
 import { between, gpuWindow } from "../../core/telemetry/window.ts";
 import { findGpu, type GpuChoice } from "../../formats/nvidia-smi/gpus.ts";
 import { appsArgs, gpmArgs, type QueryField, queryArgs } from "../../formats/nvidia-smi/query.ts";
-import { dmonParser, hasGpm, parseAppLine, parseSampleLine, useSampleOf } from "../../formats/nvidia-smi/rows.ts";
+import {
+	dmonParser,
+	hasGpm,
+	parseAppLine,
+	parseSampleLine,
+	useSampleOf,
+} from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream } from "./nvidia-smi.ts";
 import { watchProcesses } from "./processes.ts";
@@ -57,7 +63,11 @@ export function gpuTelemetry(options: GpuTelemetryOptions): Telemetry {
 			return started;
 		},
 		window(fromMs, toMs) {
-			const trace = { samples: watch.samples.entries(), use: watch.use.entries(), processes: watch.processes.entries() };
+			const trace = {
+				samples: watch.samples.entries(),
+				use: watch.use.entries(),
+				processes: watch.processes.entries(),
+			};
 			return gpuWindow(trace, fromMs, toMs);
 		},
 		foreignProcesses: (fromMs, toMs) => foreignProcessesOf(between(watch.processes.entries(), fromMs, toMs)),
@@ -76,7 +86,9 @@ async function begin(watch: Watch): Promise<void> {
 	}
 	const choice = findGpu(devices.gpus, watch.options.device);
 	if (choice === null) {
-		watch.sentences.add(`No GPU on this machine matches ${JSON.stringify(watch.options.device)}, so none is monitored.`);
+		watch.sentences.add(
+			`No GPU on this machine matches ${JSON.stringify(watch.options.device)}, so none is monitored.`,
+		);
 		return;
 	}
 	noteSettings(choice, watch);
@@ -87,9 +99,12 @@ async function begin(watch: Watch): Promise<void> {
 
 function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
 	if (slice !== null) {
-		watch.sentences.add(`A MIG slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are those of the whole GPU.`);
+		watch.sentences.add(
+			`A MIG slice (${slice.profile}) of ${gpu.name} is measured; clocks, power and memory are those of the whole GPU.`,
+		);
 	}
-	if (gpu.displayActive === "Enabled") watch.sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
+	if (gpu.displayActive === "Enabled")
+		watch.sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
 }
 
 /** Resolves at the first sample, or when none came in time. */
@@ -116,7 +131,10 @@ function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: 
 				}
 				if (read.state === "lost") watch.sentences.add(`The GPU was lost during monitoring: ${read.why}.`);
 				misfits += 1;
-				if (misfits === maxMisfits) watch.sentences.add(`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`);
+				if (misfits === maxMisfits)
+					watch.sentences.add(
+						`nvidia-smi's rows could not be parsed: ${read.why}. Later samples are unknown.`,
+					);
 			},
 			onEnd(why) {
 				watch.sentences.add(`${why}; from then on, the GPU's clocks and power are unknown.`);
@@ -162,7 +180,9 @@ async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<
 	const idle = (watch.samples.entries().at(-1)?.kernelTime ?? 0) <= busyShare;
 	for (const { name, pid } of await list.begin(rows, idle)) {
 		const who = `${name || "A process"}${pid === null ? "" : ` (process ${pid})`}`;
-		watch.sentences.add(`${who} was on the GPU before the measurements, ${idle ? "idle" : "while the GPU was busy"}.`);
+		watch.sentences.add(
+			`${who} was on the GPU before the measurements, ${idle ? "idle" : "while the GPU was busy"}.`,
+		);
 	}
 	const stream = openStream(smi, {
 		args: appsArgs({ gpu: gpu.uuid, everyMs: appsEveryMs }),

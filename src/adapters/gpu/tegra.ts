@@ -23,7 +23,12 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 	const l4t = parseTegraRelease(await text("etc/nv_tegra_release"));
 	const isNamed = /\b(jetson|tegra|thor|orin|xavier)\b/i.test(model);
 	if (!isNamed && l4t === null) return null;
-	const asked = await processes.run({ argv: ["nvpmodel", "-q"], timeoutMs: 10_000, captureBytes: 4096, beside: true });
+	const asked = await processes.run({
+		argv: ["nvpmodel", "-q"],
+		timeoutMs: 10_000,
+		captureBytes: 4096,
+		beside: true,
+	});
 	return {
 		model: isNamed ? model : null,
 		l4t,
@@ -32,10 +37,14 @@ export async function readBoard(processes: Processes, root = "/"): Promise<Tegra
 	};
 }
 
-async function readClock(folder: string, text: (path: string) => Promise<string>): Promise<TegraBoard["gpuClock"]> {
+async function readClock(
+	folder: string,
+	text: (path: string) => Promise<string>,
+): Promise<TegraBoard["gpuClock"]> {
 	const name = (await readdir(folder).catch(() => [])).find(isGpuDevice);
 	if (name === undefined) return null;
-	const mhz = async (file: string): Promise<number> => Math.round(Number(await text(join("sys/class/devfreq", name, file))) / 1e6);
+	const mhz = async (file: string): Promise<number> =>
+		Math.round(Number(await text(join("sys/class/devfreq", name, file))) / 1e6);
 	const [minMhz, maxMhz] = await Promise.all([mhz("min_freq"), mhz("max_freq")]);
 	return maxMhz > 0 ? { minMhz, maxMhz } : null;
 }
@@ -52,7 +61,12 @@ const everyMs = 100;
 /** Two hours at ten a second. */
 const maxSamples = 72_000;
 
-export function tegraTelemetry({ tool, clock, silenceMs = 5_000, firstMs = 5_000 }: TegraTelemetryOptions): Telemetry {
+export function tegraTelemetry({
+	tool,
+	clock,
+	silenceMs = 5_000,
+	firstMs = 5_000,
+}: TegraTelemetryOptions): Telemetry {
 	const samples = createRing<TelemetrySample>(maxSamples);
 	const sentences = new Set<string>();
 	let stream: Stream | null = null;
@@ -70,7 +84,8 @@ export function tegraTelemetry({ tool, clock, silenceMs = 5_000, firstMs = 5_000
 					const sample = parseTegrastats(line, clock.now());
 					if (sample === null) return;
 					samples.push(sample);
-					if (samples.entries().length === 1) for (const sentence of caveats(sample, line)) sentences.add(sentence);
+					if (samples.entries().length === 1)
+						for (const sentence of caveats(sample, line)) sentences.add(sentence);
 					settle();
 				},
 				onEnd(why) {
@@ -85,7 +100,8 @@ export function tegraTelemetry({ tool, clock, silenceMs = 5_000, firstMs = 5_000
 			started ??= begin();
 			return started;
 		},
-		window: (fromMs, toMs) => gpuWindow({ samples: samples.entries(), use: [], processes: [], source: "tegrastats" }, fromMs, toMs),
+		window: (fromMs, toMs) =>
+			gpuWindow({ samples: samples.entries(), use: [], processes: [], source: "tegrastats" }, fromMs, toMs),
 		foreignProcesses: () => [],
 		degradations: () => [...sentences],
 		stop: async () => stream?.stop(),
@@ -97,7 +113,11 @@ function caveats(sample: TelemetrySample, line: string): string[] {
 	return [
 		"tegrastats lists neither processes nor reasons for clocks: a foreign process on the GPU, and throttling, show only in clock and load.",
 		"Memory is shared with the CPU, so its use is that of the whole board.",
-		...(rail === null || rail === "VDD_GPU" ? [] : [`Power is that of the rail ${rail}, which the GPU shares.`]),
-		...(sample.smClockMhz === null ? ["tegrastats reports the GPU's clock only to root on this board, so clocks are unknown."] : []),
+		...(rail === null || rail === "VDD_GPU"
+			? []
+			: [`Power is that of the rail ${rail}, which the GPU shares.`]),
+		...(sample.smClockMhz === null
+			? ["tegrastats reports the GPU's clock only to root on this board, so clocks are unknown."]
+			: []),
 	];
 }

@@ -21,7 +21,13 @@ export interface ProfileJob {
 
 export type Profile =
 	/** `sentence` explains missing kernels. */
-	| { state: "done"; report: string; kernels: readonly KernelFact[]; files: readonly string[]; sentence?: string }
+	| {
+			state: "done";
+			report: string;
+			kernels: readonly KernelFact[];
+			files: readonly string[];
+			sentence?: string;
+	  }
 	| { state: "unavailable"; sentence: string; files: readonly string[] };
 
 export interface Nsight {
@@ -47,9 +53,17 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	});
 	const files = await existing([`${output}.nsys-rep`, `${output}.qdrep`, `${output}.qdstrm`, logPath]);
 	if (record.state === "not-started")
-		return { state: "unavailable", sentence: "Nsight Systems (nsys) is not installed, so there is no profile.", files };
+		return {
+			state: "unavailable",
+			sentence: "Nsight Systems (nsys) is not installed, so there is no profile.",
+			files,
+		};
 	if (record.state === "timed-out")
-		return { state: "unavailable", sentence: `nsys did not finish within ${job.timeoutMs} ms and was killed.`, files };
+		return {
+			state: "unavailable",
+			sentence: `nsys did not finish within ${job.timeoutMs} ms and was killed.`,
+			files,
+		};
 	const report = files.find((path) => /\.(nsys-rep|qdrep)$/.test(path));
 	if (report !== undefined) return readKernels(report, { output, files }, nsys);
 	const sentence = files.some((path) => path.endsWith(".qdstrm"))
@@ -58,18 +72,35 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 	return { state: "unavailable", sentence, files };
 }
 
-async function readKernels(report: string, made: { output: string; files: readonly string[] }, nsys: Nsight): Promise<Profile> {
-	const help = await nsys.processes.run({ argv: [...nsys.argv, ...helpReportsArgs], timeoutMs: helpTimeoutMs, captureBytes: 256 * 1024 });
+async function readKernels(
+	report: string,
+	made: { output: string; files: readonly string[] },
+	nsys: Nsight,
+): Promise<Profile> {
+	const help = await nsys.processes.run({
+		argv: [...nsys.argv, ...helpReportsArgs],
+		timeoutMs: helpTimeoutMs,
+		captureBytes: 256 * 1024,
+	});
 	const name = chooseReport("kernels", help.stdout);
-	await nsys.processes.run({ argv: [...nsys.argv, ...statsArgs(report, { name, output: made.output })], timeoutMs: statsTimeoutMs });
+	await nsys.processes.run({
+		argv: [...nsys.argv, ...statsArgs(report, { name, output: made.output })],
+		timeoutMs: statsTimeoutMs,
+	});
 	const csv = `${made.output}_${name}.csv`;
 	const files = [...made.files, ...(await existing([csv]))];
 	const done = { state: "done" as const, report, files };
 	const text = await readBounded(csv);
-	if (text === null) return { ...done, kernels: [], sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.` };
+	if (text === null)
+		return {
+			...done,
+			kernels: [],
+			sentence: `nsys stats wrote no ${basename(csv)}; the report itself is kept.`,
+		};
 	const table = parseKernelTable(text);
 	if (table.state === "ok" && table.kernels.length > 0) return { ...done, kernels: table.kernels };
-	const why = table.state === "unknown" ? `its table could not be parsed (${table.why})` : "no kernel was traced";
+	const why =
+		table.state === "unknown" ? `its table could not be parsed (${table.why})` : "no kernel was traced";
 	return { ...done, kernels: [], sentence: `The profile has no kernels: ${why}.` };
 }
 

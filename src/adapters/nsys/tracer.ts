@@ -32,7 +32,10 @@ const usualPlaces: Readonly<Record<NsightTool, readonly InstallPlace[]>> = {
 const probeTimeoutMs = 30_000;
 
 /** The program to start; null where none starts. `root` replaces `/`. */
-export async function findNsight(tool: NsightTool, { processes, root = "/" }: { processes: Processes; root?: string }) {
+export async function findNsight(
+	tool: NsightTool,
+	{ processes, root = "/" }: { processes: Processes; root?: string },
+) {
 	const lists = await Promise.all(usualPlaces[tool].map((place) => installed(place, root)));
 	for (const program of [tool, ...lists.flat()]) {
 		const { state } = await processes.run({ argv: [program, "--version"], timeoutMs: probeTimeoutMs });
@@ -94,7 +97,8 @@ export async function lookIntoKernel(
 	await makeFolders(job.folder);
 	const output = join(job.folder, job.name);
 	const logPath = `${output}.ncu.log`;
-	const of = job.kernel === undefined ? { launches: launches.first } : { kernel: job.kernel, launches: launches.one };
+	const of =
+		job.kernel === undefined ? { launches: launches.first } : { kernel: job.kernel, launches: launches.one };
 	const record = await ncu.processes.run({
 		argv: [...ncu.argv, ...ncuArgs({ output, ...of, command: job.command })],
 		cwd: job.cwd ?? job.folder,
@@ -103,8 +107,10 @@ export async function lookIntoKernel(
 		logCapBytes: maxLogBytes,
 	});
 	const files = await existing([`${output}.ncu-rep`, logPath]);
-	if (record.state === "not-started") return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was profiled." };
-	if (record.state === "timed-out") return { files, sentence: `ncu did not finish within ${job.timeoutMs} ms and was killed.` };
+	if (record.state === "not-started")
+		return { files, sentence: "Nsight Compute (ncu) does not start, so no kernel was profiled." };
+	if (record.state === "timed-out")
+		return { files, sentence: `ncu did not finish within ${job.timeoutMs} ms and was killed.` };
 	if (files.some((path) => path.endsWith(".ncu-rep"))) return { files };
 	const log = await readFile(logPath, "utf8").catch(() => record.tail.join("\n"));
 	return { files, sentence: diagnoseNcu(log) };

@@ -1,7 +1,7 @@
 // The backend of machines without a GPU: ONNX Runtime on the CPU, one worker process for each job.
 import { arch, availableParallelism, cpus, platform } from "node:os";
-import { BugError } from "../../core/errors.ts";
 import type { BackendFacts } from "../../../generated/result.ts";
+import { BugError } from "../../core/errors.ts";
 import type { Backend } from "../../ports/backend.ts";
 import type { Processes } from "../process/processes.ts";
 import { buildEngine, type OnnxRuntimeContext } from "./build.ts";
@@ -39,13 +39,20 @@ export function onnxRuntimeBackend(options: OnnxRuntimeOptions): Backend {
 		chosen ??= chooseRuntime({ ...options, flavour, onNative: (note) => notes.push(note) });
 		return chosen;
 	};
-	const context = async (): Promise<OnnxRuntimeContext> => ({ runtime: await runtime(), place: options, threads: options.threads });
+	const context = async (): Promise<OnnxRuntimeContext> => ({
+		runtime: await runtime(),
+		place: options,
+		threads: options.threads,
+	});
 	return {
 		facts: async () => describeBackend(await runtime(), options),
 		fingerprint: async () => fingerprintOf(await runtime(), options),
 		build: async (job) => buildEngine(job, await context()),
 		infer: async (job) => inferCases(job, await context()),
-		measure: () => Promise.reject(new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." })),
+		measure: () =>
+			Promise.reject(
+				new BugError({ code: "internal", message: "ONNX Runtime's work is counted, not timed." }),
+			),
 		count: async (job) => countRun(job, await context()),
 		notes: () => notes,
 		profile: async (job) => profileRun(job, await context()),

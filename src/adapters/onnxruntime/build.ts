@@ -1,9 +1,9 @@
 // Builds an engine for ONNX Runtime: checks that the model loads, and stores it with its recipe.
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
-import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { createWarningCounter, diagnoseOrt } from "../../formats/onnxruntime/failures.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import type { ToolFailure } from "../../ports/world.ts";
@@ -38,22 +38,44 @@ async function build(job: BuildJob, context: OnnxRuntimeContext, started: number
 	await makeFolders(job.engineFolder);
 	const warnings = createWarningCounter();
 	const result = await tryLoad(job, context, warnings.add);
-	const record = { ...describeBuild(job), durationMs: performance.now() - started, warnings: warnings.classes(), log: job.logPath };
-	if (result.state === "refused") return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
+	const record = {
+		...describeBuild(job),
+		durationMs: performance.now() - started,
+		warnings: warnings.classes(),
+		log: job.logPath,
+	};
+	if (result.state === "refused")
+		return { ...record, state: "refused", failure: withPaths(diagnoseOrt(result.message), job) };
 	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
 	const engine = await placeModel(job.model, job.engineFolder);
 	const recipe = recipeOf(context, result.reply.version);
 	await writeRecipe(join(job.engineFolder, "recipe.json"), recipe);
 	return {
 		...{ ...record, state: "built", recipe, durationMs: performance.now() - started },
-		...{ engineKind: "ONNX model with recipe", engineBytes: engine.bytes, engineSha256: engine.sha256, enginePath: engine.path },
+		...{
+			engineKind: "ONNX model with recipe",
+			engineBytes: engine.bytes,
+			engineSha256: engine.sha256,
+			enginePath: engine.path,
+		},
 	};
 }
 
-function tryLoad(job: BuildJob, context: OnnxRuntimeContext, onLine: (line: string) => void): Promise<WorkerResult<"build">> {
+function tryLoad(
+	job: BuildJob,
+	context: OnnxRuntimeContext,
+	onLine: (line: string) => void,
+): Promise<WorkerResult<"build">> {
 	const { flavour, folder } = context.runtime;
 	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-	const task = { kind: "build", flavour, folder, modelPath: job.model.path, external, threads: context.threads } as const;
+	const task = {
+		kind: "build",
+		flavour,
+		folder,
+		modelPath: job.model.path,
+		external,
+		threads: context.threads,
+	} as const;
 	return runWorker<"build">(task, context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
 }
 

@@ -17,7 +17,10 @@ export async function countRun(job: CountJob, context: OnnxRuntimeContext): Prom
 	if (context.runtime.flavour === "native") return { state: "absent", reason: uncounted };
 	const { logPath, timeoutMs } = job;
 	try {
-		const result = await runWorker<"count">({ kind: "count", ...engineOf(job, context) }, context.place, { logPath, timeoutMs });
+		const result = await runWorker<"count">({ kind: "count", ...engineOf(job, context) }, context.place, {
+			logPath,
+			timeoutMs,
+		});
 		if (result.state === "failed") return { state: "failed", failure: result.failure };
 		if (result.state === "refused") return { state: "failed", failure: refusedRun(result) };
 		const { instructions, otherInput } = result.reply;
@@ -27,7 +30,8 @@ export async function countRun(job: CountJob, context: OnnxRuntimeContext): Prom
 	}
 }
 
-const uncounted = "Native ONNX Runtime does not count its instructions, so its work is not compared; `onnxruntime: wasm` does.";
+const uncounted =
+	"Native ONNX Runtime does not count its instructions, so its work is not compared; `onnxruntime: wasm` does.";
 
 function engineOf(job: Pick<CountJob, "engine" | "inputs" | "seed">, { runtime }: OnnxRuntimeContext) {
 	const { engine, inputs, seed } = job;
@@ -40,7 +44,10 @@ export async function profileRun(job: ProfileJob, context: OnnxRuntimeContext): 
 	if (context.runtime.flavour === "native") return { state: "absent" };
 	const { logPath, timeoutMs } = job;
 	try {
-		const result = await runWorker<"profile">({ kind: "profile", ...engineOf(job, context) }, context.place, { logPath, timeoutMs });
+		const result = await runWorker<"profile">({ kind: "profile", ...engineOf(job, context) }, context.place, {
+			logPath,
+			timeoutMs,
+		});
 		if (result.state === "failed") return { state: "failed", failure: result.failure };
 		if (result.state === "refused") return { state: "failed", failure: refusedRun(result) };
 		const { nodes } = result.reply;

@@ -19,7 +19,8 @@ export function tryDefects(job: DefectJob, context: ReferenceContext): Promise<D
 		const copy = await copyModel(job.model, join(folder, "model"));
 		const inputs = await placeCases(job.cases, folder);
 		const cases = [];
-		for (const [index, { inputs: of }] of inputs.entries()) cases.push({ inputs: of, expected: await writeExpected(job, folder, index) });
+		for (const [index, { inputs: of }] of inputs.entries())
+			cases.push({ inputs: of, expected: await writeExpected(job, folder, index) });
 		return workThrough({ ...job, copy, cases }, context);
 	});
 }
@@ -54,13 +55,18 @@ async function workThrough(work: Work, context: ReferenceContext): Promise<Defec
 		if (ran.failure.code === "tool-timeout") return { state: "time" };
 		open = open.filter(({ number }) => !tried.has(number));
 		const [fatal, ...others] = open;
-		if (ran.failure.code === "interrupted" || fatal === undefined || deaths >= mostDeaths) return { state: "failed", failure: ran.failure };
+		if (ran.failure.code === "interrupted" || fatal === undefined || deaths >= mostDeaths)
+			return { state: "failed", failure: ran.failure };
 		work.onVerdict(fatal.number, brokenVerdict(work.trial));
 		open = others;
 	}
 }
 
-function taskOf({ copy, cases, trial, variant }: Work, defects: readonly PlannedDefect[], context: ReferenceContext): TaskOf<"defects"> {
+function taskOf(
+	{ copy, cases, trial, variant }: Work,
+	defects: readonly PlannedDefect[],
+	context: ReferenceContext,
+): TaskOf<"defects"> {
 	const { reference: _, ...rest } = trial;
 	return {
 		kind: "defects",

@@ -26,7 +26,8 @@ export async function runEmulation(job: EmulationJob, run: Run): Promise<Emulati
 	const bytes = model.onnx.bytes + model.external.reduce((sum, file) => sum + file.neededBytes, 0);
 	const opset = model.onnx.opsets[""] ?? 0;
 	if (bytes > maxModelBytes) return absent("is larger than 1 GiB");
-	if (opset < oldestRoundedOpset) return absent(`uses operator set ${opset}, which lacks what rounding takes`);
+	if (opset < oldestRoundedOpset)
+		return absent(`uses operator set ${opset}, which lacks what rounding takes`);
 	const folded = foldModel(await readInput(model.path, inputKinds.model), model.path);
 	// What fp16 makes 0 or infinite says how an engine without care errs, not how far a right one deviates.
 	const guarded = precision === "fp16";
@@ -80,13 +81,24 @@ async function runPlan({ job, folder, folded, plan, run }: PlannedRun): Promise<
 	if (result.state === "failed") return result;
 	const beyond = new Set<string>();
 	const cases = result.cases.map((item) => withoutRanges(item, plan, beyond));
-	return { state: "done", cases, tensors: plan.tensors.length, beyondRange: [...beyond], wallMs: result.wallMs };
+	return {
+		state: "done",
+		cases,
+		tensors: plan.tensors.length,
+		beyondRange: [...beyond],
+		wallMs: result.wallMs,
+	};
 }
 
-function withoutRanges(item: InferredCase, { rangeOutput, tensors }: RoundingPlan, beyond: Set<string>): InferredCase {
+function withoutRanges(
+	item: InferredCase,
+	{ rangeOutput, tensors }: RoundingPlan,
+	beyond: Set<string>,
+): InferredCase {
 	if (item.state === "failed") return item;
 	const { [rangeOutput]: ranges, ...outputs } = item.outputs;
 	const view = ranges && new DataView(ranges.data.buffer, ranges.data.byteOffset, ranges.data.byteLength);
-	for (const [index, name] of tensors.entries()) if (view && !Number.isFinite(view.getFloat32(index * 4, true))) beyond.add(name);
+	for (const [index, name] of tensors.entries())
+		if (view && !Number.isFinite(view.getFloat32(index * 4, true))) beyond.add(name);
 	return { ...item, outputs };
 }

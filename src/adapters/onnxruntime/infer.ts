@@ -23,20 +23,35 @@ export async function inferCases(job: InferJob, context: OnnxRuntimeContext): Pr
 
 async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
 	const cases: { inputs: TensorPlace[] }[] = [];
-	for (const [index, item] of job.cases.entries()) cases.push({ inputs: await writeInputs(item, folder, index) });
+	for (const [index, item] of job.cases.entries())
+		cases.push({ inputs: await writeInputs(item, folder, index) });
 	const { flavour, folder: runtimeFolder } = context.runtime;
-	const engine = { flavour, folder: runtimeFolder, modelPath: job.engine.path, external: externalOf(job.engine), threads: job.threads };
-	const result = await runWorker<"infer">({ kind: "infer", ...engine, cases, outputFolder: folder }, context.place, {
-		logPath: job.logPath,
-		timeoutMs: job.timeoutMs,
-		onLine: (line) => countCase(line, job),
-		isAlone: drawsRandomly(job.engine.model.onnx),
-	});
+	const engine = {
+		flavour,
+		folder: runtimeFolder,
+		modelPath: job.engine.path,
+		external: externalOf(job.engine),
+		threads: job.threads,
+	};
+	const result = await runWorker<"infer">(
+		{ kind: "infer", ...engine, cases, outputFolder: folder },
+		context.place,
+		{
+			logPath: job.logPath,
+			timeoutMs: job.timeoutMs,
+			onLine: (line) => countCase(line, job),
+			isAlone: drawsRandomly(job.engine.model.onnx),
+		},
+	);
 	const { wallMs } = result;
 	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
 	if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
 	if (result.reply.cases.length !== job.cases.length) {
-		return { state: "failed", failure: badOutput(`${result.reply.cases.length} of ${job.cases.length} cases have a result`, job), wallMs };
+		return {
+			state: "failed",
+			failure: badOutput(`${result.reply.cases.length} of ${job.cases.length} cases have a result`, job),
+			wallMs,
+		};
 	}
 	return readCases(job, { folder, replies: result.reply.cases, wallMs });
 }
@@ -56,7 +71,10 @@ export async function writeInputs(item: InferCase, folder: string, index: number
 	return places;
 }
 
-async function readCases(job: InferJob, from: { folder: string; replies: readonly CaseReply[]; wallMs: number }): Promise<InferResult> {
+async function readCases(
+	job: InferJob,
+	from: { folder: string; replies: readonly CaseReply[]; wallMs: number },
+): Promise<InferResult> {
 	const cases: InferredCase[] = [];
 	for (const [index, reply] of from.replies.entries()) {
 		const id = job.cases[index]?.id ?? String(index);
@@ -81,7 +99,8 @@ export async function readOutputs(
 		const data = await readFile(join(folder, path)).catch(() => null);
 		if (data === null) return badOutput(`output ${name} has no file`, job);
 		const expected = tensorBytes({ dtype, shape });
-		if (data.length !== expected) return badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job);
+		if (data.length !== expected)
+			return badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job);
 		// A copy of its own: views of other types need an aligned start.
 		tensors[name] = { dtype, shape, data: new Uint8Array(data) };
 	}

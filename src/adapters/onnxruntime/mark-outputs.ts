@@ -19,6 +19,14 @@ export async function markOutputs({ model, outputs, folder }: MarkJob): Promise<
 	await makeFolders(folder);
 	await copyExternal(model, folder);
 	await orWriteError(writeFile(path, bytes), path);
-	const external = model.external.map((file) => ({ ...file, path: file.path === null ? null : join(folder, file.location) }));
-	return { path, onnx: readOnnx(memorySource(bytes), path), sha256: createHash("sha256").update(bytes).digest("hex"), external };
+	const external = model.external.map((file) => ({
+		...file,
+		path: file.path === null ? null : join(folder, file.location),
+	}));
+	return {
+		path,
+		onnx: readOnnx(memorySource(bytes), path),
+		sha256: createHash("sha256").update(bytes).digest("hex"),
+		external,
+	};
 }

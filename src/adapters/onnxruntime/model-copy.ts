@@ -19,7 +19,11 @@ export async function copyModel(model: ModelOnDisk, folder: string): Promise<Cop
 }
 
 /** The same with these weights a little off. */
-export async function copyNudged(model: ModelOnDisk, places: readonly NudgedWeight[], folder: string): Promise<Copy> {
+export async function copyNudged(
+	model: ModelOnDisk,
+	places: readonly NudgedWeight[],
+	folder: string,
+): Promise<Copy> {
 	const copy = await copyModel(model, folder);
 	for (const { file, offset, bytes, steps } of places) {
 		const opened = await open(file === null ? copy.path : resolve(folder, file), "r+");

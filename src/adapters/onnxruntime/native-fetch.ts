@@ -48,10 +48,21 @@ export async function fetchNative(source: NativeSource): Promise<string> {
 async function install(folder: string, source: NativeSource): Promise<void> {
 	const { processes, registry, packages = pinnedNative, timeoutMs = installTimeoutMs } = source;
 	await makeFolders(folder);
-	const wanted = { name: "trtgate-onnxruntime", dependencies: Object.fromEntries(packages.map(({ name, version }) => [name, version])) };
+	const wanted = {
+		name: "trtgate-onnxruntime",
+		dependencies: Object.fromEntries(packages.map(({ name, version }) => [name, version])),
+	};
 	// Without the packages' own dependencies: they are for CUDA and not needed.
-	const locked = packages.map(({ name, version, sha512 }) => [`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }] as const);
-	const lock = { ...wanted, lockfileVersion: 3, requires: true, packages: { "": wanted, ...Object.fromEntries(locked) } };
+	const locked = packages.map(
+		({ name, version, sha512 }) =>
+			[`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }] as const,
+	);
+	const lock = {
+		...wanted,
+		lockfileVersion: 3,
+		requires: true,
+		packages: { "": wanted, ...Object.fromEntries(locked) },
+	};
 	for (const [name, content] of [
 		["package.json", wanted],
 		["package-lock.json", lock],
@@ -59,12 +70,21 @@ async function install(folder: string, source: NativeSource): Promise<void> {
 		await orWriteError(writeFile(join(folder, name), JSON.stringify(content)), folder);
 	const quickly = ["--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
 	const record = await processes.run({
-		argv: ["npm", "ci", "--ignore-scripts", ...quickly, ...(registry === undefined ? [] : [`--registry=${registry}`])],
+		argv: [
+			"npm",
+			"ci",
+			"--ignore-scripts",
+			...quickly,
+			...(registry === undefined ? [] : [`--registry=${registry}`]),
+		],
 		cwd: folder,
 		timeoutMs,
 	});
 	if (record.state === "exited" && record.exitCode === 0) return;
-	const why = record.state === "exited" ? `npm ci ended with exit code ${record.exitCode}` : record.problem || `npm ci was ${record.state}`;
+	const why =
+		record.state === "exited"
+			? `npm ci ended with exit code ${record.exitCode}`
+			: record.problem || `npm ci was ${record.state}`;
 	throw failed(why, record.tail);
 }
 
@@ -73,7 +93,8 @@ async function keepOnly(host: string, builds: string): Promise<void> {
 	if (!existsSync(join(builds, host))) throw failed(`it has no build for ${host.replace("/", " on ")}`, []);
 	for (const platform of await readdir(builds)) {
 		for (const arch of await readdir(join(builds, platform))) {
-			if (`${platform}/${arch}` !== host) await rm(join(builds, platform, arch), { recursive: true, force: true });
+			if (`${platform}/${arch}` !== host)
+				await rm(join(builds, platform, arch), { recursive: true, force: true });
 		}
 	}
 }

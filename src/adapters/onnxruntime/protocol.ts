@@ -1,10 +1,10 @@
 // The messages between the backend and its worker process: a job file in, a reply file out. The reply is untrusted.
 
+import type { DType } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
 import type { DefectVerdict, Trial } from "../../core/golden/record/defects/judge.ts";
 import type { WeightDefect, WeightLocation } from "../../core/golden/record/defects/weights.ts";
 import { elementBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../../generated/golden.ts";
 import type { CountedNode } from "../../formats/onnxruntime/profile.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 
@@ -81,7 +81,9 @@ export const idleLine = "trtgate: done with ";
 /** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";
 
-export type CaseReply = { state: "done"; outputs: readonly TensorPlace[] } | { state: "failed"; message: string };
+export type CaseReply =
+	| { state: "done"; outputs: readonly TensorPlace[] }
+	| { state: "failed"; message: string };
 
 /** A line of the worker's output that holds the result of one defect, as JSON. */
 export const defectLine = "trtgate: defect ";
@@ -100,7 +102,8 @@ type Fields = Readonly<Record<string, unknown>>;
 export function parseReply(text: string): Reply | null {
 	const value = parseObject(text);
 	if (value === null) return null;
-	if (value.kind === "failed") return isText(value.message) ? { kind: "failed", message: value.message } : null;
+	if (value.kind === "failed")
+		return isText(value.message) ? { kind: "failed", message: value.message } : null;
 	if (value.kind === "build") return isText(value.version) ? { kind: "build", version: value.version } : null;
 	if (value.kind === "count") return parseCount(value);
 	if (value.kind === "profile") return parseProfileReply(value);
@@ -157,7 +160,8 @@ function parseCases(values: readonly unknown[]): CaseReply[] | null {
 }
 
 function parseCase(value: Fields): CaseReply | null {
-	if (value.state === "failed") return isText(value.message) ? { state: "failed", message: value.message } : null;
+	if (value.state === "failed")
+		return isText(value.message) ? { state: "failed", message: value.message } : null;
 	if (value.state !== "done" || !Array.isArray(value.outputs)) return null;
 	const outputs: TensorPlace[] = [];
 	for (const output of value.outputs) {

@@ -18,9 +18,13 @@ export function runtimeJob({ variant }: Pick<ReferenceJob, "variant">, { runtime
 	return { flavour: runtime.flavour, folder: runtime.folder, threads: variant.threads };
 }
 
-export async function placeCases(cases: readonly InferCase[], folder: string): Promise<{ inputs: TensorPlace[] }[]> {
+export async function placeCases(
+	cases: readonly InferCase[],
+	folder: string,
+): Promise<{ inputs: TensorPlace[] }[]> {
 	const placed: { inputs: TensorPlace[] }[] = [];
-	for (const [index, item] of cases.entries()) placed.push({ inputs: await writeInputs(item, folder, index) });
+	for (const [index, item] of cases.entries())
+		placed.push({ inputs: await writeInputs(item, folder, index) });
 	return placed;
 }
 

@@ -28,10 +28,15 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 	};
 	return {
 		builds: () => findBuilds(options.flavour, runtimeOf),
-		machine: () => ({ device: options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU"), os: `${platform()} ${release()}` }),
+		machine: () => ({
+			device: options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU"),
+			os: `${platform()} ${release()}`,
+		}),
 		run: async (job) => runReference(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 		emulate: async (job) =>
-			runEmulation(job, async (rounded) => runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) })),
+			runEmulation(job, async (rounded) =>
+				runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) }),
+			),
 		mark: markOutputs,
 		tryDefects: async (job) => tryDefects(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
 		parallelRuns,
@@ -39,7 +44,10 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 }
 
 /** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
-async function findBuilds(wanted: OnnxRuntimeOptions["flavour"], runtimeOf: (flavour: "auto" | "wasm" | "native") => Promise<Runtime>) {
+async function findBuilds(
+	wanted: OnnxRuntimeOptions["flavour"],
+	runtimeOf: (flavour: "auto" | "wasm" | "native") => Promise<Runtime>,
+) {
 	const runtimes: Runtime[] = [];
 	if (wanted === "native") runtimes.push(await runtimeOf("native"));
 	runtimes.push(await runtimeOf("wasm"));
@@ -56,7 +64,10 @@ const mostRuns = 16;
 
 function parallelRuns({ onnx, external }: ModelOnDisk): number {
 	const bytes = external.reduce((sum, { neededBytes }) => sum + neededBytes, onnx.bytes);
-	return Math.max(1, Math.min(availableParallelism(), mostRuns, Math.floor(mostModelBytes / Math.max(1, bytes))));
+	return Math.max(
+		1,
+		Math.min(availableParallelism(), mostRuns, Math.floor(mostModelBytes / Math.max(1, bytes))),
+	);
 }
 
 async function runReference(job: ReferenceJob, context: ReferenceContext): Promise<InferResult> {
@@ -79,13 +90,21 @@ async function runReference(job: ReferenceJob, context: ReferenceContext): Promi
 		});
 		const { wallMs } = result;
 		if (result.state !== "done")
-			return { state: "failed", failure: result.state === "failed" ? result.failure : refusedRun(result), wallMs };
+			return {
+				state: "failed",
+				failure: result.state === "failed" ? result.failure : refusedRun(result),
+				wallMs,
+			};
 		const cases = await readReplies(result.reply.cases, folder, job);
 		return "code" in cases ? { state: "failed", failure: cases, wallMs } : { state: "done", cases, wallMs };
 	});
 }
 
-async function readReplies(replies: readonly CaseReply[], folder: string, job: ReferenceJob): Promise<InferredCase[] | ToolFailure> {
+async function readReplies(
+	replies: readonly CaseReply[],
+	folder: string,
+	job: ReferenceJob,
+): Promise<InferredCase[] | ToolFailure> {
 	const inferred: InferredCase[] = [];
 	for (const [index, { id }] of job.cases.entries()) {
 		if (job.stopAtFirst === true && index >= replies.length) break;
@@ -98,7 +117,10 @@ async function readReplies(replies: readonly CaseReply[], folder: string, job: R
 
 async function modelOf({ model, nudged }: ReferenceJob, folder: string): Promise<Copy> {
 	if (nudged !== undefined) return copyNudged(model, nudged, join(folder, "model"));
-	return { path: model.path, external: model.external.filter((file) => file.path !== null).map(({ location }) => location) };
+	return {
+		path: model.path,
+		external: model.external.filter((file) => file.path !== null).map(({ location }) => location),
+	};
 }
 
 interface Reading {
@@ -107,9 +129,16 @@ interface Reading {
 	job: ReferenceJob;
 }
 
-async function readReply(reply: CaseReply | undefined, { folder, id, job }: Reading): Promise<InferredCase | ToolFailure> {
+async function readReply(
+	reply: CaseReply | undefined,
+	{ folder, id, job }: Reading,
+): Promise<InferredCase | ToolFailure> {
 	if (reply === undefined) return badOutput(`case ${id} has no result`, job);
 	if (reply.state === "failed") return { id, state: "failed", message: explainRun(reply.message) };
-	const outputs: { tensors: Record<string, Tensor> } | ToolFailure = await readOutputs(reply.outputs, folder, job);
+	const outputs: { tensors: Record<string, Tensor> } | ToolFailure = await readOutputs(
+		reply.outputs,
+		folder,
+		job,
+	);
 	return "code" in outputs ? (outputs as ToolFailure) : { id, state: "done", outputs: outputs.tensors };
 }

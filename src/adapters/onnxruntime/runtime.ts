@@ -37,7 +37,8 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
 	if (flavour === "wasm" || (flavour === "auto" && nativeFolder === undefined))
 		return { flavour: "wasm", version: ortVersion, folder: await wasmFolder(choice) };
 	const folder = nativeFolder ?? (await fetchNative(choice));
-	const version = nativeFolder === undefined ? ortVersion : await checkInstalled(homeIn(nativeFolder), choice);
+	const version =
+		nativeFolder === undefined ? ortVersion : await checkInstalled(homeIn(nativeFolder), choice);
 	choice.onNative?.(`Models run on the native ONNX Runtime ${version} at ${homeIn(folder)}.`);
 	return { flavour: "native", version, folder };
 }
@@ -66,7 +67,10 @@ async function checkInstalled(home: string, { untrustedFolder }: RuntimeChoice):
 /** null: not installed, or not for this machine. */
 async function installedVersion(home: string): Promise<string | null> {
 	try {
-		await access(join(home, "bin/napi-v6", process.platform, process.arch, "onnxruntime_binding.node"), constants.R_OK);
+		await access(
+			join(home, "bin/napi-v6", process.platform, process.arch, "onnxruntime_binding.node"),
+			constants.R_OK,
+		);
 		const { version }: { version?: unknown } = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
 		return typeof version === "string" ? version : null;
 	} catch {

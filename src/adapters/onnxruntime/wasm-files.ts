@@ -45,9 +45,11 @@ type Unpacked = readonly { name: string; bytes: Uint8Array }[];
 
 async function unpack(folder: string, pinned: Pinned): Promise<Unpacked> {
 	const packed = await readShipped(join(folder, `${pinned.wasm.name}.gz`));
-	const wasm = await promisify(gunzip)(packed, { maxOutputLength: pinned.wasm.bytes }).catch((error: unknown) => {
-		throw damaged(pinned.wasm.name, error);
-	});
+	const wasm = await promisify(gunzip)(packed, { maxOutputLength: pinned.wasm.bytes }).catch(
+		(error: unknown) => {
+			throw damaged(pinned.wasm.name, error);
+		},
+	);
 	const module = await readShipped(join(folder, pinned.module.name));
 	if (!fits(wasm, pinned.wasm)) throw damaged(pinned.wasm.name);
 	if (!fits(module, pinned.module)) throw damaged(pinned.module.name);
@@ -62,7 +64,12 @@ async function readShipped(path: string): Promise<Uint8Array> {
 		return await readFile(path);
 	} catch (error) {
 		const message = `ONNX Runtime's file ${path} cannot be read (${errorCode(error)}).`;
-		throw new ToolError({ code: "tool-missing", message, cause: error, fix: "Install trtgate again: this file ships with it." });
+		throw new ToolError({
+			code: "tool-missing",
+			message,
+			cause: error,
+			fix: "Install trtgate again: this file ships with it.",
+		});
 	}
 }
 
@@ -107,7 +114,10 @@ async function writeFiles(folder: string, files: Unpacked): Promise<void> {
 }
 
 async function holds(folder: string, pinned: Pinned): Promise<boolean> {
-	return (await fileFits(join(folder, pinned.wasm.name), pinned.wasm)) && (await fileFits(join(folder, pinned.module.name), pinned.module));
+	return (
+		(await fileFits(join(folder, pinned.wasm.name), pinned.wasm)) &&
+		(await fileFits(join(folder, pinned.module.name), pinned.module))
+	);
 }
 
 async function fileFits(path: string, file: PinnedFile): Promise<boolean> {

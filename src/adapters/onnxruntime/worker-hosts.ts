@@ -88,8 +88,14 @@ function createHost(kind: string, processes: Processes): Host {
 			onLine = () => {};
 			await log.close();
 			if (ended === null) hosts.add(host);
-			const shared = { wallMs: performance.now() - started, tail: tail.lines(), logPath: job.logPath, argv: job.argv };
-			if (ended === null) return { state: "exited", exitCode: 0, signal: null, stdout: "", problem: "", ...shared };
+			const shared = {
+				wallMs: performance.now() - started,
+				tail: tail.lines(),
+				logPath: job.logPath,
+				argv: job.argv,
+			};
+			if (ended === null)
+				return { state: "exited", exitCode: 0, signal: null, stdout: "", problem: "", ...shared };
 			return { ...ended, ...shared, state: isLate ? "timed-out" : ended.state };
 		},
 	};

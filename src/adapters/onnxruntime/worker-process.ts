@@ -43,15 +43,26 @@ export async function runWorker<K extends Task["kind"]>(
 ): Promise<WorkerResult<K>> {
 	return inNewFolder("trtgate-job-", async (folder) => {
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
-		const isHosted = task.flavour === "wasm" && task.kind !== "count" && task.kind !== "profile" && limits.isAlone !== true;
+		const isHosted =
+			task.flavour === "wasm" && task.kind !== "count" && task.kind !== "profile" && limits.isAlone !== true;
 		const stays = isHosted ? { stays: true } : {};
 		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })), jobPath);
 		const { isAlone: _, ...rest } = limits;
-		const job = { argv: [place.nodePath, place.workerPath, jobPath] as const, env: workerEnvironment, ...rest };
+		const job = {
+			argv: [place.nodePath, place.workerPath, jobPath] as const,
+			env: workerEnvironment,
+			...rest,
+		};
 		const record = isHosted
-			? await runHosted({ ...job, kind: [place.workerPath, task.folder, task.threads].join() }, place.processes)
+			? await runHosted(
+					{ ...job, kind: [place.workerPath, task.folder, task.threads].join() },
+					place.processes,
+				)
 			: await place.processes.run(job);
-		return judgeEnd(record, await readReply(resultPath), { kind: task.kind as K, timeoutMs: limits.timeoutMs });
+		return judgeEnd(record, await readReply(resultPath), {
+			kind: task.kind as K,
+			timeoutMs: limits.timeoutMs,
+		});
 	});
 }
 
@@ -75,12 +86,16 @@ function judgeEnd<K extends Task["kind"]>(
 	const { wallMs } = record;
 	// A worker that has replied ends itself by a signal.
 	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
-	if (answer?.kind === "failed") return { state: "refused", message: answer.message, record: { ...record, state: "exited" }, wallMs };
-	if (answer?.kind === task.kind) return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
+	if (answer?.kind === "failed")
+		return { state: "refused", message: answer.message, record: { ...record, state: "exited" }, wallMs };
+	if (answer?.kind === task.kind)
+		return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
 	const failure = describeFailure(record, {
 		what: "ONNX Runtime's worker process",
 		timeoutMs: task.timeoutMs,
-		...(record.exitCode === 0 ? { output: reply === null ? "left no result that can be read" : "left the result of another job" } : {}),
+		...(record.exitCode === 0
+			? { output: reply === null ? "left no result that can be read" : "left the result of another job" }
+			: {}),
 	});
 	return { state: "failed", failure, record, wallMs };
 }

@@ -32,7 +32,11 @@ export function customCommands(processes: Processes): CustomCommands {
 	};
 }
 
-async function runIn(folder: string, { command, cwd, about, expected, got }: CommandJob, processes: Processes): Promise<CommandAnswer> {
+async function runIn(
+	folder: string,
+	{ command, cwd, about, expected, got }: CommandJob,
+	processes: Processes,
+): Promise<CommandAnswer> {
 	const paths = [join(folder, "expected.npy"), join(folder, "got.npy")] as const;
 	await writeFile(paths[0], encodeNpy(expected));
 	await writeFile(paths[1], encodeNpy(got));
@@ -45,7 +49,8 @@ async function runIn(folder: string, { command, cwd, about, expected, got }: Com
 		captureBytes,
 		tailLines: shownLines,
 	});
-	if (record.state === "exited" && record.exitCode !== null) return withTail(parseCommandAnswer(record.stdout, record.exitCode), record);
+	if (record.state === "exited" && record.exitCode !== null)
+		return withTail(parseCommandAnswer(record.stdout, record.exitCode), record);
 	return { state: "failed", message: describe(record, command.timeoutMs) };
 }
 
@@ -59,21 +64,37 @@ function describe({ state, signal, problem, tail }: ProcessRecord, timeoutMs: nu
 	const output = tail.length === 0 ? "" : `; its output: ${tail.join(" / ")}`;
 	if (state === "not-started") return `it did not start: ${problem}`;
 	if (state === "timed-out") return `it took longer than ${timeoutMs / 1000} s and was killed${output}`;
-	return state === "aborted" ? "it was stopped with the run" : `it was ended by ${signal ?? "a signal"}${output}`;
+	return state === "aborted"
+		? "it was stopped with the run"
+		: `it was ended by ${signal ?? "a signal"}${output}`;
 }
 
 /** The shell ends at the first command that fails, as it does in a workflow's `run` step. */
-export function userShell(processes: Processes, lend: (names: readonly string[]) => Record<string, string> = () => ({})): Shell {
+export function userShell(
+	processes: Processes,
+	lend: (names: readonly string[]) => Record<string, string> = () => ({}),
+): Shell {
 	return {
 		async run({ command, env }, { cwd, logPath, timeoutMs }) {
-			const record = await processes.run({ argv: shellArgv(command), cwd, logPath, timeoutMs, env: lend(env) });
+			const record = await processes.run({
+				argv: shellArgv(command),
+				cwd,
+				logPath,
+				timeoutMs,
+				env: lend(env),
+			});
 			if (record.state === "exited" && record.exitCode === 0) return { state: "done" };
-			return { state: "failed", failure: describeFailure(record, { what: "The prepare command", timeoutMs }) };
+			return {
+				state: "failed",
+				failure: describeFailure(record, { what: "The prepare command", timeoutMs }),
+			};
 		},
 	};
 }
 
 function shellArgv(command: string): [string, ...string[]] {
 	const bash = ["/bin/bash", "/usr/bin/bash"].find(isProgram);
-	return bash === undefined ? ["sh", "-e", "-c", command] : [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];
+	return bash === undefined
+		? ["sh", "-e", "-c", command]
+		: [bash, "--noprofile", "--norc", "-eo", "pipefail", "-c", command];
 }

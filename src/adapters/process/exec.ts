@@ -39,7 +39,15 @@ export async function execCommand(options: ExecOptions): Promise<ProcessRecord> 
 	over.abort();
 	for (const cutter of [out, err]) cutter.end();
 	const wallMs = performance.now() - started;
-	return { ...ending, signal: null, wallMs, tail: tail.lines(), stdout: output.text(), logPath: null, argv: options.argv };
+	return {
+		...ending,
+		signal: null,
+		wallMs,
+		tail: tail.lines(),
+		stdout: output.text(),
+		logPath: null,
+		argv: options.argv,
+	};
 }
 
 async function run(
@@ -50,12 +58,23 @@ async function run(
 	const program = findProgram(name, env["PATH"]);
 	if (program === null) return { state: "not-started", exitCode: null, problem: `${name} is not installed` };
 	if (signal.aborted) return new Promise(() => {});
-	const given = Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+	const given = Object.fromEntries(
+		Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+	);
 	try {
-		const exitCode: number | null = await exec(`"${program}"`, args, { env: given, silent: true, ignoreReturnCode: true, listeners });
+		const exitCode: number | null = await exec(`"${program}"`, args, {
+			env: given,
+			silent: true,
+			ignoreReturnCode: true,
+			listeners,
+		});
 		return { state: exitCode === null ? "signalled" : "exited", exitCode, problem: "" };
 	} catch (error) {
-		return { state: "not-started", exitCode: null, problem: error instanceof Error ? error.message : String(error) };
+		return {
+			state: "not-started",
+			exitCode: null,
+			problem: error instanceof Error ? error.message : String(error),
+		};
 	}
 }
 
@@ -82,6 +101,10 @@ function stopped({ signal, timeoutMs }: ExecOptions, over: AbortSignal): Promise
 		const abort = (): void => resolve(ended("aborted"));
 		if (signal.aborted) abort();
 		// Most are about to end, and what they write is then removed with the rest.
-		else signal.addEventListener("abort", () => setTimeout(abort, graceMs).unref(), { once: true, signal: over });
+		else
+			signal.addEventListener("abort", () => setTimeout(abort, graceMs).unref(), {
+				once: true,
+				signal: over,
+			});
 	});
 }

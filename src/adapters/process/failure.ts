@@ -24,10 +24,19 @@ export interface FailureText {
 /** The fault of a record whose work is not done, an exit with code 0 included. */
 export function describeFailure(record: ProcessRecord, texts: FailureText): ToolFailure {
 	const { code, message, fix } = classifyRecord(record, texts);
-	return { code, message, fix: texts.fix ?? fix, excerpt: record.tail.slice(-excerptLines), log: record.logPath ?? undefined };
+	return {
+		code,
+		message,
+		fix: texts.fix ?? fix,
+		excerpt: record.tail.slice(-excerptLines),
+		log: record.logPath ?? undefined,
+	};
 }
 
-function classifyRecord(record: ProcessRecord, texts: FailureText): { code: ToolCode; message: string; fix: string } {
+function classifyRecord(
+	record: ProcessRecord,
+	texts: FailureText,
+): { code: ToolCode; message: string; fix: string } {
 	const { what, timeoutMs } = texts;
 	switch (record.state) {
 		case "not-started":
@@ -52,9 +61,17 @@ function classifyRecord(record: ProcessRecord, texts: FailureText): { code: Tool
 			};
 		case "exited":
 			if (record.exitCode === 0 || texts.output !== undefined) {
-				return { code: "tool-output", message: `${what} ${texts.output ?? "ended without a result"}.`, fix: "Read the log." };
+				return {
+					code: "tool-output",
+					message: `${what} ${texts.output ?? "ended without a result"}.`,
+					fix: "Read the log.",
+				};
 			}
-			return { code: "tool-crashed", message: `${what} ended with exit code ${record.exitCode ?? "unknown"}.`, fix: "Read the log." };
+			return {
+				code: "tool-crashed",
+				message: `${what} ended with exit code ${record.exitCode ?? "unknown"}.`,
+				fix: "Read the log.",
+			};
 	}
 }
 
@@ -85,7 +102,10 @@ export async function orFailure<Value>(
 }
 
 /** A timed run, without the samples of an earlier one; what it throws makes it unusable. */
-export async function orUnusable(samplesPath: string, work: () => Promise<MeasureResult>): Promise<MeasureResult> {
+export async function orUnusable(
+	samplesPath: string,
+	work: () => Promise<MeasureResult>,
+): Promise<MeasureResult> {
 	const measured = await orFailure(async () => {
 		await makeFolders(dirname(samplesPath));
 		await rm(samplesPath, { force: true });

@@ -10,5 +10,7 @@ export function toBytes({ path, text }: { path: string; text: string }): Buffer 
 
 /** Throws where the compressed data is broken or too large. */
 export function toText(path: string, bytes: Uint8Array): string {
-	return (path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)).toString("utf8");
+	return (
+		path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)
+	).toString("utf8");
 }

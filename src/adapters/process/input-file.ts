@@ -40,7 +40,11 @@ export function openInput(path: string, kind: InputKind, shown = path): InputFil
 }
 
 /** Closes the file at the end, whatever becomes of the work. @throws as openInput. */
-export async function withInput<T>(path: string, kind: InputKind, work: (input: InputFile) => T | Promise<T>): Promise<T> {
+export async function withInput<T>(
+	path: string,
+	kind: InputKind,
+	work: (input: InputFile) => T | Promise<T>,
+): Promise<T> {
 	const input = openInput(path, kind);
 	try {
 		return await work(input);
@@ -78,7 +82,9 @@ export async function readWhole(file: number, size: number): Promise<Uint8Array>
 function checkFacts(facts: Stats, kind: InputKind, shown: string): void {
 	if (facts.isFile() && facts.size <= kind.maxBytes) return;
 	const why = facts.isFile() ? `it has ${formatBytes(facts.size)}` : `it is ${kindOf(facts)}`;
-	const expected = facts.isFile() ? `${kind.what} of at most ${formatBytes(kind.maxBytes)}` : `${kind.what}, a regular file`;
+	const expected = facts.isFile()
+		? `${kind.what} of at most ${formatBytes(kind.maxBytes)}`
+		: `${kind.what}, a regular file`;
 	throw refused({ code: kind.unreadable, why, expected, fix: "Put the file itself there." }, shown);
 }
 
@@ -110,8 +116,13 @@ export function inputError(error: unknown, kind: InputKind, shown: string): unkn
 	}
 	const why = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
 	if (why === undefined) return error;
-	const fix = /^E(ACCES|PERM)$/.test(code) ? "Give this process's user permission to read it." : "Correct the path or the link.";
-	return refused({ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error }, shown);
+	const fix = /^E(ACCES|PERM)$/.test(code)
+		? "Give this process's user permission to read it."
+		: "Correct the path or the link.";
+	return refused(
+		{ code: kind.unreadable, why: `${why} (${code})`, expected: kind.what, fix, cause: error },
+		shown,
+	);
 }
 
 interface Refusal extends Omit<ErrorInit<ConfigCode>, "message"> {
@@ -138,7 +149,13 @@ export function fileSource(file: number, size: number): ByteSource {
 			const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
 			let filled = 0;
 			while (filled < bytes.length) {
-				const count = readSync(file, bytes, filled, Math.min(blockBytes, bytes.length - filled), offset + filled);
+				const count = readSync(
+					file,
+					bytes,
+					filled,
+					Math.min(blockBytes, bytes.length - filled),
+					offset + filled,
+				);
 				if (count === 0) return bytes.subarray(0, filled);
 				filled += count;
 			}

@@ -37,7 +37,8 @@ export async function tryLock(path: string, options: LockOptions = {}): Promise<
 		const text = await readLock(path);
 		if (text === null) continue;
 		const holder = parseOwner(text);
-		if (holder?.token === owner.token) return { state: "held", lock: { release: () => releaseLock(path, owner) } };
+		if (holder?.token === owner.token)
+			return { state: "held", lock: { release: () => releaseLock(path, owner) } };
 		if (await holds(text, path, options)) return { state: "busy", owner: holder };
 		if (!(await removeDead(path, text, options))) break;
 	}
@@ -88,7 +89,8 @@ async function removeDead(path: string, dead: string, options: LockOptions): Pro
 	const breaking = await tryLock(`${path}.${name}.breaking`, options);
 	if (breaking.state === "busy") return false;
 	try {
-		if ((await readLock(path)) === dead && !(await holds(dead, path, options))) await rm(path, { force: true });
+		if ((await readLock(path)) === dead && !(await holds(dead, path, options)))
+			await rm(path, { force: true });
 		return true;
 	} catch (error) {
 		throw classifyWriteError(error, path);

@@ -33,8 +33,16 @@ export async function describeSelf(): Promise<Owner> {
 export function parseOwner(text: string): Owner | null {
 	try {
 		const { pid, host, space, startedAt, born, token } = fieldsOf(JSON.parse(text));
-		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string") return null;
-		return { pid, host, space: wordOf(space), startedAt: String(startedAt), born: wordOf(born), token: String(token) };
+		if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1 || typeof host !== "string")
+			return null;
+		return {
+			pid,
+			host,
+			space: wordOf(space),
+			startedAt: String(startedAt),
+			born: wordOf(born),
+			token: String(token),
+		};
 	} catch {
 		return null;
 	}
@@ -51,7 +59,8 @@ export function describeOwner(owner: Owner | null): string {
 /** elsewhere: on another machine, or in another container, where its process id means nothing here. */
 export async function stateOfOwner(owner: Owner): Promise<"alive" | "dead" | "elsewhere"> {
 	const space = await numberSpace();
-	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space)) return "elsewhere";
+	if (owner.host !== hostname() || (owner.space !== "" && space !== "" && owner.space !== space))
+		return "elsewhere";
 	try {
 		process.kill(owner.pid, 0);
 	} catch (error) {

@@ -81,10 +81,13 @@ export async function runProcess(options: ProcessOptions): Promise<ProcessRecord
 	const started = performance.now();
 	const tail = lastLines(options.tailLines ?? tailLines);
 	const output = captureOutput(options.captureBytes ?? 0);
-	const log = options.logPath === undefined ? null : await openLog(options.logPath, options.logCapBytes ?? logCapBytes);
+	const log =
+		options.logPath === undefined ? null : await openLog(options.logPath, options.logCapBytes ?? logCapBytes);
 	let ending: Ending;
 	try {
-		ending = options.signal?.aborted ? notRun("abort", "interrupted before the start") : await runChild(options, { tail, output, log });
+		ending = options.signal?.aborted
+			? notRun("abort", "interrupted before the start")
+			: await runChild(options, { tail, output, log });
 	} finally {
 		await log?.close();
 	}
@@ -152,7 +155,8 @@ function startChild(options: ProcessOptions): ChildProcess {
 
 function unrefAll(child: ChildProcess): void {
 	child.unref();
-	for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref();
+	for (const stream of [child.stdin, child.stdout, child.stderr])
+		if (stream instanceof Socket) stream.unref();
 }
 
 function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, talk }: ProcessOptions): void {
@@ -165,12 +169,16 @@ function feed({ stdin: input, stdout: output }: ChildProcess, { stdin: text, tal
 	talk({ input, output });
 }
 
-function pipe(stream: Readable | null, to: { options: ProcessOptions; sinks: Sinks; name: "out" | "err" }): LineCutter {
+function pipe(
+	stream: Readable | null,
+	to: { options: ProcessOptions; sinks: Sinks; name: "out" | "err" },
+): LineCutter {
 	const { options, sinks, name } = to;
 	const cutter = cutLines((line) => {
 		const noise = options.isNoise?.(line, name) === true;
 		if (!noise) sinks.tail.add(line);
-		if (!noise && options.isNoise !== undefined && stream !== null) sinks.log?.write(Buffer.from(`${line}\n`), stream);
+		if (!noise && options.isNoise !== undefined && stream !== null)
+			sinks.log?.write(Buffer.from(`${line}\n`), stream);
 		options.onLine?.(line, noise);
 	});
 	stream?.on("data", (chunk: Uint8Array) => {

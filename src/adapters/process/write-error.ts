@@ -79,7 +79,11 @@ export async function orWriteError<Value>(writing: Promise<Value>, path: string)
 }
 
 /** Works in a new folder, which is gone afterwards. @throws as orWriteError where it cannot be made. */
-export async function inNewFolder<Value>(prefix: string, work: (folder: string) => Promise<Value>, parent = tmpdir()): Promise<Value> {
+export async function inNewFolder<Value>(
+	prefix: string,
+	work: (folder: string) => Promise<Value>,
+	parent = tmpdir(),
+): Promise<Value> {
 	const folder = await orWriteError(mkdtemp(join(parent, prefix)), parent);
 	try {
 		return await work(folder);

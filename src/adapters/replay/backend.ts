@@ -1,8 +1,8 @@
 // Replays a recorded comparison: the n-th run of a side gives its n-th recorded run.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describeBuild } from "../../core/plan/plan.ts";
 import type { BuildRecord } from "../../../generated/result.ts";
+import { describeBuild } from "../../core/plan/plan.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type {
@@ -83,7 +83,10 @@ async function build(job: BuildJob, state: Replay): Promise<BuildRecord> {
 		return { ...described, state: "refused", durationMs: 0, warnings: [], failure };
 	}
 	const enginePath = join(job.engineFolder, "engine.txt");
-	await writeAll(enginePath, `Stands for the ${arm}'s TensorRT plan of ${spec.id}, which is not part of the recording.\n`);
+	await writeAll(
+		enginePath,
+		`Stands for the ${arm}'s TensorRT plan of ${spec.id}, which is not part of the recording.\n`,
+	);
 	await writeAll(logPath, `${recorded.log.join("\n")}\n`);
 	return { ...described, ...recorded.build, state: "built", enginePath, log: logPath };
 }
@@ -97,12 +100,21 @@ async function infer(job: InferJob, state: Replay): Promise<InferResult> {
 	const recorded = await armOf(job.engine.spec.id, job.engine.arm, state);
 	const cases: Extract<InferResult, { state: "done" }>["cases"][number][] = [];
 	for (const { id } of job.cases) {
-		const outputs = recorded !== null && Object.hasOwn(recorded.outputs, id) ? recorded.outputs[id] : undefined;
-		if (outputs === undefined) cases.push({ id, state: "failed", message: notRecorded(`golden case ${id}`).message });
+		const outputs =
+			recorded !== null && Object.hasOwn(recorded.outputs, id) ? recorded.outputs[id] : undefined;
+		if (outputs === undefined)
+			cases.push({ id, state: "failed", message: notRecorded(`golden case ${id}`).message });
 		else {
 			const read = async ([name, output]: [string, (typeof outputs)[string]]) =>
-				[name, { dtype: output.dtype, shape: output.shape, data: await state.recording.output(output) }] as const;
-			cases.push({ id, state: "done", outputs: Object.fromEntries(await Promise.all(Object.entries(outputs).map(read))) });
+				[
+					name,
+					{ dtype: output.dtype, shape: output.shape, data: await state.recording.output(output) },
+				] as const;
+			cases.push({
+				id,
+				state: "done",
+				outputs: Object.fromEntries(await Promise.all(Object.entries(outputs).map(read))),
+			});
 		}
 		job.onCase?.(cases.length);
 	}

@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { BugError } from "../../core/errors.ts";
 import type { DType } from "../../../generated/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
+import { BugError } from "../../core/errors.ts";
 
 /** Facts about the whole recording. */
 export interface RecordedMachine {
@@ -35,7 +35,10 @@ export interface RecordedOutput {
 }
 
 export interface RecordedArm {
-	build: Pick<BuildRecord, "durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes">;
+	build: Pick<
+		BuildRecord,
+		"durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes"
+	>;
 	log: readonly string[];
 	/** In recorded order. */
 	runs: readonly RecordedRun[];
@@ -58,7 +61,8 @@ export interface Recording {
 export async function openRecording(folder: string): Promise<Recording> {
 	const machine: RecordedMachine = JSON.parse(await readFile(join(folder, "recording.json"), "utf8"));
 	const engines = new Map<string, Promise<RecordedEngine>>();
-	const read = async (file: string): Promise<RecordedEngine> => JSON.parse((await readPacked(join(folder, file))).toString("utf8"));
+	const read = async (file: string): Promise<RecordedEngine> =>
+		JSON.parse((await readPacked(join(folder, file))).toString("utf8"));
 	return {
 		machine,
 		engine: async (id) => {
@@ -68,7 +72,8 @@ export async function openRecording(folder: string): Promise<Recording> {
 			engines.set(id, known);
 			return known;
 		},
-		output: async ({ differences, golden }) => restore(await readPacked(join(folder, differences)), await readPacked(join(folder, golden))),
+		output: async ({ differences, golden }) =>
+			restore(await readPacked(join(folder, differences)), await readPacked(join(folder, golden))),
 	};
 }
 
@@ -78,10 +83,14 @@ async function readPacked(path: string): Promise<Buffer> {
 
 function restore(differences: Buffer, golden: Buffer): Uint8Array {
 	if (differences.length !== golden.length || differences.length % 4 !== 0)
-		throw new BugError({ code: "internal", message: "A recorded output and its golden are not of one size." });
+		throw new BugError({
+			code: "internal",
+			message: "A recorded output and its golden are not of one size.",
+		});
 	const bytes = new Uint8Array(golden.length);
 	const view = new DataView(bytes.buffer);
-	for (let at = 0; at < bytes.length; at += 4) view.setInt32(at, (golden.readInt32LE(at) + differences.readInt32LE(at)) | 0, true);
+	for (let at = 0; at < bytes.length; at += 4)
+		view.setInt32(at, (golden.readInt32LE(at) + differences.readInt32LE(at)) | 0, true);
 	return bytes;
 }
 
@@ -94,7 +103,8 @@ export async function unpackFolder(from: string, to: string): Promise<void> {
 	for (const entry of await readdir(from, { withFileTypes: true })) {
 		const source = join(from, entry.name);
 		if (entry.isDirectory()) await unpackFolder(source, join(to, entry.name));
-		else if (entry.name.endsWith(".gz")) await writeFile(join(to, entry.name.slice(0, -3)), await inflate(await readFile(source)));
+		else if (entry.name.endsWith(".gz"))
+			await writeFile(join(to, entry.name.slice(0, -3)), await inflate(await readFile(source)));
 		else await writeFile(join(to, entry.name), await readFile(source));
 	}
 }

@@ -1,7 +1,13 @@
 // The conversation with a golden worker: keeps several cases in flight, so that neither side waits for the other, and collects the answers.
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { createFrameDecoder } from "../../formats/worker/frames.ts";
-import { encodeCase, encodeEnd, parseMessage, type WorkerHello, type WorkerMessage } from "../../formats/worker/messages.ts";
+import {
+	encodeCase,
+	encodeEnd,
+	parseMessage,
+	type WorkerHello,
+	type WorkerMessage,
+} from "../../formats/worker/messages.ts";
 import type { InferCase, InferredCase } from "../../ports/backend.ts";
 import type { Pipes } from "../process/spawn.ts";
 
@@ -47,7 +53,9 @@ export function createConversation(options: ConversationOptions): Conversation {
 		error: null,
 		fault: null,
 	};
-	const sender = createSender(options, (index, message) => settle(index, { id: cases[index]?.id ?? "", state: "failed", message }));
+	const sender = createSender(options, (index, message) =>
+		settle(index, { id: cases[index]?.id ?? "", state: "failed", message }),
+	);
 	let done = 0;
 	const settle = (index: number, answer: InferredCase): void => {
 		outcome.cases[index] = answer;
@@ -94,7 +102,9 @@ export function createConversation(options: ConversationOptions): Conversation {
 	};
 }
 
-type Answer = Extract<WorkerMessage, { kind: "result" | "unsupported-output" }> | (WorkerError & { id: string });
+type Answer =
+	| Extract<WorkerMessage, { kind: "result" | "unsupported-output" }>
+	| (WorkerError & { id: string });
 
 function isAnswer(message: WorkerMessage): message is Answer {
 	return (
@@ -119,7 +129,10 @@ interface Sender {
 }
 
 /** On the wire a case's id is its place in the list: ids of users may be long or duplicate. */
-function createSender({ cases, payloadBytes }: ConversationOptions, refuse: (index: number, message: string) => void): Sender {
+function createSender(
+	{ cases, payloadBytes }: ConversationOptions,
+	refuse: (index: number, message: string) => void,
+): Sender {
 	const dtypes = new Map<string, string>();
 	const inFlight = new Map<string, { index: number; bytes: number }>();
 	let bytesInFlight = 0;
@@ -178,7 +191,8 @@ function encodeFitting(
 		fitted[name] = fit;
 		bytes += fit.data.length;
 	}
-	if (bytes > limits.payloadBytes) return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
+	if (bytes > limits.payloadBytes)
+		return `the inputs have ${bytes} bytes, a case may have ${limits.payloadBytes}`;
 	try {
 		return encodeCase(wireId, fitted);
 	} catch (error) {

@@ -50,7 +50,9 @@ export function tensorRtWorker(options: TensorRtWorkerOptions): TensorRtWorker {
 	};
 }
 
-async function probe(options: TensorRtWorkerOptions): Promise<{ tensorrt: string; device: string } | { absent: string }> {
+async function probe(
+	options: TensorRtWorkerOptions,
+): Promise<{ tensorrt: string; device: string } | { absent: string }> {
 	const run = { arguments: ["--probe"], cases: [], timeoutMs: probeTimeoutMs };
 	const { record, outcome } = await converse(run, options);
 	if (outcome.hello !== null && outcome.error === null) {
@@ -64,7 +66,8 @@ async function infer(job: WorkerJob, options: TensorRtWorkerOptions): Promise<In
 	const { wallMs } = record;
 	const cases = outcome.cases.filter((answer): answer is InferredCase => answer !== null);
 	// All answers have arrived: how the process then ended does not matter.
-	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length) return { state: "done", cases, wallMs };
+	if (outcome.ended && outcome.fault === null && cases.length === job.cases.length)
+		return { state: "done", cases, wallMs };
 	return { state: "failed", failure: describeStop(record, outcome, job), wallMs };
 }
 
@@ -85,7 +88,10 @@ interface Run {
 	onCase?(done: number): void;
 }
 
-async function converse(run: Run, options: TensorRtWorkerOptions): Promise<{ record: ProcessRecord; outcome: Outcome }> {
+async function converse(
+	run: Run,
+	options: TensorRtWorkerOptions,
+): Promise<{ record: ProcessRecord; outcome: Outcome }> {
 	const { python, workerPath, processes, payloadBytes = defaultPayloadBytes } = options;
 	const stop = new AbortController();
 	const conversation = createConversation({
@@ -105,7 +111,11 @@ async function converse(run: Run, options: TensorRtWorkerOptions): Promise<{ rec
 }
 
 /** Why cases have no answer: the worker's own message, else how its process ended. */
-function describeStop(record: ProcessRecord, outcome: Outcome, run: { cases: readonly InferCase[]; timeoutMs: number }): ToolFailure {
+function describeStop(
+	record: ProcessRecord,
+	outcome: Outcome,
+	run: { cases: readonly InferCase[]; timeoutMs: number },
+): ToolFailure {
 	const where = whereItStood(outcome, run.cases);
 	const { timeoutMs } = run;
 	const ended = describeFailure(record, {
@@ -137,15 +147,30 @@ function whereItStood({ hello, cases }: Outcome, requested: readonly InferCase[]
 function classifyError(code: WorkerError["code"]): { code: ToolCode; fix: string } {
 	switch (code) {
 		case "tensorrt-missing":
-			return { code: "tool-missing", fix: "Install TensorRT's Python package, of the same version as trtexec, for this Python." };
+			return {
+				code: "tool-missing",
+				fix: "Install TensorRT's Python package, of the same version as trtexec, for this Python.",
+			};
 		case "cuda-missing":
-			return { code: "tool-missing", fix: "Run on a machine with an NVIDIA GPU and its driver; in a container, pass the GPU through." };
+			return {
+				code: "tool-missing",
+				fix: "Run on a machine with an NVIDIA GPU and its driver; in a container, pass the GPU through.",
+			};
 		case "plan":
-			return { code: "tool-output", fix: "Build the engine with the TensorRT version that Python has, on this kind of GPU." };
+			return {
+				code: "tool-output",
+				fix: "Build the engine with the TensorRT version that Python has, on this kind of GPU.",
+			};
 		case "plugin":
-			return { code: "tool-output", fix: "Check the path of the plugin library and the libraries that it needs." };
+			return {
+				code: "tool-output",
+				fix: "Check the path of the plugin library and the libraries that it needs.",
+			};
 		case "format":
-			return { code: "tool-output", fix: "Build the engine with linear memory formats of its inputs and outputs." };
+			return {
+				code: "tool-output",
+				fix: "Build the engine with linear memory formats of its inputs and outputs.",
+			};
 		case "memory":
 			return { code: "tool-crashed", fix: "Free GPU memory: look for other processes with nvidia-smi." };
 		default:

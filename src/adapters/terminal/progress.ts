@@ -19,31 +19,54 @@ export function silentProgress(): Progress {
 type Ticker = (tick: () => void) => void;
 
 /** One line that is redrawn during a stage; at its end, a line with its summary remains. */
-export function terminalProgress(stream: LineStream, options: { color: boolean; clock: Clock; ticker?: Ticker }): Progress {
+export function terminalProgress(
+	stream: LineStream,
+	options: { color: boolean; clock: Clock; ticker?: Ticker },
+): Progress {
 	const { clock } = options;
 	let left = (): number | null => now?.leftMs ?? null;
 	const dim = (text: string): string => (options.color ? `\u001b[2m${text}\u001b[22m` : text);
 	let now: StageNow | null = null;
 	const draw = (): void => {
 		if (now === null) return;
-		stream.write(`${clearLine}${dim(fitColumns(describeNow({ ...now, leftMs: left() }, clock), (stream.columns ?? 80) - 1))}`);
+		stream.write(
+			`${clearLine}${dim(fitColumns(describeNow({ ...now, leftMs: left() }, clock), (stream.columns ?? 80) - 1))}`,
+		);
 	};
 	options.ticker?.(draw);
 	const close = (summary: string): void => {
 		if (now === null) return;
 		const result = summary === "" ? now.items.toString() : cleanLine(summary);
-		stream.write(`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${result} · ${formatWait(clock.now() - now.startedMs)}`)}\n`);
+		stream.write(
+			`${clearLine}${tick(options.color)} ${now.name}${dim(` · ${result} · ${formatWait(clock.now() - now.startedMs)}`)}\n`,
+		);
 		now = null;
 	};
 	return {
 		stage(name, items) {
 			close("");
-			now = { name: cleanLine(name), items, at: 0, label: "", detail: "", leftMs: null, startedMs: clock.now(), itemMs: clock.now() };
+			now = {
+				name: cleanLine(name),
+				items,
+				at: 0,
+				label: "",
+				detail: "",
+				leftMs: null,
+				startedMs: clock.now(),
+				itemMs: clock.now(),
+			};
 			draw();
 		},
 		item(label, leftMs) {
 			if (now === null) return;
-			now = { ...now, at: now.at + 1, label: cleanLine(label), detail: "", leftMs: leftMs ?? null, itemMs: clock.now() };
+			now = {
+				...now,
+				at: now.at + 1,
+				label: cleanLine(label),
+				detail: "",
+				leftMs: leftMs ?? null,
+				itemMs: clock.now(),
+			};
 			draw();
 		},
 		detail(text) {
@@ -76,7 +99,13 @@ const shownMs = 2000;
 function describeNow(now: StageNow, clock: Clock): string {
 	const count = now.items === 0 || now.at === 0 ? "" : ` ${Math.min(now.at, now.items)}/${now.items}`;
 	const sinceMs = clock.now() - now.itemMs;
-	return [`  ${now.name}${count}`, now.label, now.detail, sinceMs < shownMs ? "" : formatWait(sinceMs), leftText(now.leftMs)]
+	return [
+		`  ${now.name}${count}`,
+		now.label,
+		now.detail,
+		sinceMs < shownMs ? "" : formatWait(sinceMs),
+		leftText(now.leftMs),
+	]
 		.filter((part) => part !== "")
 		.join(" · ");
 }
@@ -97,7 +126,10 @@ export interface Pulse {
 }
 
 /** A line for each stage and item; details only where an item takes long. */
-export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { begin(items: number): void; end(): void } {
+export function plainProgress(
+	stream: LineStream,
+	pulse?: Pulse,
+): Progress & { begin(items: number): void; end(): void } {
 	const nowMs = (): number => pulse?.clock.now() ?? 0;
 	let [items, at, isOpen, detail, itemMs, wroteMs] = [0, 0, false, "", 0, 0];
 	let left: (() => number | null) | null = null;
@@ -113,7 +145,9 @@ export function plainProgress(stream: LineStream, pulse?: Pulse): Progress & { b
 	};
 	pulse?.ticker(() => {
 		if (!isOpen || nowMs() - wroteMs < pulse.afterMs) return;
-		write(`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null)].filter((part) => part !== "").join(" · ")}`);
+		write(
+			`    … ${[detail, formatWait(nowMs() - itemMs), leftText(left?.() ?? null)].filter((part) => part !== "").join(" · ")}`,
+		);
 	});
 	return {
 		begin,
@@ -146,7 +180,10 @@ function countOf(at: number, items: number): string {
 }
 
 /** A folded group for each stage in a workflow's log. */
-export function groupProgress({ out, command }: Pick<StandardStreams, "out" | "command">, pulse?: Pulse): Progress {
+export function groupProgress(
+	{ out, command }: Pick<StandardStreams, "out" | "command">,
+	pulse?: Pulse,
+): Progress {
 	let open: string | null = null;
 	const close = (): void => {
 		if (open !== null) command("endgroup");

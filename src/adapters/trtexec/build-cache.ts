@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { isObject } from "../../core/found.ts";
 import type { BuildRecord } from "../../../generated/result.ts";
+import { isObject } from "../../core/found.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
@@ -27,7 +27,8 @@ export interface CachedBuild {
 export function parseCachedBuild(facts: unknown): CachedBuild | null {
 	if (!isObject(facts)) return null;
 	const { durationMs, builtAt, recipe, warnings, notes, weightsBytes } = facts;
-	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number") return null;
+	if (typeof durationMs !== "number" || typeof builtAt !== "string" || typeof weightsBytes !== "number")
+		return null;
 	if (!isObject(recipe) || !Array.isArray(warnings) || !Array.isArray(notes)) return null;
 	return {
 		durationMs,
@@ -66,9 +67,15 @@ export interface BuildRequest {
 }
 
 /** The model has its own digest; output paths do not identify a build. */
-export async function buildRequest(job: BuildJob, places: BuildPlaces, argv: readonly string[]): Promise<BuildRequest> {
+export async function buildRequest(
+	job: BuildJob,
+	places: BuildPlaces,
+	argv: readonly string[],
+): Promise<BuildRequest> {
 	const known = new Set<string | undefined>([job.model.path, places.engine, places.layers, places.cache]);
-	const named = argv.map((argument) => argument.slice(argument.indexOf("=") + 1)).filter((value) => !known.has(value));
+	const named = argv
+		.map((argument) => argument.slice(argument.indexOf("=") + 1))
+		.filter((value) => !known.has(value));
 	const files = await Promise.all(named.map((value) => digestOfFile(resolve(job.engineFolder, value))));
 	return { job, places, argv, files: files.flatMap((digest) => digest ?? []) };
 }
@@ -84,7 +91,8 @@ export interface TimingBefore {
 }
 
 const keyChars = 32;
-const hashOf = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex").slice(0, keyChars);
+const hashOf = (text: string | Uint8Array): string =>
+	createHash("sha256").update(text).digest("hex").slice(0, keyChars);
 
 async function timingHash(path: string | undefined): Promise<string | null> {
 	if (path === undefined) return null;
@@ -95,7 +103,9 @@ async function timingHash(path: string | undefined): Promise<string | null> {
 /** Flags without this machine's folders, so that a checkout elsewhere finds the same. */
 function engineKey({ job, argv, files, places }: BuildRequest, machine: string): string {
 	// The timing cache is named after the engine, which another name does not change.
-	const flags = argv.filter((argument) => places.cache === undefined || !argument.endsWith(`=${places.cache}`));
+	const flags = argv.filter(
+		(argument) => places.cache === undefined || !argument.endsWith(`=${places.cache}`),
+	);
 	return hashOf(JSON.stringify([machine, job.model.sha256, portableFlags(flags), files]));
 }
 
@@ -107,7 +117,10 @@ function timingKey({ spec }: BuildJob, machine: string): string {
  * The first side to build takes any engine of its key, together with the kernel timings that it was built on: the other
  * side then builds on them, as it would have. Later sides take only an engine that was built on the same timings.
  */
-export async function restoreEngine(request: BuildRequest, context: TrtexecContext): Promise<Partial<BuildRecord> | null> {
+export async function restoreEngine(
+	request: BuildRequest,
+	context: TrtexecContext,
+): Promise<Partial<BuildRecord> | null> {
 	const { engines } = context.caches;
 	const { places, job } = request;
 	if (engines === null || context.machine === null || places.cache === undefined) return null;
@@ -117,7 +130,9 @@ export async function restoreEngine(request: BuildRequest, context: TrtexecConte
 	for (const name of names) {
 		const cached = parseCachedBuild(await engines.fetch(name, filesOf(places, places.cache)));
 		if (cached !== null) return describeRecalled(cached, { job, places }, context);
-		await forget(before === null ? Object.values(filesOf(places, places.cache)) : [places.engine, places.layers]);
+		await forget(
+			before === null ? Object.values(filesOf(places, places.cache)) : [places.engine, places.layers],
+		);
 	}
 	return null;
 }
@@ -160,12 +175,17 @@ async function describeRecalled(
 }
 
 /** Kernel timings of earlier runs, where this run has none of this engine yet. */
-export async function restoreTimingCache({ job, places }: BuildRequest, context: TrtexecContext): Promise<TimingBefore> {
+export async function restoreTimingCache(
+	{ job, places }: BuildRequest,
+	context: TrtexecContext,
+): Promise<TimingBefore> {
 	const { timing } = context.caches;
 	const { cache } = places;
 	const hash = await timingHash(cache);
 	if (hash !== null || cache === undefined || timing === null || context.machine === null) return { hash };
-	const entries = parseEntries(await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache }));
+	const entries = parseEntries(
+		await timing.fetch(timingKey(job, context.machine), { "timing.cache": cache }),
+	);
 	if (entries !== null) context.cacheEntries.set(cache, entries);
 	return { hash: await timingHash(cache) };
 }

@@ -2,10 +2,10 @@
 
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import type { EngineLayers } from "../../core/engine/layer.ts";
 import { asFailure } from "../../core/errors.ts";
 import { describeBuild } from "../../core/plan/plan.ts";
-import type { BuildRecord, Failure } from "../../../generated/result.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { buildArgs } from "../../formats/trtexec/args.ts";
 import { type BuildLogFacts, createBuildLog } from "../../formats/trtexec/build-log.ts";
@@ -13,7 +13,14 @@ import { createBuildProgress } from "../../formats/trtexec/build-progress.ts";
 import { parseLayerInfo } from "../../formats/trtexec/layers.ts";
 import type { BuildJob } from "../../ports/backend.ts";
 import { makeFolders } from "../process/write-error.ts";
-import { type BuildPlaces, type BuildRequest, buildRequest, restoreEngine, restoreTimingCache, saveBuild } from "./build-cache.ts";
+import {
+	type BuildPlaces,
+	type BuildRequest,
+	buildRequest,
+	restoreEngine,
+	restoreTimingCache,
+	saveBuild,
+} from "./build-cache.ts";
 import type { TrtexecContext } from "./context.ts";
 import { buildSettings, isTyped, profilesOf } from "./engine-args.ts";
 import { buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from "./failure.ts";
@@ -30,14 +37,20 @@ export async function buildEngine(job: BuildJob, context: TrtexecContext): Promi
 		return await build(job, context);
 	} catch (error) {
 		const fault = asFailure(error);
-		return { ...describeJob(job), state: "refused", durationMs: performance.now() - started, failure: describeTool(fault) };
+		return {
+			...describeJob(job),
+			state: "refused",
+			durationMs: performance.now() - started,
+			failure: describeTool(fault),
+		};
 	}
 }
 
 async function build(job: BuildJob, context: TrtexecContext): Promise<BuildRecord> {
 	const places = await preparePlaces(job);
 	const args = buildArgs(specOf(job, places, context), context.trtexec.version);
-	if (args.kind !== "argv") return { ...describeJob(job), state: "refused", durationMs: 0, failure: unsupportedSetting(args, job) };
+	if (args.kind !== "argv")
+		return { ...describeJob(job), state: "refused", durationMs: 0, failure: unsupportedSetting(args, job) };
 	const { argv } = args;
 	const request = await buildRequest(job, places, argv);
 	const recalled = await restoreEngine(request, context);
@@ -72,20 +85,31 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	const { recipe, notes, engineBytes } = built;
 	const weightsBytes = context.built.get(places.engine)?.weightsBytes ?? engineBytes;
 	const { entries } = log.timingCache;
-	const cached = { durationMs, warnings, recipe, notes, weightsBytes, entries, builtAt: new Date().toISOString() };
+	const cached = {
+		durationMs,
+		warnings,
+		recipe,
+		notes,
+		weightsBytes,
+		entries,
+		builtAt: new Date().toISOString(),
+	};
 	await saveBuild(request, cached, { before, context });
 	return { ...record, ...built };
 }
 
 /** Whatever is wrong beside the first thing counts as well. */
 function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
-	const isFine = diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
+	const isFine =
+		diagnosis.kind === "none" || [diagnosis.code, ...diagnosis.also].every((code) => tolerated.has(code));
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;
 }
 
 /** That there is no timing cache yet is as it should be. */
 function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"] {
-	return log.warnings.filter((warning) => !begins || warning.class !== "timing-cache-unreadable").map((warning) => ({ ...warning }));
+	return log.warnings
+		.filter((warning) => !begins || warning.class !== "timing-cache-unreadable")
+		.map((warning) => ({ ...warning }));
 }
 
 const layersBeside = (enginePath: string): string => join(dirname(enginePath), "layers.json");
@@ -121,9 +145,11 @@ function specOf(job: BuildJob, places: BuildPlaces, context: TrtexecContext) {
 /** A precision that this version takes from the ONNX file alone is the config's fault: it names the wrong file. */
 function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 	const key = `models.${spec.model.name}.engines.${spec.engine.name}.${keyOf(reason)}`;
-	const code = { "needs-other-onnx": "precision-in-onnx", unsupported: "setting-unsupported", refused: "tensor-name-unsupported" }[
-		reason.kind
-	];
+	const code = {
+		"needs-other-onnx": "precision-in-onnx",
+		unsupported: "setting-unsupported",
+		refused: "tensor-name-unsupported",
+	}[reason.kind];
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
 }
 
@@ -131,7 +157,10 @@ function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 function keyOf(reason: Unbuildable): string {
 	if (reason.kind === "needs-other-onnx") return "onnx";
 	if (reason.what.startsWith("--")) return "flags";
-	const keys: Readonly<Record<string, string>> = { "several optimization profiles": "profiles", calibration: "calibration" };
+	const keys: Readonly<Record<string, string>> = {
+		"several optimization profiles": "profiles",
+		calibration: "calibration",
+	};
 	const key = Object.hasOwn(keys, reason.what) ? keys[reason.what] : undefined;
 	return key ?? (reason.kind === "unsupported" ? "precision" : "dims");
 }
@@ -141,7 +170,10 @@ function describeJob(job: BuildJob) {
 }
 
 /** Strips this machine's folders. */
-function refused(run: Pick<TrtexecRun, "record" | "diagnosis">, job: BuildJob): Pick<BuildRecord, "state" | "failure"> {
+function refused(
+	run: Pick<TrtexecRun, "record" | "diagnosis">,
+	job: BuildJob,
+): Pick<BuildRecord, "state" | "failure"> {
 	const folders = [`${dirname(job.model.path)}/`, `${job.engineFolder}/`];
 	const strip = (text: string): string => folders.reduce((left, folder) => left.split(folder).join(""), text);
 	const failure = run.record.state === "timed-out" ? tooSlow(refusalOf(run), job) : refusalOf(run);

@@ -43,19 +43,25 @@ export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, 
 function placeSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { dla } = spec.engine.tensorrt;
 	const plugins = pluginsOf(assets);
-	return { device: context.device, ...(plugins === null ? {} : { plugins }), dlaCore: dla === undefined ? undefined : dla.core };
+	return {
+		device: context.device,
+		...(plugins === null ? {} : { plugins }),
+		dlaCore: dla === undefined ? undefined : dla.core,
+	};
 }
 
 function pluginsOf(assets: EngineAssets | undefined): Plugins | null {
 	const plugins = assets?.plugins ?? [];
 	if (plugins.length === 0) return null;
-	const paths = (wanted: boolean): string[] => plugins.filter(({ dynamic }) => dynamic === wanted).map(({ path }) => path);
+	const paths = (wanted: boolean): string[] =>
+		plugins.filter(({ dynamic }) => dynamic === wanted).map(({ path }) => path);
 	return { static: paths(false), dynamic: paths(true) };
 }
 
 /** Inputs of which the file leaves a size open. */
 function dynamicInputs(model: OnnxModel): string[] {
-	const isOpen = (dims: readonly unknown[] | null): boolean => dims === null || dims.some((dim) => typeof dim !== "number");
+	const isOpen = (dims: readonly unknown[] | null): boolean =>
+		dims === null || dims.some((dim) => typeof dim !== "number");
 	return feeds(model.graph).flatMap((feed) => (isOpen(feed.dims) ? [feed.name] : []));
 }
 
@@ -68,7 +74,8 @@ export function shapesAt(
 	{ model, profile }: { model: OnnxModel; profile?: Ranges },
 ): Record<string, number[]> {
 	const sizes: Record<string, number> = Object.create(null);
-	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims)) sizes[name] = range[which];
+	for (const [name, range] of Object.entries(profile ?? spec.engine.profiles[0] ?? spec.dims))
+		sizes[name] = range[which];
 	return resolveShapes(model, { dims: sizes, inputs: spec.model.inputs, pointer: spec.engine.pointer });
 }
 
@@ -79,7 +86,14 @@ export function profilesOf(spec: EngineSpec, model: OnnxModel): ShapeProfile[] {
 	return spec.engine.profiles.map((profile) => {
 		const at = { model, profile };
 		const [min, opt, max] = [shapesAt("min", spec, at), shapesAt("opt", spec, at), shapesAt("max", spec, at)];
-		return { inputs: names.map((name) => ({ name, min: min[name] ?? [], opt: opt[name] ?? [], max: max[name] ?? [] })) };
+		return {
+			inputs: names.map((name) => ({
+				name,
+				min: min[name] ?? [],
+				opt: opt[name] ?? [],
+				max: max[name] ?? [],
+			})),
+		};
 	});
 }
 
@@ -88,7 +102,9 @@ export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, 
 	if (spec.engine.profiles.length < 2) return 0;
 	const byName = new Map(shapes.map(({ name, shape }) => [name, shape]));
 	const found = profilesOf(spec, model).findIndex(({ inputs }) =>
-		inputs.every(({ name, min, max }) => byName.get(name)?.every((size, axis) => size >= (min[axis] ?? 0) && size <= (max[axis] ?? 0))),
+		inputs.every(({ name, min, max }) =>
+			byName.get(name)?.every((size, axis) => size >= (min[axis] ?? 0) && size <= (max[axis] ?? 0)),
+		),
 	);
 	return Math.max(0, found);
 }
@@ -100,7 +116,10 @@ export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): Name
 }
 
 /** Shapes and profile of a run. */
-export function shapeSettings(inputs: readonly NamedShape[], { spec, model }: Pick<BuiltEngine, "spec" | "model">) {
+export function shapeSettings(
+	inputs: readonly NamedShape[],
+	{ spec, model }: Pick<BuiltEngine, "spec" | "model">,
+) {
 	return { shapes: runShapes(inputs, model.onnx), profileIndex: profileIndexOf(inputs, spec, model.onnx) };
 }
 
@@ -116,7 +135,9 @@ const typedBy: Readonly<Record<string, readonly string[]>> = {
 /** Whether the ONNX file itself has the precision, in its types or its Q/DQ nodes. */
 export function isTyped(precision: string, { graph }: OnnxModel): boolean {
 	const types = typedBy[precision] ?? [];
-	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo].some(({ dtype }) => types.includes(dtype));
+	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo].some(({ dtype }) =>
+		types.includes(dtype),
+	);
 	const quantised = graph.nodes.some(({ op }) => op === "QuantizeLinear" || op === "DequantizeLinear");
 	return stored || (quantised && precision !== "fp16" && precision !== "bf16");
 }

@@ -1,9 +1,9 @@
 // Turns a failed run of trtexec into a tool failure or a refused build.
 
 import { basename } from "node:path";
+import type { Failure } from "../../../generated/result.ts";
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { type EngineLayers, isReformat } from "../../core/engine/layer.ts";
-import type { Failure } from "../../../generated/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import type { ArgsResult } from "../../formats/trtexec/args-spec.ts";
 import type { BuildLogFacts } from "../../formats/trtexec/build-log.ts";
@@ -19,7 +19,8 @@ function excerptOf(diagnosis: Diagnosis): string[] {
 /** The fault of a run whose work is not done. */
 export function failureOf({ record, diagnosis }: Pick<TrtexecRun, "record" | "diagnosis">): ToolFailure {
 	const log = record.logPath ?? undefined;
-	if (record.state === "aborted") return { code: "interrupted", message: "trtexec was interrupted.", fix: "Start the run again.", log };
+	if (record.state === "aborted")
+		return { code: "interrupted", message: "trtexec was interrupted.", fix: "Start the run again.", log };
 	const message = `${diagnosis.title} [${diagnosis.code}]`;
 	return { code: codeOf(record), message, fix: diagnosis.fix, excerpt: excerptOf(diagnosis), log };
 }
@@ -34,7 +35,13 @@ function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
 export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failure {
 	if (run.record.state === "aborted") return describeTool(failureOf(run));
 	const { code, title, fix, kind } = run.diagnosis;
-	return { code, title, fix, excerpt: excerptOf(run.diagnosis), kind: kind === "runner" ? "runner" : "refusal" };
+	return {
+		code,
+		title,
+		fix,
+		excerpt: excerptOf(run.diagnosis),
+		kind: kind === "runner" ? "runner" : "refusal",
+	};
 }
 
 export function describeTool(fault: ToolFailure): Failure {
@@ -63,7 +70,8 @@ interface BuiltFacts {
 }
 
 export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generator<string> {
-	if (layers === null) yield "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
+	if (layers === null)
+		yield "trtexec wrote no readable list of layers, so the engine's layers are not compared.";
 	else {
 		const reformats = layers.layers.filter(isReformat).length;
 		yield `${layers.layers.length} layers, ${reformats} of them reformats.`;
@@ -78,7 +86,8 @@ export function* buildNotes({ log, layers, entriesBefore }: BuiltFacts): Generat
 
 function cacheNote({ timingCache }: BuildLogFacts, before: number | null): string {
 	const { mode, entries } = timingCache;
-	if (mode === "local" || entries === null) return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
+	if (mode === "local" || entries === null)
+		return "No timing cache was kept: two builds of one model can differ in speed by about 1 %.";
 	if (before === null) return `Started the timing cache: ${entries} kernel timings.`;
 	const added = Math.max(0, entries - before);
 	return `Timing cache shared with the earlier build: ${before} kernel timings were there, ${added} had to be measured.`;
@@ -93,7 +102,14 @@ export function portableFlags(argv: readonly string[]): string {
 }
 
 /** The flags without this machine's folders, so that the build can be repeated anywhere. */
-export function recipeOf(argv: readonly string[], facts: { version: string; log: BuildLogFacts }): Record<string, string> {
+export function recipeOf(
+	argv: readonly string[],
+	facts: { version: string; log: BuildLogFacts },
+): Record<string, string> {
 	const { precision } = facts.log;
-	return { tensorrt: facts.version, flags: portableFlags(argv), ...(precision === null ? {} : { typing: precision }) };
+	return {
+		tensorrt: facts.version,
+		flags: portableFlags(argv),
+		...(precision === null ? {} : { typing: precision }),
+	};
 }

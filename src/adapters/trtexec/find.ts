@@ -2,7 +2,14 @@
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { findGpu, type Gpu, type GpuChoice, parseGpus } from "../../formats/nvidia-smi/gpus.ts";
-import { chooseFields, helpArgs, inventoryFields, listArgs, parseHelpFields, queryArgs } from "../../formats/nvidia-smi/query.ts";
+import {
+	chooseFields,
+	helpArgs,
+	inventoryFields,
+	listArgs,
+	parseHelpFields,
+	queryArgs,
+} from "../../formats/nvidia-smi/query.ts";
 import type { TegraBoard } from "../../formats/tegra/tegrastats.ts";
 import { parseDeviceSection, parseVersionLine, type TensorRtVersion } from "../../formats/trtexec/banner.ts";
 import type { Processes } from "../process/processes.ts";
@@ -43,7 +50,11 @@ export type Found =
 export const newestKnownMajor = 11;
 
 /** Debian packages, containers, and archives unpacked by hand. */
-const usualFolders: readonly string[] = ["/usr/src/tensorrt/bin", "/opt/tensorrt/bin", "/usr/local/tensorrt/bin"];
+const usualFolders: readonly string[] = [
+	"/usr/src/tensorrt/bin",
+	"/opt/tensorrt/bin",
+	"/usr/local/tensorrt/bin",
+];
 const unpackedIn: readonly string[] = ["/opt", "/usr/local", "/usr/src"];
 /** Libraries may come from a network disk. */
 const probeTimeoutMs = 60_000;
@@ -53,15 +64,20 @@ export async function findTrtexec(options: FindOptions): Promise<Found> {
 	for (const program of await candidates(options)) {
 		const processes = await withLibraries(program, options);
 		const probed = await probe(program, processes);
-		if (typeof probed !== "string") return { state: "found", trtexec: { program, version: probed }, processes };
+		if (typeof probed !== "string")
+			return { state: "found", trtexec: { program, version: probed }, processes };
 		tried.push({ program, why: probed });
 	}
 	return { state: "missing", tried, processes: options.processes };
 }
 
 async function candidates({ wanted, cwd, home, installFolders }: FindOptions): Promise<string[]> {
-	if (wanted !== undefined) return [wanted.includes("/") && !isAbsolute(wanted) ? resolve(cwd, wanted) : wanted];
-	const folders = installFolders ?? [...usualFolders, ...(await unpacked(home === undefined ? unpackedIn : [...unpackedIn, home]))];
+	if (wanted !== undefined)
+		return [wanted.includes("/") && !isAbsolute(wanted) ? resolve(cwd, wanted) : wanted];
+	const folders = installFolders ?? [
+		...usualFolders,
+		...(await unpacked(home === undefined ? unpackedIn : [...unpackedIn, home])),
+	];
 	return ["trtexec", ...folders.map((folder) => join(folder, "trtexec"))];
 }
 
@@ -74,14 +90,19 @@ async function unpacked(parents: readonly string[]): Promise<string[]> {
 		}),
 	);
 	const versionOf = (path: string): string => path.slice(path.lastIndexOf("-") + 1);
-	const newestFirst = lists.flat().sort((left, right) => versionOf(right).localeCompare(versionOf(left), "en", { numeric: true }));
+	const newestFirst = lists
+		.flat()
+		.sort((left, right) => versionOf(right).localeCompare(versionOf(left), "en", { numeric: true }));
 	return newestFirst.flatMap((folder) =>
 		["bin", "targets/x86_64-linux-gnu/bin", "targets/aarch64-linux-gnu/bin"].map((at) => join(folder, at)),
 	);
 }
 
 /** An archive's programs find their libraries only by LD_LIBRARY_PATH, and those of another version must not come first. */
-async function withLibraries(program: string, { processes, libraries, libraryPath, cwd }: FindOptions): Promise<Processes> {
+async function withLibraries(
+	program: string,
+	{ processes, libraries, libraryPath, cwd }: FindOptions,
+): Promise<Processes> {
 	const folder = libraries === undefined ? await librariesBeside(program) : resolve(cwd, libraries);
 	if (folder === null) return processes;
 	const env = { LD_LIBRARY_PATH: [folder, libraryPath].filter(Boolean).join(":") };
@@ -108,7 +129,10 @@ async function probe(program: string, processes: Processes): Promise<TensorRtVer
 	if (version !== null) return version;
 	if (record.state === "not-started") return "does not exist";
 	const last = record.tail.at(-1);
-	const how = record.state === "exited" ? `ended with exit code ${record.exitCode ?? "unknown"}` : `was ${record.state}`;
+	const how =
+		record.state === "exited"
+			? `ended with exit code ${record.exitCode ?? "unknown"}`
+			: `was ${record.state}`;
 	return `${how} and named no version${last === undefined ? "" : `: ${last.slice(0, 300)}`}`;
 }
 
@@ -134,7 +158,11 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	};
 	const fields = chooseFields(inventoryFields, parseHelpFields(await query(helpArgs)));
 	if (fields.length === 0) return { state: "unknown" };
-	const [csv, list, versions] = await Promise.all([query(queryArgs(fields)), query(listArgs), query(["--version"])]);
+	const [csv, list, versions] = await Promise.all([
+		query(queryArgs(fields)),
+		query(listArgs),
+		query(["--version"]),
+	]);
 	const choice = findGpu(parseGpus(csv, fields, list), wanted);
 	if (choice === null) return { state: "none" };
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
@@ -163,8 +191,21 @@ export async function readTegraDevice(
 		mig: null,
 		ecc: null,
 	};
-	const facts = { name, computeCapability, memoryBytes, driver: board.l4t, maxSmClockMhz: board.gpuClock?.maxMhz ?? null };
-	const gpu: Gpu = { index: 0, uuid: device.uuid ?? "GPU-tegra", ...facts, ...unknown, displayActive: null, slices: [] };
+	const facts = {
+		name,
+		computeCapability,
+		memoryBytes,
+		driver: board.l4t,
+		maxSmClockMhz: board.gpuClock?.maxMhz ?? null,
+	};
+	const gpu: Gpu = {
+		index: 0,
+		uuid: device.uuid ?? "GPU-tegra",
+		...facts,
+		...unknown,
+		displayActive: null,
+		slices: [],
+	};
 	const choice = findGpu([gpu], wanted);
 	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
 }

@@ -33,7 +33,10 @@ export async function inferCases(job: InferJob, context: TrtexecContext): Promis
 			timeoutMs,
 			logPath,
 		};
-		const result = await worker.infer({ ...request, onCase: onCase === undefined ? undefined : (done: number) => onCase(done) });
+		const result = await worker.infer({
+			...request,
+			onCase: onCase === undefined ? undefined : (done: number) => onCase(done),
+		});
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
@@ -75,7 +78,11 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 	const wallMs = performance.now() - started;
 	const broken = answers.find((answer) => answer?.state === "broken");
 	if (broken?.state === "broken") return { state: "failed", failure: broken.failure, wallMs };
-	return { state: "done", cases: answers.flatMap((answer) => (answer?.state === "answered" ? [answer.inferred] : [])), wallMs };
+	return {
+		state: "done",
+		cases: answers.flatMap((answer) => (answer?.state === "answered" ? [answer.inferred] : [])),
+		wallMs,
+	};
 }
 
 /** Two tensors whose names become one would overwrite each other's file. */
@@ -92,7 +99,10 @@ function clashOf(job: InferJob): ToolFailure | null {
 }
 
 /** A few at once; the first fault of the machine stops the rest. */
-async function runAll(job: InferJob, how: { folder: string; context: TrtexecContext }): Promise<(CaseRun | undefined)[]> {
+async function runAll(
+	job: InferJob,
+	how: { folder: string; context: TrtexecContext },
+): Promise<(CaseRun | undefined)[]> {
 	const answers: (CaseRun | undefined)[] = new Array(job.cases.length).fill(undefined);
 	let next = 0;
 	let done = 0;
@@ -111,10 +121,17 @@ async function runAll(job: InferJob, how: { folder: string; context: TrtexecCont
 	return answers;
 }
 
-async function runOne(index: number, job: InferJob, { folder, context }: { folder: string; context: TrtexecContext }): Promise<CaseRun> {
+async function runOne(
+	index: number,
+	job: InferJob,
+	{ folder, context }: { folder: string; context: TrtexecContext },
+): Promise<CaseRun> {
 	const item = job.cases[index];
 	if (item === undefined)
-		return { state: "answered", inferred: { id: "", state: "failed", message: "no such case" } satisfies InferredCase };
+		return {
+			state: "answered",
+			inferred: { id: "", state: "failed", message: "no such case" } satisfies InferredCase,
+		};
 	const own = join(folder, `case${index}`);
 	await makeFolders(own);
 	const logPath = join(folder, `case${index}.log`);
@@ -135,7 +152,10 @@ interface CaseRef {
 }
 
 async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContext): Promise<CaseRun> {
-	const refuse = (message: string): CaseRun => ({ state: "answered", inferred: { id: item.id, state: "failed", message } });
+	const refuse = (message: string): CaseRun => ({
+		state: "answered",
+		inferred: { id: item.id, state: "failed", message },
+	});
 	const { onnx } = place.job.engine.model;
 	const misfit = misfitOf(item, onnx, context);
 	if (misfit !== null) return refuse(misfit);
@@ -145,7 +165,13 @@ async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContex
 	const { engine } = place.job;
 	const named = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
 	const enginePath = engine.path;
-	const spec = { task: "infer", enginePath, ...shapeSettings(named, engine), inputs, ...loadSettings(engine, context) } as const;
+	const spec = {
+		task: "infer",
+		enginePath,
+		...shapeSettings(named, engine),
+		inputs,
+		...loadSettings(engine, context),
+	} as const;
 	const args = buildArgs(spec, context.trtexec.version);
 	if (args.kind !== "argv") return refuse(`${args.message} ${args.fix}`);
 	const run = await runTrtexec(
@@ -161,7 +187,8 @@ async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContex
 		context,
 	);
 	const { diagnosis, record } = run;
-	if (diagnosis.kind === "refusal" && record.state === "exited") return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
+	if (diagnosis.kind === "refusal" && record.state === "exited")
+		return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
 	if (diagnosis.kind !== "none") return { state: "broken", failure: withLog(failureOf(run), place) };
 	const outputs = await readOutputs(run, place, onnx);
 	if (typeof outputs === "string") return refuse(outputs);
@@ -178,7 +205,10 @@ function misfitOf(item: InferCase, { graph }: OnnxModel, context: TrtexecContext
 	const wanted = new Map(feeds(graph).map((feed) => [feed.name, feed]));
 	for (const [name, tensor] of Object.entries(item.inputs)) {
 		const feed = wanted.get(name);
-		const misfit = feed === undefined ? "is none of the engine's" : (typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed));
+		const misfit =
+			feed === undefined
+				? "is none of the engine's"
+				: (typeMisfit(tensor, feed, context) ?? shapeMisfit(tensor, feed));
 		if (misfit !== null) return `input ${name} ${misfit}`;
 		wanted.delete(name);
 	}
@@ -196,13 +226,21 @@ function typeMisfit(tensor: Tensor, feed: OnnxValue, { trtexec }: TrtexecContext
 function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 	const { shape, data } = tensor;
 	const bytes = tensorBytes(tensor);
-	if (data.length !== bytes) return `has ${data.length} bytes, its shape ${formatShape(shape)} needs ${bytes}`;
-	const fits = dims === null || (dims.length === shape.length && dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]));
+	if (data.length !== bytes)
+		return `has ${data.length} bytes, its shape ${formatShape(shape)} needs ${bytes}`;
+	const fits =
+		dims === null ||
+		(dims.length === shape.length &&
+			dims.every((dim, axis) => typeof dim !== "number" || dim === shape[axis]));
 	return fits ? null : `has the shape ${formatShape(shape)}, which the model does not take`;
 }
 
 /** `__proto__` is a valid name of an output. A returned text names what is wrong. */
-async function readOutputs(run: TrtexecRun, { folder }: CaseRef, { graph }: OnnxModel): Promise<Record<string, Tensor> | string> {
+async function readOutputs(
+	run: TrtexecRun,
+	{ folder }: CaseRef,
+	{ graph }: OnnxModel,
+): Promise<Record<string, Tensor> | string> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const { name } of graph.outputs) {
 		const dump = run.scan.facts.dumps.get(`output ${name}`)?.tensor;

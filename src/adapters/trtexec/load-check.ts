@@ -16,7 +16,9 @@ export async function checkLoads(
 ): Promise<TrtexecRun | null> {
 	if (run.scan.facts.reached.deserialised) return null;
 	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, context, engine }));
-	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated" ? null : checked;
+	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated"
+		? null
+		: checked;
 }
 
 async function inferOnce(
@@ -27,7 +29,13 @@ async function inferOnce(
 	const shapes = shapesAt("opt", job.spec, { model: onnx });
 	const inputs = await writeFilled(folder, timedInputsOf(onnx, job.spec.model.inputs)(shapes), 1);
 	const named = Object.entries(shapes).map(([name, shape]) => ({ name, shape }));
-	const spec = { task: "infer", enginePath: engine, shapes: runShapes(named, onnx), inputs, ...loadSettings(job, context) } as const;
+	const spec = {
+		task: "infer",
+		enginePath: engine,
+		shapes: runShapes(named, onnx),
+		inputs,
+		...loadSettings(job, context),
+	} as const;
 	const args = buildArgs(spec, context.trtexec.version);
 	const argv = args.kind === "argv" ? args.argv : [`--loadEngine=${engine}`];
 	const logPath = job.logPath.replace(/(\.log)?$/, "-load.log");

@@ -71,7 +71,10 @@ async function readTimes(path: string): Promise<TimesResult> {
 }
 
 /** Why these are not the requested times; null where they are. */
-function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext }): string | null {
+function complaint(
+	times: TimesResult,
+	of: { facts: PerfLogFacts; job: MeasureJob; context: TrtexecContext },
+): string | null {
 	if (times.state === "broken") return times.message;
 	const { facts, job, context } = of;
 	const { iterations, wallMs } = times.times;
@@ -83,8 +86,12 @@ function complaint(times: TimesResult, of: { facts: PerfLogFacts; job: MeasureJo
 		return `The times file gives ${perSecond.toFixed(1)} iterations per second, but trtexec reports ${facts.throughput}.`;
 	}
 	const timing = timingOf(job.engine, context);
-	const other = (["cudaGraph", "spinWait", "transfers"] as const).find((key) => (facts.mode[key] ?? timing[key]) !== timing[key]);
-	return other === undefined ? null : `trtexec timed with ${describeMode(facts.mode)} instead of the requested ${describeMode(timing)}.`;
+	const other = (["cudaGraph", "spinWait", "transfers"] as const).find(
+		(key) => (facts.mode[key] ?? timing[key]) !== timing[key],
+	);
+	return other === undefined
+		? null
+		: `trtexec timed with ${describeMode(facts.mode)} instead of the requested ${describeMode(timing)}.`;
 }
 
 /** More than the rounding of trtexec's times explains: they are 32-bit, so steps of 8 µs once a minute has passed. */
@@ -95,7 +102,11 @@ function isApart(ratio: number, wallMs: number): boolean {
 /** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
 	const part = (on: boolean | null, what: string): string => (on ? what : `no ${what}`);
-	return [part(mode.cudaGraph, "CUDA graph"), part(mode.spinWait, "spin wait"), part(mode.transfers, "transfers")].join(", ");
+	return [
+		part(mode.cudaGraph, "CUDA graph"),
+		part(mode.spinWait, "spin wait"),
+		part(mode.transfers, "transfers"),
+	].join(", ");
 }
 
 interface Kept {
@@ -108,7 +119,10 @@ interface Kept {
 }
 
 /** TensorRT's own memory: the weights, and the activations of one context for each stream. */
-async function keep(times: ExportTimes, { job, context, run, contextBytes, throughput }: Kept): Promise<MeasureResult> {
+async function keep(
+	times: ExportTimes,
+	{ job, context, run, contextBytes, throughput }: Kept,
+): Promise<MeasureResult> {
 	const samplesMs = context.timing.transfers ? times.latencyMs : times.computeMs;
 	await orWriteError(writeFile(job.samplesPath, float64Bytes(samplesMs)), job.samplesPath);
 	const weights = context.built.get(job.engine.path)?.weightsBytes ?? job.engine.record.engineBytes;

@@ -55,7 +55,8 @@ const mostNodesBytes = 8 * 1024 * 1024;
 async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 	const { nodes } = engine.model.onnx.graph;
 	const bytes = nodes.length > mostNodes ? null : nodesFile(nodes);
-	if (bytes !== null && bytes.length <= mostNodesBytes) await orWriteError(writeFile(nodesPath, bytes), nodesPath);
+	if (bytes !== null && bytes.length <= mostNodesBytes)
+		await orWriteError(writeFile(nodesPath, bytes), nodesPath);
 }
 
 /** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
@@ -64,7 +65,10 @@ const maxFileBytes = 128 * 1024 * 1024;
 /** The files are kept whatever they hold. */
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
 	try {
-		return { state: "done", ...parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)) };
+		return {
+			state: "done",
+			...parseTimedLayers(await readBounded(profilePath), await readBounded(layersPath)),
+		};
 	} catch (error) {
 		return { state: "done", layers: null, sentence: asFailure(error).message };
 	}
@@ -74,7 +78,10 @@ async function readBounded(path: string): Promise<string> {
 	const { size } = await stat(path);
 	if (size <= maxFileBytes) return readFile(path, "utf8");
 	const got = formatBytes(size);
-	throw new ToolError({ code: "tool-output", message: `trtexec wrote ${got} about the layers; the report shows no layers.` });
+	throw new ToolError({
+		code: "tool-output",
+		message: `trtexec wrote ${got} about the layers; the report shows no layers.`,
+	});
 }
 
 async function keepFile(source: string, target: string): Promise<void> {
@@ -96,7 +103,15 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 			const { tool, kernel, folder, name, timeoutMs } = job;
 			const command = [context.trtexec.program, ...args.argv];
 			const of = kernel === undefined ? {} : { kernel };
-			const { files, kernels, sentence } = await tracer({ tool, ...of, command, cwd, folder, name, timeoutMs });
+			const { files, kernels, sentence } = await tracer({
+				tool,
+				...of,
+				command,
+				cwd,
+				folder,
+				name,
+				timeoutMs,
+			});
 			return {
 				state: "ran",
 				files,

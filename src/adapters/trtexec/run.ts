@@ -9,7 +9,13 @@ import type { Diagnosis } from "../../core/diagnosis.ts";
 import { fillInput } from "../../core/fill.ts";
 import { diagnose } from "../../formats/trtexec/diagnose.ts";
 import { createLogScan, type LogScan } from "../../formats/trtexec/log-scan.ts";
-import { createVerboseTest, type LogLevel, type LogLine, parseLogLine, type WrittenFile } from "../../formats/trtexec/transcript.ts";
+import {
+	createVerboseTest,
+	type LogLevel,
+	type LogLine,
+	parseLogLine,
+	type WrittenFile,
+} from "../../formats/trtexec/transcript.ts";
 import type { TimedInput } from "../../ports/backend.ts";
 import { lastLines } from "../process/lines.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
@@ -104,7 +110,10 @@ function createLineFilter(take: (line: LogLine) => void): { push(text: string): 
 	};
 }
 
-async function lookFor(paths: readonly string[], cwd: string): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
+async function lookFor(
+	paths: readonly string[],
+	cwd: string,
+): Promise<{ wrote: WrittenFile[]; absent: string[] }> {
 	const wrote: WrittenFile[] = [];
 	const absent: string[] = [];
 	for (const path of paths) {
@@ -124,7 +133,8 @@ interface Seen {
 
 function diagnoseRun({ record, scan, wrote, absent }: Seen, job: RunJob, context: TrtexecContext): Diagnosis {
 	const { version } = scan.facts;
-	if (version !== null && version.text !== context.trtexec.version.text) return replaced(version.text, context);
+	if (version !== null && version.text !== context.trtexec.version.text)
+		return replaced(version.text, context);
 	return diagnose({
 		scan,
 		exitCode: record.exitCode,
@@ -163,14 +173,22 @@ export interface InputPlace {
 }
 
 /** Files are numbered: tensor names come from users. */
-export async function writeInput(folder: string, name: string, content: { index: number; data: Uint8Array }): Promise<InputPlace> {
+export async function writeInput(
+	folder: string,
+	name: string,
+	content: { index: number; data: Uint8Array },
+): Promise<InputPlace> {
 	const path = `in${content.index}.bin`;
 	await orWriteError(writeFile(join(folder, path), content.data), join(folder, path));
 	return { name, path, bytes: content.data.length };
 }
 
 /** The same values for both sides; trtexec's own random integers are often no valid index. */
-export async function writeFilled(folder: string, inputs: readonly TimedInput[], seed: number): Promise<InputPlace[]> {
+export async function writeFilled(
+	folder: string,
+	inputs: readonly TimedInput[],
+	seed: number,
+): Promise<InputPlace[]> {
 	const places: InputPlace[] = [];
 	for (const [index, input] of inputs.entries()) {
 		places.push(await writeInput(folder, input.name, { index, data: fillInput(input, seed, index) }));
@@ -187,7 +205,10 @@ export async function describePlan(path: string): Promise<Omit<BuiltPlan, "weigh
  * A digest to compare with the build's; absent where nothing is known of this plan. Large plans are read again only
  * when the file system shows that they changed.
  */
-export async function checkPlan(path: string, built: BuiltPlan | undefined): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
+export async function checkPlan(
+	path: string,
+	built: BuiltPlan | undefined,
+): Promise<{ plan?: { builtSha256: string; sha256: string } }> {
 	const found = await stat(path).catch(() => null);
 	if (built === undefined || found === null) return {};
 	const unchanged = found.size === built.bytes && found.mtimeMs === built.modifiedMs;

@@ -34,8 +34,11 @@ export async function cleanUp(): Promise<void> {
 	const hasResult = hasFolder && existsSync(join(out, reportFiles.result));
 	if (hasResult) log(`trtgate: the result is at ${join(out, reportFiles.result)}`);
 	else if (!isPublished)
-		warning(`trtgate ended before it could write a result. ${hasFolder ? `Its logs are in ${join(out, "logs")}.` : ""}`);
-	if (!isPublished) await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult));
+		warning(
+			`trtgate ended before it could write a result. ${hasFolder ? `Its logs are in ${join(out, "logs")}.` : ""}`,
+		);
+	if (!isPublished)
+		await attempt("What the run left could not be published", () => publishWhatIsLeft(out, hasResult));
 }
 
 /** @returns whether it was done. */
@@ -80,15 +83,26 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 	const known = await readRun(environment);
 	if (known === null) return;
 	const configPath = getState("config") || "trtgate.yml";
-	const context = { ...known, inputs: readPublishInputs(), temp: environment.temp, configPath, outFolder, roots: rootsOf() };
+	const context = {
+		...known,
+		inputs: readPublishInputs(),
+		temp: environment.temp,
+		configPath,
+		outFolder,
+		roots: rootsOf(),
+	};
 	const wasStopped = getState("stopped") === "true";
 	const isExplained = wasStopped ? planPublish(configPath, context).plan.alarm === null : hasResult;
 	if (!isExplained) {
-		const message = wasStopped ? "The run was cancelled or exceeded its time limit." : "The run was killed before it could write a result.";
-		const fix = "Read the end of the job's log; the kernel kills programs if the machine runs out of memory. Run the job again.";
+		const message = wasStopped
+			? "The run was cancelled or exceeded its time limit."
+			: "The run was killed before it could write a result.";
+		const fix =
+			"Read the end of the job's log; the kernel kills programs if the machine runs out of memory. Run the job again.";
 		const record = recordError(new ToolError({ code: "interrupted", message, fix }));
 		const path = join(outFolder, reportFiles.result);
-		if (hasResult) return publishResult(parseResult(await readInputText(path, inputKinds.result), path), context);
+		if (hasResult)
+			return publishResult(parseResult(await readInputText(path, inputKinds.result), path), context);
 		if (await publishNoResult([record], context)) return;
 	}
 	await uploadWhatIsLeft(context);
@@ -105,7 +119,10 @@ async function uploadWhatIsLeft(context: Unmeasured): Promise<void> {
 	const { published } = await uploadFolder(context, artifacts);
 	for (const one of published) {
 		if (one.state === "done")
-			log(`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`);
-		else if (one.state === "failed") log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
+			log(
+				`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`,
+			);
+		else if (one.state === "failed")
+			log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
 	}
 }

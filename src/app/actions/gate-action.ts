@@ -2,6 +2,7 @@
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
+import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { artifactCache } from "../../adapters/github/artifact-cache.ts";
 import { githubCache } from "../../adapters/github/cache.ts";
@@ -11,7 +12,6 @@ import { log } from "../../adapters/github/log.ts";
 import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../../generated/result.ts";
 import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { cacheFolder } from "../compose.ts";
@@ -59,11 +59,15 @@ export async function runAction(): Promise<number> {
 	}
 }
 
-async function writeNoResultOutputs({ terminal, cwd, configPath, context, stop }: Job, fault: unknown): Promise<void> {
+async function writeNoResultOutputs(
+	{ terminal, cwd, configPath, context, stop }: Job,
+	fault: unknown,
+): Promise<void> {
 	if (context === null || stop.requested) return;
 	const { temp } = terminal.environment;
 	const place = { outFolder: resolve(cwd, readInputs().out), roots: outRoots(terminal.environment, cwd) };
-	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, ...place })) saveState("published", "true");
+	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, ...place }))
+		saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {
@@ -160,7 +164,9 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		const roots = outRoots(terminal.environment, cwd);
 		const shown = await publishRun(result, { ...context, outFolder, roots }, publisher);
 		saveState("published", "true");
-		const pinned = new Set(result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])));
+		const pinned = new Set(
+			result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])),
+		);
 		for (const one of caches) await one.save(pinned);
 		const published = [...shown.published, ...caches.flatMap((one) => one.published())];
 		await writePublishOutputs(result, { ...shown, published }, { outFolder, files: fileStore() });

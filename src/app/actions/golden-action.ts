@@ -11,7 +11,12 @@ import { exitCodes, explainError } from "../exit.ts";
 import { type GoldenJob, openGoldenJob } from "../golden/action-job.ts";
 import { calibrateModels } from "../golden/calibrate-models.ts";
 import { type GoldenProposal, proposeGoldens, type RecordedGoldens } from "../golden/propose-goldens.ts";
-import { chooseTargets, type GoldenTarget, type RecordedModel, recordModel } from "../golden/record-models.ts";
+import {
+	chooseTargets,
+	type GoldenTarget,
+	type RecordedModel,
+	recordModel,
+} from "../golden/record-models.ts";
 import { stopOnSignals } from "../signals.ts";
 import { reportError } from "./workflow-run.ts";
 
@@ -26,7 +31,8 @@ export async function runGoldenAction(): Promise<number> {
 	try {
 		const job = await openGoldenJob();
 		const done = job.inputs.calibrate ? await calibrateModels(job) : await recordAll(job, () => reason);
-		if (reason !== null) throw new ToolError({ code: "interrupted", message: `Nothing was proposed: ${reason}.` });
+		if (reason !== null)
+			throw new ToolError({ code: "interrupted", message: `Nothing was proposed: ${reason}.` });
 		const proposal = await proposeGoldens(done, job);
 		await writeGoldenOutputs(done, proposal);
 		return conclude(proposal.state === "failed" ? [...done.errors, proposal.error] : done.errors);
@@ -40,14 +46,20 @@ export async function runGoldenAction(): Promise<number> {
 /** A model that cannot be recorded does not stop the others. @throws ToolError interrupted. */
 async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
-	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
+	const { config, home } = await readConfigFile({
+		cwd: terminal.cwd,
+		path: inputs.config,
+		workspace: terminal.cwd,
+	});
 	const done: RecordedGoldens = { home, recorded: [], errors: [], notes: [] };
 	for (const target of chooseTargets(config, inputs.model)) {
 		try {
 			done.recorded.push(await recordOne(target, { job, home }));
 		} catch (error) {
 			done.errors.push(error);
-			done.notes.push(`${target.model.name} was not recorded: ${explainError(error).records[0]?.message ?? ""}`);
+			done.notes.push(
+				`${target.model.name} was not recorded: ${explainError(error).records[0]?.message ?? ""}`,
+			);
 		}
 		const why = stopped();
 		if (why !== null) throw new ToolError({ code: "interrupted", message: `Nothing was proposed: ${why}.` });
@@ -55,15 +67,22 @@ async function recordAll(job: GoldenJob, stopped: Stopped): Promise<RecordedGold
 	return done;
 }
 
-function recordOne(target: GoldenTarget, { job, home }: { job: GoldenJob; home: string }): Promise<RecordedModel> {
+function recordOne(
+	target: GoldenTarget,
+	{ job, home }: { job: GoldenJob; home: string },
+): Promise<RecordedModel> {
 	const { terminal, inputs, author } = job;
-	const record = (scratchFolder: string) => recordModel(target, { inputs, author, home, scratchFolder, terminal });
+	const record = (scratchFolder: string) =>
+		recordModel(target, { inputs, author, home, scratchFolder, terminal });
 	return inNewFolder("trtgate-old-", record, terminal.environment.temp);
 }
 
 /** Unlike in a gate, a pull request that cannot be opened is a failure. */
 function conclude(errors: readonly unknown[]): number {
-	const explained = errors.map((error) => ({ exit: reportError(error), records: explainError(error).records }));
+	const explained = errors.map((error) => ({
+		exit: reportError(error),
+		records: explainError(error).records,
+	}));
 	const kinds = explained.flatMap(({ records }) => records.map(({ kind }) => kind));
 	setOutput("failure-kind", kinds[0] ?? "");
 	if (explained.length === 0) return exitCodes.ok;
@@ -73,7 +92,10 @@ function conclude(errors: readonly unknown[]): number {
 }
 
 /** Writes the result to the workflow: outputs, the log, an annotation, and the job summary. */
-async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGoldens, proposal: GoldenProposal): Promise<void> {
+async function writeGoldenOutputs(
+	{ recorded, notes, errors }: RecordedGoldens,
+	proposal: GoldenProposal,
+): Promise<void> {
 	const proposed = proposal.state === "proposed" ? proposal.proposed : null;
 	setOutput("changed", String(proposal.state !== "none"));
 	setOutput("pull-request", String(proposed?.pull.number ?? ""));
@@ -82,10 +104,13 @@ async function writeGoldenOutputs({ recorded, notes, errors }: RecordedGoldens, 
 	setOutput("commit", proposed?.commit ?? "");
 	const message = describe(proposal, recorded);
 	log(message);
-	if (proposed !== null || (proposal.state === "none" && errors.length === 0)) notice(message, { title: "trtgate golden" });
+	if (proposed !== null || (proposal.state === "none" && errors.length === 0))
+		notice(message, { title: "trtgate golden" });
 	for (const note of notes) log(`note: ${note}`);
 	const lines = [message, ...notes].map((line) => escapeMarkdown(line)).join("\n\n");
-	await summary.addRaw(`## trtgate golden\n\n${lines}\n\n${proposal.state === "none" ? "" : proposal.body}\n`).write();
+	await summary
+		.addRaw(`## trtgate golden\n\n${lines}\n\n${proposal.state === "none" ? "" : proposal.body}\n`)
+		.write();
 }
 
 function describe(proposal: GoldenProposal, recorded: readonly RecordedModel[]): string {
@@ -106,6 +131,8 @@ function describeSame(recorded: readonly RecordedModel[]): string {
 }
 
 function describeProposed({ pull, pullIs, commit, isNew }: Proposed): string {
-	const what = isNew ? `has the recorded goldens in commit ${commit.slice(0, 7)}` : "already had the recorded goldens";
+	const what = isNew
+		? `has the recorded goldens in commit ${commit.slice(0, 7)}`
+		: "already had the recorded goldens";
 	return `Pull request ${pull.number} (${pull.url}) was ${pullIs === "left as it is" ? "left unchanged" : pullIs}; its branch ${what}.`;
 }

@@ -1,6 +1,7 @@
 // The action in plan/: trtgate.yml in, the job matrix out.
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setOutput, summary } from "@actions/core";
+import type { GateResult } from "../../../generated/result.ts";
 import { openHistory } from "../../adapters/git/history.ts";
 import { firstLine, gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
@@ -19,7 +20,6 @@ import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import { renderMatrix } from "../../core/plan/render.ts";
 import { formatReview } from "../../core/plan/review.ts";
 import { keepRunners, refuseNewRunners } from "../../core/plan/trusted-runners.ts";
-import type { GateResult } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
@@ -40,13 +40,26 @@ export async function runPlanAction(): Promise<number> {
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
 		setOutput("review", formatReview(review));
-		for (const { status, message, model, engine = "" } of review) if (status !== "pass") log(`${status}: ${model} ${engine}: ${message}`);
-		for (const { name, runner, only } of jobs) log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
+		for (const { status, message, model, engine = "" } of review)
+			if (status !== "pass") log(`${status}: ${model} ${engine}: ${message}`);
+		for (const { name, runner, only } of jobs)
+			log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
 		const run = readWorkflowRun();
 		if (!inputs.announce || run === null || event === undefined) return exitCodes.ok;
-		const shown = { ...inputs, comment: "one", checkRun: true, issue: "false", artifactEngines: false, cache: "false" } as const;
-		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, { run, event, inputs: shown });
+		const shown = {
+			...inputs,
+			comment: "one",
+			checkRun: true,
+			issue: "false",
+			artifactEngines: false,
+			cache: "false",
+		} as const;
+		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, {
+			run,
+			event,
+			inputs: shown,
+		});
 		return exitCodes.ok;
 	} catch (error) {
 		return reportError(error);
@@ -64,7 +77,8 @@ async function plan(cwd: string, inputs: PlanInputs, event: RunEvent | undefined
 	const labels = parseLabels(inputs.runners);
 	const base = event === undefined ? null : await readTarget(event, { cwd, ...inputs });
 	// Without a base there are no rules but the head's, and it must not choose other machines than the workflow names.
-	if (base !== null && base.rules === null && own.runners.length > 0) refuseNewRunners(own, { labels, base: [] });
+	if (base !== null && base.rules === null && own.runners.length > 0)
+		refuseNewRunners(own, { labels, base: [] });
 	const only = parsePatterns(inputs.only);
 	const review = base?.rules ? await reviewOf({ own, rules: base.rules, only }, base.blobs) : null;
 	const jobs = planMatrix({
@@ -95,11 +109,13 @@ async function readTarget(
 	event: RunEvent,
 	{ cwd, config: path, token }: { cwd: string; config: string; token: string },
 ): Promise<Target | null> {
-	if (event.kind === "other" && event.name.startsWith("pull_request")) throw unknownBase("the event does not name the base");
+	if (event.kind === "other" && event.name.startsWith("pull_request"))
+		throw unknownBase("the event does not name the base");
 	if (event.kind !== "pull-request" && event.kind !== "merge-group") return null;
 	const git = gitIn(cwd, createProcesses({ env: childEnvironment() }), accessOf({ token }).access);
 	const { baseSha, baseRef } = event;
-	if (!(await (await openHistory(git)).bring(baseSha))) throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
+	if (!(await (await openHistory(git)).bring(baseSha)))
+		throw missingCommit(baseSha, `${baseRef}, whose config decides what is checked`);
 	const home = dirname(relative(cwd, resolve(cwd, path)));
 	const text = await textAt(baseSha, join(home, basename(path)), git);
 	const loaded = text === null ? null : loadConfig(text, { path });
@@ -122,15 +138,23 @@ interface Reviewed {
 	only: readonly string[];
 }
 
-async function reviewOf({ own, rules, only }: Reviewed, blobs: Blobs): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
-	const selected = (config: Config): EngineSpec[] => engineSpecs({ models: keepSelected(config.models, only) });
+async function reviewOf(
+	{ own, rules, only }: Reviewed,
+	blobs: Blobs,
+): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
+	const selected = (config: Config): EngineSpec[] =>
+		engineSpecs({ models: keepSelected(config.models, only) });
 	const [base, head] = [selected(rules), selected(own)];
-	const read = async (side: "base" | "head", specs: readonly EngineSpec[]): Promise<Map<string, string | null>> => {
+	const read = async (
+		side: "base" | "head",
+		specs: readonly EngineSpec[],
+	): Promise<Map<string, string | null>> => {
 		const paths = [...new Set(specs.map(({ engine }) => engine.onnx))];
 		return new Map(await Promise.all(paths.map(async (path) => [path, await blobs(side, path)] as const)));
 	};
 	const [was, is] = [await read("base", base), await read("head", head)];
-	const isSame = (one: EngineSpec, other: EngineSpec): boolean => (was.get(one.engine.onnx) ?? 0) === (is.get(other.engine.onnx) ?? 1);
+	const isSame = (one: EngineSpec, other: EngineSpec): boolean =>
+		(was.get(one.engine.onnx) ?? 0) === (is.get(other.engine.onnx) ?? 1);
 	const counterparts = findCounterparts(base, head, isSame);
 	const changes = judgeLimitChanges({ base: rules, head: own, counterparts, holds: "base" });
 	return { counterparts, gates: [...judgeCoverage({ base, head, counterparts }), ...changes] };

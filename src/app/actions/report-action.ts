@@ -3,6 +3,7 @@
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
+import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { runArtifacts } from "../../adapters/github/artifacts.ts";
 import { childEnvironment, readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
@@ -20,7 +21,6 @@ import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseReview } from "../../core/plan/review.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
 import type { Published } from "../../stages/publish/plan.ts";
@@ -65,7 +65,10 @@ async function report(): Promise<number> {
 	const facts = githubRunFacts({ ...run, token: inputs.token });
 	const subject = await findSubject(run, event, facts);
 	const collected = await collectParts({
-		artifacts: runArtifacts({ run, ...(subject.isForeign ? { other: { runId: subject.run.id, token: inputs.token } } : {}) }),
+		artifacts: runArtifacts({
+			run,
+			...(subject.isForeign ? { other: { runId: subject.run.id, token: inputs.token } } : {}),
+		}),
 		expected,
 		temp: environment.temp ?? tmpdir(),
 		log,
@@ -78,12 +81,22 @@ async function report(): Promise<number> {
 	if (!hasAny && inputs.expected === "") return reportNoParts(reporting, parts[0]);
 	const headCommits = await commitsOfChange(parts, subject);
 	const result = mergeResults(parts, {
-		...{ expected, review, config: inputs.config, unverified: subject.isFork, headCommits: headCommits ?? undefined },
+		...{
+			expected,
+			review,
+			config: inputs.config,
+			unverified: subject.isFork,
+			headCommits: headCommits ?? undefined,
+		},
 		run: { ...workflowJob(run, inputs.name), id: subject.run.id, attempt: subject.run.attempt },
 		...{ version, files: [...reportList] },
 	});
 	const files = fileStore();
-	await checkOutFolder(outFolder, { cwd: roots.workspace, roots }, createProcesses({ env: childEnvironment() }));
+	await checkOutFolder(
+		outFolder,
+		{ cwd: roots.workspace, roots },
+		createProcesses({ env: childEnvironment() }),
+	);
 	await files.makeFolder(outFolder);
 	await removeEarlierResult(outFolder, { isOwn: true });
 	await writeReport(result, outFolder, files);
@@ -99,7 +112,11 @@ function onlyPart({ artifact, config, name, job }: ReportInputs): { name: string
 }
 
 /** Artifacts of earlier attempts stay with the run. */
-async function partsThatCount(parts: readonly PartInput[], { run }: Subject, facts: RunFacts): Promise<readonly PartInput[]> {
+async function partsThatCount(
+	parts: readonly PartInput[],
+	{ run }: Subject,
+	facts: RunFacts,
+): Promise<readonly PartInput[]> {
 	if (!hasEarlier(parts, run.attempt)) return parts;
 	const listed = await facts.jobs(run.id);
 	const history = listed.state === "done" ? { ...listed, state: "listed" as const } : unlisted(listed.fault);
@@ -113,10 +130,13 @@ function unlisted({ message, fix }: { message: string; fix: string }) {
 /** The commits that results may belong to; null where any may. */
 async function commitsOfChange(parts: readonly PartInput[], subject: Subject): Promise<string[] | null> {
 	if (!subject.isForeign) return null;
-	const claimed = new Set(parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])));
+	const claimed = new Set(
+		parts.flatMap(({ content }) => (content.state === "read" ? (content.result.arms.head.commit ?? []) : [])),
+	);
 	const confirmed: string[] = [subject.sha];
 	// Genuine parts agree on one commit, so only a few are looked up.
-	for (const commit of [...claimed].sort().slice(0, 5)) if (await subject.isOfChange(commit)) confirmed.push(commit);
+	for (const commit of [...claimed].sort().slice(0, 5))
+		if (await subject.isOfChange(commit)) confirmed.push(commit);
 	return confirmed;
 }
 
@@ -127,11 +147,20 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 	const context = contextOf(reporting);
 	// The comment is found again by the config's path, which a result could forge.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
-	const publisher = { ...githubPublisher(run, inputs, readEnvironment().temp), codeHost: codeHostOf(context, hostedPace) };
+	const publisher = {
+		...githubPublisher(run, inputs, readEnvironment().temp),
+		codeHost: codeHostOf(context, hostedPace),
+	};
 	const shown = await publishRun(named, context, publisher);
-	const uncommented: Published[] = subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
-	if (inputs.comment !== "never" && subject.why !== null) notice(`No comment: ${subject.why}.`, { title: "trtgate" });
-	await writePublishOutputs(result, { ...shown, published: [...shown.published, ...uncommented] }, { outFolder, files: fileStore() });
+	const uncommented: Published[] =
+		subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
+	if (inputs.comment !== "never" && subject.why !== null)
+		notice(`No comment: ${subject.why}.`, { title: "trtgate" });
+	await writePublishOutputs(
+		result,
+		{ ...shown, published: [...shown.published, ...uncommented] },
+		{ outFolder, files: fileStore() },
+	);
 }
 
 function contextOf({ inputs, run, subject, outFolder, roots }: Reporting): Unmeasured {
@@ -151,7 +180,9 @@ function contextOf({ inputs, run, subject, outFolder, roots }: Reporting): Unmea
 /** A runner that died leaves its check run in progress, and its comment outdated. */
 async function reportNoParts(reporting: Reporting, part: PartInput | undefined): Promise<number> {
 	const reason = part?.content.state === "missing" ? part.content.reason : null;
-	const fault = noParts(reason ?? `it has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result} in it.`);
+	const fault = noParts(
+		reason ?? `it has no artifact ${onlyPart(reporting.inputs).artifact} with a ${reportFiles.result} in it.`,
+	);
 	await publishNoResult([recordError(fault)], contextOf(reporting));
 	return reportNoResult(fault);
 }

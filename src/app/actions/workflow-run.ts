@@ -1,13 +1,19 @@
 // What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
 
 import { error as annotateError, setSecret } from "@actions/core";
+import type { WorkflowJob } from "../../../generated/result.ts";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
-import { type Environment, forgetEventFile, gitAccess, readWorkflowRun, type WorkflowRun } from "../../adapters/github/env.ts";
+import {
+	type Environment,
+	forgetEventFile,
+	gitAccess,
+	readWorkflowRun,
+	type WorkflowRun,
+} from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { WorkflowJob } from "../../../generated/result.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
@@ -24,21 +30,35 @@ export async function readRunEvent(environment: Environment): Promise<RunEvent |
 }
 
 /** The workflow run that we are part of, and what it runs for; null outside of a workflow. */
-export async function readRun(environment: Environment): Promise<{ run: WorkflowRun; event: RunEvent } | null> {
+export async function readRun(
+	environment: Environment,
+): Promise<{ run: WorkflowRun; event: RunEvent } | null> {
 	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
 	return run === null || event === undefined ? null : { run, event };
 }
 
 /** How a result names the job that made it. */
 export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
-	return { id: runId, attempt: runAttempt, job, ...(part === "" ? {} : { part }), ...(runner === "" ? {} : { runner }) };
+	return {
+		id: runId,
+		attempt: runAttempt,
+		job,
+		...(part === "" ? {} : { part }),
+		...(runner === "" ? {} : { runner }),
+	};
 }
 
 /** @throws ConfigError usage outside of a workflow. */
-export async function requireRun(environment: Environment, otherwise: string): Promise<{ run: WorkflowRun; event: RunEvent }> {
+export async function requireRun(
+	environment: Environment,
+	otherwise: string,
+): Promise<{ run: WorkflowRun; event: RunEvent }> {
 	const known = await readRun(environment);
 	if (known !== null) return known;
-	throw usageError("This action runs in a workflow of GitHub Actions only.", `On your machine, ${otherwise}.`);
+	throw usageError(
+		"This action runs in a workflow of GitHub Actions only.",
+		`On your machine, ${otherwise}.`,
+	);
 }
 
 async function readPayload(path: string): Promise<unknown> {
@@ -64,7 +84,9 @@ export function reportError(fault: unknown): number {
 	for (const record of records) {
 		const { location } = record;
 		const position =
-			location === undefined ? {} : { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
+			location === undefined
+				? {}
+				: { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
 		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...position });
 	}
 	return exit;

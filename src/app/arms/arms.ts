@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import type { Arm, ArmSource } from "../../../generated/result.ts";
 import { type History, openHistory } from "../../adapters/git/history.ts";
 import { isRepository } from "../../adapters/git/refs.ts";
 import { remoteName } from "../../adapters/git/remote.ts";
@@ -11,10 +12,16 @@ import type { Processes } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { defaultSettings } from "../../core/config/defaults.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import type { Arm, ArmSource } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArmFolder } from "../../stages/prepared.ts";
-import { type BaseRecipe, chooseBase, chooseByEvent, isReview, nameHead, usesHeadsFiles } from "./choose-base.ts";
+import {
+	type BaseRecipe,
+	chooseBase,
+	chooseByEvent,
+	isReview,
+	nameHead,
+	usesHeadsFiles,
+} from "./choose-base.ts";
 import { type FoundBase, findBase } from "./find-base.ts";
 import { fetchLfsFiles } from "./lfs-files.ts";
 
@@ -37,7 +44,10 @@ export interface ArmsRequest {
 }
 
 /** A side's own config. `why` is a sentence. */
-export type SideConfig = { state: "read"; config: Config } | { state: "absent" } | { state: "broken"; why: string };
+export type SideConfig =
+	| { state: "read"; config: Config }
+	| { state: "absent" }
+	| { state: "broken"; why: string };
 
 export interface ConfigReader {
 	/** Of a folder that is checked out. */
@@ -72,9 +82,12 @@ export async function openArms(request: ArmsRequest, processes: Processes): Prom
 		const base = await openBase(head, opening);
 		const common = { notes: opening.notes, close };
 		const absent = { state: "absent" } as const;
-		if (typeof base === "string") return { folders: [head.folder], noBase: base, baseConfig: absent, rules: absent, ...common };
+		if (typeof base === "string")
+			return { folders: [head.folder], noBase: base, baseConfig: absent, rules: absent, ...common };
 		const sharesFiles = base.path === head.folder.path;
-		const baseConfig = sharesFiles ? ({ state: "read", config: request.config } as const) : await request.configs.inFolder(base.path);
+		const baseConfig = sharesFiles
+			? ({ state: "read", config: request.config } as const)
+			: await request.configs.inFolder(base.path);
 		return { folders: [base, head.folder], baseConfig, rules: opening.rules ?? baseConfig, ...common };
 	} catch (error) {
 		await close();
@@ -110,17 +123,27 @@ async function openNamed(arm: Arm, name: string | undefined, opening: Opening): 
 	}
 	const event = arm === "head" ? request.event : undefined;
 	// Without an event a folder inside a repository is one of many at its commit, so only a whole checkout is named by it.
-	const known = event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
+	const known =
+		event !== undefined || existsSync(join(path, ".git")) ? await describeFolder(path, processes) : null;
 	const label = relative(request.cwd, path) || basename(path);
-	const source = { label, ...(event && known ? nameHead(event, known.commit) : {}), ...stateOf(known, event) };
+	const source = {
+		label,
+		...(event && known ? nameHead(event, known.commit) : {}),
+		...stateOf(known, event),
+	};
 	const absent = arm === "head" ? {} : { whyAbsent: (file: string) => whyAbsent(file, path, null) };
 	return { folder: { arm, path, source, ...absent }, commit: known?.commit ?? null, repository: path };
 }
 
-function stateOf(known: { commit: string; dirty: boolean } | null, event: RunEvent | undefined): Pick<ArmSource, "commit" | "found"> {
+function stateOf(
+	known: { commit: string; dirty: boolean } | null,
+	event: RunEvent | undefined,
+): Pick<ArmSource, "commit" | "found"> {
 	if (known === null) return {};
 	if (!known.dirty) return { commit: known.commit };
-	return event === undefined ? {} : { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
+	return event === undefined
+		? {}
+		: { found: `The workspace as it is: ${known.commit.slice(0, 7)} with changes by earlier steps.` };
 }
 
 /** @returns the folder, or why there is none. */
@@ -128,13 +151,20 @@ async function openBase(head: Side, opening: Opening): Promise<ArmFolder | strin
 	const { base, event, config } = opening.request;
 	if (base !== undefined) return (await openNamed("base", base, opening)).folder;
 	if (usesHeadsFiles(event, config))
-		return { ...head.folder, arm: "base", source: { ...head.folder.source, found: "The same files as the head's." } };
+		return {
+			...head.folder,
+			arm: "base",
+			source: { ...head.folder.source, found: "The same files as the head's." },
+		};
 	const recipe = isReview(event) ? chooseByEvent(event) : chooseBase(event, config.baseline);
 	if (recipe.how === "none") return recipe.why;
 	// On a developer's machine, uncommitted changes may be compared with their own commit.
 	if (recipe.how === "ref" && event === undefined) {
 		const { ref } = recipe;
-		return checkOut({ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } }, opening);
+		return checkOut(
+			{ arm: "base", ref, source: { label: ref, ref, found: `baseline.ref of the config pins ${ref}.` } },
+			opening,
+		);
 	}
 	const commit = head.commit ?? (await describeFolder(head.repository, opening.processes))?.commit ?? null;
 	if (commit === null) return whyNoCommit(head.repository, opening);
@@ -146,16 +176,25 @@ async function whyNoCommit(repository: string, { processes }: Opening): Promise<
 	const fix =
 		"Install git in the job's image, or in a step before actions/checkout, which without git brings files and no history: `apt-get install -y git git-lfs`. Or name a folder with `--base` or the input `base`.";
 	try {
-		if (await isRepository(gitIn(repository, processes))) return "the workspace has no commit yet, so there is no earlier one";
+		if (await isRepository(gitIn(repository, processes)))
+			return "the workspace has no commit yet, so there is no earlier one";
 	} catch (error) {
 		if (!(error instanceof ToolError) || error.code !== "tool-missing") throw error;
-		throw new ToolError({ code: "tool-missing", message: "The base of this run is a commit, and git is not installed to find it.", fix });
+		throw new ToolError({
+			code: "tool-missing",
+			message: "The base of this run is a commit, and git is not installed to find it.",
+			fix,
+		});
 	}
-	const message = "The base of this run is a commit, and the workspace is not a git repository, so it cannot be found.";
+	const message =
+		"The base of this run is a commit, and the workspace is not a git repository, so it cannot be found.";
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
-async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecipe }, opening: Opening): Promise<ArmFolder | string> {
+async function openFoundBase(
+	of: { head: Side; commit: string; recipe: BaseRecipe },
+	opening: Opening,
+): Promise<ArmFolder | string> {
 	const { head, commit, recipe } = of;
 	const { event, access, config, configs } = opening.request;
 	const git = gitIn(head.repository, opening.processes, access);
@@ -165,13 +204,21 @@ async function openFoundBase(of: { head: Side; commit: string; recipe: BaseRecip
 		// Pull requests and merge queues always have a target.
 		if (event?.kind !== "pull-request" && event?.kind !== "merge-group") return base.why;
 		const message = `A change under review has nothing to be compared with: ${base.why}.`;
-		throw new ConfigError({ code: "git-ref", message, fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`." });
+		throw new ConfigError({
+			code: "git-ref",
+			message,
+			fix: "Check out the merge commit with actions/checkout and `fetch-depth: 0`.",
+		});
 	}
 	if (isReview(event)) {
 		// The change must not choose what it is compared with: the target branch's config does.
 		opening.rules = await configs.atCommit(base.commit, git);
 		const { baseline } =
-			opening.rules.state === "read" ? opening.rules.config : opening.rules.state === "absent" ? config : defaultSettings;
+			opening.rules.state === "read"
+				? opening.rules.config
+				: opening.rules.state === "absent"
+					? config
+					: defaultSettings;
 		base = await otherBase(base, { baseline, event, head: commit, history }, opening.notes);
 	}
 	const { state: _, commit: ref, ...source } = base;
@@ -194,11 +241,13 @@ async function otherBase(
 		return target;
 	}
 	const tips = [target.commit, "baseRef" in event ? await history.branchTip(event.baseRef) : null];
-	for (const tip of tips) if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
+	for (const tip of tips)
+		if (tip !== null && (tip === other.commit || (await history.isAncestor(other.commit, tip)))) return other;
 	if (event.kind === "push") return other;
 	const name = `${other.label} (${other.commit.slice(0, 7)})`;
 	const message = `The base ${name} is not part of ${target.label}, the branch that this change goes to: a change must not choose its own base.`;
-	const fix = "Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.";
+	const fix =
+		"Name a commit, tag or branch that is an ancestor of the target branch in baseline, or use `baseline: { from: base-ref }`.";
 	throw new ConfigError({ code: "git-ref", message, fix });
 }
 
@@ -217,16 +266,35 @@ async function checkOut(checkout: Checkout, opening: Opening): Promise<ArmFolder
 	const git = gitIn(repository, processes, access);
 	// Only a workflow's clone may be fetched into.
 	const fetched = event === undefined ? null : await (await openHistory(git)).find(ref);
-	const tree = await openRef({ repository, ref: fetched ?? ref, folder: join(outFolder, "worktrees", arm), processes, access });
+	const tree = await openRef({
+		repository,
+		ref: fetched ?? ref,
+		folder: join(outFolder, "worktrees", arm),
+		processes,
+		access,
+	});
 	opening.closers.push(() => tree.remove());
 	const { root, path, commit } = tree;
 	const own = arm === "head" ? null : await request.configs.inFolder(path);
 	const config = own?.state === "read" ? own.config : request.config;
 	// The head may be the work of anyone.
 	const isForeign = event?.kind === "workflow-run" || (event?.kind === "pull-request" && event.isFork);
-	const lfs = { arm, root, path, config, isUntrusted: arm === "head" && isForeign, remote: await remoteName(git) };
+	const lfs = {
+		arm,
+		root,
+		path,
+		config,
+		isUntrusted: arm === "head" && isForeign,
+		remote: await remoteName(git),
+	};
 	const lfsProblem = await fetchLfsFiles(lfs, gitIn(root, processes, access));
 	if (lfsProblem !== null) opening.notes.push(lfsProblem.reason);
 	const absent = (file: string): Promise<string | null> => whyAbsent(file, path, gitIn(path, processes));
-	return { arm, path, source: { ...source, commit }, whyAbsent: absent, ...(lfsProblem === null ? {} : { lfsProblem }) };
+	return {
+		arm,
+		path,
+		source: { ...source, commit },
+		whyAbsent: absent,
+		...(lfsProblem === null ? {} : { lfsProblem }),
+	};
 }

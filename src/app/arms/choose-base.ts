@@ -1,6 +1,7 @@
 // Which commit a run compares with, and what the head is called: from the event and the config alone, without git.
-import type { Config } from "../../core/config/config.ts";
+
 import type { ArmSource } from "../../../generated/result.ts";
+import type { Config } from "../../core/config/config.ts";
 import type { PushEvent, RunEvent } from "../../formats/github/event.ts";
 
 export type BaseRecipe =
@@ -30,11 +31,16 @@ type ReviewEvent = Exclude<RunEvent, { kind: "tag" } | { kind: "schedule" | "dis
 
 /** Whether a change is under review, so that the branch it goes to decides how it is compared. A person at a terminal decides for themselves. */
 export function isReview(event: RunEvent | undefined): event is ReviewEvent {
-	return event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch" && event.kind !== "tag";
+	return (
+		event !== undefined && event.kind !== "schedule" && event.kind !== "dispatch" && event.kind !== "tag"
+	);
 }
 
 /** Whether two TensorRTs run the same files: so it is unless a change is under review, or the config names a base. */
-export function usesHeadsFiles(event: RunEvent | undefined, { base, baseline }: Pick<Config, "base" | "baseline">): boolean {
+export function usesHeadsFiles(
+	event: RunEvent | undefined,
+	{ base, baseline }: Pick<Config, "base" | "baseline">,
+): boolean {
 	return base !== undefined && baseline.from === "base-ref" && !isReview(event) && event?.kind !== "tag";
 }
 
@@ -57,7 +63,13 @@ export function chooseBase(event: RunEvent | undefined, baseline: Config["baseli
 export function chooseByEvent(event: RunEvent): BaseRecipe {
 	switch (event.kind) {
 		case "pull-request":
-			return { how: "merge-base", branch: event.baseRef, tip: event.baseSha, merged: event.headSha, number: event.number };
+			return {
+				how: "merge-base",
+				branch: event.baseRef,
+				tip: event.baseSha,
+				merged: event.headSha,
+				number: event.number,
+			};
 		case "push":
 			return chooseByPush(event);
 		case "tag":
@@ -72,7 +84,10 @@ export function chooseByEvent(event: RunEvent): BaseRecipe {
 			return { how: "last-release" };
 		case "other":
 			if (!namesItsBase.test(event.name)) return { how: "last-release" };
-			return { how: "unknown", why: `the payload of the ${event.name} event could not be read, so its base is not known` };
+			return {
+				how: "unknown",
+				why: `the payload of the ${event.name} event could not be read, so its base is not known`,
+			};
 	}
 }
 
@@ -80,10 +95,21 @@ export function chooseByEvent(event: RunEvent): BaseRecipe {
 const namesItsBase = /^(pull_request|push|merge_group|release)/;
 
 function chooseByPush({ ref, before, isForced, defaultBranch }: PushEvent): BaseRecipe {
-	const point = (because: string): BranchPoint => ({ how: "branch-point", branch: ref, because, defaultBranch });
+	const point = (because: string): BranchPoint => ({
+		how: "branch-point",
+		branch: ref,
+		because,
+		defaultBranch,
+	});
 	if (before === null) return point(`${ref} is new`);
 	const otherwise = point(isForced ? `${ref} was rewritten` : `what ${ref} was before this push is gone`);
-	return { how: "commit", commit: before, found: `${ref} before this push`, mustBeAncestor: isForced, otherwise };
+	return {
+		how: "commit",
+		commit: before,
+		found: `${ref} before this push`,
+		mustBeAncestor: isForced,
+		otherwise,
+	};
 }
 
 /** What the checked-out commit is called in reports. */

@@ -17,7 +17,8 @@ export async function findBase(recipe: BaseRecipe, head: string, history: Histor
 	// Comparing a commit with itself would always pass.
 	if (recipe.how === "merge-base") {
 		const message = `Base and head are the same commit: the checked-out commit is on ${recipe.branch}, without the change of the pull request.`;
-		const fix = "Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
+		const fix =
+			"Run on `pull_request` with the default `ref` of actions/checkout, which is the merge commit.";
 		throw new ConfigError({ code: "git-ref", message, fix });
 	}
 	return { state: "none", why: `${short(head)} is its own base (${base.label})` };
@@ -50,19 +51,31 @@ function followRecipe(recipe: BaseRecipe, search: Search): Promise<FoundBase> {
 	}
 }
 
-async function byMergeBase(recipe: Extract<BaseRecipe, { how: "merge-base" }>, { head, history }: Search): Promise<FoundBase> {
+async function byMergeBase(
+	recipe: Extract<BaseRecipe, { how: "merge-base" }>,
+	{ head, history }: Search,
+): Promise<FoundBase> {
 	const { branch, tip, merged } = recipe;
 	const source = { label: branch, ref: branch };
 	const [first, second] = await history.parents(head);
 	if (first !== undefined && second !== undefined && second === merged) {
 		await requireCommit(first, branch, history);
-		return found(first, source, `${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`);
+		return found(
+			first,
+			source,
+			`${short(first)} is the commit of ${branch} that the pull request's merge commit builds on.`,
+		);
 	}
 	const newest = (await history.branchTip(branch)) ?? tip ?? null;
 	if (newest === null || !(await history.bring(newest))) throw missingCommit(tip ?? branch, branch);
 	const base = await history.mergeBase(head, newest);
-	if (base !== null) return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
-	return found(newest, source, `${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`);
+	if (base !== null)
+		return found(base, source, `${short(base)} is the merge base of ${short(head)} and ${branch}.`);
+	return found(
+		newest,
+		source,
+		`${short(newest)} is the newest commit of ${branch}, with which ${short(head)} shares no history.`,
+	);
 }
 
 async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: Search): Promise<FoundBase> {
@@ -76,18 +89,27 @@ async function byCommit(recipe: Extract<BaseRecipe, { how: "commit" }>, search: 
 	throw missingCommit(commit, recipe.found);
 }
 
-async function byBranchPoint({ branch, defaultBranch, because }: BranchPoint, { head, history }: Search): Promise<FoundBase> {
+async function byBranchPoint(
+	{ branch, defaultBranch, because }: BranchPoint,
+	{ head, history }: Search,
+): Promise<FoundBase> {
 	if (defaultBranch !== undefined && defaultBranch !== branch) {
 		const tip = await history.branchTip(defaultBranch);
 		const base = tip !== null && (await history.bring(tip)) ? await history.mergeBase(head, tip) : null;
 		const where = { label: defaultBranch, ref: defaultBranch };
 		// A branch that has nothing of its own yet is compared with the commit before.
-		if (base !== null && base !== head) return found(base, where, `${short(base)} is where ${branch} left ${defaultBranch}: ${because}.`);
+		if (base !== null && base !== head)
+			return found(base, where, `${short(base)} is where ${branch} left ${defaultBranch}: ${because}.`);
 	}
 	const [parent] = await history.parents(head);
-	if (parent === undefined) return { state: "none", why: `${short(head)} is the first commit of its history` };
+	if (parent === undefined)
+		return { state: "none", why: `${short(head)} is the first commit of its history` };
 	await requireCommit(parent, branch, history);
-	return found(parent, { label: short(parent) }, `${short(parent)} is the commit before ${short(head)}: ${because}.`);
+	return found(
+		parent,
+		{ label: short(parent) },
+		`${short(parent)} is the commit before ${short(head)}: ${because}.`,
+	);
 }
 
 /** @param tag of the head; null: the last release before it. */
@@ -107,7 +129,8 @@ async function byRelease(tag: string | null, { head, history }: Search): Promise
 
 async function byRef(ref: string, { history }: Search): Promise<FoundBase> {
 	const commit = await history.find(ref);
-	if (commit !== null) return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
+	if (commit !== null)
+		return found(commit, { label: ref, ref }, `${short(commit)} is what baseline.ref pins: ${ref}.`);
 	const name = JSON.stringify(ref.slice(0, 200));
 	const message = `Cannot find ${name}, which baseline.ref names: neither this clone nor its remote has it.`;
 	throw new ConfigError({ code: "git-ref", message, fix: "Correct baseline.ref in the config." });
@@ -123,7 +146,8 @@ async function requireCommit(commit: string, what: string, history: History): Pr
 
 export function missingCommit(commit: string, what: string): ConfigError {
 	const message = `Cannot get ${short(commit)}, the commit to compare with (${what}): neither this clone nor its remote has it.`;
-	const fix = "Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.";
+	const fix =
+		"Check out this repository with actions/checkout and `fetch-depth: 0`, or name another base with the input `base`.";
 	return new ConfigError({ code: "git-ref", message, fix });
 }
 

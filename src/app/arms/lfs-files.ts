@@ -1,5 +1,6 @@
 // Which files of a checkout the gate reads, so that those of Git LFS are fetched and no others.
 import { dirname, join } from "node:path";
+import type { Arm } from "../../../generated/result.ts";
 import { readStructure } from "../../adapters/files/external-files.ts";
 import { isPointerFile, type LfsProblem, type LfsRequest, pullLfs, usesLfs } from "../../adapters/git/lfs.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
@@ -9,7 +10,6 @@ import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
-import type { Arm } from "../../../generated/result.ts";
 
 export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 	arm: Arm;
@@ -22,7 +22,8 @@ export interface LfsCheckout extends Omit<LfsRequest, "paths"> {
 export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<LfsProblem | null> {
 	if (!(await usesLfs(git))) return null;
 	// A prepare command may read any file.
-	if (checkout.config.models.some((model) => model.prepare !== undefined)) return pullLfs({ ...checkout, paths: "all" }, git);
+	if (checkout.config.models.some((model) => model.prepare !== undefined))
+		return pullLfs({ ...checkout, paths: "all" }, git);
 	for (const list of [namedFiles, filesOfFiles]) {
 		const paths: string[] = [];
 		for (const path of new Set(await list(checkout))) if (await isPointerFile(path)) paths.push(path);
@@ -35,7 +36,13 @@ export async function fetchLfsFiles(checkout: LfsCheckout, git: Git): Promise<Lf
 /** Files that the config names. */
 async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 	return engineSpecs(config).flatMap(({ model, engine: { onnx, tensorrt, golden } }) => {
-		const names = [model.onnx, onnx, ...tensorrt.plugins.map((plugin) => plugin.path), tensorrt.calibration?.path, golden];
+		const names = [
+			model.onnx,
+			onnx,
+			...tensorrt.plugins.map((plugin) => plugin.path),
+			tensorrt.calibration?.path,
+			golden,
+		];
 		return names.flatMap((name) => (name === undefined ? [] : [join(path, name)]));
 	});
 }
@@ -44,7 +51,11 @@ async function namedFiles({ config, path }: LfsCheckout): Promise<string[]> {
 async function filesOfFiles({ config, path, arm }: LfsCheckout): Promise<string[]> {
 	const specs = engineSpecs(config);
 	const models = new Set(specs.map(({ engine }) => join(path, engine.onnx)));
-	const goldens = new Set(specs.flatMap(({ engine: { golden } }) => (golden === undefined || arm === "base" ? [] : [join(path, golden)])));
+	const goldens = new Set(
+		specs.flatMap(({ engine: { golden } }) =>
+			golden === undefined || arm === "base" ? [] : [join(path, golden)],
+		),
+	);
 	const lists = [...[...models].map(externalData), ...[...goldens].map(tensorFiles)];
 	return (await Promise.all(lists.map((list) => list.catch(leaveToStages)))).flat();
 }

@@ -1,5 +1,7 @@
 // `trtgate accept`: writes into trtgate.yml that this change may be slower or larger, once, and by how much.
 import { join, relative, resolve } from "node:path";
+import type { AcceptedFigure, AcceptFile } from "../../../generated/config.ts";
+import type { GateResult, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { gitIn, succeeded } from "../../adapters/git/run-git.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
@@ -10,8 +12,6 @@ import { usageError } from "../../core/errors.ts";
 import { changeOf } from "../../core/gates/accepted.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import type { AcceptedFigure, AcceptFile } from "../../../generated/config.ts";
-import type { GateResult, Result } from "../../../generated/result.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { exitCodes } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
@@ -24,7 +24,8 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const args = parseArguments(argv, acceptChangeTable);
 	const prunes = args.flag("prune");
 	const reason = args.text("reason")?.trim() ?? "";
-	if (!prunes && reason === "") throw usageError("accept needs a reason.", 'Add --reason "why this change is worth it".');
+	if (!prunes && reason === "")
+		throw usageError("accept needs a reason.", 'Add --reason "why this change is worth it".');
 	const given = args.positionals[0] ?? "";
 	const file = given.endsWith(".json") ? given : join(given, reportFiles.result);
 	const read = await readArgument(file, terminal.cwd, inputKinds.result);
@@ -34,16 +35,22 @@ export async function acceptChange(argv: readonly string[], terminal: Terminal):
 	const by = args.text("by") ?? (await gitName(terminal.cwd));
 	const added = prunes ? [] : acceptedBy(result, { reason, ...(by === null ? {} : { by }) });
 	if (!prunes && added.length === 0) {
-		const fix = "Give the folder of a run that failed; only latency, work, p99, memory, engine-size and build-time can be accepted.";
+		const fix =
+			"Give the folder of a run that failed; only latency, work, p99, memory, engine-size and build-time can be accepted.";
 		throw usageError(`${file} has no failed figure that can be accepted.`, fix);
 	}
-	const edited = editAccepted(text, added, (entry) => isCurrent(entry, result) && !added.some((one) => isSame(one, entry)));
+	const edited = editAccepted(
+		text,
+		added,
+		(entry) => isCurrent(entry, result) && !added.some((one) => isSame(one, entry)),
+	);
 	const shown = relative(terminal.cwd, path);
 	const loaded = loadConfig(edited, { path: shown });
 	if (loaded.state === "invalid") throw new AggregateError(loaded.errors, `${shown} has errors`);
 	if (edited !== text) await fileStore().writeText(path, edited);
 	const lines = added.map(
-		(one) => `${one.engine}: ${one.figure} may grow by at most ${one["at-most"]}, for the engine ${one.recipe} only\n`,
+		(one) =>
+			`${one.engine}: ${one.figure} may grow by at most ${one["at-most"]}, for the engine ${one.recipe} only\n`,
 	);
 	terminal.out(edited === text ? `${shown} has no stale entries.\n` : `wrote ${shown}\n${lines.join("")}`);
 	return exitCodes.ok;
@@ -55,12 +62,20 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 	for (const gate of result.gates) {
 		const figure = figures.find((one) => one === gate.gate);
 		const engine = `${gate.model}/${gate.engine}`;
-		const recipe = result.builds.find((build) => build.arm === "head" && `${build.model}/${build.engine}` === engine)?.recipeHash;
+		const recipe = result.builds.find(
+			(build) => build.arm === "head" && `${build.model}/${build.engine}` === engine,
+		)?.recipeHash;
 		const share = mostOf(gate, result);
 		if (gate.status !== "fail" || figure === undefined || recipe === undefined || share === null) continue;
 		const key = `${engine} ${figure}`;
 		const most = Math.max(share, Number.parseFloat(String(entries.get(key)?.["at-most"] ?? "0")) / 100);
-		entries.set(key, { engine, figure, "at-most": `${(Math.ceil(most * 1000 - 1e-9) / 10).toFixed(1)}%`, recipe, ...said });
+		entries.set(key, {
+			engine,
+			figure,
+			"at-most": `${(Math.ceil(most * 1000 - 1e-9) / 10).toFixed(1)}%`,
+			recipe,
+			...said,
+		});
 	}
 	return [...entries.values()];
 }
@@ -69,7 +84,8 @@ function acceptedBy(result: Result, said: Pick<AcceptFile, "reason" | "by">): Ac
 function mostOf(gate: GateResult, result: Result): number | null {
 	const change = changeOf(gate, { builds: result.builds, rows: result.workloads });
 	const row = result.workloads.find(
-		({ model, engine, workload }) => model === gate.model && engine === gate.engine && workload === gate.workload,
+		({ model, engine, workload }) =>
+			model === gate.model && engine === gate.engine && workload === gate.workload,
 	);
 	const interval = gate.gate === "latency" || gate.gate === "p99" ? row?.[gate.gate].interval : undefined;
 	return change === null ? null : Math.max(change, interval?.[1] ?? 0);
@@ -81,12 +97,16 @@ function isSame(one: AcceptFile, other: Partial<AcceptFile>): boolean {
 
 /** An entry for an engine that this result does not know may belong to another job. */
 function isCurrent({ engine, recipe }: Partial<AcceptFile>, { builds }: Result): boolean {
-	const hashOf = (arm: string) => builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
+	const hashOf = (arm: string) =>
+		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine)?.recipeHash;
 	const [base, head] = [hashOf("base"), hashOf("head")];
 	return head === undefined || (head === recipe && base !== recipe);
 }
 
 async function gitName(cwd: string): Promise<string | null> {
-	const read = await gitIn(cwd, createProcesses({ env: childEnvironment() }))(["config", "user.name"]).catch(() => null);
+	const read = await gitIn(
+		cwd,
+		createProcesses({ env: childEnvironment() }),
+	)(["config", "user.name"]).catch(() => null);
 	return read !== null && succeeded(read) ? read.stdout.trim() || null : null;
 }

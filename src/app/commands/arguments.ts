@@ -49,7 +49,9 @@ interface Shape {
 }
 
 type NameIn<Known> = keyof Known & string;
-type WordIn<Choices extends string> = Choices extends `${infer First}|${infer Others}` ? First | WordIn<Others> : Choices;
+type WordIn<Choices extends string> = Choices extends `${infer First}|${infer Others}`
+	? First | WordIn<Others>
+	: Choices;
 type ValueOf<Known> = Known extends { value: infer Value extends string }
 	? Value extends Lowercase<Value>
 		? WordIn<Value>
@@ -60,7 +62,9 @@ export interface Arguments<Known> {
 	/** The value of an option, or its default. */
 	text<Name extends NameIn<Known>>(
 		name: Name,
-	): Known[Name] extends { default: string } | { required: true } ? ValueOf<Known[Name]> : ValueOf<Known[Name]> | undefined;
+	): Known[Name] extends { default: string } | { required: true }
+		? ValueOf<Known[Name]>
+		: ValueOf<Known[Name]> | undefined;
 	/** Those of these options that are given, with their values. */
 	given<Name extends NameIn<Known>>(...names: Name[]): { [Each in Name]?: string };
 	/** Every value of an option that may be given again. */
@@ -73,7 +77,11 @@ export interface Arguments<Known> {
 export type ArgumentsOf<Table extends CommandTable> = Arguments<Table["options"]>;
 
 /** @throws ConfigError usage. */
-export function parseArguments<Table extends CommandTable>(argv: readonly string[], table: Table, shape: Shape = {}): ArgumentsOf<Table> {
+export function parseArguments<Table extends CommandTable>(
+	argv: readonly string[],
+	table: Table,
+	shape: Shape = {},
+): ArgumentsOf<Table> {
 	const known: Options = { ...commonOptions, ...table.options };
 	const config = Object.fromEntries(Object.entries(known).map(([name, option]) => [name, parsingOf(option)]));
 	const args = oneValueEach(argv, known);
@@ -88,7 +96,10 @@ export function parseArguments<Table extends CommandTable>(argv: readonly string
 	};
 	return {
 		text: textOf as ArgumentsOf<Table>["text"],
-		given: (...names) => Object.fromEntries(names.flatMap((name) => (values.has(name) ? [[name, textOf(name) ?? ""]] : []))) as object,
+		given: (...names) =>
+			Object.fromEntries(
+				names.flatMap((name) => (values.has(name) ? [[name, textOf(name) ?? ""]] : [])),
+			) as object,
 		texts: (name) => [values.get(name)].flat().filter((item) => typeof item === "string"),
 		flag: (name) => values.get(name) === true,
 		isGiven: (name) => values.has(name),
@@ -124,36 +135,58 @@ function checkOption({ name, rawName, value }: OptionToken, known: Options, tabl
 	if (option === undefined) throw usage(table, `Unknown option ${rawName}.`, didYouMean(name, names));
 	if (option.value === undefined && value !== undefined) throw usage(table, `${rawName} takes no value.`);
 	if (option.value !== undefined && !value) throw usage(table, `${rawName} needs a value.`);
-	const choices = option.value !== undefined && /^[a-z\d]+(\|[a-z\d]+)+$/.test(option.value) ? option.value.split("|") : [];
+	const choices =
+		option.value !== undefined && /^[a-z\d]+(\|[a-z\d]+)+$/.test(option.value) ? option.value.split("|") : [];
 	if (value === undefined || choices.length === 0 || choices.includes(value)) return;
 	throw misused(rawName, `one of ${choices.join(", ")}`, value);
 }
 
 export function misused(option: string, expected: string, got: string): ConfigError {
-	return usageError(`${option} is ${JSON.stringify(got)}; expected ${expected}.`, "Correct it, or leave it out.");
+	return usageError(
+		`${option} is ${JSON.stringify(got)}; expected ${expected}.`,
+		"Correct it, or leave it out.",
+	);
 }
 
-function checkPositionals(given: readonly string[], table: CommandTable, { positionals = table.positionals, more = false }: Shape): void {
+function checkPositionals(
+	given: readonly string[],
+	table: CommandTable,
+	{ positionals = table.positionals, more = false }: Shape,
+): void {
 	if (more ? given.length >= positionals.length : given.length === positionals.length) return;
 	const wanted = positionals.length === 0 ? "no arguments" : positionals.join(" ");
-	throw usage(table, `Expected ${wanted}; got ${given.length === 0 ? "none" : JSON.stringify(given.join(" "))}.`);
+	throw usage(
+		table,
+		`Expected ${wanted}; got ${given.length === 0 ? "none" : JSON.stringify(given.join(" "))}.`,
+	);
 }
 
 function checkRequired(given: Readonly<Record<string, unknown>>, table: CommandTable): void {
-	const missing = Object.entries(table.options).find(([name, { required }]) => required === true && given[name] === undefined);
+	const missing = Object.entries(table.options).find(
+		([name, { required }]) => required === true && given[name] === undefined,
+	);
 	if (missing === undefined) return;
 	const [name, { value, does }] = missing;
-	throw usageError(`${table.name} needs --${name}.`, `Add --${name} ${value}: ${does[0]?.toLowerCase()}${does.slice(1)}`);
+	throw usageError(
+		`${table.name} needs --${name}.`,
+		`Add --${name} ${value}: ${does[0]?.toLowerCase()}${does.slice(1)}`,
+	);
 }
 
 function usage(table: CommandTable, message: string, suggestion?: string): ConfigError {
 	return usageError(
 		message,
-		suggestion === undefined ? `\`trtgate ${table.name} --help\` lists its options.` : `Did you mean --${suggestion}?`,
+		suggestion === undefined
+			? `\`trtgate ${table.name} --help\` lists its options.`
+			: `Did you mean --${suggestion}?`,
 	);
 }
 
 /** @throws ConfigError by the kind where it cannot be read. */
-export async function readArgument(path: string, cwd: string, kind: InputKind): Promise<{ path: string; text: string }> {
+export async function readArgument(
+	path: string,
+	cwd: string,
+	kind: InputKind,
+): Promise<{ path: string; text: string }> {
 	return { path, text: await readInputText(resolve(cwd, path), kind, path) };
 }

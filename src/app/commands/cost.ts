@@ -24,7 +24,11 @@ type Shapes = Readonly<Record<string, readonly number[]>>;
 export async function cost(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, costTable, { more: true });
 	const [headPath = "", basePath, ...others] = args.positionals;
-	if (others.length > 0) throw usageError("cost takes one model, or a model and its base.", `Leave out ${JSON.stringify(others[0])}.`);
+	if (others.length > 0)
+		throw usageError(
+			"cost takes one model, or a model and its base.",
+			`Leave out ${JSON.stringify(others[0])}.`,
+		);
 	const most = countOf(args.text("top"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const head = await read(headPath, terminal.cwd);
@@ -34,7 +38,10 @@ export async function cost(argv: readonly string[], terminal: Terminal): Promise
 	const counted = (model: OnnxModel, own: Shapes) => costsOf(model)(sizesOf(timedInputsOf(model, {})(own)));
 	const compared: ComparedCosts = {
 		head: { path: headPath, shapes, cost: counted(head, shapes) },
-		base: base === null || basePath === undefined ? null : { path: basePath, shapes: baseShapes, cost: counted(base, baseShapes) },
+		base:
+			base === null || basePath === undefined
+				? null
+				: { path: basePath, shapes: baseShapes, cost: counted(base, baseShapes) },
 	};
 	terminal.out(args.flag("json") ? jsonText(costFacts(compared)) : renderCosts(costFacts(compared), most));
 	return exitCodes.ok;
@@ -59,7 +66,11 @@ function sizesFor(model: OnnxModel, given: ShapeSource): Shapes {
 
 /** The base takes the head's sizes where its file leaves them open. */
 function openInputs(base: OnnxModel, shapes: Shapes): GivenShapes {
-	const open = feeds(base.graph).filter(({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"));
-	const given = open.flatMap(({ name }) => (Object.hasOwn(shapes, name) ? [[name, { shape: [...(shapes[name] ?? [])] }] as const] : []));
+	const open = feeds(base.graph).filter(
+		({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"),
+	);
+	const given = open.flatMap(({ name }) =>
+		Object.hasOwn(shapes, name) ? [[name, { shape: [...(shapes[name] ?? [])] }] as const] : [],
+	);
 	return Object.fromEntries(given);
 }

@@ -1,6 +1,7 @@
 // `trtgate demo`: the whole gate on a replay of recorded TensorRT runs, then live on the quickstart with ONNX Runtime.
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Result } from "../../../generated/result.ts";
 import { systemClock } from "../../adapters/clock.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
@@ -9,7 +10,6 @@ import { replay } from "../../adapters/replay/backend.ts";
 import { openRecording, unpackFolder } from "../../adapters/replay/recording.ts";
 import { silentProgress } from "../../adapters/terminal/progress.ts";
 import { BugError, usageError } from "../../core/errors.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { Progress } from "../../ports/world.ts";
 import { openPageWith } from "../../stages/report.ts";
 import { distFolder } from "../compose.ts";
@@ -55,12 +55,19 @@ function exitOf({ outcome }: Result): number {
 async function examplesAt(name: "recorded" | "quickstart"): Promise<string> {
 	const examples = join(distFolder(), "..", "examples", name);
 	await access(examples).catch(() => {
-		throw usageError(`The demo's models are not at ${examples}.`, "Use a complete clone or package of trtgate.");
+		throw usageError(
+			`The demo's models are not at ${examples}.`,
+			"Use a complete clone or package of trtgate.",
+		);
 	});
 	return examples;
 }
 
-async function play(options: DemoOptions & { out: string }, progress: Progress, terminal: Terminal): Promise<Result> {
+async function play(
+	options: DemoOptions & { out: string },
+	progress: Progress,
+	terminal: Terminal,
+): Promise<Result> {
 	const { cwd, environment } = terminal;
 	const completed = await gate({ cwd, environment, progress, ...options, onStart: stopOnSignals });
 	if (completed.state === "ran") return completed.result;

@@ -30,24 +30,39 @@ export async function diagnose(argv: readonly string[], terminal: Terminal): Pro
 		throw unreadable(wanted, cause);
 	});
 	const isFolder = found.isDirectory();
-	const evidence = isFolder ? await readRecording(path, wanted) : { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
+	const evidence = isFolder
+		? await readRecording(path, wanted)
+		: { exitCode: null, signal: null, scan: await scanLog(path, wanted) };
 	// A recording lies one or two folders below the place where its run was started.
-	const places = isFolder ? [path, join(path, "files"), dirname(path), dirname(dirname(path))] : [dirname(path), terminal.cwd];
+	const places = isFolder
+		? [path, join(path, "files"), dirname(path), dirname(dirname(path))]
+		: [dirname(path), terminal.cwd];
 	const diagnosis = diagnoseHonestly(await withFactsBeside({ ...evidence, ...known }, places));
-	terminal.out(args.flag("json") ? jsonText(diagnosis) : `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`);
+	terminal.out(
+		args.flag("json")
+			? jsonText(diagnosis)
+			: `${renderDiagnosis(diagnosis, { color: terminal.color.out })}\n`,
+	);
 	return diagnosis.code === "unknown" ? exitCodes.failed : exitCodes.ok;
 }
 
 /** The user's own exit code or signal overrides the recording. */
 function endingOf(args: ArgumentsOf<typeof diagnoseTable>): Partial<Pick<Evidence, "exitCode" | "signal">> {
 	const [code, signal] = [args.text("exit-code"), args.text("signal")?.toUpperCase()];
-	if (code !== undefined && !/^\d{1,3}$/.test(code)) throw misused("--exit-code", "a whole number from 0 to 255", code);
-	if (signal !== undefined && !/^(SIG)?[A-Z][A-Z0-9+]{1,9}$/.test(signal)) throw misused("--signal", "a name such as SIGKILL", signal);
-	if (signal !== undefined) return { signal: signal.startsWith("SIG") ? signal : `SIG${signal}`, exitCode: null };
+	if (code !== undefined && !/^\d{1,3}$/.test(code))
+		throw misused("--exit-code", "a whole number from 0 to 255", code);
+	if (signal !== undefined && !/^(SIG)?[A-Z][A-Z0-9+]{1,9}$/.test(signal))
+		throw misused("--signal", "a name such as SIGKILL", signal);
+	if (signal !== undefined)
+		return { signal: signal.startsWith("SIG") ? signal : `SIG${signal}`, exitCode: null };
 	return code === undefined ? {} : { exitCode: Number(code), signal: null };
 }
 
-const recording = { ...inputKinds.argument, what: "a recording", fix: "Give a log of trtexec, or the folder of a recording." };
+const recording = {
+	...inputKinds.argument,
+	what: "a recording",
+	fix: "Give a log of trtexec, or the folder of a recording.",
+};
 
 async function readRecording(folder: string, wanted: string): Promise<Evidence & { scan: LogScan }> {
 	const text = await readInputText(join(folder, "meta.json"), recording, join(wanted, "meta.json"));
@@ -79,7 +94,13 @@ async function scanLog(path: string, wanted: string): Promise<LogScan> {
 
 function unreadable(path: string, cause: unknown): ConfigError {
 	const why = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-	return new ConfigError({ code: "usage", message: `${path} cannot be read${why}.`, cause, location: { path }, fix: "Check the path." });
+	return new ConfigError({
+		code: "usage",
+		message: `${path} cannot be read${why}.`,
+		cause,
+		location: { path },
+		fix: "Check the path.",
+	});
 }
 
 type Known = Evidence & { scan: LogScan };
@@ -98,12 +119,17 @@ export async function withFactsBeside(evidence: Known, folders: readonly string[
 	return {
 		...evidence,
 		inputs,
-		...(wrote.length > 0 || evidence.wrote !== undefined ? { wrote: [...(evidence.wrote ?? []), ...wrote] } : {}),
+		...(wrote.length > 0 || evidence.wrote !== undefined
+			? { wrote: [...(evidence.wrote ?? []), ...wrote] }
+			: {}),
 		...(model === null ? {} : await modelOf(model.path, evidence)),
 	};
 }
 
-async function find(path: string, folders: readonly string[]): Promise<{ path: string; bytes: number } | null> {
+async function find(
+	path: string,
+	folders: readonly string[],
+): Promise<{ path: string; bytes: number } | null> {
 	for (const candidate of isAbsolute(path) ? [path] : folders.map((folder) => join(folder, path))) {
 		const found = await stat(candidate).catch(() => null);
 		if (found?.isFile()) return { path: candidate, bytes: found.size };

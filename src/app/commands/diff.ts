@@ -26,10 +26,14 @@ export async function diff(argv: readonly string[], terminal: Terminal): Promise
 	const diffs: TitledDiff[] = [];
 	for (const { base, head } of pairs) {
 		const [baseModel = base.model, headModel = models[0] ?? head.model] = models;
-		const engines = { base: await readEngine({ ...base, model: baseModel }), head: await readEngine({ ...head, model: headModel }) };
+		const engines = {
+			base: await readEngine({ ...base, model: baseModel }),
+			head: await readEngine({ ...head, model: headModel }),
+		};
 		const whole = basePath === headPath ? `${headPath}: base → head` : `${basePath} → ${headPath}`;
 		const title = `${whole}${head.name === "" || pairs.length === 1 ? "" : `: ${head.name}`}`;
-		const [baseMs, headMs] = enginesMs === null ? [await engineMs(base), await engineMs(head)] : [enginesMs.base, enginesMs.head];
+		const [baseMs, headMs] =
+			enginesMs === null ? [await engineMs(base), await engineMs(head)] : [enginesMs.base, enginesMs.head];
 		const timed = baseMs === null || headMs === null ? null : { base: baseMs, head: headMs };
 		diffs.push({ title, diff: diffEngines(engines, { gpu: args.text("gpu") ?? null, enginesMs: timed }) });
 	}
@@ -62,9 +66,14 @@ interface EnginePair {
 	head: FoundEngine;
 }
 
-function pairEngines(bases: readonly FoundEngine[], heads: readonly FoundEngine[], paths: readonly string[]): EnginePair[] {
+function pairEngines(
+	bases: readonly FoundEngine[],
+	heads: readonly FoundEngine[],
+	paths: readonly string[],
+): EnginePair[] {
 	const [base, head] = [bases[0], heads[0]];
-	if (bases.length === 1 && heads.length === 1 && base !== undefined && head !== undefined) return [{ base, head }];
+	if (bases.length === 1 && heads.length === 1 && base !== undefined && head !== undefined)
+		return [{ base, head }];
 	const byName = new Map(bases.map((one) => [one.name, one]));
 	const pairs = heads.flatMap((one) => {
 		const own = byName.get(one.name);

@@ -34,10 +34,13 @@ export async function doctor(argv: readonly string[], terminal: Terminal): Promi
 	const { cwd } = terminal;
 	// Without a config that can be read, there is no second TensorRT to look for.
 	const read = await readConfigFile({ cwd, path: chooseConfig({ cwd }) }).catch(() => null);
-	for (const { look, ...check } of checks(terminal, read?.config.base)) findings.push({ ...check, ...(await look()) });
+	for (const { look, ...check } of checks(terminal, read?.config.base))
+		findings.push({ ...check, ...(await look()) });
 	if (args.flag("json")) terminal.out(jsonText({ checks: findings }));
 	else terminal.out(findings.map(renderFinding).join(""));
-	return findings.some((finding) => finding.weight === "need" && !finding.ok) ? exitCodes.runner : exitCodes.ok;
+	return findings.some((finding) => finding.weight === "need" && !finding.ok)
+		? exitCodes.runner
+		: exitCodes.ok;
 }
 
 type Finding = Omit<Check, "look"> & Awaited<ReturnType<Check["look"]>>;
@@ -63,13 +66,29 @@ function checks({ cwd, environment }: Terminal, base: Config["base"]): Check[] {
 		// An older Node ends in the entry point.
 		{ name: "Node.js", weight: "need", look: async () => ({ ok: true, status: process.version }) },
 		{ name: "CPU", weight: "want", look: async () => ({ ok: true, status: cpu }) },
-		{ name: "ONNX Runtime (WebAssembly)", weight: "need", look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`) },
+		{
+			name: "ONNX Runtime (WebAssembly)",
+			weight: "need",
+			look: () => readable(`${distFolder()}/ort/ort-wasm-simd-threaded.wasm.gz`),
+		},
 		{ name: "cache folder", weight: "want", look: () => writable(cacheFolder(environment)) },
-		{ name: "git", weight: "want", look: program("git", ["--version"], "Without git, base and head must be folders.") },
-		...checksOfTensorRt(findTrtexec(findOptions(finding)), { whose: "", python: "python3", option: "--trtexec" }),
+		{
+			name: "git",
+			weight: "want",
+			look: program("git", ["--version"], "Without git, base and head must be folders."),
+		},
+		...checksOfTensorRt(findTrtexec(findOptions(finding)), {
+			whose: "",
+			python: "python3",
+			option: "--trtexec",
+		}),
 		...(base === undefined
 			? []
-			: checksOfTensorRt(findBaseTrtexec({ ...finding, base }), { whose: " of the base", option: "`base.trtexec`", ...base })),
+			: checksOfTensorRt(findBaseTrtexec({ ...finding, base }), {
+					whose: " of the base",
+					option: "`base.trtexec`",
+					...base,
+				})),
 		{ name: "GPU", weight: "want", look: () => lookForGpu(processes, nvidiaSmi) },
 	];
 }
@@ -78,7 +97,12 @@ async function lookForGpu(processes: Processes, nvidiaSmi: Check["look"]): Retur
 	const board = await readBoard(processes);
 	if (board === null) return nvidiaSmi();
 	const { state } = await processes.run({ argv: ["tegrastats", "--help"], timeoutMs: 10_000 });
-	const { board: model = "a Jetson", l4t = "of an unknown release", powerMode = "unknown", gpuClock = "unknown" } = boardFingerprint(board);
+	const {
+		board: model = "a Jetson",
+		l4t = "of an unknown release",
+		powerMode = "unknown",
+		gpuClock = "unknown",
+	} = boardFingerprint(board);
 	const watched = state === "not-started" ? "; tegrastats is missing" : "";
 	return {
 		ok: board.powerMode !== null && watched === "",
@@ -92,16 +116,30 @@ function checksOfTensorRt(
 	{ whose, python = "python3", option }: { whose: string; python?: string; option: string },
 ): Check[] {
 	return [
-		{ name: `trtexec${whose}`, weight: whose === "" ? "want" : "need", look: async () => describeTrtexec(await finding, option) },
-		{ name: `TensorRT in Python${whose}`, weight: "want", look: async () => lookForWorker(python, await finding) },
+		{
+			name: `trtexec${whose}`,
+			weight: whose === "" ? "want" : "need",
+			look: async () => describeTrtexec(await finding, option),
+		},
+		{
+			name: `TensorRT in Python${whose}`,
+			weight: "want",
+			look: async () => lookForWorker(python, await finding),
+		},
 	];
 }
 
 function describeTrtexec(found: Found, option: string) {
-	if (found.state === "found") return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
+	if (found.state === "found")
+		return { ok: true, status: `TensorRT ${found.trtexec.version.text}, ${found.trtexec.program}` };
 	const [only, ...others] = found.tried;
-	const absent = only !== undefined && others.length === 0 ? `${only.program} does not exist` : "not on PATH nor in a usual folder";
-	const broken = found.tried.filter(({ why }) => why !== "does not exist").map(({ program, why }) => `${program} ${why}`);
+	const absent =
+		only !== undefined && others.length === 0
+			? `${only.program} does not exist`
+			: "not on PATH nor in a usual folder";
+	const broken = found.tried
+		.filter(({ why }) => why !== "does not exist")
+		.map(({ program, why }) => `${program} ${why}`);
 	const status = broken.length === 0 ? absent : broken.join("; ");
 	return {
 		ok: false,
@@ -113,18 +151,30 @@ function describeTrtexec(found: Found, option: string) {
 async function lookForWorker(python: string, { processes }: Found) {
 	const probed = await tensorRtWorker({ python, workerPath: workerPathOf(distFolder()), processes }).probe();
 	if ("absent" in probed)
-		return { ok: false, status: cleanLine(probed.absent), fix: "Without it, golden cases run in trtexec, one process each." };
+		return {
+			ok: false,
+			status: cleanLine(probed.absent),
+			fix: "Without it, golden cases run in trtexec, one process each.",
+		};
 	return { ok: true, status: `${probed.tensorrt}, ${probed.device}` };
 }
 
 async function readable(path: string) {
 	const ok = await can(access(path, constants.R_OK));
-	return { ok, status: ok ? "ships with trtgate" : `missing at ${path}`, fix: "Use a complete clone or release of trtgate." };
+	return {
+		ok,
+		status: ok ? "ships with trtgate" : `missing at ${path}`,
+		fix: "Use a complete clone or release of trtgate.",
+	};
 }
 
 async function writable(path: string) {
 	const ok = await can(makeFolders(path).then(() => access(path, constants.W_OK)));
-	return { ok, status: ok ? path : `${path} cannot be written`, fix: "Unpacked files then go to the temporary folder, at every start." };
+	return {
+		ok,
+		status: ok ? path : `${path} cannot be written`,
+		fix: "Unpacked files then go to the temporary folder, at every start.",
+	};
 }
 
 function can(work: Promise<void>): Promise<boolean> {

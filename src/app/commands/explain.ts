@@ -26,7 +26,9 @@ export async function explain(argv: readonly string[], terminal: Terminal): Prom
 	if (result !== null) {
 		const explained = await explainedRows(result, terminal.cwd);
 		terminal.out(
-			explained.length === 0 ? `${result} explains no workload: none changed, or its engines were not profiled.\n` : render(explained),
+			explained.length === 0
+				? `${result} explains no workload: none changed, or its engines were not profiled.\n`
+				: render(explained),
 		);
 		return exitCodes.ok;
 	}

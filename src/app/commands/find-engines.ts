@@ -38,12 +38,15 @@ const kinds: readonly { kind: Kind; name: RegExp; start: RegExp }[] = [
 async function kindOf(path: string): Promise<Kind | undefined> {
 	const named = kinds.find(({ name }) => name.test(basename(path)));
 	if (named !== undefined || !path.endsWith(".json")) return named?.kind;
-	const start = await withInput(path, inputKinds.path, ({ file }) => readWhole(file, 200)).catch(() => new Uint8Array());
+	const start = await withInput(path, inputKinds.path, ({ file }) => readWhole(file, 200)).catch(
+		() => new Uint8Array(),
+	);
 	return kinds.find((one) => one.start.test(Buffer.from(start).toString("utf8")))?.kind;
 }
 
 /** `det.profile-2.json` and `det.layers.json` are of one engine. */
-const stemOf = (path: string): string => basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
+const stemOf = (path: string): string =>
+	basename(path).replace(/(?:^|[-._])[A-Za-z]+(?:[-.]?\d+)?\.json$/, "");
 
 /** `arm`: of a result folder, which of the two engines of each workload. */
 export async function findEngines(wanted: string, cwd: string, arm: "base" | "head"): Promise<FoundEngine[]> {
@@ -56,8 +59,12 @@ export async function findEngines(wanted: string, cwd: string, arm: "base" | "he
 	const found = byName.length > 0 ? byName : await ofKind(files, "layers");
 	const profiled = found.filter((path) => path.split("/").at(-2) === "layers");
 	// A result folder has layers of both sides, and those of its builds, which were not timed.
-	const own = profiled.length > 0 ? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path)) : found;
-	if (own.length === 0) throw notFound(wanted, `It contains no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
+	const own =
+		profiled.length > 0
+			? profiled.filter((path) => new RegExp(`-${arm}\\.layers\\.json$`).test(path))
+			: found;
+	if (own.length === 0)
+		throw notFound(wanted, `It contains no layers.json${profiled.length > 0 ? ` of the ${arm}` : ""}.`);
 	const all = facts.isDirectory() ? files : await listFiles(dirname(root));
 	return Promise.all(own.map((layers) => besides(layers, root, all)));
 }
@@ -82,7 +89,9 @@ async function besides(layers: string, root: string, files: readonly string[]): 
 		layers,
 		profiles: (await ofKind(own, "profile")).sort(),
 		times: (await ofKind(own, "times"))[0] ?? null,
-		model: models.find((path) => basename(path) === `${stem}.onnx`) ?? (models.length === 1 ? (models[0] ?? null) : null),
+		model:
+			models.find((path) => basename(path) === `${stem}.onnx`) ??
+			(models.length === 1 ? (models[0] ?? null) : null),
 	};
 }
 

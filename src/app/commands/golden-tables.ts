@@ -12,11 +12,25 @@ export const recordTable = {
 	usage: "MODEL.onnx --out DIR | --model NAME",
 	does: "records the outputs of ONNX Runtime in fp32 as a golden",
 	options: {
-		out: { value: "DIR", does: "Folder of the golden.", otherwise: "with --model, the config's or golden/NAME; else required" },
+		out: {
+			value: "DIR",
+			does: "Folder of the golden.",
+			otherwise: "with --model, the config's or golden/NAME; else required",
+		},
 		model: { value: "NAME", does: "Take the model file, sizes and folder from this model in the config." },
 		config: { value: "FILE", does: "Config file that defines --model.", default: "trtgate.yml" },
-		inputs: { value: "PATH", does: "Real inputs: a file or a folder of cases.", otherwise: "generated", again: true },
-		generator: { value: "INPUT=KIND", does: "Generator for an input's values.", otherwise: "chosen for each input", again: true },
+		inputs: {
+			value: "PATH",
+			does: "Real inputs: a file or a folder of cases.",
+			otherwise: "generated",
+			again: true,
+		},
+		generator: {
+			value: "INPUT=KIND",
+			does: "Generator for an input's values.",
+			otherwise: "chosen for each input",
+			again: true,
+		},
 		cases: { value: "N", does: "Number of cases to generate.", default: "8" },
 		dims: {
 			value: "NAME=SIZE",
@@ -30,7 +44,12 @@ export const recordTable = {
 			does: "How to convert images, audio, bytes and text in --inputs to tensors.",
 			otherwise: "derived from the input's layout and size",
 		},
-		"non-finite": { value: "OUTPUT", does: "Output that may contain NaN and infinite values.", otherwise: "none", again: true },
+		"non-finite": {
+			value: "OUTPUT",
+			does: "Output that may contain NaN and infinite values.",
+			otherwise: "none",
+			again: true,
+		},
 		seed: { value: "N", does: "Seed for generators and for the order of defects.", default: "1" },
 		reason: { value: "TEXT", does: "Why the golden changes; required to change an existing one." },
 		author: {
@@ -39,7 +58,10 @@ export const recordTable = {
 			otherwise: "git's user.name and user.email",
 		},
 		propose: { does: "Propose new limits.", otherwise: "keeps the limits of an existing golden" },
-		onnxruntime: { ...onnxruntime, otherwise: "wasm; native too, for the noise floor, if --onnxruntime-folder is given" },
+		onnxruntime: {
+			...onnxruntime,
+			otherwise: "wasm; native too, for the noise floor, if --onnxruntime-folder is given",
+		},
 		"onnxruntime-folder": onnxruntimeFolder,
 		notice: {
 			value: "PRECISION=SHARE",
@@ -47,7 +69,11 @@ export const recordTable = {
 			otherwise: "fp32=1,fp16=0.95; with --model, fp16 only if an engine uses it",
 			again: true,
 		},
-		"time-limit": { value: "TIME", does: "Time limit of the recording; rerun the same command to continue.", default: "60s" },
+		"time-limit": {
+			value: "TIME",
+			does: "Time limit of the recording; rerun the same command to continue.",
+			default: "60s",
+		},
 		timeout: { value: "TIME", does: "Time limit for each process.", default: "10m" },
 	},
 	example: "trtgate golden record models/resnet50.onnx --out golden/resnet50 --dims batch=4",
@@ -60,7 +86,11 @@ export const polygraphyTable = {
 	does: "judges the files of `polygraphy run --save-outputs` by Polygraphy's default comparator",
 	options: {
 		polygraphy: { value: "FILE", does: "Reference results, or results of several runners.", required: true },
-		outputs: { value: "FILE", does: "The candidate's results.", otherwise: "the other runners in the same file" },
+		outputs: {
+			value: "FILE",
+			does: "The candidate's results.",
+			otherwise: "the other runners in the same file",
+		},
 		rtol: { value: "[OUTPUT:]N", does: "Relative tolerance.", otherwise: "1e-5", several: true },
 		atol: { value: "[OUTPUT:]N", does: "Absolute tolerance.", otherwise: "1e-5", several: true },
 		"infinities-compare-equal": { does: "Treat infinities of the same sign as equal." },
@@ -76,8 +106,16 @@ export const checkTable = {
 	usage: "GOLDEN.json --outputs DIR",
 	does: "compares stored outputs with a golden",
 	options: {
-		outputs: { value: "DIR", does: "Folder with one folder per case, each with one file per output.", required: true },
-		precision: { value: Object.keys(defaultGates.relativeL2).join("|"), does: "Apply the limits of this precision.", default: "fp32" },
+		outputs: {
+			value: "DIR",
+			does: "Folder with one folder per case, each with one file per output.",
+			required: true,
+		},
+		precision: {
+			value: Object.keys(defaultGates.relativeL2).join("|"),
+			does: "Apply the limits of this precision.",
+			default: "fp32",
+		},
 		config: {
 			value: "FILE",
 			does: "Config file that defines the golden's custom `comparators`.",
@@ -109,7 +147,11 @@ export const calibrateTable = {
 			otherwise: "all",
 			again: true,
 		},
-		multiple: { value: "N", does: "A proposed limit is this many times the engine's own error.", default: String(defaultMultiple) },
+		multiple: {
+			value: "N",
+			does: "A proposed limit is this many times the engine's own error.",
+			default: String(defaultMultiple),
+		},
 		limit: {
 			value: "OUTPUT=VALUE",
 			does: "Set this limit of relative L2 instead, even where the engine's error looks wrong.",
@@ -119,7 +161,11 @@ export const calibrateTable = {
 		write: { does: "Write the limits and their evidence into the goldens." },
 		reason: { value: "TEXT", does: "Why the goldens change.", otherwise: "says that limits were calibrated" },
 		author: { value: "NAME", does: "Who changes the goldens.", otherwise: "git's user.name and user.email" },
-		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
+		backend: {
+			value: "auto|tensorrt|onnxruntime",
+			does: "Backend that runs the models.",
+			otherwise: "the config's",
+		},
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
 		"onnxruntime-folder": onnxruntimeFolder,
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },

@@ -4,7 +4,9 @@ import { type CommandTable, commonOptions, type Option } from "./arguments.ts";
 const maxChars = 100;
 
 export function usageOf({ name, usage, positionals }: CommandTable): string {
-	return [`trtgate ${name}`, usage ?? positionals.join(" "), "[options]"].filter((part) => part !== "").join(" ");
+	return [`trtgate ${name}`, usage ?? positionals.join(" "), "[options]"]
+		.filter((part) => part !== "")
+		.join(" ");
 }
 
 export function optionForm([name, { value, several }]: [name: string, option: Option]): string {
@@ -18,7 +20,9 @@ export function defaultOf({ default: value, otherwise, required }: Option): stri
 }
 
 export function renderHelp(table: CommandTable): string {
-	const also = (table.also ?? []).map((other) => `\nUsage: ${usageOf(other)}\n${other.does}\n\n${sections(other)}`);
+	const also = (table.also ?? []).map(
+		(other) => `\nUsage: ${usageOf(other)}\n${other.does}\n\n${sections(other)}`,
+	);
 	const common = `Options of every command:\n${optionLines(commonOptions)}`;
 	return `Usage: ${usageOf(table)}\n${table.does}\n\n${sections(table)}${also.join("")}\n${common}`;
 }

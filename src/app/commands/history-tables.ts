@@ -7,7 +7,11 @@ const historyPlace = {
 		does: "Branch of this repository's remote that keeps the history.",
 		otherwise: "required unless --folder is given",
 	},
-	folder: { value: "DIR", does: "Folder that keeps the history.", otherwise: "required unless --branch is given" },
+	folder: {
+		value: "DIR",
+		does: "Folder that keeps the history.",
+		otherwise: "required unless --branch is given",
+	},
 } as const;
 
 export const importTable = {
@@ -35,7 +39,11 @@ export const acceptTable = {
 	does: "closes an engine's open alarms and takes its current level as the new reference",
 	options: {
 		reason: { value: "TEXT", does: "Reason shown on the trend page.", required: true },
-		figure: { value: "latency|memory|size|error", does: "Accept only this figure.", otherwise: "all open alarms" },
+		figure: {
+			value: "latency|memory|size|error",
+			does: "Accept only this figure.",
+			otherwise: "all open alarms",
+		},
 		...historyPlace,
 	},
 	example: "trtgate history accept det/fp16 --reason larger-input --branch trtgate-history",

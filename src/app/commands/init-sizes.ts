@@ -1,7 +1,13 @@
 // Chooses the sizes of a first config: those that the user gives, and for the others what runs on ONNX Runtime.
 import { endsOf, findDims, type KnownSizes, type RangeEnds } from "../../core/config/find-dims.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
-import { type BoundShapes, bindShapes, fillShapes, type ShapeSource, shapeCheck } from "../../core/onnx/input-shapes/bind.ts";
+import {
+	type BoundShapes,
+	bindShapes,
+	fillShapes,
+	type ShapeSource,
+	shapeCheck,
+} from "../../core/onnx/input-shapes/bind.ts";
 import { labelAxes } from "../../core/onnx/input-shapes/open-axes.ts";
 import { proposeSizes } from "../../core/onnx/input-shapes/propose.ts";
 import { describeShapes } from "../../core/onnx/input-shapes/render.ts";
@@ -23,7 +29,11 @@ interface InitSizes extends KnownSizes {
 const limitMs = 10_000;
 
 /** @throws ConfigError config-dims where what is given contradicts the model. */
-export async function chooseInitSizes(model: ModelOnDisk, given: ShapeSource, terminal: Terminal & { quiet: boolean }): Promise<InitSizes> {
+export async function chooseInitSizes(
+	model: ModelOnDisk,
+	given: ShapeSource,
+	terminal: Terminal & { quiet: boolean },
+): Promise<InitSizes> {
 	const bound = bindShapes(model.onnx, given);
 	const sizes = givenSizes(bound);
 	const known = { sizes, given: new Set(sizes.keys()), ends: {} };
@@ -55,7 +65,8 @@ function givenSizes({ inputs, labels }: BoundShapes): Map<string, number> {
 }
 
 function feedOf(model: OnnxModel): TryInput["feed"] {
-	return (shapes) => generateCases(inputPorts(model, shapes), 1, { model, seed: 1, generators: [] }).cases[0]?.inputs ?? {};
+	return (shapes) =>
+		generateCases(inputPorts(model, shapes), 1, { model, seed: 1, generators: [] }).cases[0]?.inputs ?? {};
 }
 
 async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): Promise<InitSizes> {
@@ -64,13 +75,24 @@ async function tryOut(input: TryInput, known: KnownSizes, ports: GoldenPorts): P
 	const tried = await trySizes(input, ports);
 	if (tried.state === "none") {
 		const sizes = new Map([...known.sizes, ...proposeSizes(model.onnx, bound.open)]);
-		return { ...known, sizes, comments: ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)] };
+		return {
+			...known,
+			sizes,
+			comments: ["Guesses that do not run: correct them.", describeAttempts(bound, tried.attempts)],
+		};
 	}
 	const chosen = { ...known, sizes: new Map([...known.sizes, ...tried.sizes]) };
 	const shapes = describeShapes(fillShapes(bound, tried.sizes) ?? {});
 	if (tried.state === "guessed")
-		return { ...chosen, comments: [`Guesses: ${shapes} was not tried, because ${tried.why.replace(/\.$/, "")}.`] };
-	const ends = await tryEnds({ ...input, limitMs: endMs - ports.clock.now() }, { chosen, sizes: tried.sizes }, ports);
+		return {
+			...chosen,
+			comments: [`Guesses: ${shapes} was not tried, because ${tried.why.replace(/\.$/, "")}.`],
+		};
+	const ends = await tryEnds(
+		{ ...input, limitMs: endMs - ports.clock.now() },
+		{ chosen, sizes: tried.sizes },
+		ports,
+	);
 	return { ...chosen, ends, comments: [`ONNX Runtime runs ${shapes}${endsText(ends)}.`] };
 }
 
@@ -86,7 +108,9 @@ async function tryEnds(
 	const possible = ends.filter(([, candidate]) => check(fillShapes(bound, candidate) ?? {}) === null);
 	// The largest may take long: it must not keep the others from an answer.
 	const isLargest = ([end]: (typeof possible)[number]): boolean => end === "largest";
-	const ordered = [possible.filter((each) => !isLargest(each)), possible.filter(isLargest)].filter((group) => group.length > 0);
+	const ordered = [possible.filter((each) => !isLargest(each)), possible.filter(isLargest)].filter(
+		(group) => group.length > 0,
+	);
 	const ran = await checkSizes(
 		ordered.map((group) => group.map(([, candidate]) => candidate)),
 		input,
@@ -97,10 +121,16 @@ async function tryEnds(
 }
 
 function endsText(ends: RangeEnds): string {
-	const labels = { batch: "more rows", smallest: "the smallest sizes", largest: "the largest sizes" } as const;
+	const labels = {
+		batch: "more rows",
+		smallest: "the smallest sizes",
+		largest: "the largest sizes",
+	} as const;
 	const named = (state: boolean | undefined): string =>
 		Object.entries(labels)
-			.flatMap(([end, label]) => (Object.hasOwn(ends, end) && ends[end as keyof RangeEnds] === state ? [label] : []))
+			.flatMap(([end, label]) =>
+				Object.hasOwn(ends, end) && ends[end as keyof RangeEnds] === state ? [label] : [],
+			)
 			.join(", ");
 	const [ran, failed, untried] = [named(true), named(false), named(undefined)];
 	return `${ran === "" ? "" : `, and ${ran}`}${failed === "" ? "" : `; not ${failed}`}${untried === "" ? "" : `; not tried: ${untried}`}`;

@@ -29,13 +29,20 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 	const onnxPath = relative(terminal.cwd, path);
 	if (onnxPath.startsWith("..")) {
 		const fix = `Run \`trtgate init\` in a folder above ${path}.`;
-		throw new ConfigError({ code: "path-outside-workspace", message: `${path} is not below ${terminal.cwd}.`, fix });
+		throw new ConfigError({
+			code: "path-outside-workspace",
+			message: `${path} is not below ${terminal.cwd}.`,
+			fix,
+		});
 	}
 	for (const name of [configName, workflowName]) refuseToOverwrite(join(terminal.cwd, name), name);
 	const name = basename(path).replace(/\.onnx$/i, "");
 	const faults = preflight(model, { backend: "onnxruntime" }).filter(({ severity }) => severity === "error");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const { comments, ...known } = await chooseInitSizes(model, given, { ...terminal, quiet: args.flag("quiet") });
+	const { comments, ...known } = await chooseInitSizes(model, given, {
+		...terminal,
+		quiet: args.flag("quiet"),
+	});
 	const commit = await releasedCommit();
 	const written = {
 		[configName]: starterConfig(model.onnx, { name, onnxPath, known, comments }),
@@ -47,7 +54,9 @@ export async function init(argv: readonly string[], terminal: Terminal): Promise
 		await files.writeText(join(terminal.cwd, name), text);
 		terminal.echo(`wrote ${name}\n`);
 	}
-	const fixes = faults.slice(0, mostFaults).map(({ message, fix = "" }) => `Fix the model: ${message} ${fix}`.trimEnd());
+	const fixes = faults
+		.slice(0, mostFaults)
+		.map(({ message, fix = "" }) => `Fix the model: ${message} ${fix}`.trimEnd());
 	const steps = [...fixes, ...stepsLeft(commit, quoteName(name, ""))];
 	terminal.echo(`Next steps:\n${steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("")}`);
 	return exitCodes.ok;
@@ -60,7 +69,9 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 	return [
 		`Check the sizes in ${configName}; \`trtgate run --dry-run\` shows the plan.`,
 		`Record a golden, the expected outputs, from real inputs: \`trtgate golden record --model ${model} --inputs FOLDER\`.`,
-		...(commit === undefined ? [`Pin trtgate in ${workflowName} to the commit that this prints: ${pinCommand(version)}`] : []),
+		...(commit === undefined
+			? [`Pin trtgate in ${workflowName} to the commit that this prints: ${pinCommand(version)}`]
+			: []),
 		`For TensorRT, set \`runs-on\` in ${workflowName} to a GPU runner's labels; GitHub-hosted runners without a GPU use ONNX Runtime.`,
 		"Commit the files and open a pull request; trtgate comments on it. The first one has no base to compare with; later ones do.",
 	];
@@ -69,7 +80,9 @@ function stepsLeft(commit: string | undefined, model: string): string[] {
 /** Of the release that this package was packed for; unknown in a checkout. */
 async function releasedCommit(): Promise<string | undefined> {
 	try {
-		const { gitHead } = JSON.parse(await readInputText(join(distFolder(), "..", "package.json"), inputKinds.argument));
+		const { gitHead } = JSON.parse(
+			await readInputText(join(distFolder(), "..", "package.json"), inputKinds.argument),
+		);
 		return isCommit(gitHead) ? gitHead : undefined;
 	} catch {
 		return undefined;

@@ -24,7 +24,10 @@ export async function preflight(argv: readonly string[], terminal: Terminal): Pr
 	const tensorrt = checkedVersion(args.text("tensorrt"));
 	const model = await read(resolve(terminal.cwd, args.positionals[0] ?? ""), args.flag("json"));
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
-	const sizes = args.isGiven("dims") || args.isGiven("shape") ? checkedSizes(model.onnx, given) : { context: {}, shapes: {} };
+	const sizes =
+		args.isGiven("dims") || args.isGiven("shape")
+			? checkedSizes(model.onnx, given)
+			: { context: {}, shapes: {} };
 	const findings = findingsOf(model, {
 		...(tensorrt === undefined ? { backend: "onnxruntime" } : { backend: "tensorrt", tensorrt }),
 		...sizes.context,
@@ -51,11 +54,19 @@ async function read(path: string, hashes: boolean): Promise<InspectedModel> {
 function checkedSizes(model: OnnxModel, given: ShapeSource) {
 	const shapes = resolveShapes(model, given);
 	refuseImpossible(model, { check: shapeCheck(model), shapes }, given);
-	const dims = Object.entries(given.dims).map(([name, size]) => [name, { min: size, opt: size, max: size }] as const);
-	return { context: { dims: Object.fromEntries(dims), shapes: given.inputs } satisfies Partial<PreflightContext>, shapes };
+	const dims = Object.entries(given.dims).map(
+		([name, size]) => [name, { min: size, opt: size, max: size }] as const,
+	);
+	return {
+		context: { dims: Object.fromEntries(dims), shapes: given.inputs } satisfies Partial<PreflightContext>,
+		shapes,
+	};
 }
 
 function checkedVersion(version: string | undefined): string | undefined {
 	if (version === undefined || /^[0-9]+(\.[0-9]+){0,3}$/.test(version)) return version;
-	throw usageError(`--tensorrt takes a version; got ${JSON.stringify(version)}.`, "Give major and minor, as in --tensorrt 10.6.");
+	throw usageError(
+		`--tensorrt takes a version; got ${JSON.stringify(version)}.`,
+		"Give major and minor, as in --tensorrt 10.6.",
+	);
 }

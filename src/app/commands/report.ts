@@ -1,6 +1,7 @@
 // `trtgate report`: renders the reports again from result.json, or those of several results merged into one.
 
 import { join, resolve } from "node:path";
+import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
@@ -10,7 +11,6 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { mergeResults } from "../../core/merge/merge.ts";
 import { parseMatrix } from "../../core/plan/matrix.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
-import type { Result } from "../../../generated/result.ts";
 import { renderReport, reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitOfResult } from "../exit.ts";
 import { checkOutFolder } from "../out-folder.ts";
@@ -25,18 +25,27 @@ type ReportArguments = ArgumentsOf<typeof reportTable>;
 
 export async function report(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, reportTable, { more: argv.includes("--merge") });
-	const { result, outFolder } = args.flag("merge") ? await merged(args, terminal) : await again(args, terminal);
+	const { result, outFolder } = args.flag("merge")
+		? await merged(args, terminal)
+		: await again(args, terminal);
 	showResult(result, { json: args.flag("json"), outFolder }, terminal);
 	return exitOfResult(result);
 }
 
-async function again(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+async function again(
+	args: ReportArguments,
+	terminal: Terminal,
+): Promise<{ result: Result; outFolder: string }> {
 	for (const option of ["plan", "out"] as const) {
 		if (!args.isGiven(option)) continue;
 		throw usageError(`--${option} goes with --merge only.`, "Add --merge, or leave it out.");
 	}
 	const folder = args.positionals[0] ?? ".";
-	const { path, text } = await readArgument(join(folder, reportFiles.result), terminal.cwd, inputKinds.result);
+	const { path, text } = await readArgument(
+		join(folder, reportFiles.result),
+		terminal.cwd,
+		inputKinds.result,
+	);
 	const result = parseResult(text, path);
 	const outFolder = resolve(terminal.cwd, folder);
 	await checkOutFolder(outFolder, terminal, createProcesses({ env: childEnvironment() }));
@@ -44,9 +53,15 @@ async function again(args: ReportArguments, terminal: Terminal): Promise<{ resul
 	return { result, outFolder };
 }
 
-async function merged(args: ReportArguments, terminal: Terminal): Promise<{ result: Result; outFolder: string }> {
+async function merged(
+	args: ReportArguments,
+	terminal: Terminal,
+): Promise<{ result: Result; outFolder: string }> {
 	const plan = args.text("plan");
-	const expected = plan === undefined ? {} : { expected: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text) };
+	const expected =
+		plan === undefined
+			? {}
+			: { expected: parseMatrix((await readArgument(plan, terminal.cwd, inputKinds.argument)).text) };
 	const parts = await readParts(args.positionals, terminal.cwd);
 	const named = parts.map((part) => ({ ...part, name: nameOf(part.name, expected.expected) }));
 	const result = mergeResults(named, { ...expected, version, files: [...reportList] });

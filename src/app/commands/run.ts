@@ -1,10 +1,10 @@
 // `trtgate run`: the gate, and its dry run.
 import { join, relative } from "node:path";
+import type { Result } from "../../../generated/result.ts";
 import { lentVariables, withheldVariables } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { renderPlan } from "../../core/plan/render.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
-import type { Result } from "../../../generated/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { describeRecord, exitCodes, exitOfResult } from "../exit.ts";
 import { gate } from "../gate.ts";
@@ -16,7 +16,10 @@ import { runTable } from "./tables.ts";
 
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, runTable);
-	const completed = await gate({ ...gateOptions(args, terminal), onStart: stopOnSignals }, args.flag("dry-run") ? "plan" : "run");
+	const completed = await gate(
+		{ ...gateOptions(args, terminal), onStart: stopOnSignals },
+		args.flag("dry-run") ? "plan" : "run",
+	);
 	if (completed.state === "planned") {
 		terminal.out(
 			args.flag("json")
@@ -35,7 +38,9 @@ function describeVariables({ models }: Config): string {
 	const unset = [...lent].filter((name) => !Object.hasOwn(lentVariables([name]), name));
 	const withheld = withheldVariables().filter((name) => !lent.has(name));
 	return [
-		...(withheld.length === 0 ? [] : [`\nNo command is given ${withheld.join(", ")}; a prepare command gets what its \`env\` names.\n`]),
+		...(withheld.length === 0
+			? []
+			: [`\nNo command is given ${withheld.join(", ")}; a prepare command gets what its \`env\` names.\n`]),
 		...(unset.length === 0 ? [] : [`\nNamed by prepare.env and not set here: ${unset.join(", ")}.\n`]),
 	].join("");
 }
@@ -55,7 +60,11 @@ function gateOptions(args: ArgumentsOf<typeof runTable>, terminal: Terminal) {
 	};
 }
 
-export function showResult(result: Result, how: { json: boolean; outFolder: string }, terminal: Terminal): void {
+export function showResult(
+	result: Result,
+	how: { json: boolean; outFolder: string },
+	terminal: Terminal,
+): void {
 	if (how.json) terminal.echo(jsonText(result));
 	// An error before anything was built is printed instead of a report.
 	if (result.outcome === "error" && result.builds.length === 0) {
@@ -63,6 +72,9 @@ export function showResult(result: Result, how: { json: boolean; outFolder: stri
 		return;
 	}
 	const resultPath = relative(terminal.cwd, join(how.outFolder, "result.json"));
-	if (!how.json) terminal.echo(renderTerminal(result, { color: terminal.color.out, columns: terminal.columns, resultPath }));
+	if (!how.json)
+		terminal.echo(
+			renderTerminal(result, { color: terminal.color.out, columns: terminal.columns, resultPath }),
+		);
 	terminal.err(`Report: ${how.outFolder}/report.html\n`);
 }

@@ -12,7 +12,10 @@ export function parseDims(texts: readonly string[]): Record<string, number> {
 			const at = text.lastIndexOf("=");
 			const size = parseSize(text.slice(at + 1));
 			if (at > 0 && size !== null) return [text.slice(0, at), size];
-			throw usageError(`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`, "Write --dims batch=4, or --dims batch=4,height=224.");
+			throw usageError(
+				`--dims takes NAME=SIZE; got ${JSON.stringify(text)}.`,
+				"Write --dims batch=4, or --dims batch=4,height=224.",
+			);
 		});
 	return Object.fromEntries(entries);
 }
@@ -24,7 +27,10 @@ export function parseShapes(texts: readonly string[]): Record<string, { shape: n
 		const listed = text.slice(at + 1);
 		const sizes = listed === "" ? [] : listed.split(/[,x]/).map(parseSize);
 		if (at > 0 && sizes.every((size) => size !== null)) return [text.slice(0, at), { shape: sizes }];
-		throw usageError(`--shape takes INPUT=SIZE,SIZE,…; got ${JSON.stringify(text)}.`, "Write --shape x=1,3,48,192, once for each input.");
+		throw usageError(
+			`--shape takes INPUT=SIZE,SIZE,…; got ${JSON.stringify(text)}.`,
+			"Write --shape x=1,3,48,192, once for each input.",
+		);
 	});
 	const twice = entries.find(([name], index) => entries.findIndex(([other]) => other === name) < index);
 	if (twice === undefined) return Object.fromEntries(entries);

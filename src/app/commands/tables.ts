@@ -2,7 +2,10 @@
 import type { CommandTable } from "./arguments.ts";
 
 export const json = { does: "Print JSON." } as const;
-export const onnxruntime = { value: "auto|wasm|native", does: "ONNX Runtime build that runs the models." } as const;
+export const onnxruntime = {
+	value: "auto|wasm|native",
+	does: "ONNX Runtime build that runs the models.",
+} as const;
 export const onnxruntimeFolder = {
 	value: "DIR",
 	does: "Folder whose node_modules has onnxruntime-node, as the native ONNX Runtime.",
@@ -35,8 +38,16 @@ export const runTable = {
 	positionals: [],
 	does: "runs the gate: builds, checks and times the head, and compares it with the base",
 	options: {
-		config: { value: "FILE", does: "Config file.", otherwise: "trtgate.yml in --head, else in the current folder" },
-		base: { value: "DIR|REF", does: "Folder or git ref to compare with.", otherwise: "the config's `baseline`, else none" },
+		config: {
+			value: "FILE",
+			does: "Config file.",
+			otherwise: "trtgate.yml in --head, else in the current folder",
+		},
+		base: {
+			value: "DIR|REF",
+			does: "Folder or git ref to compare with.",
+			otherwise: "the config's `baseline`, else none",
+		},
 		head: { value: "DIR|REF", does: "Folder or git ref to check.", otherwise: "the current folder" },
 		only: {
 			value: "MODEL[/ENGINE]",
@@ -45,7 +56,11 @@ export const runTable = {
 			again: true,
 		},
 		shape: { ...shape, otherwise: "the config's dims and workloads" },
-		backend: { value: "auto|tensorrt|onnxruntime", does: "Backend that runs the models.", otherwise: "the config's" },
+		backend: {
+			value: "auto|tensorrt|onnxruntime",
+			does: "Backend that runs the models.",
+			otherwise: "the config's",
+		},
 		onnxruntime: { ...onnxruntime, otherwise: "the config's" },
 		"onnxruntime-folder": onnxruntimeFolder,
 		device: { value: "GPU", does: "Index or UUID of the GPU.", otherwise: "the config's" },
@@ -55,7 +70,11 @@ export const runTable = {
 			does: "Path of another TensorRT's trtexec, which builds and runs the base: compares two versions on the same models.",
 			otherwise: "the config's `base`, else that of the head",
 		},
-		"base-python": { value: "PROGRAM", does: "Python with that TensorRT's package.", otherwise: "the config's, else python3" },
+		"base-python": {
+			value: "PROGRAM",
+			does: "Python with that TensorRT's package.",
+			otherwise: "the config's, else python3",
+		},
 		seed: {
 			value: "TEXT",
 			does: "Seed for the order of the timed runs.",
@@ -74,9 +93,17 @@ export const preflightTable = {
 	positionals: ["MODEL"],
 	does: "checks an ONNX file and lists what prevents building or running it",
 	options: {
-		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions to check the model with, separated by commas.", again: true },
+		dims: {
+			value: "NAME=SIZE",
+			does: "Sizes of symbolic dimensions to check the model with, separated by commas.",
+			again: true,
+		},
 		shape,
-		tensorrt: { value: "VERSION", does: "Check for this version of TensorRT.", otherwise: "checks for ONNX Runtime" },
+		tensorrt: {
+			value: "VERSION",
+			does: "Check for this version of TensorRT.",
+			otherwise: "checks for ONNX Runtime",
+		},
 		json,
 	},
 	example: "trtgate preflight models/resnet50.onnx --tensorrt 10.6",
@@ -102,7 +129,11 @@ export const diagnoseTable = {
 	does: "explains a trtexec run: what happened, why, and how to fix it",
 	options: {
 		"exit-code": { value: "N", does: "Exit code of trtexec.", otherwise: "as recorded, else unknown" },
-		signal: { value: "NAME", does: "Signal that killed trtexec, such as SIGKILL.", otherwise: "as recorded, else none" },
+		signal: {
+			value: "NAME",
+			does: "Signal that killed trtexec, such as SIGKILL.",
+			otherwise: "as recorded, else none",
+		},
 		json,
 	},
 	example: "trtgate diagnose build.log --exit-code 1",
@@ -171,7 +202,11 @@ export const acceptChangeTable = {
 	positionals: ["RESULT"],
 	does: "writes into trtgate.yml that this change may be slower or larger, once and for these engines only",
 	options: {
-		reason: { value: "TEXT", does: "Why the change is worth it; shown in the report.", otherwise: "required unless --prune is given" },
+		reason: {
+			value: "TEXT",
+			does: "Why the change is worth it; shown in the report.",
+			otherwise: "required unless --prune is given",
+		},
 		by: { value: "NAME", does: "Who accepts it.", otherwise: "git's user.name" },
 		config: { value: "FILE", does: "Config file to write.", default: "trtgate.yml" },
 		prune: { does: "Only remove entries that are stale." },
@@ -192,7 +227,12 @@ export const initTable = {
 	positionals: ["MODEL"],
 	does: "writes trtgate.yml and a workflow for an ONNX file",
 	options: {
-		dims: { value: "NAME=SIZE", does: "Sizes of symbolic dimensions, separated by commas.", otherwise: "found by trial", again: true },
+		dims: {
+			value: "NAME=SIZE",
+			does: "Sizes of symbolic dimensions, separated by commas.",
+			otherwise: "found by trial",
+			again: true,
+		},
 		shape: { ...shape, otherwise: "found by trial" },
 	},
 	example: "trtgate init models/resnet50.onnx",

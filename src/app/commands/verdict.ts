@@ -14,6 +14,8 @@ export async function verdict(argv: readonly string[], terminal: Terminal): Prom
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.pairs);
 	const { pairs, minimalEffect } = parsePairs(text, path);
 	const comparison = judgePairs(pairs, { minimalEffect });
-	terminal.out(args.flag("json") ? jsonText(comparison) : `${comparison.verdict}: ${renderVerdict(comparison)}\n`);
+	terminal.out(
+		args.flag("json") ? jsonText(comparison) : `${comparison.verdict}: ${renderVerdict(comparison)}\n`,
+	);
 	return exitCodes.ok;
 }

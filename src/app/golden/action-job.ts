@@ -46,10 +46,18 @@ export function checkTrust(event: RunEvent, eventName: string): void {
 }
 
 /** @throws ConfigError usage. */
-export function checkInputs({ reason, branch, base }: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
-	if (reason.trim() === "") throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
+export function checkInputs({
+	reason,
+	branch,
+	base,
+}: Pick<GoldenInputs, "reason" | "branch" | "base">): void {
+	if (reason.trim() === "")
+		throw usageError("Input reason is empty.", "Explain why the expected outputs change.");
 	const names = { branch, ...(base === "" ? {} : { base }) };
 	for (const [input, name] of Object.entries(names))
 		if (!isRefName(name))
-			throw usageError(`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`, "Correct it under `with:`.");
+			throw usageError(
+				`Input ${input} is ${quoteName(name)}, which is not a valid branch name.`,
+				"Correct it under `with:`.",
+			);
 }

@@ -1,14 +1,22 @@
 // Runs the golden cases of a config through its engines, and judges each limit by the engine's own error.
 import { dirname, join } from "node:path";
-import type { Config } from "../../core/config/config.ts";
-import { BugError } from "../../core/errors.ts";
-import { applyCalibration, type CalibratedEngine, isSameCalibration } from "../../core/golden/calibrate/apply.ts";
-import { errorsOf } from "../../core/golden/calibrate/errors.ts";
-import { type CalibratedErrors, type CalibrationRule, proposeLimits } from "../../core/golden/calibrate/propose-limits.ts";
-import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Result } from "../../../generated/result.ts";
+import type { Config } from "../../core/config/config.ts";
+import { BugError } from "../../core/errors.ts";
+import {
+	applyCalibration,
+	type CalibratedEngine,
+	isSameCalibration,
+} from "../../core/golden/calibrate/apply.ts";
+import { errorsOf } from "../../core/golden/calibrate/errors.ts";
+import {
+	type CalibratedErrors,
+	type CalibrationRule,
+	proposeLimits,
+} from "../../core/golden/calibrate/propose-limits.ts";
+import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
+import { type EngineSpec, engineSpecs } from "../../core/plan/plan.ts";
 import type { Files } from "../../ports/world.ts";
 import { readConfigFile } from "../config-file.ts";
 import { type GateOptions, gate } from "../gate.ts";
@@ -33,9 +41,13 @@ export interface CalibratedGolden {
 type RunOptions = Omit<GateOptions, "adapt" | "head" | "base">;
 
 /** One rule for all engines. @throws as gate. */
-export async function calibrateEngines(options: RunOptions, given: Omit<CalibrationRule, "backend">): Promise<Calibration> {
+export async function calibrateEngines(
+	options: RunOptions,
+	given: Omit<CalibrationRule, "backend">,
+): Promise<Calibration> {
 	const completed = await gate({ ...options, adapt: onlyGoldens });
-	if (completed.state !== "ran") throw new BugError({ code: "internal", message: "A calibration was only planned." });
+	if (completed.state !== "ran")
+		throw new BugError({ code: "internal", message: "A calibration was only planned." });
 	const rule = { ...given, backend: completed.result.backend.kind };
 	const { cwd, inputs, workspace } = options;
 	const request = { cwd, path: options.config ?? "trtgate.yml", inputs, workspace };
@@ -43,14 +55,19 @@ export async function calibrateEngines(options: RunOptions, given: Omit<Calibrat
 	const byPath = new Map<string, EngineSpec[]>();
 	for (const spec of engineSpecs(config)) {
 		const { golden } = spec.engine;
-		if (golden !== undefined && wasRun(spec, completed.result)) byPath.set(golden, [...(byPath.get(golden) ?? []), spec]);
+		if (golden !== undefined && wasRun(spec, completed.result))
+			byPath.set(golden, [...(byPath.get(golden) ?? []), spec]);
 	}
 	const goldens: CalibratedGolden[] = [];
 	for (const [path, specs] of byPath) {
 		const text = await readManifestText(join(home, path), path);
 		if (text === null) continue;
 		const old = parseManifest(text, path);
-		goldens.push({ path, old, engines: specs.map((spec) => calibrateOne(spec, { old, result: completed.result, rule })) });
+		goldens.push({
+			path,
+			old,
+			engines: specs.map((spec) => calibrateOne(spec, { old, result: completed.result, rule })),
+		});
 	}
 	return { result: completed.result, home, config, goldens };
 }
@@ -75,8 +92,13 @@ interface Calibrating {
 	rule: CalibrationRule;
 }
 
-function calibrateOne({ id, model, engine }: EngineSpec, { old, result, rule }: Calibrating): CalibratedErrors {
-	const own = result.golden.filter((verdict) => verdict.model === model.name && verdict.engine === engine.name);
+function calibrateOne(
+	{ id, model, engine }: EngineSpec,
+	{ old, result, rule }: Calibrating,
+): CalibratedErrors {
+	const own = result.golden.filter(
+		(verdict) => verdict.model === model.name && verdict.engine === engine.name,
+	);
 	const about = { engine: id, precision: engine.precision, golden: old.goldenId, ...errorsOf(old, own) };
 	// An engine that fails one case is no evidence for any limit.
 	return { ...about, limits: about.faults.length > 0 ? [] : proposeLimits(about, rule) };
@@ -89,7 +111,9 @@ function usableEngines({ engines }: CalibratedGolden, { backend, startedAt }: Re
 		// An engine that is wrong in one output is no evidence for another.
 		const isWrong = limits.some(({ state }) => state === "refused");
 		const usable = isWrong ? limits.filter(({ state }) => state === "given") : limits;
-		return usable.length === 0 ? [] : [{ engine, precision, backend: kind, version, device, at: startedAt, limits: usable }];
+		return usable.length === 0
+			? []
+			: [{ engine, precision, backend: kind, version, device, at: startedAt, limits: usable }];
 	});
 }
 

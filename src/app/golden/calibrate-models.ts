@@ -1,24 +1,39 @@
 // Calibrates the goldens of a config's models on this runner's engines, for a pull request.
 
 import { join } from "node:path";
+import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ConfigError, ToolError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
-import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { defaultMultiple } from "../commands/golden-tables.ts";
 import { readConfigFile } from "../config-file.ts";
 import { stopOnSignals } from "../signals.ts";
 import { progressFor } from "../terminal.ts";
 import type { GoldenJob } from "./action-job.ts";
-import { type CalibratedGolden, type Calibration, calibrateEngines, writeCalibration } from "./calibrate-engines.ts";
+import {
+	type CalibratedGolden,
+	type Calibration,
+	calibrateEngines,
+	writeCalibration,
+} from "./calibrate-engines.ts";
 import type { RecordedGoldens } from "./propose-goldens.ts";
-import { chooseTargets, type GoldenTarget, keepOld, type RecordedModel, reviewTarget } from "./record-models.ts";
+import {
+	chooseTargets,
+	type GoldenTarget,
+	keepOld,
+	type RecordedModel,
+	reviewTarget,
+} from "./record-models.ts";
 
 /** An engine that fails does not stop the others. */
 export async function calibrateModels(job: GoldenJob): Promise<RecordedGoldens> {
 	const { terminal, inputs } = job;
-	const { config, home } = await readConfigFile({ cwd: terminal.cwd, path: inputs.config, workspace: terminal.cwd });
+	const { config, home } = await readConfigFile({
+		cwd: terminal.cwd,
+		path: inputs.config,
+		workspace: terminal.cwd,
+	});
 	const targets = chooseTargets(config, inputs.model);
 	return inNewFolder(
 		"trtgate-calibration-",
@@ -41,7 +56,11 @@ export async function calibrateModels(job: GoldenJob): Promise<RecordedGoldens> 
 	);
 }
 
-function calibrate(targets: readonly GoldenTarget[], { terminal, inputs }: GoldenJob, out: string): Promise<Calibration> {
+function calibrate(
+	targets: readonly GoldenTarget[],
+	{ terminal, inputs }: GoldenJob,
+	out: string,
+): Promise<Calibration> {
 	const options = {
 		...{ cwd: terminal.cwd, workspace: terminal.cwd, config: inputs.config, out, inputs: {} },
 		only: targets.map(({ model }) => model.name).join("\n"),
@@ -58,12 +77,16 @@ interface Writing {
 	before: string;
 }
 
-async function writeOne(target: GoldenTarget, { job, calibration, before }: Writing): Promise<RecordedModel[]> {
+async function writeOne(
+	target: GoldenTarget,
+	{ job, calibration, before }: Writing,
+): Promise<RecordedModel[]> {
 	const golden = calibration.goldens.find(({ path }) => path === target.path);
 	if (golden === undefined) return [];
 	const change = { reason: job.inputs.reason, author: job.author };
 	const manifest = await writeCalibration(golden, calibration, { change, files: fileStore() });
-	if (manifest === null) return [{ ...target, state: "same", manifest: golden.old, old: golden.old, change: null }];
+	if (manifest === null)
+		return [{ ...target, state: "same", manifest: golden.old, old: golden.old, change: null }];
 	const [reviewed = null] = await reviewTarget({ target, manifest, home: calibration.home, before });
 	return [{ ...target, state: "written", manifest, old: golden.old, change: reviewed }];
 }
@@ -71,16 +94,23 @@ async function writeOne(target: GoldenTarget, { job, calibration, before }: Writ
 function notesOf({ engines }: CalibratedGolden): string[] {
 	return engines.flatMap(({ engine, faults, limits }) => [
 		...faults.map((fault) => `${engine} was not calibrated: ${fault}`),
-		...limits.flatMap(({ state, errors, why }) => (state === "refused" ? [`${engine} sets no limit: ${errors.output}: ${why}`] : [])),
+		...limits.flatMap(({ state, errors, why }) =>
+			state === "refused" ? [`${engine} sets no limit: ${errors.output}: ${why}`] : [],
+		),
 	]);
 }
 
 /** What kept engines from being built or run. */
 function errorsOf({ errors, builds }: Result): Error[] {
 	const failed = builds.flatMap(({ model, engine, failure }) =>
-		failure === undefined || failure.kind === "runner" ? [] : [`${model}/${engine} was not built: ${failure.title} ${failure.fix}`],
+		failure === undefined || failure.kind === "runner"
+			? []
+			: [`${model}/${engine} was not built: ${failure.title} ${failure.fix}`],
 	);
-	return [...errors.map(asError), ...failed.map((message) => new ConfigError({ code: "model-unreadable", message }))];
+	return [
+		...errors.map(asError),
+		...failed.map((message) => new ConfigError({ code: "model-unreadable", message })),
+	];
 }
 
 function asError({ kind, message, fix }: ErrorRecord): Error {

@@ -1,10 +1,11 @@
 // `trtgate golden calibrate`: each engine's own error beside the limits of its golden, and limits that follow from it.
+
+import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { usageError } from "../../core/errors.ts";
 import { renderCalibration } from "../../core/golden/calibrate/propose-limits.ts";
-import type { Result } from "../../../generated/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import { type ArgumentsOf, misused, parseArguments } from "../commands/arguments.ts";
 import { calibrateTable } from "../commands/golden-tables.ts";
@@ -29,7 +30,9 @@ export async function calibrateGolden(argv: readonly string[], terminal: Termina
 	terminal.err(faultsText(result));
 	if (!args.flag("json")) terminal.out(conclusion(calibration, { written, writes: change !== null }));
 	if (result.outcome === "error") return exitOfResult(result);
-	const refused = engines.some(({ limits, faults }) => faults.length > 0 || limits.some(({ state }) => state === "refused"));
+	const refused = engines.some(
+		({ limits, faults }) => faults.length > 0 || limits.some(({ state }) => state === "refused"),
+	);
 	return refused || result.builds.some(({ state }) => state !== "built") ? exitCodes.failed : exitCodes.ok;
 }
 
@@ -57,7 +60,10 @@ async function changeOf(args: Arguments, { cwd }: Terminal): Promise<Change> {
 	const processes = createProcesses({ env: childEnvironment() });
 	const author = await findAuthor(args.text("author"), cwd, processes).finally(() => processes.killAll());
 	if (author === undefined)
-		throw usageError("--write changes goldens, and who changes them is not known.", 'Name the author: --author "…".');
+		throw usageError(
+			"--write changes goldens, and who changes them is not known.",
+			'Name the author: --author "…".',
+		);
 	return { author, reason: args.text("reason") ?? "Limits calibrated on engines." };
 }
 
@@ -70,9 +76,13 @@ async function writeAll(calibration: Calibration, change: Change): Promise<strin
 	return written;
 }
 
-function conclusion({ goldens }: Calibration, { written, writes }: { written: readonly string[]; writes: boolean }): string {
+function conclusion(
+	{ goldens }: Calibration,
+	{ written, writes }: { written: readonly string[]; writes: boolean },
+): string {
 	if (goldens.length === 0) return "No engine with a golden was run, so nothing was calibrated.\n";
-	if (written.length > 0) return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
+	if (written.length > 0)
+		return `Written, with the evidence:\n${written.map((line) => `  ${line}\n`).join("")}`;
 	if (writes) return "Nothing was written: the goldens already contain all evidence.\n";
 	const limits = goldens.flatMap((golden) => golden.engines.flatMap((engine) => engine.limits));
 	const isRefused = limits.some(({ state }) => state === "refused");

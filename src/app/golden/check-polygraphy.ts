@@ -47,7 +47,12 @@ function alone(golden: string): ConfigError {
 	);
 }
 
-const kind = { ...inputKinds.tensor, what: "a file of run results", maxBytes: maxPolygraphyBytes, fix: "Check the path." };
+const kind = {
+	...inputKinds.tensor,
+	what: "a file of run results",
+	maxBytes: maxPolygraphyBytes,
+	fix: "Check the path.",
+};
 
 /** @throws ConfigError golden-missing, tensor-invalid. */
 async function readRunResults(path: string, cwd: string): Promise<RunnerResults[]> {
@@ -138,7 +143,8 @@ const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const infinite = /^([+-]?)inf(inity)?$/i;
 
 function parseNumber(argument: string, name: string): number {
-	if (decimal.test(argument) || infinite.test(argument)) return Number(argument.replace(infinite, "$1Infinity"));
+	if (decimal.test(argument) || infinite.test(argument))
+		return Number(argument.replace(infinite, "$1Infinity"));
 	throw usageError(
 		`--${name} takes numbers, or OUTPUT:NUMBER; got ${JSON.stringify(argument)}.`,
 		"Give the options as `polygraphy run` takes them.",

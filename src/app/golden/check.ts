@@ -2,6 +2,8 @@
 import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import type { GoldenCase, GoldenManifest, Precision } from "../../../generated/golden.ts";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
@@ -16,8 +18,6 @@ import { unfinishedNote } from "../../core/golden/record/defects/describe.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { type SetWatch, watchSet } from "../../core/golden/whole-set/judge-set.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenCase, GoldenManifest, Precision } from "../../../generated/golden.ts";
-import type { GoldenVerdict } from "../../../generated/result.ts";
 import { jsonText } from "../../core/text/escape.ts";
 import type { CustomCommands } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
@@ -34,7 +34,9 @@ import { type CheckReport, renderCheck } from "./render-check.ts";
 import { findCaseFile, readStored, type StoredPorts } from "./stored.ts";
 
 export async function checkGolden(argv: readonly string[], terminal: Terminal): Promise<number> {
-	const byPolygraphy = argv.some((argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="));
+	const byPolygraphy = argv.some(
+		(argument) => argument === "--polygraphy" || argument.startsWith("--polygraphy="),
+	);
 	if (byPolygraphy) return (await import("./check-polygraphy.ts")).checkPolygraphy(argv, terminal);
 	const args = parseArguments(argv, checkTable);
 	const { path, text } = await readArgument(args.positionals[0] ?? "", terminal.cwd, inputKinds.golden);
@@ -49,7 +51,8 @@ export async function checkGolden(argv: readonly string[], terminal: Terminal): 
 	stopOnSignals(() => void processes.killAll());
 	const commands = await commandsOf(args.text("config"), terminal.cwd, customCommands(forUsers(processes)));
 	const whole = watchSet({ ...aboutStored(manifest, precision), relativeL2: defaultGates.relativeL2 });
-	for (const golden of manifest.cases) cases.push(await checkCase(golden, { manifest, precision, folder, home, ports, whole, commands }));
+	for (const golden of manifest.cases)
+		cases.push(await checkCase(golden, { manifest, precision, folder, home, ports, whole, commands }));
 	const ofSet = whole?.verdict() ?? null;
 	if (ofSet !== null) cases.push(ofSet);
 	const state = cases.every((verdict) => verdict.state === "match") ? "match" : "mismatch";
@@ -73,7 +76,11 @@ interface Checking {
 }
 
 /** Reads only a config that was named, so that checking a golden runs no code that came with it. */
-async function commandsOf(config: string | undefined, cwd: string, port: CustomCommands): Promise<AvailableCommands> {
+async function commandsOf(
+	config: string | undefined,
+	cwd: string,
+	port: CustomCommands,
+): Promise<AvailableCommands> {
 	const scratchFolder = join(tmpdir(), "trtgate-check");
 	if (config === undefined) return { known: [], cwd, scratchFolder, port };
 	const read = await readConfigFile({ cwd, path: config });
@@ -81,7 +88,13 @@ async function commandsOf(config: string | undefined, cwd: string, port: CustomC
 }
 
 function aboutStored(manifest: GoldenManifest, precision: Precision) {
-	return { manifest, model: manifest.model.path, engine: "stored outputs", precision, modelSha256: manifest.model.sha256 };
+	return {
+		manifest,
+		model: manifest.model.path,
+		engine: "stored outputs",
+		precision,
+		modelSha256: manifest.model.sha256,
+	};
 }
 
 async function checkCase(golden: GoldenCase, checking: Checking): Promise<GoldenVerdict> {
@@ -91,7 +104,10 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 	if (got.size === 0) {
 		whole?.see(golden, null);
 		const [name = ""] = Object.keys(golden.outputs);
-		return judgeUnanswered(ref, `there are no stored outputs of this case, such as ${golden.id}/${plainName(name)}.npy`);
+		return judgeUnanswered(
+			ref,
+			`there are no stored outputs of this case, such as ${golden.id}/${plainName(name)}.npy`,
+		);
 	}
 	const expected = await readTensors(golden.outputs, home, ports);
 	whole?.see(golden, { expected, got });
@@ -100,18 +116,28 @@ async function checkCase(golden: GoldenCase, checking: Checking): Promise<Golden
 }
 
 /** The judge reports missing outputs. */
-async function readOutputs(golden: GoldenCase, { folder, manifest, ports }: Checking): Promise<Map<string, Tensor>> {
+async function readOutputs(
+	golden: GoldenCase,
+	{ folder, manifest, ports }: Checking,
+): Promise<Map<string, Tensor>> {
 	const found = new Map<string, Tensor>();
 	const names = Object.keys(golden.outputs);
 	for (const [index, [name, file]] of Object.entries(golden.outputs).entries()) {
-		const path = await findOutput(fileNamesOf(names, index, "out"), golden.id, { folder, alone: manifest.cases.length === 1 });
+		const path = await findOutput(fileNamesOf(names, index, "out"), golden.id, {
+			folder,
+			alone: manifest.cases.length === 1,
+		});
 		if (path !== null) found.set(name, await readStored(path, { ...file, name }, ports));
 	}
 	return found;
 }
 
 /** In the case's folder by its id or as `golden record` writes it; of a golden with one case, also without such a folder; else in one file of the case. */
-async function findOutput(names: readonly string[], id: string, where: { folder: string; alone: boolean }): Promise<string | null> {
+async function findOutput(
+	names: readonly string[],
+	id: string,
+	where: { folder: string; alone: boolean },
+): Promise<string | null> {
 	const safe = /[\\/\0]/.test(id) || id.startsWith(".") ? [] : [id];
 	const folders = [...safe, folderName(id)].map((part) => join(where.folder, part));
 	for (const folder of [...folders, ...(where.alone ? [where.folder] : [])]) {

@@ -44,9 +44,15 @@ export async function folderInCheckout({ top }: Checkout, home: string, folder: 
 /** GitHub's API does not apply git filters: it would commit the unfiltered file. @throws ConfigError proposal-refused. */
 export async function checkFilters(paths: readonly string[], { git }: Checkout): Promise<void> {
 	const stdin = paths.map((path) => `${path}\0`).join("");
-	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], { stdin, captureBytes: 16 * 1024 * 1024 });
+	const attributes = await git(["check-attr", "-z", "--stdin", "filter"], {
+		stdin,
+		captureBytes: 16 * 1024 * 1024,
+	});
 	if (!succeeded(attributes)) {
-		throw proposalRefused(`git could not read the attributes of the files: ${attributes.tail.at(-1) ?? ""}`, "Check .gitattributes.");
+		throw proposalRefused(
+			`git could not read the attributes of the files: ${attributes.tail.at(-1) ?? ""}`,
+			"Check .gitattributes.",
+		);
 	}
 	const fields = attributes.stdout.split("\0");
 	for (let at = 0; at + 2 < fields.length; at += 3) {

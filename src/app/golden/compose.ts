@@ -33,7 +33,12 @@ export type OnnxRuntimeChoice = "auto" | "wasm" | "native";
 
 /** Runs `work` with a scratch folder that is gone afterwards; nothing outlives it. */
 export async function withGoldenPorts<Result>(
-	how: { terminal: Terminal; progress: Progress; onnxruntime: OnnxRuntimeChoice | undefined; onnxruntimeFolder?: string | undefined },
+	how: {
+		terminal: Terminal;
+		progress: Progress;
+		onnxruntime: OnnxRuntimeChoice | undefined;
+		onnxruntimeFolder?: string | undefined;
+	},
 	work: (ports: GoldenPorts, scratchFolder: string) => Promise<Result>,
 ): Promise<Result> {
 	const { environment } = how.terminal;
@@ -52,9 +57,22 @@ export async function withGoldenPorts<Result>(
 		registry: environment.registry,
 	});
 	try {
-		const ports = { files: fileStore(), models: fileModelReader(), tensors: fileTensorReader(), clock: systemClock() };
-		const full = { ...ports, reference: { ...reference, weights: readWeights }, progress: how.progress, processes, packer: npyPacker };
-		return await inNewFolder("trtgate-golden-", (scratchFolder) => work(full, scratchFolder).finally(() => processes.killAll()));
+		const ports = {
+			files: fileStore(),
+			models: fileModelReader(),
+			tensors: fileTensorReader(),
+			clock: systemClock(),
+		};
+		const full = {
+			...ports,
+			reference: { ...reference, weights: readWeights },
+			progress: how.progress,
+			processes,
+			packer: npyPacker,
+		};
+		return await inNewFolder("trtgate-golden-", (scratchFolder) =>
+			work(full, scratchFolder).finally(() => processes.killAll()),
+		);
 	} finally {
 		letGo();
 	}

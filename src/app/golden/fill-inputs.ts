@@ -29,7 +29,10 @@ export function fillInputs(
 ): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.assign(Object.create(null), given);
 	const bound = sizesByName(inputs, tensors);
-	const sized = inputs.map((input) => ({ ...input, shape: [...(tensors[input.name]?.shape ?? shapeOf(input, bound))] }));
+	const sized = inputs.map((input) => ({
+		...input,
+		shape: [...(tensors[input.name]?.shape ?? shapeOf(input, bound))],
+	}));
 	for (const [inputIndex, { name, dtype, shape }] of sized.entries()) {
 		if (tensors[name] !== undefined) continue;
 		const recipe = recipes.get(name);
@@ -46,12 +49,21 @@ export function fillInputs(
 }
 
 /** How each input came about, for the manifest. */
-export function describeFilled(inputs: readonly InputPort[], recipes: Recipes, given: ReadonlyMap<string, string>): Record<string, string> {
-	return Object.fromEntries(inputs.map(({ name }) => [name, given.get(name) ?? describeRecipe(recipes.get(name))]));
+export function describeFilled(
+	inputs: readonly InputPort[],
+	recipes: Recipes,
+	given: ReadonlyMap<string, string>,
+): Record<string, string> {
+	return Object.fromEntries(
+		inputs.map(({ name }) => [name, given.get(name) ?? describeRecipe(recipes.get(name))]),
+	);
 }
 
 /** The sizes of symbolic dimensions that the given tensors show. */
-function sizesByName(inputs: readonly InputPort[], tensors: Readonly<Record<string, Tensor>>): Map<string, number> {
+function sizesByName(
+	inputs: readonly InputPort[],
+	tensors: Readonly<Record<string, Tensor>>,
+): Map<string, number> {
 	const bound = new Map<string, number>();
 	for (const { name, axes } of inputs) {
 		for (const [at, axis] of (axes ?? []).entries()) {
@@ -64,5 +76,7 @@ function sizesByName(inputs: readonly InputPort[], tensors: Readonly<Record<stri
 
 /** An axis that nothing binds is one long: a batch of one. */
 function shapeOf({ axes, sizes }: InputPort, bound: ReadonlyMap<string, number>): number[] {
-	return (axes ?? []).map((axis, at) => (typeof axis === "string" ? bound.get(axis) : undefined) ?? sizes?.[at] ?? 1);
+	return (axes ?? []).map(
+		(axis, at) => (typeof axis === "string" ? bound.get(axis) : undefined) ?? sizes?.[at] ?? 1,
+	);
 }

@@ -33,7 +33,9 @@ export async function findInput(
 ): Promise<string | null> {
 	const preprocess = preprocessOf(names[0] ?? null, reading);
 	if (preprocess?.kind === "bytes") {
-		const file = (await readdir(folder)).sort(byNumber).find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
+		const file = (await readdir(folder))
+			.sort(byNumber)
+			.find((one) => names.some((name) => one === name || one.startsWith(`${name}.`)));
 		return file === undefined ? null : join(folder, file);
 	}
 	return (await findTensor(folder, names)) ?? findTensor(folder, names, [...pictureEndings, "wav"]);

@@ -1,4 +1,11 @@
 // Reads the files that hold an input's values: tensors, pictures, sound, bytes and text, by ending or as --preprocess says.
+
+import type {
+	AudioPreprocess,
+	BytesPreprocess,
+	InputPreprocess,
+	Preprocess,
+} from "../../../generated/golden.ts";
 import { readTokenizer, type TextTokenizer } from "../../adapters/files/tokenizer.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
@@ -6,7 +13,6 @@ import type { Picture } from "../../core/golden/manifest/draft.ts";
 import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { AudioPreprocess, BytesPreprocess, InputPreprocess, Preprocess } from "../../../generated/golden.ts";
 import { preprocessSound } from "../../formats/audio/preprocess.ts";
 import { readWav } from "../../formats/audio/wav.ts";
 import { tensorOfBytes } from "../../formats/tensor/decode.ts";
@@ -37,7 +43,10 @@ export interface FileReading {
 
 export type FileKind = PreprocessKind | "tensor";
 
-export function preprocessOf(input: string | null, { preprocessing }: Pick<FileReading, "preprocessing">): InputPreprocess | undefined {
+export function preprocessOf(
+	input: string | null,
+	{ preprocessing }: Pick<FileReading, "preprocessing">,
+): InputPreprocess | undefined {
 	return (input === null ? undefined : preprocessing?.byInput.get(input)) ?? preprocessing?.all;
 }
 
@@ -66,11 +75,19 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 			return [{ suffix: "", tensors: { [input.name]: tensor }, pictures: { [input.name]: picture } }];
 		}
 		case "audio":
-			return partsOf(input, await readSound(path, input, { preprocess: preprocess as AudioPreprocess | undefined, reading }));
+			return partsOf(
+				input,
+				await readSound(path, input, { preprocess: preprocess as AudioPreprocess | undefined, reading }),
+			);
 		case "bytes":
-			return partsOf(input, [await readBytes(path, input, { preprocess: preprocess as BytesPreprocess, reading })]);
+			return partsOf(input, [
+				await readBytes(path, input, { preprocess: preprocess as BytesPreprocess, reading }),
+			]);
 		case "text":
-			throw usageError(`${path} is text, which gives whole cases.`, "Name the text file itself with --inputs, not a folder for each case.");
+			throw usageError(
+				`${path} is text, which gives whole cases.`,
+				"Name the text file itself with --inputs, not a folder for each case.",
+			);
 		case "tensor":
 			return partsOf(input, [await readStored(path, input, reading.ports)]);
 	}
@@ -78,7 +95,9 @@ export async function readParts(path: string, input: InputPort, reading: FileRea
 
 /** A file is one sample, whatever the batch that engines are built for. */
 function oneSample<Port extends Pick<InputPort, "axes" | "sizes">>(port: Port): Port {
-	return typeof port.axes?.[0] === "number" || port.sizes === null ? port : { ...port, sizes: [1, ...port.sizes.slice(1)] };
+	return typeof port.axes?.[0] === "number" || port.sizes === null
+		? port
+		: { ...port, sizes: [1, ...port.sizes.slice(1)] };
 }
 
 function partsOf({ name }: InputPort, tensors: readonly Tensor[]): CasePart[] {
@@ -94,9 +113,16 @@ interface How<T> {
 	reading: FileReading;
 }
 
-async function readSound(path: string, input: InputPort, { preprocess, reading }: How<AudioPreprocess | undefined>): Promise<Tensor[]> {
+async function readSound(
+	path: string,
+	input: InputPort,
+	{ preprocess, reading }: How<AudioPreprocess | undefined>,
+): Promise<Tensor[]> {
 	if (!isFloating(input.dtype))
-		throw usageError(`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is audio.`, "Give tensors (.npy).");
+		throw usageError(
+			`Input ${quoteName(input.name)} is ${input.dtype}, and ${path} is audio.`,
+			"Give tensors (.npy).",
+		);
 	const line = lineOf(input, path);
 	const sound = readWav(await readInput(path, inputKinds.sound), path);
 	const how: AudioPreprocess = { kind: "audio", rate: sound.rate, ...preprocess };
@@ -110,11 +136,17 @@ async function readSound(path: string, input: InputPort, { preprocess, reading }
 	return tensors;
 }
 
-async function readBytes(path: string, input: InputPort, { preprocess, reading }: How<BytesPreprocess>): Promise<Tensor> {
+async function readBytes(
+	path: string,
+	input: InputPort,
+	{ preprocess, reading }: How<BytesPreprocess>,
+): Promise<Tensor> {
 	const { name, dtype } = input;
 	const padding = preprocess.padding ?? 0;
 	const fits =
-		dtype === "uint8" ? padding >= 0 && padding <= 255 : ["int16", "uint16", "int32", "uint32", "int64", "float32"].includes(dtype);
+		dtype === "uint8"
+			? padding >= 0 && padding <= 255
+			: ["int16", "uint16", "int32", "uint32", "int64", "float32"].includes(dtype);
 	if (!fits)
 		throw usageError(
 			`Input ${quoteName(name)} is ${dtype}, which cannot hold bytes with padding ${padding}.`,
@@ -134,7 +166,8 @@ interface Line {
 
 /** Of a tensor in which one axis is long and the others are 1. @throws ConfigError usage where two are long. */
 export function lineOf(input: Pick<InputPort, "name" | "axes" | "sizes">, path: string): Line {
-	const longIn = (all: InputPort["sizes"]): number[] => (all ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
+	const longIn = (all: InputPort["sizes"]): number[] =>
+		(all ?? []).flatMap((size, axis) => (size !== null && size > 1 ? [axis] : []));
 	const { name, sizes } = longIn(input.sizes).length > 1 ? oneSample(input) : input;
 	if (sizes === null) return { length: null, shapeOf: (elements) => [1, elements] };
 	const long = longIn(sizes);

@@ -1,16 +1,26 @@
 // Generates the inputs of the cases to record, by the types and shapes of the model.
+
+import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import { type ConfigError, usageError } from "../../core/errors.ts";
-import { type DefaultGenerator, defaultGenerators, positionsBeside } from "../../core/golden/record/generators/defaults.ts";
+import {
+	type DefaultGenerator,
+	defaultGenerators,
+	positionsBeside,
+} from "../../core/golden/record/generators/defaults.ts";
 import { canEncode } from "../../core/golden/record/generators/encode.ts";
 import { type GeneratedInput, generateInput } from "../../core/golden/record/generators/generate.ts";
-import { formatGenerator, type GeneratorSpec, isDrawn, parseGenerator } from "../../core/golden/record/generators/spec.ts";
+import {
+	formatGenerator,
+	type GeneratorSpec,
+	isDrawn,
+	parseGenerator,
+} from "../../core/golden/record/generators/spec.ts";
 import { elementCount, formatShape, isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { type InputValues, valuesOfInputs } from "../../core/onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../../core/onnx/not-tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { DType, InputPreprocess } from "../../../generated/golden.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 
 export interface InputPort {
@@ -33,9 +43,13 @@ export interface FoundInputs {
 }
 
 /** @param known sizes by input and axis. @throws ConfigError usage where a tensor file cannot hold an input's type. */
-export function inputPorts(model: OnnxModel, known: Readonly<Record<string, readonly (number | null)[]>>): InputPort[] {
+export function inputPorts(
+	model: OnnxModel,
+	known: Readonly<Record<string, readonly (number | null)[]>>,
+): InputPort[] {
 	const stray = [...feeds(model.graph), ...model.graph.outputs].find((value) => !isTensor(value));
-	if (stray !== undefined) throw usageError(`${quoteName(stray.name)} is ${notTensorText(stray)}.`, notTensorFix(model.graph));
+	if (stray !== undefined)
+		throw usageError(`${quoteName(stray.name)} is ${notTensorText(stray)}.`, notTensorFix(model.graph));
 	return feeds(model.graph).map((feed) => {
 		const dtype = toDType(feed.dtype);
 		if (dtype === null) {
@@ -44,8 +58,15 @@ export function inputPorts(model: OnnxModel, known: Readonly<Record<string, read
 				"Export the model with tensors of plain numbers.",
 			);
 		}
-		const sizes = known[feed.name] ?? feed.dims?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
-		return { name: feed.name, dtype, axes: feed.dims, sizes, shape: sizes?.every((size) => size !== null) ? sizes : null };
+		const sizes =
+			known[feed.name] ?? feed.dims?.map((axis) => (typeof axis === "number" ? axis : null)) ?? null;
+		return {
+			name: feed.name,
+			dtype,
+			axes: feed.dims,
+			sizes,
+			shape: sizes?.every((size) => size !== null) ? sizes : null,
+		};
 	});
 }
 
@@ -64,56 +85,95 @@ export interface InputRecipe {
 }
 
 /** By input; null where nothing says which values suit it. @throws ConfigError usage where --generator is wrong. */
-export function recipesOf(ports: readonly InputPort[], { model, generators }: Generating): Map<string, InputRecipe | null> {
+export function recipesOf(
+	ports: readonly InputPort[],
+	{ model, generators }: Generating,
+): Map<string, InputRecipe | null> {
 	const given = parseGenerators(generators, ports);
 	const names = ports.map(({ name }) => name);
 	const values = valuesOfInputs(model, names);
 	const defaults = defaultGenerators(
-		ports.map((port) => ({ ...port, shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)) })),
+		ports.map((port) => ({
+			...port,
+			shape: port.shape ?? (port.axes ?? []).map((axis) => (typeof axis === "number" ? axis : 1)),
+		})),
 		values,
 	);
 	return new Map(
 		ports.map((port): [string, InputRecipe | null] => {
 			const specs = given.get(port.name);
 			if (specs === undefined) return [port.name, defaults.get(port.name) ?? null];
-			return [port.name, { role: "given", specs: specs.map((spec) => withRange(spec, port, values.get(port.name))) }];
+			return [
+				port.name,
+				{ role: "given", specs: specs.map((spec) => withRange(spec, port, values.get(port.name))) },
+			];
 		}),
 	);
 }
 
 /** @throws ConfigError usage where nothing says which values an input takes. */
-export function generateCases(ports: readonly InputPort[], cases: number, generating: Generating): FoundInputs {
+export function generateCases(
+	ports: readonly InputPort[],
+	cases: number,
+	generating: Generating,
+): FoundInputs {
 	const recipes = recipesOf(ports, generating);
 	const inputs = inputsToGenerate(ports, recipes);
 	const made = Array.from({ length: cases }, (_, caseIndex): CaseToRecord => {
-		const drawn = inputs.map((input, inputIndex) => ({ input, ...generateInput(input, { seed: generating.seed, caseIndex, inputIndex }) }));
+		const drawn = inputs.map((input, inputIndex) => ({
+			input,
+			...generateInput(input, { seed: generating.seed, caseIndex, inputIndex }),
+		}));
 		const kinds = [...new Set(drawn.map(({ kind }) => kind))];
 		const named = kinds.filter((kind) => kind !== "const" && kind !== "length");
 		const tensors: Record<string, Tensor> = Object.create(null);
 		for (const { input, tensor } of drawn) tensors[input.name] = tensor;
 		const mayFail = inputs.some(({ specs }) => specs[caseIndex % specs.length]?.kind === "boundary");
-		return { id: `${caseIndex + 1}-${(named.length === 0 ? kinds : named).join("-")}`, tags: ["generated"], inputs: tensors, mayFail };
+		return {
+			id: `${caseIndex + 1}-${(named.length === 0 ? kinds : named).join("-")}`,
+			tags: ["generated"],
+			inputs: tensors,
+			mayFail,
+		};
 	});
-	return { cases: made, how: Object.fromEntries(ports.map(({ name }) => [name, describeRecipe(recipes.get(name))])) };
+	return {
+		cases: made,
+		how: Object.fromEntries(ports.map(({ name }) => [name, describeRecipe(recipes.get(name))])),
+	};
 }
 
 /** @throws ConfigError usage, naming every input that no generator suits. */
-export function inputsToGenerate(ports: readonly InputPort[], recipes: ReadonlyMap<string, InputRecipe | null>): GeneratedInput[] {
+export function inputsToGenerate(
+	ports: readonly InputPort[],
+	recipes: ReadonlyMap<string, InputRecipe | null>,
+): GeneratedInput[] {
 	const sized = ports.map((port) => ({ ...port, shape: port.shape ?? [] }));
 	const unknown = sized.filter(({ name }) => !recipes.get(name));
 	if (unknown.length > 0) throw valuesUnknown(unknown);
 	return sized.map((port) => {
 		const { name, dtype, shape } = port;
 		if (!canEncode(dtype)) {
-			throw usageError(`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`, "Give real ones with --inputs.");
+			throw usageError(
+				`No values can be generated for input ${quoteName(name)}, which is ${dtype}.`,
+				"Give real ones with --inputs.",
+			);
 		}
-		return { name, dtype, shape, specs: recipes.get(name)?.specs ?? [], positions: positionsBeside(name, sized) };
+		return {
+			name,
+			dtype,
+			shape,
+			specs: recipes.get(name)?.specs ?? [],
+			positions: positionsBeside(name, sized),
+		};
 	});
 }
 
-function valuesUnknown(inputs: readonly { name: string; dtype: DType; shape: readonly number[] }[]): ConfigError {
+function valuesUnknown(
+	inputs: readonly { name: string; dtype: DType; shape: readonly number[] }[],
+): ConfigError {
 	const named = inputs.map(
-		({ name, dtype, shape }) => `${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
+		({ name, dtype, shape }) =>
+			`${quoteName(name)} (${shape.length === 0 ? `one ${dtype}` : `${dtype} ${formatShape(shape)}`})`,
 	);
 	const examples = inputs.map(
 		({ name, shape, dtype }) =>
@@ -144,7 +204,10 @@ function withRange(spec: GeneratorSpec, port: InputPort, values: InputValues | u
 	);
 }
 
-function parseGenerators(texts: readonly string[], ports: readonly InputPort[]): Map<string, readonly GeneratorSpec[]> {
+function parseGenerators(
+	texts: readonly string[],
+	ports: readonly InputPort[],
+): Map<string, readonly GeneratorSpec[]> {
 	const specs = new Map<string, readonly GeneratorSpec[]>();
 	for (const text of texts) {
 		const parsed = parseGenerator(text);

@@ -10,7 +10,13 @@ import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { jsonText } from "../../core/text/escape.ts";
-import { type InspectedLimit, type InspectedOutput, type InspectedTensor, type Inspection, inspect } from "../../stages/inspect.ts";
+import {
+	type InspectedLimit,
+	type InspectedOutput,
+	type InspectedTensor,
+	type Inspection,
+	inspect,
+} from "../../stages/inspect.ts";
 import { parseArguments, readArgument } from "../commands/arguments.ts";
 import { inspectTable } from "../commands/golden-tables.ts";
 import { exitCodes } from "../exit.ts";
@@ -57,10 +63,15 @@ function head({ golden, model, producer, reason, author, noiseFloor, cases: all 
 
 /** The inputs and, where they were generated, the seed. */
 function madeOf({ inputs, seed }: Inspection["producer"], cases: number): string[] {
-	const how = Object.entries(inputs ?? {}).map(([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`);
+	const how = Object.entries(inputs ?? {}).map(
+		([name, how]) => `${quoteName(name, "")} ${quoteName(how, "")}`,
+	);
 	if (how.length === 0) return [];
 	const generated = Object.values(inputs ?? {}).some((how) => !isGiven(how));
-	return [describeWorth(inputs ?? {}, cases), `inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`];
+	return [
+		describeWorth(inputs ?? {}, cases),
+		`inputs: ${how.join("; ")}${generated && seed !== undefined ? ` (seed ${seed})` : ""}`,
+	];
 }
 
 function cases({ cases: all }: Inspection): string[] {
@@ -78,12 +89,26 @@ function cases({ cases: all }: Inspection): string[] {
 function tensorLine({ name, dtype, shape, stats }: InspectedTensor): string {
 	const { min, max, mean, std, nan, inf } = stats;
 	const odd = nan + inf === 0 ? "" : `, ${nan} NaN, ${inf} infinite`;
-	const figures = min === null ? "no finite value" : `${figure(min)} … ${figure(max)}, mean ${figure(mean)}, std ${figure(std)}`;
+	const figures =
+		min === null
+			? "no finite value"
+			: `${figure(min)} … ${figure(max)}, mean ${figure(mean)}, std ${figure(std)}`;
 	return `${quoteName(name, "")} ${dtype} ${formatShape(shape)}: ${figures}${odd}`;
 }
 
-function outputLines({ name, semantic, noise, rounding, group, limits, proposal }: InspectedOutput): string[] {
-	const scatter = noise === null ? "" : `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
+function outputLines({
+	name,
+	semantic,
+	noise,
+	rounding,
+	group,
+	limits,
+	proposal,
+}: InspectedOutput): string[] {
+	const scatter =
+		noise === null
+			? ""
+			: `, noise ${figure(noise.relativeL2)} (relative L2), ${figure(noise.maxAbs)} (largest)`;
 	return [
 		`output ${quoteName(name, "")}${semantic === null ? "" : ` (${semantic})`}${scatter}`,
 		...(rounding.length === 0
@@ -91,7 +116,9 @@ function outputLines({ name, semantic, noise, rounding, group, limits, proposal 
 			: [
 					`  rounding moves it by ${rounding.map(({ precision, relativeL2 }) => `${figure(relativeL2)} at ${precision}`).join(", ")} (relative L2, emulated)`,
 				]),
-		...(group === undefined ? limits.map(limitLine) : [`  compared with the boxes of ${quoteName(group, "")}`]),
+		...(group === undefined
+			? limits.map(limitLine)
+			: [`  compared with the boxes of ${quoteName(group, "")}`]),
 		...(group === undefined ? proposalLines(proposal) : []),
 	];
 }
@@ -104,15 +131,33 @@ function proposalLines({ output, why }: InspectedOutput["proposal"]): string[] {
 	];
 }
 
-function limitLine({ kind, slice, label, bound, allowed, severity, scope, timesNoise }: InspectedLimit): string {
+function limitLine({
+	kind,
+	slice,
+	label,
+	bound,
+	allowed,
+	severity,
+	scope,
+	timesNoise,
+}: InspectedLimit): string {
 	const sign = bound === "at-most" ? "≤" : "≥";
-	const byPrecision = allowed.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`).join(", ");
-	const room = timesNoise === undefined ? "" : `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
+	const byPrecision = allowed
+		.map(({ precision, limit }) => `${precision} ${sign} ${limitFigure(limit)}`)
+		.join(", ");
+	const room =
+		timesNoise === undefined
+			? ""
+			: `; the fp32 limit is ${figure(timesNoise)} times the noise or the rounding of its type`;
 	return `  ${kind}${ofSlice(slice)}${severity === "warn" ? " (warns)" : ""}${scope === undefined ? "" : ", over the whole set"}: ${label}: ${byPrecision}${room}`;
 }
 
 function groupLines({ groups, detections }: Inspection): string[] {
-	const own = groups.flatMap(({ name, limits }) => ["", `boxes ${quoteName(name, "")}`, ...limits.map(limitLine)]);
+	const own = groups.flatMap(({ name, limits }) => [
+		"",
+		`boxes ${quoteName(name, "")}`,
+		...limits.map(limitLine),
+	]);
 	if (detections === null) return own;
 	const { proposal, why } = detections;
 	const title = "boxes: proposal from the values, for your review:";
@@ -121,12 +166,17 @@ function groupLines({ groups, detections }: Inspection): string[] {
 
 function findings({ findings: all }: Inspection): string[] {
 	if (all.length === 0) return ["no findings"];
-	return all.flatMap(({ severity, message, fix }) => [`${severity === "refuse" ? "✗ cannot fail" : "! weak"}: ${message}.`, `  → ${fix}`]);
+	return all.flatMap(({ severity, message, fix }) => [
+		`${severity === "refuse" ? "✗ cannot fail" : "! weak"}: ${message}.`,
+		`  → ${fix}`,
+	]);
 }
 
 /** Of limits just below one, what is left to one counts. */
 function limitFigure(limit: number): string {
-	return limit > 0.99 && limit < 1 ? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12))) : figure(limit);
+	return limit > 0.99 && limit < 1
+		? String(Number((1 - Number((1 - limit).toPrecision(3))).toPrecision(12)))
+		: figure(limit);
 }
 
 function figure(value: number | null): string {

@@ -1,9 +1,9 @@
 // Keeps a golden on disk while it is recorded: written as soon as it is usable, improved, finished, or taken back.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { TensorToWrite } from "../../core/golden/manifest/draft.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files } from "../../ports/world.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { readManifestText } from "./read-old.ts";
@@ -35,8 +35,12 @@ export async function keepGolden(kept: KeptGolden, files: Files): Promise<Keeper
 	const path = (name: string): string => join(folder, name);
 	const stale = goesOn ? null : old;
 	const before = (await readPrevious(folder)) ?? stale;
-	const removeStale = async (of: readonly (GoldenManifest | null)[], wanted: GoldenManifest | null): Promise<void> => {
-		for (const manifest of of) if (manifest !== null) await removeTensors({ folder, files }, manifest, wanted);
+	const removeStale = async (
+		of: readonly (GoldenManifest | null)[],
+		wanted: GoldenManifest | null,
+	): Promise<void> => {
+		for (const manifest of of)
+			if (manifest !== null) await removeTensors({ folder, files }, manifest, wanted);
 		await rm(path(previousName), { force: true });
 	};
 	let saved: GoldenManifest | null = goesOn ? old : null;
@@ -78,7 +82,8 @@ function manifestText(manifest: GoldenManifest): string {
 /** Their folder of the revision is empty before. */
 async function writeTensors(folder: string, tensors: readonly TensorToWrite[], files: Files): Promise<void> {
 	const [first] = tensors;
-	if (first !== undefined) await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
+	if (first !== undefined)
+		await rm(join(folder, first.path.split("/")[0] ?? ""), { recursive: true, force: true });
 	const folders = new Set(tensors.map(({ path }) => dirname(join(folder, path))));
 	for (const path of folders) await files.makeFolder(path);
 	for (const { path, bytes } of tensors) await files.writeBytes(join(folder, path), bytes);
@@ -102,7 +107,9 @@ async function removeTensors(
 
 /** Of all tensors, relative to the manifest. */
 export function tensorPaths({ cases }: GoldenManifest): string[] {
-	const paths = cases.flatMap(({ inputs, outputs }) => [...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path));
+	const paths = cases.flatMap(({ inputs, outputs }) =>
+		[...Object.values(inputs), ...Object.values(outputs)].map(({ path }) => path),
+	);
 	return [...new Set(paths)];
 }
 

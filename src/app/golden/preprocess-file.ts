@@ -1,5 +1,7 @@
 // `--preprocess FILE`: how pictures, sound, bytes and text become tensors; for all inputs, or for each by name.
 import { dirname } from "node:path";
+import type { InputPreprocess } from "../../../generated/golden.ts";
+import { audio, bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import goldenSchema from "../../../golden-schema/golden.schema.json" with { type: "json" };
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { parseYaml } from "../../core/config/yaml.ts";
@@ -7,15 +9,18 @@ import { type ConfigError, usageError } from "../../core/errors.ts";
 import { describeFound, describeJsonFault } from "../../core/found.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { InputPreprocess } from "../../../generated/golden.ts";
-import { audio, bytes, image, text as textValidator } from "../../../generated/preprocess-validator.js";
 import { toProblem } from "../../core/schema-errors.ts";
 
 export type PreprocessKind = "image" | "audio" | "bytes" | "text";
 const kinds = ["image", "audio", "bytes", "text"] as const satisfies readonly PreprocessKind[];
 
 const validators = { image, audio, bytes, text: textValidator };
-const definitions = { image: "preprocess", audio: "audioPreprocess", bytes: "bytesPreprocess", text: "textPreprocess" } as const;
+const definitions = {
+	image: "preprocess",
+	audio: "audioPreprocess",
+	bytes: "bytesPreprocess",
+	text: "textPreprocess",
+} as const;
 
 export interface Preprocessing {
 	/** Of the file: paths in it are relative to this. */
@@ -37,10 +42,17 @@ export async function readPreprocessing(path: string, inputs: readonly string[])
 	for (const [name] of named) {
 		if (!inputs.includes(name)) {
 			const known = inputs.map((input) => quoteName(input)).join(", ");
-			throw wrong(path, `/inputs/${name}`, { expected: `one of the model's inputs ${known}`, got: quoteName(name) });
+			throw wrong(path, `/inputs/${name}`, {
+				expected: `one of the model's inputs ${known}`,
+				got: quoteName(name),
+			});
 		}
 	}
-	return { folder, all: undefined, byInput: new Map(named.map(([name, one]) => [name, checked(one, path, `/inputs/${name}`)])) };
+	return {
+		folder,
+		all: undefined,
+		byInput: new Map(named.map(([name, one]) => [name, checked(one, path, `/inputs/${name}`)])),
+	};
 }
 
 export function kindOf(preprocess: InputPreprocess): PreprocessKind {
@@ -70,11 +82,18 @@ function checked(value: unknown, path: string, pointer: string): InputPreprocess
 		});
 	const validate = validators[known];
 	if (validate(value)) return value as InputPreprocess;
-	const problem = toProblem(validate.errors ?? [], value, { schema: goldenSchema.$defs[definitions[known]], what: "an object" });
+	const problem = toProblem(validate.errors ?? [], value, {
+		schema: goldenSchema.$defs[definitions[known]],
+		what: "an object",
+	});
 	throw wrong(path, `${pointer}${problem.pointer}`, problem);
 }
 
-function wrong(path: string, pointer: string, { expected, got, fix }: { expected: string; got: string; fix?: string }): ConfigError {
+function wrong(
+	path: string,
+	pointer: string,
+	{ expected, got, fix }: { expected: string; got: string; fix?: string },
+): ConfigError {
 	const place = pointer === "" ? "" : ` ${quoteName(pointer, "")}:`;
 	return usageError(
 		`--preprocess: ${path}:${place} expected ${expected}, got ${got}.`,

@@ -1,5 +1,6 @@
 // Reuses the inputs of the existing golden, so that recording it again changes only its outputs.
 import { join } from "node:path";
+import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../../generated/golden.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
@@ -8,7 +9,6 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { shapeGivenFor } from "../../core/onnx/input-shapes/open-axes.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../core/onnx/model.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { GoldenCase, GoldenManifest, GoldenOutput, TensorFile } from "../../../generated/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
@@ -34,11 +34,17 @@ export function describeReuse({ goldenId, cases }: GoldenManifest): string {
 }
 
 /** Labels are read by accuracy alone: newly proposed limits keep it where the cases keep their labels. */
-export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: before, cases }: GoldenManifest): GoldenManifest["outputs"] {
+export function withAccuracy(
+	outputs: GoldenManifest["outputs"],
+	{ outputs: before, cases }: GoldenManifest,
+): GoldenManifest["outputs"] {
 	const entries = Object.entries(outputs).map(([name, output]): [string, GoldenOutput] => {
 		const labelled = cases.some(({ labels }) => Object.hasOwn(labels ?? {}, name));
 		const known = Object.hasOwn(before, name) ? (before[name]?.comparators ?? []) : [];
-		const [first, ...others] = [...(output.comparators ?? []), ...known.filter(({ kind }) => kind === "accuracy")];
+		const [first, ...others] = [
+			...(output.comparators ?? []),
+			...known.filter(({ kind }) => kind === "accuracy"),
+		];
 		return [name, labelled && first !== undefined ? { ...output, comparators: [first, ...others] } : output];
 	});
 	return Object.fromEntries(entries);
@@ -47,9 +53,13 @@ export function withAccuracy(outputs: GoldenManifest["outputs"], { outputs: befo
 const otherwise = "Give real ones with --inputs, or have new ones made with --cases 8.";
 
 /** @throws ConfigError usage where the model or --dims asks for other inputs; golden-missing, tensor-invalid. */
-export async function previousCases({ old, folder, model, given }: ReuseRequest, ports: StoredPorts): Promise<FoundInputs> {
+export async function previousCases(
+	{ old, folder, model, given }: ReuseRequest,
+	ports: StoredPorts,
+): Promise<FoundInputs> {
 	const misfit = findInputMisfit(old, model);
-	if (misfit !== null) throw usageError(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
+	if (misfit !== null)
+		throw usageError(`The inputs of ${old.goldenId} cannot be recorded again: ${misfit}.`, otherwise);
 	for (const golden of old.cases) checkGiven(golden, model, { given, fix: storedSizes });
 	const boundary = Object.values(old.producer.inputs ?? {}).some((how) => how.includes("boundary"));
 	const cases: CaseToRecord[] = [];
@@ -64,11 +74,13 @@ export async function previousCases({ old, folder, model, given }: ReuseRequest,
 			mayFail: boundary && tags?.includes("generated") === true,
 		});
 	}
-	const how = old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
+	const how =
+		old.producer.inputs ?? Object.fromEntries(feeds(model.graph).map(({ name }) => [name, "given"]));
 	return { cases, how, preprocess: old.producer.preprocess };
 }
 
-const storedSizes = "Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
+const storedSizes =
+	"Leave --dims and --shape out to record the stored inputs again; or have new ones made with --cases 8.";
 
 interface SizedCase {
 	id: string;
@@ -84,10 +96,15 @@ export function checkGiven(
 	for (const input of feeds(model.graph)) {
 		const stored = inputs[input.name]?.shape ?? [];
 		const where = `input ${quoteName(input.name)} of case ${quoteName(id)}`;
-		const odd = (input.dims ?? []).findIndex((dim, axis) => (sizeOf(dim, given.dims) ?? stored[axis]) !== stored[axis]);
+		const odd = (input.dims ?? []).findIndex(
+			(dim, axis) => (sizeOf(dim, given.dims) ?? stored[axis]) !== stored[axis],
+		);
 		if (odd >= 0) {
 			const [dim, has] = [String(input.dims?.[odd]), stored[odd] ?? "no such axis"];
-			throw usageError(`--dims asks for ${quoteName(dim, "")}=${given.dims[dim]}, and the stored ${where} has ${has}.`, fix);
+			throw usageError(
+				`--dims asks for ${quoteName(dim, "")}=${given.dims[dim]}, and the stored ${where} has ${has}.`,
+				fix,
+			);
 		}
 		const shape = shapeGivenFor(input.name, given.inputs);
 		if (shape === undefined || shape.join() === stored.join()) continue;
@@ -103,7 +120,10 @@ function sizeOf(dim: OnnxDim, dims: Readonly<Record<string, number>>): number | 
 }
 
 /** Inputs that were recorded from pictures stay pictures; null: none was. */
-async function previousPictures(files: GoldenCase["inputs"], folder: string): Promise<Readonly<Record<string, Picture>> | null> {
+async function previousPictures(
+	files: GoldenCase["inputs"],
+	folder: string,
+): Promise<Readonly<Record<string, Picture>> | null> {
 	const pictures: Record<string, Picture> = Object.create(null);
 	for (const [name, file] of Object.entries(files)) {
 		const picture = await previousPicture(file, folder);
@@ -112,18 +132,33 @@ async function previousPictures(files: GoldenCase["inputs"], folder: string): Pr
 	return Object.keys(pictures).length === 0 ? null : pictures;
 }
 
-async function previousPicture({ path, sha256, preprocess, tensorSha256 }: TensorFile, folder: string): Promise<Picture | null> {
+async function previousPicture(
+	{ path, sha256, preprocess, tensorSha256 }: TensorFile,
+	folder: string,
+): Promise<Picture | null> {
 	if (preprocess === undefined || tensorSha256 === undefined) return null;
 	const ending = /\.([^./]+)$/.exec(path)?.[1] ?? "png";
-	return { bytes: await readInput(join(folder, path), inputKinds.picture), sha256, ending, preprocess, tensorSha256 };
+	return {
+		bytes: await readInput(join(folder, path), inputKinds.picture),
+		sha256,
+		ending,
+		preprocess,
+		tensorSha256,
+	};
 }
 
 /** @throws ConfigError usage where the model has no such output. */
-export function mustMatch(outputs: GoldenManifest["outputs"], names: readonly string[]): GoldenManifest["outputs"] {
+export function mustMatch(
+	outputs: GoldenManifest["outputs"],
+	names: readonly string[],
+): GoldenManifest["outputs"] {
 	const unknown = names.find((name) => !Object.hasOwn(outputs, name));
 	if (unknown !== undefined) {
 		const known = Object.keys(outputs).map((name) => quoteName(name));
-		throw usageError(`--non-finite: there is no output ${quoteName(unknown)}.`, `The outputs are ${known.join(", ")}.`);
+		throw usageError(
+			`--non-finite: there is no output ${quoteName(unknown)}.`,
+			`The outputs are ${known.join(", ")}.`,
+		);
 	}
 	const entries = Object.entries(outputs).map(([name, output]): [string, GoldenOutput] => [
 		name,

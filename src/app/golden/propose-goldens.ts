@@ -1,6 +1,7 @@
 // Proposes the goldens that were recorded: one commit, one branch, one pull request.
 import { createHash } from "node:crypto";
 import { dirname, join, posix } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { githubRepository } from "../../adapters/github/repository.ts";
@@ -17,7 +18,6 @@ import {
 	goldenPullTitle,
 	goldenTrailer,
 } from "../../core/report/golden-pull.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { ApiFault, Repository } from "../../ports/code-host.ts";
 import { largeFileFix } from "../../stages/propose/files.ts";
 import type { Proposal, Proposed, ProposedFile } from "../../stages/propose/proposal.ts";
@@ -59,11 +59,29 @@ export async function proposeGoldens(done: RecordedGoldens, job: GoldenJob): Pro
 	}
 }
 
-function describePull({ recorded, notes }: RecordedGoldens, { inputs, author }: GoldenJob, { commit }: Checkout): GoldenPull {
+function describePull(
+	{ recorded, notes }: RecordedGoldens,
+	{ inputs, author }: GoldenJob,
+	{ commit }: Checkout,
+): GoldenPull {
 	const goldens = recorded
 		.filter(({ state }) => state === "written")
-		.map(({ model, path, manifest, old, change }) => ({ model: model.name, path, manifest, before: old?.goldenId ?? null, change }));
-	return { goldens, reason: inputs.reason, author, commit, branch: inputs.branch, notes, calibrated: inputs.calibrate };
+		.map(({ model, path, manifest, old, change }) => ({
+			model: model.name,
+			path,
+			manifest,
+			before: old?.goldenId ?? null,
+			change,
+		}));
+	return {
+		goldens,
+		reason: inputs.reason,
+		author,
+		commit,
+		branch: inputs.branch,
+		notes,
+		calibrated: inputs.calibrate,
+	};
 }
 
 interface Sending {
@@ -120,7 +138,11 @@ const maxFiles = 600;
 type Recorded = Pick<RecordedModel, "path" | "manifest" | "old">;
 
 /** @throws ConfigError proposal-refused. */
-export async function changedFiles(recorded: readonly Recorded[], home: string, checkout: Checkout): Promise<ChangedFiles> {
+export async function changedFiles(
+	recorded: readonly Recorded[],
+	home: string,
+	checkout: Checkout,
+): Promise<ChangedFiles> {
 	const manifests = new Map<string, GoldenManifest>();
 	const [folders, before]: [string[], string[]] = [[], []];
 	for (const { path, manifest, old } of recorded) {
@@ -149,10 +171,15 @@ async function proposedFile(path: string, top: string, manifest: GoldenManifest)
 	const files = fileStore();
 	const bytes = await files.readBytes(absolute, inputKinds.tensor);
 	if (bytes.length > maxBlobBytes)
-		throw proposalRefused(`${path} has ${bytes.length} bytes, and GitHub takes at most ${maxBlobBytes} in one file.`, largeFileFix);
+		throw proposalRefused(
+			`${path} has ${bytes.length} bytes, and GitHub takes at most ${maxBlobBytes} in one file.`,
+			largeFileFix,
+		);
 	const blob = createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 	const file = { path, blob, bytes: bytes.length, read: () => files.readBytes(absolute, inputKinds.tensor) };
-	return path.endsWith("/golden.json") ? { ...file, agreesWith: (earlier) => isEquivalentFile(earlier, manifest) } : file;
+	return path.endsWith("/golden.json")
+		? { ...file, agreesWith: (earlier) => isEquivalentFile(earlier, manifest) }
+		: file;
 }
 
 /** Recording the same golden again differs only in the time. */

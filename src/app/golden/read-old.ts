@@ -1,11 +1,11 @@
 // Reads the golden that a recording finds in its folder, and decides whether it is an unfinished recording by the same command.
 import { join } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import type { RunOutputs } from "../../core/golden/record/noise-floor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files, ModelOnDisk, TensorReader } from "../../ports/world.ts";
 import { readTensors } from "../../stages/load-goldens.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
@@ -34,7 +34,11 @@ export interface Begun {
 }
 
 /** Whether the golden is of this very command and model, and its trial is not at its end. */
-export function mayGoOn(old: GoldenManifest | null, options: RecordOptions, model: ModelOnDisk): old is GoldenManifest {
+export function mayGoOn(
+	old: GoldenManifest | null,
+	options: RecordOptions,
+	model: ModelOnDisk,
+): old is GoldenManifest {
 	const state = old?.sensitivity?.state;
 	return (
 		old !== null &&
@@ -56,7 +60,10 @@ interface Reading {
 }
 
 /** null where its tensors are damaged, or its inputs are others than those of now. */
-export async function readBegun(manifest: GoldenManifest, { folder, cases, ports }: Reading): Promise<Begun | null> {
+export async function readBegun(
+	manifest: GoldenManifest,
+	{ folder, cases, ports }: Reading,
+): Promise<Begun | null> {
 	const outputs = [];
 	try {
 		for (const golden of manifest.cases) {

@@ -1,6 +1,8 @@
 // Records the goldens of a config's models, one after the other, and reviews what moved in each.
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenChange } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { fileTensorReader } from "../../adapters/files/tensor-reader.ts";
 import type { GoldenInputs } from "../../adapters/github/inputs.ts";
@@ -11,8 +13,6 @@ import { parseManifest } from "../../core/golden/manifest/parse-manifest.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import { engineSpecs } from "../../core/plan/plan.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
-import type { GoldenChange } from "../../../generated/result.ts";
 import { confine } from "../../stages/resolve-in-workspace.ts";
 import { reviewGoldens } from "../../stages/review.ts";
 import type { Terminal } from "../terminal.ts";
@@ -43,15 +43,23 @@ export function chooseTargets(config: Config, names: string): GoldenTarget[] {
 	const requested = names.split(/[\n,]/).map((name) => name.trim());
 	const wanted = [...new Set(requested.filter((name) => name !== ""))];
 	const chosen =
-		wanted.length === 0 ? models.filter((model) => goldenOf(model) !== undefined) : wanted.map((name) => findModel(config, name));
+		wanted.length === 0
+			? models.filter((model) => goldenOf(model) !== undefined)
+			: wanted.map((name) => findModel(config, name));
 	const targets = chosen.map((model) => targetOf(model));
 	if (targets.length === 0)
-		throw usageError(`No model of ${path} has a golden.`, "Set `golden:` for a model, the path of its golden.json.");
+		throw usageError(
+			`No model of ${path} has a golden.`,
+			"Set `golden:` for a model, the path of its golden.json.",
+		);
 	for (const [index, target] of targets.entries()) {
 		const twin = targets.slice(0, index).find((other) => other.path === target.path);
 		if (twin !== undefined) {
 			const both = `${quoteName(twin.model.name)} and ${quoteName(target.model.name)}`;
-			throw usageError(`Models ${both} share the golden ${target.path}.`, "Name the one that it is recorded from with the input `model`.");
+			throw usageError(
+				`Models ${both} share the golden ${target.path}.`,
+				"Name the one that it is recorded from with the input `model`.",
+			);
 		}
 	}
 	return targets;
@@ -60,9 +68,15 @@ export function chooseTargets(config: Config, names: string): GoldenTarget[] {
 function targetOf(model: ModelConfig): GoldenTarget {
 	const path = goldenOf(model);
 	if (path !== undefined && basename(path) !== "golden.json")
-		throw usageError(`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`, "Rename it.");
+		throw usageError(
+			`The golden of ${quoteName(model.name)} is ${path}, but a recorded golden must be named golden.json.`,
+			"Rename it.",
+		);
 	if (path !== undefined) return { model, path };
-	throw usageError(`Model ${quoteName(model.name)} has no golden.`, "Set its `golden:`, the path of its golden.json.");
+	throw usageError(
+		`Model ${quoteName(model.name)} has no golden.`,
+		"Set its `golden:`, the path of its golden.json.",
+	);
 }
 
 export interface Recording {
@@ -81,19 +95,29 @@ export async function recordModel(target: GoldenTarget, recording: Recording): P
 	const options = await parseRecordOptions(argumentsFor(target, recording), recording.terminal);
 	const recorded = await recordWith(options, recording.terminal);
 	const isChange = recorded.state === "written" && old !== null;
-	const [change = null] = isChange ? await reviewTarget({ target, manifest: recorded.manifest, home: recording.home, before }) : [];
+	const [change = null] = isChange
+		? await reviewTarget({ target, manifest: recorded.manifest, home: recording.home, before })
+		: [];
 	return { ...target, ...recorded, old, change };
 }
 
 /** Joined with an equals sign, so that a value never looks like an option. */
 function argumentsFor({ model }: GoldenTarget, { inputs, author }: Recording): string[] {
 	const given = inputs.options.flatMap(({ name, values }) => values.map((value) => `--${name}=${value}`));
-	const words = [`--config=${inputs.config}`, `--model=${model.name}`, `--reason=${inputs.reason}`, `--author=${author}`];
+	const words = [
+		`--config=${inputs.config}`,
+		`--model=${model.name}`,
+		`--reason=${inputs.reason}`,
+		`--author=${author}`,
+	];
 	return [...words, ...given, ...(inputs.propose ? ["--propose"] : [])];
 }
 
 /** Recording removes the old revision's tensors, which the review is to compare with. */
-export async function keepOld({ path }: GoldenTarget, { home, before }: { home: string; before: string }): Promise<GoldenManifest | null> {
+export async function keepOld(
+	{ path }: GoldenTarget,
+	{ home, before }: { home: string; before: string },
+): Promise<GoldenManifest | null> {
 	await confine(fileStore(), home, dirname(path));
 	const text = await readManifestText(join(home, path), path);
 	if (text === null) return null;

@@ -70,23 +70,34 @@ export const defaultCases = Number(recordTable.options.cases.default);
 const mostCases = 10_000;
 
 /** @throws ConfigError usage, config-missing and the errors of a config. */
-export async function parseRecordOptions(argv: readonly string[], terminal: Terminal): Promise<RecordOptions> {
+export async function parseRecordOptions(
+	argv: readonly string[],
+	terminal: Terminal,
+): Promise<RecordOptions> {
 	const byConfig = argv.some((argument) => argument === "--model" || argument.startsWith("--model="));
 	const args = parseArguments(argv, recordTable, byConfig ? { positionals: [] } : {});
 	const { cwd } = terminal;
-	const configured: Configured = byConfig ? await readModelConfig(args, cwd) : { home: cwd, notice: defaultLeastShares };
+	const configured: Configured = byConfig
+		? await readModelConfig(args, cwd)
+		: { home: cwd, notice: defaultLeastShares };
 	const out = args.text("out") ?? (configured.golden === undefined ? undefined : dirname(configured.golden));
-	if (out === undefined) throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
+	if (out === undefined)
+		throw usageError("golden record needs --out.", "Name the golden's folder, as in --out golden/resnet50.");
 	const given = { dims: parseDims(args.texts("dims")), inputs: parseShapes(args.texts("shape")) };
 	const folder = resolve(args.text("out") !== undefined ? cwd : configured.home, out);
 	if (args.text("preprocess") !== undefined && args.texts("inputs").length === 0)
-		throw usageError("--preprocess applies to files among --inputs, and there are no --inputs.", "Name the files with --inputs.");
+		throw usageError(
+			"--preprocess applies to files among --inputs, and there are no --inputs.",
+			"Name the files with --inputs.",
+		);
 	return {
 		cwd,
 		model: configured.onnx ?? resolve(cwd, args.positionals[0] ?? ""),
 		out: folder,
 		home: configured.home,
-		...(configured.unnamed === undefined || args.text("out") !== undefined ? {} : { unnamed: configured.unnamed }),
+		...(configured.unnamed === undefined || args.text("out") !== undefined
+			? {}
+			: { unnamed: configured.unnamed }),
 		name: basename(folder).replace(/[@\s]+/g, "-") || "golden",
 		cases: args.isGiven("cases") ? wholeNumber(args, "cases", { least: 1, most: mostCases }) : undefined,
 		inputs: args.texts("inputs"),
@@ -150,7 +161,10 @@ async function readModelConfig(args: RecordArguments, cwd: string): Promise<Conf
 /** The golden is recorded at fp32; other precisions are judged where an engine has them, or the config names them. */
 function sharesFor({ engines, notice }: ModelConfig): LeastShares {
 	const judged = new Set<string>(["fp32", ...engines.map(({ precision }) => precision)]);
-	return { ...Object.fromEntries(Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision))), ...notice };
+	return {
+		...Object.fromEntries(Object.entries(defaultLeastShares).filter(([precision]) => judged.has(precision))),
+		...notice,
+	};
 }
 
 /** @throws ConfigError usage. */
@@ -160,7 +174,9 @@ export function findModel({ models, path }: Config, name: string): ModelConfig {
 	const names = models.map((candidate) => candidate.name);
 	const meant = didYouMean(name, names);
 	const fix =
-		meant === undefined ? `Its models are ${names.map((known) => quoteName(known)).join(", ")}.` : `Did you mean ${quoteName(meant)}?`;
+		meant === undefined
+			? `Its models are ${names.map((known) => quoteName(known)).join(", ")}.`
+			: `Did you mean ${quoteName(meant)}?`;
 	throw usageError(`${path} has no model ${quoteName(name)}.`, fix);
 }
 
@@ -168,11 +184,18 @@ export function goldenOf(model: ModelConfig): string | undefined {
 	return model.engines.find((engine) => engine.golden !== undefined)?.golden;
 }
 
-function wholeNumber(args: RecordArguments, name: "cases" | "seed", of: { least: number; most: number }): number {
+function wholeNumber(
+	args: RecordArguments,
+	name: "cases" | "seed",
+	of: { least: number; most: number },
+): number {
 	const text = args.text(name);
 	const value = Number(text);
 	if (/^\d+$/.test(text) && value >= of.least && value <= of.most) return value;
-	throw usageError(`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`, "Correct the number.");
+	throw usageError(
+		`--${name} takes a whole number from ${of.least} to ${of.most}; got ${JSON.stringify(text)}.`,
+		"Correct the number.",
+	);
 }
 
 /** `fp16=0.9`, several with commas. */
@@ -181,7 +204,8 @@ function parseShares(texts: readonly string[]): LeastShares {
 		.flatMap((text) => text.split(","))
 		.map((text): [string, number] => {
 			const [, precision = "", share = ""] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1) return [precision, Number(share)];
+			if (Object.hasOwn(defaultTolerances, precision) && Number(share) <= 1)
+				return [precision, Number(share)];
 			throw usageError(
 				`--notice takes PRECISION=SHARE, the share from 0 to 1; got ${JSON.stringify(text)}.`,
 				"Write it as in --notice fp16=0.9.",
@@ -197,15 +221,25 @@ function duration(args: RecordArguments, name: "time-limit" | "timeout"): number
 	const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
 	const unit = unitsMs[match?.[2] ?? ""];
 	if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-	throw usageError(`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`, `Write it as in --${name} 2m.`);
+	throw usageError(
+		`--${name} takes a time with its unit; got ${JSON.stringify(text)}.`,
+		`Write it as in --${name} 2m.`,
+	);
 }
 
 /** The author: from the option, else from git; undefined where neither names one. */
-export async function findAuthor(given: string | undefined, cwd: string, processes: Processes): Promise<string | undefined> {
+export async function findAuthor(
+	given: string | undefined,
+	cwd: string,
+	processes: Processes,
+): Promise<string | undefined> {
 	if (given !== undefined) return given;
 	try {
 		const git = gitIn(cwd, processes);
-		const [name, email] = [firstLine(await git(["config", "user.name"])), firstLine(await git(["config", "user.email"]))];
+		const [name, email] = [
+			firstLine(await git(["config", "user.name"])),
+			firstLine(await git(["config", "user.email"])),
+		];
 		if (name === "") return email === "" ? undefined : email;
 		return email === "" ? name : `${name} <${email}>`;
 	} catch {

@@ -1,16 +1,22 @@
 // `trtgate golden record`: records a golden with ONNX Runtime in fp32, and refuses one that would detect too little.
 import { basename, isAbsolute, join, relative } from "node:path";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { defaultGates } from "../../core/config/defaults.ts";
 import { withStarterGolden } from "../../core/config/init.ts";
 import { ConfigError, usageError } from "../../core/errors.ts";
-import { isEquivalentGolden, nextRevision, packCase, revisionFolder, type TensorToWrite } from "../../core/golden/manifest/draft.ts";
+import {
+	isEquivalentGolden,
+	nextRevision,
+	packCase,
+	revisionFolder,
+	type TensorToWrite,
+} from "../../core/golden/manifest/draft.ts";
 import { findRuleProblem } from "../../core/golden/manifest/rules.ts";
 import { describeSensitivity } from "../../core/golden/record/defects/describe.ts";
 import { describeWorth } from "../../core/golden/record/inputs-worth.ts";
 import type { Weakness } from "../../core/golden/record/weaknesses.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { type Recorded, record } from "../../stages/record.ts";
@@ -62,9 +68,15 @@ interface Place {
 	scratchFolder: string;
 }
 
-async function recordAndKeep(recording: Recording, { ports, terminal, scratchFolder }: Place): Promise<RecordedSet> {
+async function recordAndKeep(
+	recording: Recording,
+	{ ports, terminal, scratchFolder }: Place,
+): Promise<RecordedSet> {
 	const { options, model, found, old, begun } = recording;
-	const keeper = await keepGolden({ folder: options.out, old, goesOn: begun !== null, files: () => recording.files }, ports.files);
+	const keeper = await keepGolden(
+		{ folder: options.out, old, goesOn: begun !== null, files: () => recording.files },
+		ports.files,
+	);
 	const recorded = await record(
 		{
 			model,
@@ -90,7 +102,9 @@ async function recordAndKeep(recording: Recording, { ports, terminal, scratchFol
 	for (const { message, fix } of recorded.findings) terminal.err(`warning: ${message}. ${fix}\n`);
 	const shown = relative(options.cwd, options.out) || ".";
 	if (recorded.state === "known" && old !== null) {
-		terminal.echo(`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`);
+		terminal.echo(
+			`${shown} is ${old.goldenId} already: the same model, inputs, outputs and limits. Nothing was written.\n`,
+		);
 		return { state: "same", manifest: old };
 	}
 	await keeper.finish(recorded.manifest);
@@ -100,7 +114,10 @@ async function recordAndKeep(recording: Recording, { ports, terminal, scratchFol
 }
 
 /** Puts the golden into the config where `trtgate init` left a comment for it. */
-async function nameGolden({ config, golden }: NonNullable<RecordOptions["unnamed"]>, files: GoldenPorts["files"]): Promise<string> {
+async function nameGolden(
+	{ config, golden }: NonNullable<RecordOptions["unnamed"]>,
+	files: GoldenPorts["files"],
+): Promise<string> {
 	const text = new TextDecoder().decode(await readInput(config, inputKinds.config));
 	const named = withStarterGolden(text, golden);
 	if (named === null) return `Add it to the model in ${basename(config)}: \`golden: ${golden}\`.`;
@@ -129,7 +146,9 @@ function checkChange({ old, options, author }: Pick<Recording, "old" | "options"
 	if (missing === null) return;
 	throw usageError(
 		`${join(options.out, "golden.json")} holds ${old.goldenId} already; changing it needs ${missing}.`,
-		missing === "--reason" ? 'Give the reason: --reason "…".' : 'Name the author: --author "…", or set git\'s user.name.',
+		missing === "--reason"
+			? 'Give the reason: --reason "…".'
+			: 'Name the author: --author "…", or set git\'s user.name.',
 	);
 }
 
@@ -147,7 +166,8 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 	const packed = cases.map((recorded) => packCase(recorded, folder, ports.packer));
 	recording.files = packed.flatMap(({ files }) => files);
 	const [first, ...others] = packed.map(({ golden }) => golden);
-	if (first === undefined) throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
+	if (first === undefined)
+		throw new ConfigError({ code: "golden-uninformative", message: "There is no case to record." });
 	const opset = model.onnx.opsets[""];
 	const seed = reused === null ? options.seed : reused.producer.seed;
 	return {
@@ -173,7 +193,10 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 		},
 		...(evidence.noise === null ? {} : { noiseFloor: evidence.noise }),
 		...(evidence.rounding === null ? {} : { rounding: evidence.rounding }),
-		outputs: mustMatch(options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs, options.nonFinite),
+		outputs: mustMatch(
+			options.propose && reused !== null ? withAccuracy(limits.outputs, reused) : limits.outputs,
+			options.nonFinite,
+		),
 		detections: limits.detections,
 		cases: [first, ...others],
 		...settingsOf(old, options),
@@ -181,7 +204,10 @@ function assemble({ evidence, limits, recording }: Assembling, ports: GoldenPort
 }
 
 /** What the old golden has beside what was recorded. Evidence goes with the limits that it is for. */
-function settingsOf(old: GoldenManifest | null, { propose }: RecordOptions): Pick<GoldenManifest, "policy" | "calibration"> {
+function settingsOf(
+	old: GoldenManifest | null,
+	{ propose }: RecordOptions,
+): Pick<GoldenManifest, "policy" | "calibration"> {
 	const { policy, calibration } = old ?? {};
 	return { ...(policy ? { policy } : {}), ...(calibration && !propose ? { calibration } : {}) };
 }
@@ -208,9 +234,13 @@ function portablePath(home: string, path: string): string {
 function refuse(findings: readonly Weakness[]): void {
 	const errors = findings
 		.filter(({ severity }) => severity === "refuse")
-		.map(({ message, fix }) => new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, fix }));
+		.map(
+			({ message, fix }) =>
+				new ConfigError({ code: "golden-uninformative", message: `Not recorded: ${message}.`, fix }),
+		);
 	const [first] = errors;
-	if (first !== undefined) throw errors.length === 1 ? first : new AggregateError(errors, "the golden would detect too little");
+	if (first !== undefined)
+		throw errors.length === 1 ? first : new AggregateError(errors, "the golden would detect too little");
 }
 
 /** Limits of an earlier revision may not fit the outputs of now. */
@@ -226,11 +256,15 @@ function checkRules(manifest: GoldenManifest, { out }: RecordOptions): GoldenMan
 
 function describeRecorded({ manifest, why }: Pick<Recorded, "manifest" | "why">, shown: string): string {
 	const notices = manifest.sensitivity === undefined ? [] : describeSensitivity(manifest.sensitivity);
-	const limits = why.flatMap(({ output, sentences }) => sentences.map((sentence) => `${output}: ${sentence}`));
+	const limits = why.flatMap(({ output, sentences }) =>
+		sentences.map((sentence) => `${output}: ${sentence}`),
+	);
 	const lines = [
 		`Recorded ${manifest.goldenId} with ${counted(manifest.cases.length, "case")} in ${shown}.`,
 		...[...notices, ...limits].map((sentence) => `  ${sentence}`),
-		...(limits.length === 0 ? [] : ["These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it."]),
+		...(limits.length === 0
+			? []
+			: ["These limits are a proposal: review them in golden.json. `trtgate golden inspect` explains it."]),
 	];
 	return `${lines.join("\n")}\n`;
 }

@@ -1,9 +1,10 @@
 // Renders stored outputs that were judged against a golden: failures in detail, matches in a few lines.
+
+import type { Precision } from "../../../generated/golden.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { ofSlice } from "../../core/golden/tensor/slice.ts";
 import { quoteName, showText } from "../../core/onnx/quote.ts";
 import { apartTexts, goldenCounts } from "../../core/report/golden-format.ts";
-import type { Precision } from "../../../generated/golden.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import { formatValue } from "../../core/text/units.ts";
 
@@ -21,10 +22,14 @@ const maxShown = 10;
 
 export function renderCheck({ golden, precision, state, cases }: CheckReport): string {
 	const title = `${state === "match" ? "✓" : "✗"} ${golden} at ${precision}: ${goldenCounts(cases)}`;
-	const notable = cases.filter(isNotable).sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
+	const notable = cases
+		.filter(isNotable)
+		.sort((left, right) => Number(left.state === "match") - Number(right.state === "match"));
 	const more =
 		notable.length > maxShown
-			? [`… and ${counted(notable.length - maxShown, "more case")} with failures or warnings (--json shows them)`]
+			? [
+					`… and ${counted(notable.length - maxShown, "more case")} with failures or warnings (--json shows them)`,
+				]
 			: [];
 	const plain = cases.filter((verdict) => !isNotable(verdict));
 	return `${[title, ...notable.slice(0, maxShown).flatMap(notableLines), ...more, ...matchLines(plain, notable.length > 0)].join("\n")}\n`;
@@ -38,14 +43,18 @@ function isNotable({ state, message, checks }: GoldenVerdict): boolean {
 function notableLines(verdict: GoldenVerdict): string[] {
 	const failing = verdict.checks.filter(({ pass }) => !pass);
 	const passing = verdict.checks.length - failing.length;
-	const others = passing === 0 ? [] : [`    ✓ ${counted(passing, failing.length === 0 ? "check" : "other check")}`];
+	const others =
+		passing === 0 ? [] : [`    ✓ ${counted(passing, failing.length === 0 ? "check" : "other check")}`];
 	return [headOf(verdict), ...failing.flatMap(failingLines), ...others];
 }
 
 function failingLines(check: GoldenCheck): string[] {
 	if (check.worst === undefined) return [checkLine(check)];
 	const { got, expected } = apartTexts(check.worst);
-	return [checkLine(check), `        at [${check.worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`];
+	return [
+		checkLine(check),
+		`        at [${check.worst.index.slice(0, 12).join(",")}]: got ${got}, expected ${expected}`,
+	];
 }
 
 /** The line of a verdict, without its checks. */
@@ -60,7 +69,8 @@ export function checkLine(check: GoldenCheck): string {
 	const { pass, severity, output, metric, slice, got, detail, sample } = check;
 	const mark = pass ? "✓" : severity === "warn" ? "!" : "✗";
 	const where = sample === undefined ? "" : `, sample ${sample}`;
-	const more = detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
+	const more =
+		detail === undefined || (pass && !metric.startsWith("accuracy")) ? "" : `; ${showText(detail)}`;
 	return `    ${mark} ${quoteName(output, "")}: ${metric}${ofSlice(slice)}${where}${got === null ? "" : ` ${formatValue(got)}`}${limitText(check)}${more}`;
 }
 
@@ -74,7 +84,9 @@ function matchLines(verdicts: readonly GoldenVerdict[], besideOthers: boolean): 
 	if (first === undefined) return [];
 	const near = nearestChecks(verdicts);
 	if (verdicts.length === 1) return [headOf(first), ...near.map((check) => nearLine(check, false))];
-	const title = besideOthers ? `✓ ${counted(verdicts.length, "case")} match; nearest to its limit:` : "  nearest to its limit:";
+	const title = besideOthers
+		? `✓ ${counted(verdicts.length, "case")} match; nearest to its limit:`
+		: "  nearest to its limit:";
 	return [title, ...near.map((check) => nearLine(check, true))];
 }
 
@@ -82,7 +94,8 @@ function nearLine({ check, caseId }: NearCheck, named: boolean): string {
 	const where = named
 		? `, in ${quoteName(caseId, "")}${check.sample === undefined || check.sample === 0 ? "" : `, sample ${check.sample}`}`
 		: "";
-	const detail = check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
+	const detail =
+		check.detail !== undefined && check.metric.startsWith("accuracy") ? `; ${showText(check.detail)}` : "";
 	const got = check.got === null ? (check.detail ?? "agrees") : formatValue(check.got);
 	return `    ✓ ${quoteName(check.output, "")}: ${check.metric}${ofSlice(check.slice)} ${got}${limitText(check)}${where}${detail}`;
 }
@@ -98,7 +111,8 @@ function nearestChecks(verdicts: readonly GoldenVerdict[]): NearCheck[] {
 		for (const check of verdict.checks) {
 			const key = JSON.stringify([check.output, check.metric, check.slice, check.bound]);
 			const known = nearest.get(key);
-			if (known === undefined || roomOf(check) < roomOf(known.check)) nearest.set(key, { check, caseId: verdict.case });
+			if (known === undefined || roomOf(check) < roomOf(known.check))
+				nearest.set(key, { check, caseId: verdict.case });
 		}
 	}
 	return [...nearest.values()];

@@ -1,16 +1,23 @@
 // Reads the cases to record from files: a case a folder, a case a file (or several), or the test data sets beside an ONNX model.
 import { readdir, stat } from "node:fs/promises";
 import { basename, extname, join, relative, resolve } from "node:path";
+import type { InputPreprocess } from "../../../generated/golden.ts";
 import { usageError } from "../../core/errors.ts";
 import type { Picture } from "../../core/golden/manifest/draft.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { InputPreprocess } from "../../../generated/golden.ts";
 import { listTestDataSets, type TestDataSet } from "../../formats/tensor/test-data-sets.ts";
 import type { CaseToRecord } from "../../stages/record-reference.ts";
 import { dataInputs, describeFilled, fillInputs, type Recipes } from "./fill-inputs.ts";
 import { byNumber, fileNamesOf, findInput, findTensor, plainName } from "./find-files.ts";
-import { type CasePart, type FileKind, type FileReading, fileKind, preprocessOf, readParts } from "./input-files.ts";
+import {
+	type CasePart,
+	type FileKind,
+	type FileReading,
+	fileKind,
+	preprocessOf,
+	readParts,
+} from "./input-files.ts";
 import type { FoundInputs, InputPort } from "./inputs.ts";
 import { pictureEndings } from "./pictures.ts";
 import type { Preprocessing } from "./preprocess-file.ts";
@@ -41,15 +48,30 @@ export async function readCases(
 	inputs: readonly InputPort[],
 	from: CaseSource,
 ): Promise<FoundInputs & { notes: string[] }> {
-	const reading: Reading = { ...from, inputs, how: new Map(), cases: [], tokenizers: new Map(), used: new Map(), notes: new Set() };
+	const reading: Reading = {
+		...from,
+		inputs,
+		how: new Map(),
+		cases: [],
+		tokenizers: new Map(),
+		used: new Map(),
+		notes: new Set(),
+	};
 	for (const path of paths) await readPath(resolve(from.cwd, path), reading);
 	const seen = new Set<string>();
 	for (const { id } of reading.cases) {
-		if (seen.has(id)) throw usageError(`Two cases are called ${quoteName(id)}.`, "Rename one of the files or folders.");
+		if (seen.has(id))
+			throw usageError(`Two cases are called ${quoteName(id)}.`, "Rename one of the files or folders.");
 		seen.add(id);
 	}
-	const found = { cases: reading.cases, how: describeFilled(inputs, from.recipes, reading.how), notes: [...reading.notes] };
-	return reading.used.size === 0 ? found : { ...found, preprocess: Object.fromEntries<InputPreprocess>(reading.used) };
+	const found = {
+		cases: reading.cases,
+		how: describeFilled(inputs, from.recipes, reading.how),
+		notes: [...reading.notes],
+	};
+	return reading.used.size === 0
+		? found
+		: { ...found, preprocess: Object.fromEntries<InputPreprocess>(reading.used) };
 }
 
 async function readPath(path: string, reading: Reading): Promise<void> {
@@ -57,7 +79,9 @@ async function readPath(path: string, reading: Reading): Promise<void> {
 	const facts = await stat(path).catch(() => null);
 	if (facts === null) throw usageError(`--inputs: there is nothing at ${path}.`, "Check the path.");
 	if (!facts.isDirectory()) return readSingle(path, relative(reading.cwd, path), reading);
-	const entries = (await readdir(path, { withFileTypes: true })).filter((entry) => !entry.name.startsWith("."));
+	const entries = (await readdir(path, { withFileTypes: true })).filter(
+		(entry) => !entry.name.startsWith("."),
+	);
 	const named = (directories: boolean): string[] =>
 		entries
 			.filter((entry) => entry.isDirectory() === directories)
@@ -91,7 +115,10 @@ function filesToRead(names: readonly string[], reading: Reading): readonly strin
 	const kinds = names.map((name) => kindOfSingle(name, reading));
 	const readable = names.filter((name, at) => {
 		if (kinds[at] === "text") return reading.preprocessing?.all?.kind === "text";
-		return kinds[at] !== "tensor" || storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`));
+		return (
+			kinds[at] !== "tensor" ||
+			storedEndings.some((ending) => ending !== "json" && name.toLowerCase().endsWith(`.${ending}`))
+		);
 	});
 	return readable.length > 0 ? readable : names.filter((_, at) => kinds[at] === "text");
 }
@@ -111,7 +138,8 @@ function targetOf({ inputs, recipes, preprocessing }: Reading): InputPort | null
 
 async function holdsAll(folder: string, inputs: readonly InputPort[]): Promise<boolean> {
 	const names = inputs.map(({ name }) => name);
-	for (const index of inputs.keys()) if ((await findTensor(folder, fileNamesOf(names, index, "in"))) === null) return false;
+	for (const index of inputs.keys())
+		if ((await findTensor(folder, fileNamesOf(names, index, "in"))) === null) return false;
 	return true;
 }
 
@@ -131,7 +159,8 @@ async function readSingle(path: string, pattern: string, reading: Reading): Prom
 			"Give a folder for each case, with one file for each input, named as the input is; or give the others by --generator.",
 		);
 	}
-	const parts = target === null ? await readTextCases(path, inputs, reading) : await readParts(path, target, reading);
+	const parts =
+		target === null ? await readTextCases(path, inputs, reading) : await readParts(path, target, reading);
 	for (const part of parts) addCase({ id, path, part }, reading, { kind, pattern });
 }
 
@@ -143,7 +172,10 @@ async function readCase(folder: string, id: string, reading: Reading): Promise<v
 		const path = await findInput(folder, fileNamesOf(names, index, "in"), reading);
 		if (path !== null) await readPart(path, input, { tensors, pictures, reading });
 		else if (dataInputs([input], reading.recipes).length > 0)
-			throw usageError(`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`, `Call it ${plainName(input.name)}.npy.`);
+			throw usageError(
+				`--inputs: ${folder} has no file for input ${quoteName(input.name)}.`,
+				`Call it ${plainName(input.name)}.npy.`,
+			);
 	}
 	addCase({ id, path: folder, part: { suffix: "", tensors, pictures } }, reading, null);
 }
@@ -154,7 +186,11 @@ interface Gathering {
 	reading: Reading;
 }
 
-async function readPart(path: string, input: InputPort, { tensors, pictures, reading }: Gathering): Promise<void> {
+async function readPart(
+	path: string,
+	input: InputPort,
+	{ tensors, pictures, reading }: Gathering,
+): Promise<void> {
 	const [part, ...others] = await readParts(path, input, reading);
 	if (others.length > 0)
 		throw usageError(
@@ -194,7 +230,8 @@ const testDataSet = /^test_data_set_\d+$/;
 async function dataSets(path: string, folders: readonly string[]): Promise<TestDataSet[]> {
 	const paths: string[] = [];
 	for (const folder of folders) {
-		if (testDataSet.test(folder)) paths.push(...(await readdir(join(path, folder))).map((name) => `${folder}/${name}`));
+		if (testDataSet.test(folder))
+			paths.push(...(await readdir(join(path, folder))).map((name) => `${folder}/${name}`));
 	}
 	return listTestDataSets(paths);
 }

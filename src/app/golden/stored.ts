@@ -1,11 +1,11 @@
 // Reads stored tensors: inputs to record, and outputs to check. What a format does not state comes from what is expected.
 import { stat } from "node:fs/promises";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { inflate } from "../../adapters/files/tensor-reader.ts";
 import { fileSource, withInput } from "../../adapters/process/input-file.ts";
 import { ConfigError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
-import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { decodeOwn, type OwnSource } from "../../formats/tensor/decode.ts";
 import { describeTensorProto } from "../../formats/tensor/tensor-proto.ts";
 import type { Files, TensorReader } from "../../ports/world.ts";
@@ -57,7 +57,12 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 			fix: "Save it as .npy, or bind the model's dimensions with --dims.",
 		});
 	}
-	const file: TensorFile = { path, sha256: await ports.files.sha256(path, inputKinds.tensor), dtype, shape: [...shape] };
+	const file: TensorFile = {
+		path,
+		sha256: await ports.files.sha256(path, inputKinds.tensor),
+		dtype,
+		shape: [...shape],
+	};
 	return ports.tensors.read(path, file);
 }
 
@@ -65,18 +70,28 @@ export async function readStored(path: string, expected: Expected, ports: Stored
 const maxProtoBytes = 2 ** 31 - 1;
 
 /** The layout that the file states; for a Git LFS pointer the expected one, because the reader refuses it. */
-async function protoLayout(path: string, expected: Expected, { files }: StoredPorts): Promise<Pick<Expected, "dtype" | "shape">> {
+async function protoLayout(
+	path: string,
+	expected: Expected,
+	{ files }: StoredPorts,
+): Promise<Pick<Expected, "dtype" | "shape">> {
 	const bytes = await files.size(path);
 	if (bytes === null || bytes > maxProtoBytes) return expected;
 	const read = await files.readBytes(path, inputKinds.tensor);
-	return new TextDecoder().decode(read.subarray(0, 8)) === "version " ? expected : describeTensorProto(read, path);
+	return new TextDecoder().decode(read.subarray(0, 8)) === "version "
+		? expected
+		: describeTensorProto(read, path);
 }
 
 function isOwn(ending: string): ending is OwnSource["ending"] {
 	return ownEndings.includes(ending);
 }
 
-function readOwn(path: string, { name: member, dtype }: Expected, ending: OwnSource["ending"]): Promise<Tensor> {
+function readOwn(
+	path: string,
+	{ name: member, dtype }: Expected,
+	ending: OwnSource["ending"],
+): Promise<Tensor> {
 	return withInput(path, inputKinds.tensor, ({ file, facts }) =>
 		decodeOwn(fileSource(file, facts.size), { path, ending, member, dtype, inflate }),
 	);

@@ -1,6 +1,7 @@
 // Reads text files as cases: each line that is not empty, as token ids, mask, types and positions by the inputs' names.
 import { stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import type { TextPreprocess } from "../../../generated/golden.ts";
 import { readInput } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
@@ -8,7 +9,6 @@ import { fitTokens, type TokenRow } from "../../core/golden/record/tokens.ts";
 import { isFloating, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
-import type { TextPreprocess } from "../../../generated/golden.ts";
 import { tensorInvalid } from "../../formats/tensor/refusal.ts";
 import { type CasePart, type FileReading, lineOf, preprocessOf, tokenizerAt } from "./input-files.ts";
 import type { InputPort } from "./inputs.ts";
@@ -40,7 +40,11 @@ const maxLineChars = 20_000;
 const maxLines = 10_000;
 
 /** @throws ConfigError usage, tensor-invalid, tokenizer-invalid. */
-export async function readTextCases(path: string, inputs: readonly InputPort[], reading: FileReading): Promise<CasePart[]> {
+export async function readTextCases(
+	path: string,
+	inputs: readonly InputPort[],
+	reading: FileReading,
+): Promise<CasePart[]> {
 	const rows = rowsOf(inputs);
 	const ids = [...rows].find(([, row]) => row === "ids")?.[0];
 	if (ids === undefined) {
@@ -59,7 +63,7 @@ export async function readTextCases(path: string, inputs: readonly InputPort[], 
 	const from = await findTokenizer(preprocess, reading);
 	const tokenizer = await tokenizerAt(from, reading);
 	const length = preprocess?.length ?? lineOf(ids, path).length;
-	const padding = { ...tokenizer.padding, id: preprocess?.padding === undefined ? undefined : preprocess.padding };
+	const padding = { ...tokenizer.padding, id: preprocess?.padding ?? tokenizer.padding.id };
 	const shown = relative(reading.modelFolder, from).split("\\").join("/");
 	reading.used.set(ids.name, {
 		kind: "text",
@@ -75,11 +79,19 @@ export async function readTextCases(path: string, inputs: readonly InputPort[], 
 	}));
 }
 
-function tensorsOf(tokens: TokenRow, rows: ReadonlyMap<InputPort, Row>, path: string): Record<string, Tensor> {
+function tensorsOf(
+	tokens: TokenRow,
+	rows: ReadonlyMap<InputPort, Row>,
+	path: string,
+): Record<string, Tensor> {
 	const tensors: Record<string, Tensor> = Object.create(null);
 	for (const [input, row] of rows) {
 		const values = row === "positions" ? tokens.ids.map((_, at) => at) : tokens[row];
-		tensors[input.name] = encodeTensor(input.dtype, lineOf(input, path).shapeOf(values.length), (at) => values[at] ?? 0);
+		tensors[input.name] = encodeTensor(
+			input.dtype,
+			lineOf(input, path).shapeOf(values.length),
+			(at) => values[at] ?? 0,
+		);
 	}
 	return tensors;
 }
@@ -115,12 +127,19 @@ function decodeText(bytes: Uint8Array, path: string): string {
 			.decode(bytes)
 			.split("\n")
 			.findIndex((one) => one.includes("\ufffd"));
-		throw tensorInvalid(path, { expected: "text in UTF-8", got: `other bytes in line ${line + 1}`, fix: "Save it as UTF-8." });
+		throw tensorInvalid(path, {
+			expected: "text in UTF-8",
+			got: `other bytes in line ${line + 1}`,
+			fix: "Save it as UTF-8.",
+		});
 	}
 }
 
 /** As the preprocessing says, else beside the model. */
-async function findTokenizer(preprocess: TextPreprocess | undefined, { preprocessing, modelFolder, notes }: FileReading): Promise<string> {
+async function findTokenizer(
+	preprocess: TextPreprocess | undefined,
+	{ preprocessing, modelFolder, notes }: FileReading,
+): Promise<string> {
 	if (preprocess?.tokenizer !== undefined) return resolve(preprocessing?.folder ?? "", preprocess.tokenizer);
 	const beside = join(modelFolder, "tokenizer.json");
 	if ((await stat(beside).catch(() => null))?.isFile() !== true) {

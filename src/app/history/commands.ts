@@ -28,7 +28,11 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 	for (const path of args.positionals) files.push(...(await filesOf(path, terminal.cwd)));
 	if (files.length === 0) {
 		const fix = "Give results of runs that timed at least one engine.";
-		throw new ConfigError({ code: "nothing-to-check", message: "None of these results was timed, so there is nothing to import.", fix });
+		throw new ConfigError({
+			code: "nothing-to-check",
+			message: "None of these results was timed, so there is nothing to import.",
+			fix,
+		});
 	}
 	await store.add(files);
 	terminal.out(`Imported ${counted(files.length, "record")} into ${store.name}.\n`);
@@ -38,9 +42,14 @@ export async function importHistory(argv: readonly string[], terminal: Terminal)
 /** Of a result.json, a folder with one, or a record that a run wrote. */
 async function filesOf(path: string, cwd: string): Promise<HistoryFile[]> {
 	const isFolder = (await stat(resolve(cwd, path)).catch(() => null))?.isDirectory() === true;
-	const { text, path: shown } = await readArgument(isFolder ? join(path, reportFiles.result) : path, cwd, inputKinds.result);
+	const { text, path: shown } = await readArgument(
+		isFolder ? join(path, reportFiles.result) : path,
+		cwd,
+		inputKinds.result,
+	);
 	const read = readRecord(text);
-	const records = read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);
+	const records =
+		read.state === "ok" ? [read.record] : recordsOf(parseResult(text, shown), { run: "imported" }, sha256);
 	return records.map((record) => fileOf(record, sha256));
 }
 
@@ -49,7 +58,11 @@ export async function compactHistory(argv: readonly string[], terminal: Terminal
 	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
 	const thisMonth = systemClock().timestamp().slice(0, 7);
 	const isChanged = await store.compact((files) => compact(files, thisMonth));
-	terminal.out(isChanged ? `Compacted the months before ${thisMonth} of ${store.name}.\n` : `${store.name} has nothing to compact.\n`);
+	terminal.out(
+		isChanged
+			? `Compacted the months before ${thisMonth} of ${store.name}.\n`
+			: `${store.name} has nothing to compact.\n`,
+	);
 	return exitCodes.ok;
 }
 

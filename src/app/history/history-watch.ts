@@ -1,6 +1,8 @@
 // Keeps the record of a run in the history that its config names, and judges the run by it. A record that is not kept makes the run an error.
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import type { HistoryRow } from "../../../generated/history.ts";
+import type { Result } from "../../../generated/result.ts";
 import { readWorkflowRun } from "../../adapters/github/env.ts";
 import type { Config } from "../../core/config/config.ts";
 import { recordError } from "../../core/errors.ts";
@@ -14,8 +16,6 @@ import { pinToLink, readSeries, type Series } from "../../core/history/series.ts
 import { outcomeOf } from "../../core/outcome.ts";
 import { answer } from "../../core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../core/report/html/trend/badge.ts";
-import type { HistoryRow } from "../../../generated/history.ts";
-import type { Result } from "../../../generated/result.ts";
 import { counted } from "../../core/text/labels.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { HistoryStore } from "../../ports/history.ts";
@@ -77,7 +77,10 @@ export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keepi
 		async keep(result, rows = []) {
 			const added = filesOf(result, { gpuUuid, rows });
 			if (added.length === 0)
-				return { ...result, notes: [...result.notes, "Nothing was timed, so the history has no record of this run."] };
+				return {
+					...result,
+					notes: [...result.notes, "Nothing was timed, so the history has no record of this run."],
+				};
 			try {
 				// First here, so that a record whose writing fails can be imported.
 				for (const { path, text } of added) {
@@ -88,7 +91,10 @@ export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keepi
 				const { series, skipped } = await seriesWith(added);
 				const findings = findAlarms(series);
 				doubt = doubtOf(findings, series);
-				const pictures = branch === undefined ? undefined : await drawAlarms(findings, series, { store, branch }).catch(() => undefined);
+				const pictures =
+					branch === undefined
+						? undefined
+						: await drawAlarms(findings, series, { store, branch }).catch(() => undefined);
 				const gates = [...result.gates, ...judgeTrend(findings, series, pictures)];
 				const notes = [
 					...result.notes,
@@ -121,20 +127,34 @@ async function drawAlarms(
 	const drawn = open.map((alarm) => {
 		const { chain } = alarm.shifts[0] ?? {};
 		const name = sha256(`${chain?.series} ${chain?.metric} ${chain?.name}`).slice(0, 12);
-		return { alarm, file: { path: `pictures/${name}.svg`, text: renderAlarmPicture(alarm, findings, series) } };
+		return {
+			alarm,
+			file: { path: `pictures/${name}.svg`, text: renderAlarmPicture(alarm, findings, series) },
+		};
 	});
 	await store.add(drawn.map(({ file }) => file));
-	return new Map(drawn.map(({ alarm, file }) => [alarm, `${run.serverUrl}/${run.repository}/blob/${branch}/${file.path}?raw=true`]));
+	return new Map(
+		drawn.map(({ alarm, file }) => [
+			alarm,
+			`${run.serverUrl}/${run.repository}/blob/${branch}/${file.path}?raw=true`,
+		]),
+	);
 }
 
 /** Past months are put together where so many records of them wait. */
 const dueRecords = 60;
 
 /** The record is kept already, so a store that refuses this is only noted. */
-async function compactWhenDue(store: HistoryStore, files: readonly HistoryFile[], month: string): Promise<string[]> {
+async function compactWhenDue(
+	store: HistoryStore,
+	files: readonly HistoryFile[],
+	month: string,
+): Promise<string[]> {
 	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
 	try {
-		return (await store.compact((newest) => compact(newest, month))) ? [`Compacted the months before ${month}.`] : [];
+		return (await store.compact((newest) => compact(newest, month)))
+			? [`Compacted the months before ${month}.`]
+			: [];
 	} catch (error) {
 		return [`The months before ${month} were not compacted: ${recordError(error).message}`];
 	}
@@ -143,10 +163,15 @@ async function compactWhenDue(store: HistoryStore, files: readonly HistoryFile[]
 function identityOf(gpuUuid: string | null = null): RunIdentity {
 	const run = readWorkflowRun();
 	const machine = { host: hostname(), ...(gpuUuid === null ? {} : { gpuUuid }) };
-	return run === null ? { run: "local", machine } : { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
+	return run === null
+		? { run: "local", machine }
+		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-function filesOf(result: Result, { gpuUuid, rows = [] }: { gpuUuid: string | null; rows?: readonly HistoryRow[] }): HistoryFile[] {
+function filesOf(
+	result: Result,
+	{ gpuUuid, rows = [] }: { gpuUuid: string | null; rows?: readonly HistoryRow[] },
+): HistoryFile[] {
 	const records = recordsOf(result, identityOf(gpuUuid), sha256);
 	return records.map((record) => fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256));
 }
@@ -154,6 +179,8 @@ function filesOf(result: Result, { gpuUuid, rows = [] }: { gpuUuid: string | nul
 /** Of a run that measured two pins, or one against itself. */
 export function pinRows(result: Result, kind: "link" | "control"): HistoryRow[] {
 	return recordsOf(result, identityOf(), sha256).flatMap(({ rows }) =>
-		rows.flatMap(({ series, ratio, base, head }) => (ratio === undefined ? [] : [{ series, kind, ratio, base, head }])),
+		rows.flatMap(({ series, ratio, base, head }) =>
+			ratio === undefined ? [] : [{ series, kind, ratio, base, head }],
+		),
 	);
 }

@@ -1,12 +1,19 @@
 // What a night measures beside its pairs against the pin: links and a control, and commits between two nights by bisection.
 import { join } from "node:path";
+import type { HistoryRow } from "../../../generated/history.ts";
+import type { Result } from "../../../generated/result.ts";
 import { openHistory } from "../../adapters/git/history.ts";
 import type { Git } from "../../adapters/git/run-git.ts";
 import type { Config } from "../../core/config/config.ts";
-import { beginBisection, type Doubt, describeBisection, isAfter, narrowed, nextCommit } from "../../core/history/bisect.ts";
+import {
+	beginBisection,
+	type Doubt,
+	describeBisection,
+	isAfter,
+	narrowed,
+	nextCommit,
+} from "../../core/history/bisect.ts";
 import { subjectOf } from "../../core/history/judge-trend.ts";
-import type { HistoryRow } from "../../../generated/history.ts";
-import type { Result } from "../../../generated/result.ts";
 import { comparedOf } from "../../core/stats/summary.ts";
 import { type HistoryWatch, pinRows } from "./history-watch.ts";
 
@@ -35,7 +42,12 @@ export async function concludeNight(ran: Result, night: Night): Promise<Result> 
 
 function sideRun(side: SideRun, { outFolder, run }: Night): Promise<Result | null> {
 	const quiet = (own: Config): Config =>
-		side.adapt({ ...own, history: undefined, profile: { nsys: "never", ncu: "never" }, measure: { ...own.measure, soakMs: 0 } });
+		side.adapt({
+			...own,
+			history: undefined,
+			profile: { nsys: "never", ncu: "never" },
+			measure: { ...own.measure, soakMs: 0 },
+		});
 	return run({ ...side, out: join(outFolder, side.out), adapt: quiet });
 }
 
@@ -49,18 +61,34 @@ const linkTimes = 3;
 async function measurePins(ran: Result, night: Night): Promise<HistoryRow[]> {
 	const pin = ran.arms.base?.commit;
 	if (night.config.baseline.from !== "pin" || pin === undefined || ran.partial !== undefined) return [];
-	const measure = async (kind: "link" | "control", base: string, adapt: (config: Config) => Config): Promise<HistoryRow[]> => {
+	const measure = async (
+		kind: "link" | "control",
+		base: string,
+		adapt: (config: Config) => Config,
+	): Promise<HistoryRow[]> => {
 		// On one TensorRT: only the pairs of the night compare two.
-		const result = await sideRun({ base, head: pin, out: kind, adapt: ({ base: _, ...own }) => adapt(own) }, night);
+		const result = await sideRun(
+			{ base, head: pin, out: kind, adapt: ({ base: _, ...own }) => adapt(own) },
+			night,
+		);
 		return result === null ? [] : pinRows(result, kind);
 	};
 	const old = await night.watching.oldPin(ran).catch(() => null);
 	const links =
 		old === null
 			? []
-			: await measure("link", old, (own) => ({ ...own, measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] } }));
+			: await measure("link", old, (own) => ({
+					...own,
+					measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] },
+				}));
 	const itself = { unchangedModels: "verify", identicalEngines: "measure" } as const;
-	return [...links, ...(await measure("control", pin, (own) => ({ ...oneWorkload(own), measure: { ...own.measure, ...itself } })))];
+	return [
+		...links,
+		...(await measure("control", pin, (own) => ({
+			...oneWorkload(own),
+			measure: { ...own.measure, ...itself },
+		}))),
+	];
 }
 
 /** The workload with this id, or the first of the config. */
@@ -70,7 +98,8 @@ function oneWorkload(config: Config, id?: string): Config {
 		for (const engine of model.engines) {
 			const isWanted = wanted === null || (model.name === wanted.model && engine.name === wanted.engine);
 			const workload = engine.workloads.find(({ name }) => wanted === null || name === wanted.workload);
-			if (isWanted && workload !== undefined) return { ...config, models: [{ ...model, engines: [{ ...engine, workloads: [workload] }] }] };
+			if (isWanted && workload !== undefined)
+				return { ...config, models: [{ ...model, engines: [{ ...engine, workloads: [workload] }] }] };
 		}
 	}
 	return config;
@@ -88,7 +117,12 @@ async function bisect(kept: Result, doubt: Doubt, night: Night): Promise<Result>
 	let builds = 0;
 	for (let head = nextCommit(state); head !== null; head = nextCommit(state)) {
 		builds += 1;
-		const side = { base: pin, head, out: `bisect-${builds}`, adapt: (own: Config) => withoutGolden(oneWorkload(own, doubt.series)) };
+		const side = {
+			base: pin,
+			head,
+			out: `bisect-${builds}`,
+			adapt: (own: Config) => withoutGolden(oneWorkload(own, doubt.series)),
+		};
 		const result = await sideRun(side, night);
 		const found = result === null ? null : levelOf(result, doubt.series);
 		state = narrowed(state, found === null ? null : isAfter(found, { level, size: doubt.size }));
@@ -96,7 +130,9 @@ async function bisect(kept: Result, doubt: Doubt, night: Night): Promise<Result>
 	const sentence = describeBisection(state, builds);
 	const { model, engine } = subjectOf(doubt.series);
 	const gates = kept.gates.map((gate) =>
-		gate.gate === "trend" && gate.model === model && gate.engine === engine ? { ...gate, message: `${gate.message} ${sentence}` } : gate,
+		gate.gate === "trend" && gate.model === model && gate.engine === engine
+			? { ...gate, message: `${gate.message} ${sentence}` }
+			: gate,
 	);
 	return { ...kept, gates };
 }

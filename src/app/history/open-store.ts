@@ -36,7 +36,10 @@ export async function openRunStore(
 	place: HistoryPlace,
 	world: { cwd: string; processes: Processes; access: GitAccess | undefined },
 ): Promise<HistoryStore> {
-	if (place.branch !== undefined && !(await isRepository(gitIn(world.cwd, world.processes)).catch(() => false))) {
+	if (
+		place.branch !== undefined &&
+		!(await isRepository(gitIn(world.cwd, world.processes)).catch(() => false))
+	) {
 		throw new ConfigError({
 			code: "history-denied",
 			message: `The history cannot use the branch ${place.branch}: ${world.cwd} is not a clone, or git is not installed.`,

@@ -24,7 +24,8 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	const store = openStore({ folder, branch: args.text("branch") }, terminal);
 	const { tables, skipped } = readHistory(await store.read());
 	if (tables.length === 0) {
-		const fix = "Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
+		const fix =
+			"Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
 		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
 	}
 	const series = readSeries(tables);
@@ -34,7 +35,8 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	await files.makeFolder(dirname(out));
 	await files.writeText(out, renderTrend(findings, series, { version, skipped }));
 	const picture = args.text("svg");
-	if (picture !== undefined) await files.writeText(resolve(terminal.cwd, picture), renderTrendPicture(findings, series));
+	if (picture !== undefined)
+		await files.writeText(resolve(terminal.cwd, picture), renderTrendPicture(findings, series));
 	terminal.out(args.flag("json") ? jsonText(trendFacts(findings, series)) : `${answer(findings, series)}\n`);
 	terminal.err(`${[...skipped, `The page is ${out}.`].join("\n")}\n`);
 	return exitCodes.ok;

@@ -29,14 +29,22 @@ export interface Collecting {
 export async function collectParts(collecting: Collecting): Promise<PartInput[]> {
 	const listed = await collecting.artifacts.list();
 	if (listed.state === "failed") {
-		throw new ToolError({ code: "part-missing", message: `The parts cannot be found: ${listed.fault.message}`, fix: listed.fault.fix });
+		throw new ToolError({
+			code: "part-missing",
+			message: `The parts cannot be found: ${listed.fault.message}`,
+			fix: listed.fault.fix,
+		});
 	}
 	const picked = pickArtifacts(listed.artifacts, collecting.expected);
 	if (picked.length > maxParts) throw tooMany(picked.length);
 	return inNewFolder("trtgate-parts-", (folder) => fetchAll(picked, collecting, folder), collecting.temp);
 }
 
-async function fetchAll(picked: readonly PickedPart<RunArtifact>[], collecting: Collecting, folder: string): Promise<PartInput[]> {
+async function fetchAll(
+	picked: readonly PickedPart<RunArtifact>[],
+	collecting: Collecting,
+	folder: string,
+): Promise<PartInput[]> {
 	const parts: PartInput[] = [];
 	const budget = { packedBytes: maxBytes, textBytes: maxTextBytes };
 	for (let from = 0; from < picked.length; from += atOnce) {
@@ -65,15 +73,23 @@ interface Fetching {
 	budget: { packedBytes: number; textBytes: number };
 }
 
-async function fetchOne(artifact: RunArtifact, { collecting, folder, budget }: Fetching): Promise<PartContent> {
+async function fetchOne(
+	artifact: RunArtifact,
+	{ collecting, folder, budget }: Fetching,
+): Promise<PartContent> {
 	const { bytes } = artifact;
-	if (bytes > maxPartBytes) return refused(`Its artifact has ${bytes} bytes; at most ${maxPartBytes} are fetched.`);
+	if (bytes > maxPartBytes)
+		return refused(`Its artifact has ${bytes} bytes; at most ${maxPartBytes} are fetched.`);
 	budget.packedBytes -= bytes;
-	if (budget.packedBytes < 0) return refused(`All artifacts together are larger than ${maxBytes} bytes; this one was not fetched.`);
+	if (budget.packedBytes < 0)
+		return refused(`All artifacts together are larger than ${maxBytes} bytes; this one was not fetched.`);
 	const fetched = await collecting.artifacts.fetch(artifact, folder);
 	if (fetched.state === "failed") return refused(fetched.fault.message);
 	try {
-		const taken = await takeFile(fetched.path, reportFiles.result, { packedBytes: maxPartBytes, bytes: maxResultBytes });
+		const taken = await takeFile(fetched.path, reportFiles.result, {
+			packedBytes: maxPartBytes,
+			bytes: maxResultBytes,
+		});
 		if (taken.state === "absent") return withoutResult(artifact.name);
 		if (taken.state === "refused") return refused(taken.reason);
 		budget.textBytes -= taken.text.length;

@@ -23,7 +23,9 @@ export interface Subject {
 }
 
 export async function findSubject(run: WorkflowRun, event: RunEvent, facts: RunFacts): Promise<Subject> {
-	return event.kind === "workflow-run" ? foreignSubject(event, facts, run.repository) : ownSubject(run, event);
+	return event.kind === "workflow-run"
+		? foreignSubject(event, facts, run.repository)
+		: ownSubject(run, event);
 }
 
 function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
@@ -42,7 +44,11 @@ function ownSubject(run: WorkflowRun, event: RunEvent): Subject {
 }
 
 /** @throws ToolError part-missing where GitHub does not identify the run. */
-async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts, repository: string): Promise<Subject> {
+async function foreignSubject(
+	event: WorkflowRunEvent,
+	facts: RunFacts,
+	repository: string,
+): Promise<Subject> {
 	const response = await facts.run(event.runId);
 	if (response.state === "failed") {
 		throw new ToolError({
@@ -58,10 +64,15 @@ async function foreignSubject(event: WorkflowRunEvent, facts: RunFacts, reposito
 	return { run, sha: run.headSha, ...pull, event: null, isForeign: true, isFork, isOfChange };
 }
 
-async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest: number | null; why: string | null }> {
+async function pullOf(
+	run: MeasuredRun,
+	facts: RunFacts,
+): Promise<{ pullRequest: number | null; why: string | null }> {
 	const none = (why: string) => ({ pullRequest: null, why });
-	if (!run.event.startsWith("pull_request")) return none(`the run was for ${run.event}, not for a pull request`);
-	if (run.headRepository === "" || run.headBranch === "") return none("the branch of the pull request is gone");
+	if (!run.event.startsWith("pull_request"))
+		return none(`the run was for ${run.event}, not for a pull request`);
+	if (run.headRepository === "" || run.headBranch === "")
+		return none("the branch of the pull request is gone");
 	const listed = await facts.openPulls(run);
 	if (listed.state === "failed") return none(`the pull request could not be found: ${listed.fault.message}`);
 	const [only, second] = listed.pulls.filter((pull) => pull.headSha === run.headSha);
@@ -69,7 +80,9 @@ async function pullOf(run: MeasuredRun, facts: RunFacts): Promise<{ pullRequest:
 	if (second !== undefined) return none("several open pull requests have this commit as their head");
 	const [moved] = listed.pulls;
 	if (moved === undefined) return none("no open pull request has this branch");
-	return none(`pull request ${moved.number} has moved on to ${moved.headSha.slice(0, 7)}; this run measured ${run.headSha.slice(0, 7)}`);
+	return none(
+		`pull request ${moved.number} has moved on to ${moved.headSha.slice(0, 7)}; this run measured ${run.headSha.slice(0, 7)}`,
+	);
 }
 
 /** The head itself, or GitHub's merge of it into the base, which actions/checkout takes by default. */

@@ -25,7 +25,11 @@ export async function readParts(folders: readonly string[], cwd: string): Promis
 	const parts: PartInput[] = [];
 	const budget = { textBytes: maxTextBytes };
 	// One after the other: each may be some ten megabytes of text.
-	for (const folder of found) parts.push({ name: basename(folder), content: await readContent(join(folder, reportFiles.result), budget) });
+	for (const folder of found)
+		parts.push({
+			name: basename(folder),
+			content: await readContent(join(folder, reportFiles.result), budget),
+		});
 	return parts;
 }
 

@@ -2,6 +2,7 @@
 
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
+import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
 import { log } from "../../adapters/github/log.ts";
@@ -9,7 +10,6 @@ import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
-import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { isCommit } from "../../formats/github/names.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { reportError, workflowJob } from "../actions/workflow-run.ts";
@@ -27,7 +27,10 @@ export interface Unmeasured extends PublishContext {
 }
 
 /** Never throws. @returns false where nothing could be shown. */
-export async function publishNoResult(records: readonly ErrorRecord[], context: Unmeasured): Promise<boolean> {
+export async function publishNoResult(
+	records: readonly ErrorRecord[],
+	context: Unmeasured,
+): Promise<boolean> {
 	try {
 		const result = resultOf(records, context);
 		const outFolder = await usableFolder(context);
@@ -74,8 +77,18 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 }
 
 function resultOf(records: readonly ErrorRecord[], { run, inputs, configPath }: Unmeasured): Result {
-	const head = { label: "head", ...(isCommit(run.sha) ? { commit: run.sha } : {}), ...(run.ref === "" ? {} : { ref: run.ref }) };
-	const known = { version, startedAt: new Date().toISOString(), configPath, head, run: workflowJob(run, inputs.name) };
+	const head = {
+		label: "head",
+		...(isCommit(run.sha) ? { commit: run.sha } : {}),
+		...(run.ref === "" ? {} : { ref: run.ref }),
+	};
+	const known = {
+		version,
+		startedAt: new Date().toISOString(),
+		configPath,
+		head,
+		run: workflowJob(run, inputs.name),
+	};
 	return resultWithoutRun(records, { ...known, files: [...reportList] });
 }
 

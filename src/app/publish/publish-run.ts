@@ -1,4 +1,6 @@
 // Publishes the result of a run: artifacts first, so that everything after them can link to them. Never changes the outcome.
+
+import type { Result } from "../../../generated/result.ts";
 import { githubArtifacts } from "../../adapters/github/artifacts.ts";
 import { githubCodeHost } from "../../adapters/github/code-host.ts";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
@@ -6,7 +8,6 @@ import type { PublishInputs } from "../../adapters/github/inputs.ts";
 import type { Pace } from "../../adapters/github/request.ts";
 import { markerId } from "../../core/report/comment.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import type { ArtifactStore, CodeHost } from "../../ports/code-host.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
@@ -28,13 +29,20 @@ export interface PublishedRun {
 }
 
 /** null without a token. */
-export function codeHostOf({ run, inputs: { token } }: Pick<PublishContext, "run" | "inputs">, pace?: Pace): CodeHost | null {
+export function codeHostOf(
+	{ run, inputs: { token } }: Pick<PublishContext, "run" | "inputs">,
+	pace?: Pace,
+): CodeHost | null {
 	const { repository, apiUrl, graphQlUrl } = run;
 	return token === "" ? null : githubCodeHost({ token, repository, apiUrl, graphQlUrl, pace });
 }
 
 /** The real GitHub; without a token nothing can be shown but artifacts, which have the runner's own. */
-export function githubPublisher(run: WorkflowRun, inputs: PublishInputs, temp: string | undefined): Publisher {
+export function githubPublisher(
+	run: WorkflowRun,
+	inputs: PublishInputs,
+	temp: string | undefined,
+): Publisher {
 	return {
 		codeHost: codeHostOf({ run, inputs }),
 		artifacts: githubArtifacts({ run, temp, retentionDays: inputs.retentionDays }),
@@ -47,7 +55,10 @@ export async function publishRun(
 	publisher: Publisher,
 ): Promise<PublishedRun> {
 	const { run, inputs, outFolder, roots } = context;
-	const uploaded: Uploaded = await uploadFolder({ outFolder, roots, configPath: result.config.path, inputs, run }, publisher.artifacts);
+	const uploaded: Uploaded = await uploadFolder(
+		{ outFolder, roots, configPath: result.config.path, inputs, run },
+		publisher.artifacts,
+	);
 	const { plan, skipped } = planPublish(result.config.path, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
 	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);
@@ -55,7 +66,11 @@ export async function publishRun(
 	return { published: [...uploaded.published, ...shown, ...skipped], links, change };
 }
 
-async function show(result: Result, plan: Parameters<typeof publish>[1], codeHost: CodeHost | null): Promise<Published[]> {
+async function show(
+	result: Result,
+	plan: Parameters<typeof publish>[1],
+	codeHost: CodeHost | null,
+): Promise<Published[]> {
 	if (plan.comment === "never" && !plan.checkRun && plan.alarm === null) return [];
 	if (codeHost !== null) return publish(result, plan, codeHost);
 	const why = "there is no token; leave the input token at its default";
@@ -75,7 +90,8 @@ interface Planned {
 	skipped: Published[];
 }
 
-const forkReason = "the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
+const forkReason =
+	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
 /** @param configPath as the result names it. */
 export function planPublish(configPath: string, { run, event, inputs }: PublishContext): Planned {
@@ -103,7 +119,9 @@ export function planPublish(configPath: string, { run, event, inputs }: PublishC
 	};
 	const skipped: Published[] = [
 		...(silenced ? [{ what: "comment", state: "skipped", why: forkReason } as const] : []),
-		...(readOnly && inputs.checkRun ? [{ what: "check run", state: "skipped", why: forkReason } as const] : []),
+		...(readOnly && inputs.checkRun
+			? [{ what: "check run", state: "skipped", why: forkReason } as const]
+			: []),
 	];
 	return { plan, skipped };
 }
@@ -114,7 +132,11 @@ function labelOf(configPath: string, name: string): { label?: string } {
 	return label === "" ? {} : { label };
 }
 
-export function runUrl({ serverUrl, repository, runId }: Pick<WorkflowRun, "serverUrl" | "repository" | "runId">): string {
+export function runUrl({
+	serverUrl,
+	repository,
+	runId,
+}: Pick<WorkflowRun, "serverUrl" | "repository" | "runId">): string {
 	return `${serverUrl}/${repository}/actions/runs/${runId}`;
 }
 

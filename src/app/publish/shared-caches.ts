@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Arm } from "../../../generated/result.ts";
 import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts";
 import type { RemoteCache } from "../../adapters/github/cache.ts";
-import type { Arm } from "../../../generated/result.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
 import type { PreparedModel } from "../../stages/prepared.ts";
@@ -78,7 +78,11 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 		published: () => published,
 		async restore(known) {
 			for (const location of locationsOf(known, options)) {
-				const found = await restoreOne(location, options).catch((fault) => ({ status: unusable(fault), names: [], key: null }));
+				const found = await restoreOne(location, options).catch((fault) => ({
+					status: unusable(fault),
+					names: [],
+					key: null,
+				}));
 				// What a machine of its own has may still be lost with it.
 				if (found === null && options.of === "pin") opened.push({ ...location, names: [], key: null });
 				if (found === null) continue;
@@ -99,11 +103,15 @@ export function sharedCaches(options: SharedCacheOptions): SharedCaches {
 }
 
 /** None where the machine is not known well enough. */
-function locationsOf({ config, fingerprint, models }: PreparedRun, { cacheFolder, temp, of }: SharedCacheOptions): CacheLocation[] {
+function locationsOf(
+	{ config, fingerprint, models }: PreparedRun,
+	{ cacheFolder, temp, of }: SharedCacheOptions,
+): CacheLocation[] {
 	const [head, base] = [recipeDigest(models, "head"), recipeDigest(models, "base")];
 	if (of === "pin") {
 		const prefix = cachePrefix("pin", fingerprint);
-		if (prefix === null || base === null || config.baseline.from !== "pin" || !config.cache.engines) return [];
+		if (prefix === null || base === null || config.baseline.from !== "pin" || !config.cache.engines)
+			return [];
 		const own = { prefix: `${prefix}${base}`, head: `${prefix}${base}`, base: null, maxBytes: maxPinBytes };
 		return [{ ...own, store: join(cacheFolder, "engines"), folder: join(temp, "trtgate-cache", "pin") }];
 	}
@@ -111,7 +119,9 @@ function locationsOf({ config, fingerprint, models }: PreparedRun, { cacheFolder
 		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
 		if (prefix === null || head === null) return [];
 		const keys = { prefix, head: `${prefix}${head}-`, base: base === null ? null : `${prefix}${base}-` };
-		return [{ ...keys, maxBytes, store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) }];
+		return [
+			{ ...keys, maxBytes, store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) },
+		];
 	});
 }
 
@@ -126,7 +136,11 @@ function unusable(fault: unknown): Published {
 
 /** null where the machine has a store of its own. */
 async function restoreOne(location: CacheLocation, options: SharedCacheOptions): Promise<Restored | null> {
-	const own = await collectEntries(location.store, `${location.folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
+	const own = await collectEntries(location.store, `${location.folder}-own`, {
+		sinceMs: 0,
+		names: [],
+		maxBytes: 0,
+	});
 	await rm(`${location.folder}-own`, { recursive: true, force: true });
 	if (own.left > 0 && !options.always) return null;
 	await rm(location.folder, { recursive: true, force: true });
@@ -137,7 +151,11 @@ async function restoreOne(location: CacheLocation, options: SharedCacheOptions):
 	]);
 	if (restored.state === "failed") return { status: { what: "cache", ...restored }, names: [], key: null };
 	if (restored.key === null)
-		return { status: { what: "cache", state: "skipped", why: `nothing is stored under ${location.prefix} yet` }, names: [], key: null };
+		return {
+			status: { what: "cache", state: "skipped", why: `nothing is stored under ${location.prefix} yet` },
+			names: [],
+			key: null,
+		};
 	const { names, refused } = await importEntries(location.folder, location.store);
 	await rm(location.folder, { recursive: true, force: true });
 	const damaged = refused === 0 ? "" : `; ${refused} were damaged and are not used`;
@@ -155,12 +173,19 @@ async function restoreOne(location: CacheLocation, options: SharedCacheOptions):
 function originOf(key: string, { head, base }: CacheLocation): string {
 	if (key === head) return "of the pin";
 	if (key.startsWith(head)) return "built from the head's models and flags";
-	return base !== null && key.startsWith(base) ? "built from the base's models and flags" : "the newest of this kind of machine";
+	return base !== null && key.startsWith(base)
+		? "built from the base's models and flags"
+		: "the newest of this kind of machine";
 }
 
-async function saveOne(one: Opened, options: SharedCacheOptions, pinned: ReadonlySet<string>): Promise<Published> {
+async function saveOne(
+	one: Opened,
+	options: SharedCacheOptions,
+	pinned: ReadonlySet<string>,
+): Promise<Published> {
 	const what = "cache";
-	if (options.refusal !== null) return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
+	if (options.refusal !== null)
+		return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
 	await rm(one.folder, { recursive: true, force: true });
 	const { maxBytes, names } = one;
 	const holding = options.of === "pin" ? { holding: pinned } : {};
@@ -169,14 +194,27 @@ async function saveOne(one: Opened, options: SharedCacheOptions, pinned: Readonl
 	const key = options.of === "pin" ? one.head : `${one.head}${collected.digest}`;
 	try {
 		if (collected.entries === 0 && collected.left > 0)
-			return { what, state: "skipped", why: `${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}` };
+			return {
+				what,
+				state: "skipped",
+				why: `${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}`,
+			};
 		if (collected.entries === 0 || one.key?.endsWith(`-${collected.digest}`))
 			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
 		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
 		if (saved.state === "failed") return { what, ...saved };
-		if (!saved.saved) return { what, state: "skipped", why: `${key} was not saved: it exists already, or the log above shows why` };
+		if (!saved.saved)
+			return {
+				what,
+				state: "skipped",
+				why: `${key} was not saved: it exists already, or the log above shows why`,
+			};
 		const left = collected.left === 0 ? "" : `; ${collected.left} older ones did not fit`;
-		return { what, state: "done", note: `saved ${collected.entries} entries, ${formatBytes(collected.bytes)}, as ${key}${left}` };
+		return {
+			what,
+			state: "done",
+			note: `saved ${collected.entries} entries, ${formatBytes(collected.bytes)}, as ${key}${left}`,
+		};
 	} finally {
 		await rm(one.folder, { recursive: true, force: true });
 	}
@@ -199,5 +237,14 @@ function recipeOf(prepared: PreparedModel): string[] {
 	const { workspaceBytes, optimizationLevel, dla, flags } = tensorrt;
 	const plugins = assets?.plugins.map(({ sha256, dynamic }) => ({ sha256, dynamic }));
 	const files = { model: model.sha256, plugins, calibration: assets?.calibration?.sha256 };
-	return [JSON.stringify([spec.id, files, spec.model.inputs, precision, profiles, { workspaceBytes, optimizationLevel, dla, flags }])];
+	return [
+		JSON.stringify([
+			spec.id,
+			files,
+			spec.model.inputs,
+			precision,
+			profiles,
+			{ workspaceBytes, optimizationLevel, dla, flags },
+		]),
+	];
 }

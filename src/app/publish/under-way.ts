@@ -5,7 +5,12 @@ import { leftText } from "../../adapters/terminal/progress.ts";
 import { shorten } from "../../core/text/escape.ts";
 import type { HostedCheckRun } from "../../ports/code-host.ts";
 import type { Progress } from "../../ports/world.ts";
-import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../stages/publish/check-run.ts";
+import {
+	concludeUnmeasured,
+	markOutdated,
+	openCheckRun,
+	retitleCheckRun,
+} from "../../stages/publish/check-run.ts";
 import { codeHostOf, type PublishContext, planPublish } from "./publish-run.ts";
 
 const everyMs = 30_000;

@@ -48,7 +48,10 @@ export async function uploadFolder(upload: Upload, store: ArtifactStore): Promis
 			continue;
 		}
 		const { url } = sent.artifact;
-		const note = leftOut === 0 ? {} : { note: `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.` };
+		const note =
+			leftOut === 0
+				? {}
+				: { note: `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.` };
 		uploaded.published.push({ what, state: "done", url, ...note });
 		if (link !== null) uploaded.links[link] = url;
 	}
@@ -64,21 +67,34 @@ interface Drafted {
 }
 
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
-	const named = (prefix: string): string => artifactName(prefix, { config: configPath, job: inputs.name || run.job });
+	const named = (prefix: string): string =>
+		artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
 	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();
 	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
 	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
 	const drafts: Omit<Drafted, "leftOut">[] = [
-		{ what: "artifact", link: "artifact", draft: { name: named(inputs.artifact), root: outFolder, files, compression: 6 } },
+		{
+			what: "artifact",
+			link: "artifact",
+			draft: { name: named(inputs.artifact), root: outFolder, files, compression: 6 },
+		},
 		{
 			what: "report page",
 			link: "report",
 			draft: { name: `${named("report")}.html`, root: outFolder, files: page, compression: 0, asIs: true },
 		},
-		{ what: "profiles", link: "profiles", draft: { name: named("nsys"), root: join(outFolder, "nsys"), files: profiles, compression: 1 } },
-		{ what: "artifact", link: null, draft: { name: named("engines"), root: join(outFolder, "engines"), files: engines, compression: 0 } },
+		{
+			what: "profiles",
+			link: "profiles",
+			draft: { name: named("nsys"), root: join(outFolder, "nsys"), files: profiles, compression: 1 },
+		},
+		{
+			what: "artifact",
+			link: null,
+			draft: { name: named("engines"), root: join(outFolder, "engines"), files: engines, compression: 0 },
+		},
 	];
 	return drafts.filter(({ draft }) => draft.files.length > 0).map(withinLimit);
 }

@@ -1,10 +1,10 @@
 // Reports to the workflow run what was published: log, job summary, publish.json, outputs.
 import { join } from "node:path";
 import { notice } from "@actions/core";
+import type { Result } from "../../../generated/result.ts";
 import { log } from "../../adapters/github/log.ts";
 import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 import type { Files } from "../../ports/world.ts";
 import type { Published } from "../../stages/publish/plan.ts";
@@ -24,7 +24,8 @@ export async function writePublishOutputs(
 	{ published, links, ...shown }: PublishedRun,
 	{ outFolder, files, annotate = true }: { outFolder: string; files: Files; annotate?: boolean },
 ): Promise<void> {
-	const done = (what: Published["what"]) => published.find((one) => one.what === what && one.state === "done");
+	const done = (what: Published["what"]) =>
+		published.find((one) => one.what === what && one.state === "done");
 	const comment = done("comment");
 	setUrls({
 		comment: comment?.state === "done" ? (comment.url ?? "") : "",
@@ -34,19 +35,29 @@ export async function writePublishOutputs(
 	// The check run shows the same on the same lines.
 	if (annotate && done("check run") === undefined) writeAnnotations(result);
 	for (const one of published) if (one.state !== "failed") log(describe(one));
-	const failed = withRightsOnce(published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : [])));
+	const failed = withRightsOnce(
+		published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : [])),
+	);
 	const partly = published.flatMap(({ what, ...one }) =>
 		one.state === "done" && one.note !== undefined && what === "artifact"
 			? [{ what, message: one.note, fix: "The output folder has all of them." }]
 			: [],
 	);
-	await writeSummary(renderMarkdown(result, { limit: summaryLimit, links, ...shown }) + renderUnpublished([...failed, ...partly]));
+	await writeSummary(
+		renderMarkdown(result, { limit: summaryLimit, links, ...shown }) +
+			renderUnpublished([...failed, ...partly]),
+	);
 	for (const { what, message, fix, code } of failed) log(`no ${what}: ${message} ${fix} [${code}]`);
 	const [first] = failed;
-	if (first !== undefined) notice(`${first.message} ${first.fix}`, { title: `trtgate: ${first.what} not published (the outcome stands)` });
-	await files.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`).catch((fault: unknown) => {
-		log(`${publishFile} could not be written: ${String(fault)}`);
-	});
+	if (first !== undefined)
+		notice(`${first.message} ${first.fix}`, {
+			title: `trtgate: ${first.what} not published (the outcome stands)`,
+		});
+	await files
+		.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`)
+		.catch((fault: unknown) => {
+			log(`${publishFile} could not be written: ${String(fault)}`);
+		});
 }
 
 interface Unpublished extends ApiFault {
@@ -68,7 +79,9 @@ function withRightsOnce(faults: readonly Unpublished[]): Unpublished[] {
 function describe(one: Exclude<Published, { state: "failed" }>): string {
 	switch (one.state) {
 		case "done":
-			return [`published ${one.what}`, one.url, one.note].filter((part) => part !== undefined && part !== "").join(": ");
+			return [`published ${one.what}`, one.url, one.note]
+				.filter((part) => part !== undefined && part !== "")
+				.join(": ");
 		case "skipped":
 			return `no ${one.what}: ${one.why}`;
 	}

@@ -25,7 +25,9 @@ type Figure = "medianMs" | "p99Ms";
 
 /** The side's runs that count, by pair; where a pair was measured again, the later run holds. */
 function byPair(runs: readonly PerfRun[], arm: Arm): Map<number, PerfRun> {
-	const counted = runs.filter((run) => run.arm === arm && isSummarized(run)).sort((left, right) => left.order - right.order);
+	const counted = runs
+		.filter((run) => run.arm === arm && isSummarized(run))
+		.sort((left, right) => left.order - right.order);
 	return new Map(counted.map((run) => [run.pair, run]));
 }
 
@@ -34,7 +36,10 @@ function pairsOf(base: Map<number, PerfRun>, head: Map<number, PerfRun>, figure:
 	return [...base].flatMap(([pair, run]) => {
 		const other = head.get(pair);
 		if (other === undefined) return [];
-		const builds = run.build === undefined && other.build === undefined ? {} : { builds: { base: run.build ?? 0, head: other.build ?? 0 } };
+		const builds =
+			run.build === undefined && other.build === undefined
+				? {}
+				: { builds: { base: run.build ?? 0, head: other.build ?? 0 } };
 		return [{ base: run[figure] ?? Number.NaN, head: other[figure] ?? Number.NaN, ...builds }];
 	});
 }
@@ -87,7 +92,11 @@ interface ExactOptions {
 }
 
 /** Observed peak memory comes in steps of a MiB and moves with the driver's lazy loading. */
-export const observedMemory: ExactOptions = { what: "GPU memory", toleranceBytes: 2 * 2 ** 20, toleranceFraction: 0.005 };
+export const observedMemory: ExactOptions = {
+	what: "GPU memory",
+	toleranceBytes: 2 * 2 ** 20,
+	toleranceFraction: 0.005,
+};
 
 function isSize(value: number | null): value is number {
 	return value !== null && Number.isFinite(value) && value >= 0;
@@ -99,20 +108,37 @@ function verdictOf(change: number, tolerance: number): Comparison["verdict"] {
 }
 
 /** Why two sizes cannot be compared; null when they can. A value that vanished is worse than one that never was. */
-function obstacle(base: number | null, head: number | null, what: string): { verdict: Comparison["verdict"]; reason: string } | null {
-	if (base === null && head === null) return { verdict: "missing", reason: `Neither base nor head reports its ${what}.` };
-	if (base === null) return { verdict: "missing", reason: `The base reports no ${what}: there is nothing to compare with.` };
-	if (head === null) return { verdict: "not-comparable", reason: `The base reports its ${what}, the head does not.` };
-	if (!isSize(base)) return { verdict: "not-comparable", reason: `The base's ${what} is ${base}, not a size.` };
-	if (!isSize(head)) return { verdict: "not-comparable", reason: `The head's ${what} is ${head}, not a size.` };
-	if (base === 0 && head > 0) return { verdict: "not-comparable", reason: `The base's ${what} is 0: no ratio exists.` };
+function obstacle(
+	base: number | null,
+	head: number | null,
+	what: string,
+): { verdict: Comparison["verdict"]; reason: string } | null {
+	if (base === null && head === null)
+		return { verdict: "missing", reason: `Neither base nor head reports its ${what}.` };
+	if (base === null)
+		return { verdict: "missing", reason: `The base reports no ${what}: there is nothing to compare with.` };
+	if (head === null)
+		return { verdict: "not-comparable", reason: `The base reports its ${what}, the head does not.` };
+	if (!isSize(base))
+		return { verdict: "not-comparable", reason: `The base's ${what} is ${base}, not a size.` };
+	if (!isSize(head))
+		return { verdict: "not-comparable", reason: `The head's ${what} is ${head}, not a size.` };
+	if (base === 0 && head > 0)
+		return { verdict: "not-comparable", reason: `The base's ${what} is 0: no ratio exists.` };
 	return null;
 }
 
 /** Larger is worse. `minimalEffect` of the result is the tolerance as a share of the base, `level` 1, `pairs` 0: nothing was sampled. */
 export function compareExact(base: number | null, head: number | null, options: ExactOptions): Comparison {
 	const { what, toleranceBytes = 0, toleranceFraction = 0 } = options;
-	const blank = { estimate: null, interval: null, pairs: 0, excluded: null, minimalEffect: toleranceFraction, level: 1 };
+	const blank = {
+		estimate: null,
+		interval: null,
+		pairs: 0,
+		excluded: null,
+		minimalEffect: toleranceFraction,
+		level: 1,
+	};
 	const fault = obstacle(base, head, what);
 	if (fault !== null || base === null || head === null) return { ...blank, verdict: "missing", ...fault };
 	const tolerance = Math.max(toleranceBytes, toleranceFraction * base);

@@ -55,7 +55,10 @@ const maxLean = 1 / 6;
  *
  * @param estimate ln of the change, from the pairs that count.
  */
-export function doubtOfSetAside(aside: readonly Pair[], at: { estimate: number; pairs: number; isFirstLook: boolean }): string | null {
+export function doubtOfSetAside(
+	aside: readonly Pair[],
+	at: { estimate: number; pairs: number; isFirstLook: boolean },
+): string | null {
 	if (aside.length === 0) return null;
 	const slowHeads = aside.filter(({ base, head }) => Math.log(head / base) > at.estimate).length;
 	const slowBases = aside.length - slowHeads;
@@ -63,5 +66,7 @@ export function doubtOfSetAside(aside: readonly Pair[], at: { estimate: number; 
 		const [arm, count] = slowHeads > slowBases ? ["head", slowHeads] : ["base", slowBases];
 		return `The pairs that count agree, but in ${count} of the ${aside.length} pairs set aside as disturbed it was the ${arm} that ran slowly: it may be slow in some of its runs.`;
 	}
-	return at.isFirstLook ? "A pair was disturbed and set aside, so the first look is too early for a verdict." : null;
+	return at.isFirstLook
+		? "A pair was disturbed and set aside, so the first look is too early for a verdict."
+		: null;
 }

@@ -30,7 +30,9 @@ export function nominalP(looks: readonly number[], pairs: number, alpha: number)
 	const sorted = ascending(looks);
 	const reached = sorted.findLastIndex((look) => look <= pairs);
 	const [look, last] = [sorted[reached], sorted.at(-1)];
-	return look === undefined || last === undefined ? null : (alpha * (look - (sorted[reached - 1] ?? 0))) / last;
+	return look === undefined || last === undefined
+		? null
+		: (alpha * (look - (sorted[reached - 1] ?? 0))) / last;
 }
 
 /** How many pairs to have at the next look; null when the budget is used up. */

@@ -1,6 +1,7 @@
 // How much the runs of one side differ among themselves.
-import { groupBy } from "../group.ts";
+
 import type { Arm, BuildSpread } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { sampleMean } from "../stats/mean.ts";
 
 /** A base run and a head run next to each other in time: medians or P99s in ms. */
@@ -15,7 +16,10 @@ export interface Pair {
 function scatter(values: readonly number[]): { squares: number; free: number } {
 	const logs = values.map(Math.log);
 	const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
-	return { squares: logs.reduce((sum, value) => sum + (value - mean) ** 2, 0), free: Math.max(0, logs.length - 1) };
+	return {
+		squares: logs.reduce((sum, value) => sum + (value - mean) ** 2, 0),
+		free: Math.max(0, logs.length - 1),
+	};
 }
 
 /**
@@ -40,7 +44,9 @@ export interface BuildError {
 
 /** Logarithms of a side's runs, by build. */
 function byBuild(pairs: readonly Pair[], arm: Arm): number[][] {
-	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) => own.map((pair) => Math.log(pair[arm])));
+	return [...groupBy(pairs, ({ builds }) => builds?.[arm]).values()].map((own) =>
+		own.map((pair) => Math.log(pair[arm])),
+	);
 }
 
 /**
@@ -64,5 +70,9 @@ export function buildError(pairs: readonly Pair[]): BuildError | null {
 	const ofRuns = (within * runs.reduce((sum, run) => sum + 1 / (run.df + 1), 0)) / runs.length;
 	const shares = arms.flat().reduce((sum, logs) => sum + (logs.length / pairs.length) ** 2, 0);
 	const count = Math.min(...arms.map((builds) => builds.length));
-	return { error: Math.sqrt(between * shares), df, spread: { count, sd: Math.sqrt(Math.max(0, between - ofRuns)) } };
+	return {
+		error: Math.sqrt(between * shares),
+		df,
+		spread: { count, sd: Math.sqrt(Math.max(0, between - ofRuns)) },
+	};
 }

@@ -37,13 +37,24 @@ function parseJson(text: string, path: string): unknown {
 
 function parseTime(value: unknown, path: string, pointer: string): number {
 	if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
-	const got = typeof value === "number" && !Number.isFinite(value) ? "a number too large" : describeFound(value, pointer);
+	const got =
+		typeof value === "number" && !Number.isFinite(value)
+			? "a number too large"
+			: describeFound(value, pointer);
 	throw invalid(path, { pointer, expected: "a finite number of milliseconds above 0", got });
 }
 
 function parsePair(value: unknown, path: string, pointer: string): Pair {
-	if (!isObject(value)) throw invalid(path, { pointer, expected: 'an object with "base" and "head"', got: describeFound(value, pointer) });
-	return { base: parseTime(own(value, "base"), path, `${pointer}/base`), head: parseTime(own(value, "head"), path, `${pointer}/head`) };
+	if (!isObject(value))
+		throw invalid(path, {
+			pointer,
+			expected: 'an object with "base" and "head"',
+			got: describeFound(value, pointer),
+		});
+	return {
+		base: parseTime(own(value, "base"), path, `${pointer}/base`),
+		head: parseTime(own(value, "head"), path, `${pointer}/head`),
+	};
 }
 
 function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
@@ -63,15 +74,22 @@ function parseEffect(value: unknown, path: string): number {
 /** Reads `{"pairs": [{"base": ms, "head": ms}, …], "minimalEffect": 0.02}`; the effect is 0.02 where it is not given. */
 export function parsePairs(text: string, path: string): PairsFile {
 	const file = parseJson(text, path);
-	if (!isObject(file)) throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describeFound(file, "") });
+	if (!isObject(file))
+		throw invalid(path, { pointer: "", expected: 'an object with "pairs"', got: describeFound(file, "") });
 	const unknownKey = Object.keys(file).find((key) => key !== "pairs" && key !== "minimalEffect");
 	if (unknownKey !== undefined) {
 		const pointer = `/${unknownKey.slice(0, 60).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 		throw invalid(path, { pointer, expected: 'only "pairs" and "minimalEffect"', got: "another key" });
 	}
 	const list = own(file, "pairs");
-	if (!Array.isArray(list)) throw invalid(path, { pointer: "/pairs", expected: "an array of pairs", got: describeFound(list, "/pairs") });
-	if (list.length > maxPairs) throw invalid(path, { pointer: "/pairs", expected: `at most ${maxPairs} pairs`, got: `${list.length}` });
+	if (!Array.isArray(list))
+		throw invalid(path, {
+			pointer: "/pairs",
+			expected: "an array of pairs",
+			got: describeFound(list, "/pairs"),
+		});
+	if (list.length > maxPairs)
+		throw invalid(path, { pointer: "/pairs", expected: `at most ${maxPairs} pairs`, got: `${list.length}` });
 	return {
 		pairs: list.map((pair: unknown, index) => parsePair(pair, path, `/pairs/${index}`)),
 		minimalEffect: parseEffect(own(file, "minimalEffect"), path),

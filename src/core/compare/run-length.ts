@@ -37,7 +37,8 @@ const leastIterations = 300;
 export function chooseRunLength(pilots: readonly Float64Array[], limits: LengthLimits): RunLength {
 	const wanted = pilots.filter((samples) => samples.length > 0).map((samples) => lengthOf(samples, limits));
 	if (wanted.length === 0) return { warmUpMs: limits.warmUpMs, durationMs: limits.durationMs };
-	const most = (key: keyof RunLength): number => Math.round(Math.min(limits[key], Math.max(...wanted.map((length) => length[key]))));
+	const most = (key: keyof RunLength): number =>
+		Math.round(Math.min(limits[key], Math.max(...wanted.map((length) => length[key]))));
 	return { warmUpMs: most("warmUpMs"), durationMs: most("durationMs") };
 }
 
@@ -51,7 +52,10 @@ function lengthOf(samplesMs: Float64Array, { minimalEffect, streams }: LengthLim
 	const durationMs = Math.max(leastRunLength.durationMs, byNoiseMs, leastIterations * typicalMs);
 	return {
 		// Half as long again as the pilot took; one that never became steady asks for the longest.
-		warmUpMs: steadyFrom >= windows.length / 2 ? Number.MAX_VALUE : Math.max(leastRunLength.warmUpMs, 1.5 * steadyFrom * windowMs),
+		warmUpMs:
+			steadyFrom >= windows.length / 2
+				? Number.MAX_VALUE
+				: Math.max(leastRunLength.warmUpMs, 1.5 * steadyFrom * windowMs),
 		durationMs: Math.max(leastDurationMs, Math.min(durationMs, (maxIterations * typicalMs) / streams)),
 	};
 }

@@ -26,7 +26,10 @@ function renderMeasured(comparison: Comparison, estimate: number, interval: Inte
 		case "improved":
 			return `Faster: ${change}, ${pairs}.`;
 		case "unchanged": {
-			const excluded = excludedPercent(comparison.excluded ?? 0, percentDigits((interval[1] - interval[0]) / 2));
+			const excluded = excludedPercent(
+				comparison.excluded ?? 0,
+				percentDigits((interval[1] - interval[0]) / 2),
+			);
 			return `No relevant change: ${change}, ${pairs}; changes of ${excluded} or more are ruled out.`;
 		}
 		default:
@@ -39,7 +42,10 @@ export function workText({ base, head, estimate, interval }: Comparison): string
 	if (base === undefined || head === undefined || estimate === null) return "";
 	const percent = (fraction: number) => formatPercent(fraction, { sign: true });
 	const [low, high] = interval ?? [estimate, estimate];
-	const range = low === high ? "" : ` (${percent(low).replace(" %", "")} to ${percent(high)} by the values of the inputs)`;
+	const range =
+		low === high
+			? ""
+			: ` (${percent(low).replace(" %", "")} to ${percent(high)} by the values of the inputs)`;
 	return `${formatWork(base)} → ${formatWork(head)} instructions, ${percent(estimate)}${range}`;
 }
 
@@ -52,7 +58,8 @@ const workVerdicts: Partial<Record<Comparison["verdict"], string>> = {
 /** A comparison of counted work as a sentence. */
 export function renderWork(work: Comparison, doubt: string | undefined): string {
 	const says = workVerdicts[work.verdict];
-	if (says === undefined || work.base === undefined) return `${says ?? "Not compared"}: ${work.reason ?? "nothing was counted."}`;
+	if (says === undefined || work.base === undefined)
+		return `${says ?? "Not compared"}: ${work.reason ?? "nothing was counted."}`;
 	const warns = doubt === undefined || work.verdict !== "regressed" ? "" : ` ${doubt} It only warns.`;
 	return `${says}: ${workText(work)}.${warns}`;
 }
@@ -65,6 +72,7 @@ export function renderVerdict(comparison: Comparison): string {
 	// Engines with the same bytes are not timed: there is a verdict, but no pairs and no interval.
 	if (verdict === "unchanged" && comparison.pairs === 0) return `No change: ${reason}`;
 	if (estimate !== null && interval !== null) return renderMeasured(comparison, estimate, interval);
-	const seen = estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
+	const seen =
+		estimate === null ? "" : ` The runs so far differ by ${formatPercent(estimate, { sign: true })}.`;
 	return `Inconclusive: ${reason}${seen} Not a pass.`;
 }

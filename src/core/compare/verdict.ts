@@ -1,6 +1,7 @@
 // The verdict on speed: pairs of runs in, a verdict with its uncertainty out.
-import { BugError } from "../errors.ts";
+
 import type { Arm, Comparison, Interval } from "../../../generated/result.ts";
+import { BugError } from "../errors.ts";
 import { sampleMean } from "../stats/mean.ts";
 import { tCritical } from "../stats/student-t.ts";
 import { formatLimit, formatPercent } from "../text/units.ts";
@@ -65,7 +66,8 @@ function buildVariation({ spread }: BuildError, change: LogChange, minimalEffect
 
 /** Geometric means of both sides over the pairs that count: their ratio is the estimate. */
 function levelsOf(pairs: readonly Pair[]): Record<Arm, number> {
-	const level = (arm: Arm) => Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
+	const level = (arm: Arm) =>
+		Math.exp(sampleMean(pairs.map((pair) => Math.log(pair[arm])))?.mean ?? Number.NaN);
 	return { base: level("base"), head: level("head") };
 }
 
@@ -104,9 +106,21 @@ function doubtOf(change: LogChange, pairs: readonly Pair[], minimalEffect: numbe
 }
 
 function checkOptions({ minimalEffect, alpha, share, looks }: Required<JudgeOptions>): void {
-	const sound = minimalEffect >= 0 && minimalEffect < 1e6 && alpha > 0 && alpha < 1 && share > 0 && share <= 1 && looks.length > 0;
+	const sound =
+		minimalEffect >= 0 &&
+		minimalEffect < 1e6 &&
+		alpha > 0 &&
+		alpha < 1 &&
+		share > 0 &&
+		share <= 1 &&
+		looks.length > 0;
 	if (!sound) {
-		const got = JSON.stringify({ minimalEffect: String(minimalEffect), alpha: String(alpha), share: String(share), looks });
+		const got = JSON.stringify({
+			minimalEffect: String(minimalEffect),
+			alpha: String(alpha),
+			share: String(share),
+			looks,
+		});
 		throw new BugError({ code: "internal", message: `Options of a comparison are out of range: ${got}.` });
 	}
 }
@@ -116,9 +130,11 @@ function faultOf(pairs: readonly Pair[]): string | null {
 	for (const [index, pair] of pairs.entries()) {
 		for (const arm of ["base", "head"] as const) {
 			const value = pair[arm];
-			if (!(value > 0 && Number.isFinite(value))) return `The ${arm} run of pair ${index + 1} gave ${value}, not a time above 0.`;
+			if (!(value > 0 && Number.isFinite(value)))
+				return `The ${arm} run of pair ${index + 1} gave ${value}, not a time above 0.`;
 		}
-		if (!Number.isFinite(logRatio(pair))) return `The runs of pair ${index + 1} differ by more than a number can represent.`;
+		if (!Number.isFinite(logRatio(pair)))
+			return `The runs of pair ${index + 1} differ by more than a number can represent.`;
 	}
 	return null;
 }
@@ -136,8 +152,16 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	const all = { looks: defaultLooks, alpha: defaultAlpha, share: 1, ...options };
 	checkOptions(all);
 	const { minimalEffect, looks, alpha, share } = all;
-	const blank = { estimate: null, interval: null, pairs: pairs.length, excluded: null, minimalEffect, level: 1 - alpha };
-	if (pairs.length === 0) return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
+	const blank = {
+		estimate: null,
+		interval: null,
+		pairs: pairs.length,
+		excluded: null,
+		minimalEffect,
+		level: 1 - alpha,
+	};
+	if (pairs.length === 0)
+		return { verdict: "missing", reason: "There is no pair of runs to compare.", ...blank };
 	const fault = faultOf(pairs);
 	if (fault !== null) return { verdict: "not-comparable", reason: fault, ...blank };
 	const counted = undisturbed(pairs);
@@ -154,14 +178,18 @@ export function judgePairs(pairs: readonly Pair[], options: JudgeOptions): Compa
 	const change = widened(ofPairs, builds, p);
 	const decided = decide(change, Math.log1p(minimalEffect));
 	const isFirstLook = nextLook(looks, 0) === pairs.length && nextLook(looks, pairs.length) !== null;
-	const doubt = decided === "unchanged" ? doubtOfSetAside(aside, { estimate: change.estimate, pairs: pairs.length, isFirstLook }) : null;
+	const doubt =
+		decided === "unchanged"
+			? doubtOfSetAside(aside, { estimate: change.estimate, pairs: pairs.length, isFirstLook })
+			: null;
 	const verdict = doubt === null ? decided : "inconclusive";
 	const interval: Interval = [toFraction(change.low), toFraction(change.high)];
 	const excluded = Math.max(Math.abs(interval[0]), Math.abs(interval[1]));
 	const spread = builds === null ? {} : { builds: builds.spread };
 	const found = { ...levels, verdict, estimate: toFraction(change.estimate), interval, excluded, ...spread };
 	if (verdict !== "inconclusive") return found;
-	const ofBuilds = builds === null || change === ofPairs ? null : buildVariation(builds, change, minimalEffect);
+	const ofBuilds =
+		builds === null || change === ofPairs ? null : buildVariation(builds, change, minimalEffect);
 	return { ...found, reason: doubt ?? ofBuilds ?? doubtOf(change, pairs, minimalEffect) };
 }
 

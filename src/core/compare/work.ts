@@ -1,6 +1,7 @@
 // Compares the instructions that both sides' inferences execute: exact, so without noise.
-import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
+
 import type { Arm, Comparison } from "../../../generated/result.ts";
+import type { OnnxGraph, OnnxModel } from "../onnx/model.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 
@@ -21,13 +22,15 @@ export function compareWork({ base, head }: Record<Arm, Work>, minimalEffect: nu
 		return Math.abs(fraction) < sameWork ? 0 : fraction;
 	};
 	const estimate = change(({ instructions }) => instructions);
-	const other = dependsOnValues(base) || dependsOnValues(head) ? change(({ otherInput }) => otherInput) : estimate;
+	const other =
+		dependsOnValues(base) || dependsOnValues(head) ? change(({ otherInput }) => otherInput) : estimate;
 	const common = { minimalEffect, pairs: 0, level: 1, base: base.instructions, head: head.instructions };
 	if (!Number.isFinite(estimate + other)) {
 		const reason = `The count of the base is ${base.instructions}, that of the head ${head.instructions}: no ratio exists.`;
 		return { ...common, verdict: "not-comparable", reason, estimate: null, interval: null, excluded: null };
 	}
-	const verdict = estimate >= minimalEffect ? "regressed" : estimate <= -minimalEffect ? "improved" : "unchanged";
+	const verdict =
+		estimate >= minimalEffect ? "regressed" : estimate <= -minimalEffect ? "improved" : "unchanged";
 	const interval: [number, number] = [Math.min(estimate, other), Math.max(estimate, other)];
 	return { ...common, verdict, estimate, interval, excluded: Math.max(Math.abs(estimate), Math.abs(other)) };
 }
@@ -43,7 +46,8 @@ function dependsOnValues(work: Work): boolean {
 /** Kernels whose time the count misses by more than a few percent (bench/work.ts), and nodes whose work depends on values. */
 const misjudged =
 	/^(?:Erf|Gelu|FastGelu|BiasGelu|QuickGelu|Sigmoid|HardSigmoid|Tanh|Softmax|LogSoftmax|Div|Loop|Scan|If|NonMaxSuppression|NonZero|Unique)$/;
-const quantised = /^(?:QLinear|QAttention|QGemm|QMoE|DynamicQuantize|Quantize|Dequantize|MatMulInteger|ConvInteger|MatMulNBits|QOrdered)/;
+const quantised =
+	/^(?:QLinear|QAttention|QGemm|QMoE|DynamicQuantize|Quantize|Dequantize|MatMulInteger|ConvInteger|MatMulNBits|QOrdered)/;
 
 /** Why the time may have changed otherwise than the work; null where nothing speaks for it. */
 export function doubtOfWork(works: Record<Arm, Work>, models: Record<Arm, OnnxModel>): string | null {

@@ -12,7 +12,8 @@ interface Found {
 }
 
 const sizesText = /^\d{1,9}(?:[x×,]\d{1,9})+$/;
-const isPrecision = (value: unknown): value is string => typeof value === "string" && Object.hasOwn(defaultGates.relativeL2, value);
+const isPrecision = (value: unknown): value is string =>
+	typeof value === "string" && Object.hasOwn(defaultGates.relativeL2, value);
 
 /** By the title of what the schema wants: the value in that form; undefined where nothing is plain. */
 const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
@@ -31,7 +32,9 @@ const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
 	},
 	DimFile: ({ value }) => {
 		if (!Array.isArray(value)) return toNumber(value);
-		const [min, opt, max] = value.every((size) => typeof size === "number") ? value.toSorted((a, b) => a - b) : [];
+		const [min, opt, max] = value.every((size) => typeof size === "number")
+			? value.toSorted((a, b) => a - b)
+			: [];
 		return value.length === 3 && min !== undefined ? { min, opt, max } : undefined;
 	},
 	WorkloadFile: ({ value }) => {
@@ -39,16 +42,20 @@ const reshapesByTitle: Readonly<Record<string, (found: Found) => unknown>> = {
 		if (name !== undefined) return { [name]: Number(size) };
 		return typeof value === "number" ? { batch: value } : undefined;
 	},
-	CommandFile: ({ value }) => (typeof value === "string" ? { command: value.trim().split(/\s+/) } : undefined),
+	CommandFile: ({ value }) =>
+		typeof value === "string" ? { command: value.trim().split(/\s+/) } : undefined,
 	DlaFile: ({ value }) => (typeof value === "number" ? { core: value } : undefined),
-	TensorrtVersion: ({ value }) => (typeof value === "string" ? /^[vV](\d+(?:\.\d+){0,3})$/.exec(value)?.[1] : undefined),
+	TensorrtVersion: ({ value }) =>
+		typeof value === "string" ? /^[vV](\d+(?:\.\d+){0,3})$/.exec(value)?.[1] : undefined,
 };
 
 const reshapesByKey: Readonly<Record<string, (found: Found) => unknown>> = {
 	models: ({ value }) => byName(value),
 	engines: ({ value }) => {
 		const names = typeof value === "string" ? value.split(/[\s,]+/) : value;
-		return Array.isArray(names) && names.length > 0 && names.every(isPrecision) ? enginesOf(names) : byName(value);
+		return Array.isArray(names) && names.length > 0 && names.every(isPrecision)
+			? enginesOf(names)
+			: byName(value);
 	},
 	shape: ({ value }) => toSizes(value),
 	workloads: ({ value }) => (isObject(value) ? [value] : undefined),
@@ -56,15 +63,20 @@ const reshapesByKey: Readonly<Record<string, (found: Found) => unknown>> = {
 	plugins: ({ value }) => (typeof value === "string" || isObject(value) ? [value] : undefined),
 	pairs: ({ value }) => (typeof value === "number" ? [value] : undefined),
 	runners: ({ value }) =>
-		isObject(value) ? Object.entries(value).map(([name, of]) => ({ name, ...(isObject(of) ? of : { labels: of }) })) : undefined,
+		isObject(value)
+			? Object.entries(value).map(([name, of]) => ({ name, ...(isObject(of) ? of : { labels: of }) }))
+			: undefined,
 	command: ({ value }) => (typeof value === "string" ? value.trim().split(/\s+/) : undefined),
 };
 
 /** A list whose entries have names, as a mapping. */
 function byName(value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0) return undefined;
-	const isNamed = (entry: unknown): entry is { name: string } => isObject(entry) && typeof entry["name"] === "string";
-	return value.every(isNamed) ? Object.fromEntries(value.map(({ name, ...rest }) => [name, rest])) : undefined;
+	const isNamed = (entry: unknown): entry is { name: string } =>
+		isObject(entry) && typeof entry["name"] === "string";
+	return value.every(isNamed)
+		? Object.fromEntries(value.map(({ name, ...rest }) => [name, rest]))
+		: undefined;
 }
 
 function toSizes(value: unknown): number[] | undefined {
@@ -82,7 +94,8 @@ export function adviseValue(pointer: string, value: unknown, schema: Wanted): st
 	const elsewhere = adviseElsewhere({ key, value, holder }, schema);
 	if (elsewhere !== undefined) return elsewhere;
 	const byKey = Object.hasOwn(reshapesByKey, key) ? reshapesByKey[key] : undefined;
-	const given = (reshapesByTitle[schema.title ?? ""] ?? byKey)?.({ key, value }) ?? ofType(value, schema.type);
+	const given =
+		(reshapesByTitle[schema.title ?? ""] ?? byKey)?.({ key, value }) ?? ofType(value, schema.type);
 	const text = given === undefined ? "" : flow(given);
 	if (text === "" || text.length > maxChars) return undefined;
 	// In a list there is no key to write.
@@ -92,20 +105,34 @@ export function adviseValue(pointer: string, value: unknown, schema: Wanted): st
 const isIndex = (key: string): boolean => /^\d+$/.test(key);
 
 /** Where more than the value itself has to change. */
-function adviseElsewhere({ key, value, holder }: Found & { holder: string }, schema: Wanted): string | undefined {
+function adviseElsewhere(
+	{ key, value, holder }: Found & { holder: string },
+	schema: Wanted,
+): string | undefined {
 	const isNamed = holder === "models" || holder === "engines";
-	if (isNamed && Object.hasOwn(schema.properties ?? {}, key)) return `Indent ${key} below the ${holder.slice(0, -1)} that it belongs to.`;
+	if (isNamed && Object.hasOwn(schema.properties ?? {}, key))
+		return `Indent ${key} below the ${holder.slice(0, -1)} that it belongs to.`;
 	if (key === "flags" && typeof value === "string") return adviseFlags(value);
-	if (schema.title === "Duration" && typeof value === "number") return `Write the unit: ${value}ms, ${value}s or ${value}m.`;
+	if (schema.title === "Duration" && typeof value === "number")
+		return `Write the unit: ${value}ms, ${value}s or ${value}m.`;
 	const shape = schema.title === "DimFile" ? toSizes(value) : undefined;
 	if (shape !== undefined) return `Write whole shapes under inputs: ${flow({ [key]: { shape } })}.`;
-	return Array.isArray(value) && value.length <= maxListed ? adviseList({ key, holder }, value, schema) : undefined;
+	return Array.isArray(value) && value.length <= maxListed
+		? adviseList({ key, holder }, value, schema)
+		: undefined;
 }
 
-function adviseList({ key, holder }: { key: string; holder: string }, list: readonly unknown[], schema: Wanted): string | undefined {
-	if (schema.title === "Precision" && list.every(isPrecision)) return `Write one engine for each: engines: ${flow(enginesOf(list))}.`;
+function adviseList(
+	{ key, holder }: { key: string; holder: string },
+	list: readonly unknown[],
+	schema: Wanted,
+): string | undefined {
+	if (schema.title === "Precision" && list.every(isPrecision))
+		return `Write one engine for each: engines: ${flow(enginesOf(list))}.`;
 	const isSize = isIndex(holder) && schema.type === "integer";
-	return isSize ? `Write one workload for each size: ${flow(list.map((size) => ({ [key]: size })))}.` : undefined;
+	return isSize
+		? `Write one workload for each size: ${flow(list.map((size) => ({ [key]: size })))}.`
+		: undefined;
 }
 
 const maxListed = 8;
@@ -127,7 +154,11 @@ function ofType(value: unknown, type: string | undefined): unknown {
 	if (type === "integer" || type === "number") return toNumber(value);
 	if (type !== "boolean" || typeof value === "object") return undefined;
 	const text = String(value).toLowerCase();
-	return ["yes", "on", "true", "1"].includes(text) ? true : ["no", "off", "false", "0"].includes(text) ? false : undefined;
+	return ["yes", "on", "true", "1"].includes(text)
+		? true
+		: ["no", "off", "false", "0"].includes(text)
+			? false
+			: undefined;
 }
 
 /** Which of the flags of a command line trtexec still gets, and the key for each of the others. */
@@ -147,15 +178,26 @@ const shapesFix =
 	"Give the sizes under dims: { batch: { min: 1, opt: 8, max: 32 } }. Axes without a name in the ONNX file get one under inputs; several ranges go under profiles.";
 
 /** What to do about a key that the schema does not know; undefined where only its spelling may help. `meant`: the key that it stands for. */
-export function adviseUnknownKey({ key, value }: Found, title: string | undefined): { fix: string; meant?: string } | undefined {
+export function adviseUnknownKey(
+	{ key, value }: Found,
+	title: string | undefined,
+): { fix: string; meant?: string } | undefined {
 	if (title !== "ModelFile" && title !== "EngineFile") return undefined;
 	if (/^(?:(?:min|opt|max)[_-]?)?shapes?$/i.test(key)) return { fix: shapesFix };
-	if (/^(?:engine|plan|trt)$/i.test(key) && typeof value === "string") return { fix: prebuiltFix, meant: "onnx" };
-	const precisions = isPrecision(key) && value === true ? [key] : /^precisions?$/i.test(key) ? [value].flat().filter(isPrecision) : [];
+	if (/^(?:engine|plan|trt)$/i.test(key) && typeof value === "string")
+		return { fix: prebuiltFix, meant: "onnx" };
+	const precisions =
+		isPrecision(key) && value === true
+			? [key]
+			: /^precisions?$/i.test(key)
+				? [value].flat().filter(isPrecision)
+				: [];
 	if (precisions.length > 0) return { fix: `Write engines: ${flow(enginesOf(precisions))}.` };
 	const owned = ownedKeys.get(key.toLowerCase());
 	if (owned !== undefined) return { fix: owned };
-	return typeof value === "number" ? { fix: `If it is a dimension of the model, write dims: ${flow({ [key]: value })}.` } : undefined;
+	return typeof value === "number"
+		? { fix: `If it is a dimension of the model, write dims: ${flow({ [key]: value })}.` }
+		: undefined;
 }
 
 export const prebuiltFix =

@@ -198,7 +198,9 @@ export interface Config {
 	/** The search for the first tensor that deviates where a golden fails. */
 	explain: { bisect: "off" | "nightly" | "on"; budgetMs: number };
 	/** Where records are kept: on a branch or in a folder, relative to the head's. Absent: nowhere. */
-	history?: undefined | { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
+	history?:
+		| undefined
+		| { branch?: string; folder?: string; when: "nightly" | "always"; bisect?: { builds: number } };
 	/** What TensorRT takes over from earlier runs on this machine. */
 	cache: { engines: boolean; timing: boolean; verdicts: boolean };
 	/** Absent: none. */

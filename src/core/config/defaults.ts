@@ -3,7 +3,9 @@ import type { Config, MeasureConfig, ProbesConfig } from "./config.ts";
 import { type GateValues, gateEntries } from "./gate-records.ts";
 
 /** Of `gates`. */
-export const defaultGates = Object.fromEntries(gateEntries.map(([key, { byDefault }]) => [key, byDefault])) as unknown as GateValues;
+export const defaultGates = Object.fromEntries(
+	gateEntries.map(([key, { byDefault }]) => [key, byDefault]),
+) as unknown as GateValues;
 
 /** A dozen inferences for each engine: affordable at night, too slow for every push. */
 export const defaultProbes: Omit<ProbesConfig, "pointer"> = { when: "nightly", only: [] };
@@ -38,7 +40,10 @@ export const defaultMeasure: MeasureConfig = {
 	spinWait: true,
 };
 
-type Settings = Pick<Config, "backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "explain" | "cache">;
+type Settings = Pick<
+	Config,
+	"backend" | "onnxruntime" | "preflight" | "baseline" | "profile" | "explain" | "cache"
+>;
 
 export const defaultSettings: Settings = {
 	backend: "auto",

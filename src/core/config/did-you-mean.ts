@@ -16,7 +16,8 @@ export function editDistance(left: string, right: string): number {
 		const current = [row];
 		for (let column = 1; column <= right.length; column += 1) {
 			const same = left[row - 1] === right[column - 1];
-			const swapped = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+			const swapped =
+				row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
 			current.push(
 				Math.min(
 					(last[column] ?? 0) + 1,
@@ -42,13 +43,18 @@ export function didYouMean(word: string, known: readonly string[]): string | und
 		if (candidate.length > maxChars || candidate === word) continue;
 		const distance = editDistance(wanted, simplify(candidate));
 		const allowed = Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
-		if (distance <= allowed && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { candidate, distance };
+		if (distance <= allowed && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
+			best = { candidate, distance };
 	}
 	return best?.candidate;
 }
 
 /** What to do about an unknown word: write the known one that was meant, or else `fix`. */
-export function suggest(word: string, known: readonly string[], fix: string): { fix: string; meant?: string } {
+export function suggest(
+	word: string,
+	known: readonly string[],
+	fix: string,
+): { fix: string; meant?: string } {
 	const meant = didYouMean(word, known);
 	return meant === undefined ? { fix } : { fix: `Write ${meant}.`, meant };
 }

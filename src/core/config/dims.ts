@@ -28,7 +28,13 @@ export function* resolveDims(
 		dims[name] = { min, opt, max };
 		if (min <= opt && opt <= max) continue;
 		const fix = "Put the three sizes in order; opt is the size that the engine is tuned for.";
-		yield { code: "config-dims", pointer, says: `has min ${min}, opt ${opt}, max ${max}`, expected: "min <= opt <= max", fix };
+		yield {
+			code: "config-dims",
+			pointer,
+			says: `has min ${min}, opt ${opt}, max ${max}`,
+			expected: "min <= opt <= max",
+			fix,
+		};
 	}
 	return dims;
 }
@@ -48,7 +54,9 @@ export function* resolveProfiles(
 	from: { pointer: string; dims: Dims },
 ): Resolution<DimProfiles> {
 	const inherited = from.dims;
-	const profiles = yield* resolveEach(file ?? [], (dims, index) => resolveDims(dims, { pointer: `${from.pointer}/${index}`, inherited }));
+	const profiles = yield* resolveEach(file ?? [], (dims, index) =>
+		resolveDims(dims, { pointer: `${from.pointer}/${index}`, inherited }),
+	);
 	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
 	for (const [index, profile] of profiles.entries()) {
 		const missing = [...names].find((name) => profile[name] === undefined);
@@ -68,7 +76,11 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 	for (const profile of rest) {
 		for (const [name, range] of Object.entries(profile)) {
 			const known = hull[name] ?? range;
-			hull[name] = { min: Math.min(known.min, range.min), opt: known.opt, max: Math.max(known.max, range.max) };
+			hull[name] = {
+				min: Math.min(known.min, range.min),
+				opt: known.opt,
+				max: Math.max(known.max, range.max),
+			};
 		}
 	}
 	return hull;
@@ -76,6 +88,10 @@ export function hullOf([first, ...rest]: DimProfiles): Dims {
 
 /** The first profile that holds all sizes, as TensorRT's users choose it; null where none does. */
 export function profileFor(profiles: DimProfiles, sizes: Readonly<Record<string, number>>): Dims | null {
-	const fits = (size: number, range: DimRange | undefined): boolean => range === undefined || (size >= range.min && size <= range.max);
-	return profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ?? null;
+	const fits = (size: number, range: DimRange | undefined): boolean =>
+		range === undefined || (size >= range.min && size <= range.max);
+	return (
+		profiles.find((profile) => Object.entries(sizes).every(([name, size]) => fits(size, profile[name]))) ??
+		null
+	);
 }

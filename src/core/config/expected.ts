@@ -127,11 +127,16 @@ export function describeExpected(schema: SchemaNode, key = ""): string {
 	const notation = notations[target.title ?? ""];
 	if (notation !== undefined) return notation;
 	if (target.const !== undefined) return JSON.stringify(target.const);
-	if (target.enum !== undefined) return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
+	if (target.enum !== undefined)
+		return target.enum.length === 1 ? `${target.enum[0]}` : `one of ${target.enum.join(", ")}`;
 	if (target.oneOf !== undefined) return target.oneOf.map((branch) => describeExpected(branch)).join(", or ");
 	if (target.type === "number" || target.type === "integer") return describeNumber(target);
 	const isHolder = target.type === "object" || target.type === "array";
-	return (isHolder && Object.hasOwn(examples, key) ? examples[key] : undefined) ?? typeLabels[target.type ?? ""] ?? "something else";
+	return (
+		(isHolder && Object.hasOwn(examples, key) ? examples[key] : undefined) ??
+		typeLabels[target.type ?? ""] ??
+		"something else"
+	);
 }
 
 const typeLabels: Readonly<Record<string, string>> = {

@@ -71,14 +71,18 @@ export function findDims(model: OnnxModel, known: KnownSizes = nothing): FoundDi
 	return {
 		dims: summed,
 		shapes,
-		unshaped: all.flatMap((input) => (usable.includes(input) || !isTensor(input) ? [] : [input.name])).slice(0, maxDims),
+		unshaped: all
+			.flatMap((input) => (usable.includes(input) || !isTensor(input) ? [] : [input.name]))
+			.slice(0, maxDims),
 	};
 }
 
 /** Of an axis that its exporter named after others, such as `past_sequence_length + 1`: it grows with them. */
 function sumOf({ name, range }: FoundDim, dims: readonly FoundDim[]): DimRange | null {
 	const terms = name.split("+").map((term) => term.trim());
-	const ranges = terms.map((term) => (/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range));
+	const ranges = terms.map((term) =>
+		/^\d{1,6}$/.test(term) ? fixedRange(Number(term)) : dims.find((dim) => dim.name === term)?.range,
+	);
 	if (terms.length < 2 || !ranges.every((term) => term !== undefined)) return null;
 	const at = (end: keyof DimRange): number => ranges.reduce((sum, term) => sum + term[end], 0);
 	// Else the name says something else than the sizes that run.
@@ -93,7 +97,10 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 	const fixed = fixedRange(chosen);
 	if (given.has(name) || kind.range === undefined) return fixed;
 	const { min, max } = kind.range;
-	if (kind.isBatch) return ends.batch === false ? fixed : { min, opt: Math.max(optimalBatch, chosen), max: Math.max(max, chosen) };
+	if (kind.isBatch)
+		return ends.batch === false
+			? fixed
+			: { min, opt: Math.max(optimalBatch, chosen), max: Math.max(max, chosen) };
 	return {
 		min: ends.smallest === false ? chosen : Math.min(min, chosen),
 		opt: chosen,
@@ -102,7 +109,10 @@ function rangeOf(name: string, kind: AxisKind, { sizes, given, ends }: KnownSize
 }
 
 /** Sizes beside the chosen ones that the ranges promise, to be tried: by what `RangeEnds` calls them. */
-export function endsOf(found: FoundDims, chosen: ReadonlyMap<string, number>): [keyof RangeEnds, ReadonlyMap<string, number>][] {
+export function endsOf(
+	found: FoundDims,
+	chosen: ReadonlyMap<string, number>,
+): [keyof RangeEnds, ReadonlyMap<string, number>][] {
 	const at = (pick: (dim: FoundDim, size: number) => number): ReadonlyMap<string, number> => {
 		const sizes = [...chosen].map(([name, size]) => {
 			const dim = found.dims.find((dim) => dim.name === name);

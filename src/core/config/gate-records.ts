@@ -42,15 +42,45 @@ export const gateRecords = {
 	/** Executed instructions, where they are counted. The count is exact; what it says about a GPU is not, so by default it only warns. */
 	work: { name: "work", label: "work", kind: "shares", level: "workload", byDefault: { warn: 0.02 } },
 	// A tail estimated from one run of 3 s scatters by 3 to 5 %, so its limits lie wider than those of the median.
-	p99: { name: "p99", label: "P99 latency", kind: "shares", level: "workload", byDefault: { warn: 0.1, fail: 0.2 } },
+	p99: {
+		name: "p99",
+		label: "P99 latency",
+		kind: "shares",
+		level: "workload",
+		byDefault: { warn: 0.1, fail: 0.2 },
+	},
 	// Memory is counted, not sampled; 5 % is more than the allocator's rounding.
-	memory: { name: "memory", label: "peak memory", kind: "shares", level: "workload", byDefault: { fail: 0.05 } },
+	memory: {
+		name: "memory",
+		label: "peak memory",
+		kind: "shares",
+		level: "workload",
+		byDefault: { fail: 0.05 },
+	},
 	// Two builds of one model differ by less; a lost fusion or a fallback to fp32 weights adds more.
-	engineSize: { name: "engine-size", label: "engine size", kind: "shares", level: "engine", byDefault: { fail: 0.1 } },
+	engineSize: {
+		name: "engine-size",
+		label: "engine size",
+		kind: "shares",
+		level: "engine",
+		byDefault: { fail: 0.1 },
+	},
 	// Build time depends on caches and other processes, so it only warns.
-	buildTime: { name: "build-time", label: "build time", kind: "shares", level: "engine", byDefault: { warn: 0.5 } },
+	buildTime: {
+		name: "build-time",
+		label: "build time",
+		kind: "shares",
+		level: "engine",
+		byDefault: { warn: 0.5 },
+	},
 	// A GPU that keeps its clocks drifts by about 1 % (measured on an H200); one that throttles by more than the latency may.
-	soakDrift: { name: "soak-drift", label: "drift under load", kind: "shares", level: "workload", byDefault: { warn: 0.02, fail: 0.1 } },
+	soakDrift: {
+		name: "soak-drift",
+		label: "drift under load",
+		kind: "shares",
+		level: "workload",
+		byDefault: { warn: 0.02, fail: 0.1 },
+	},
 	/** Of the head's median, in milliseconds. */
 	maxLatencyMs: { name: "max-latency", label: "latency limit", kind: "duration", level: "workload" },
 	/** What an inconclusive comparison does. Shown, but does not block a pull request. */
@@ -63,7 +93,13 @@ export const gateRecords = {
 		occasions: { release: "fail" },
 	},
 	/** What a workload does that the base's engine has and that cannot be compared: a change must not pass by preventing that. */
-	notComparable: { name: "not-comparable", kind: "setting", level: "workload", options: ["fail", "neutral"], byDefault: "fail" },
+	notComparable: {
+		name: "not-comparable",
+		kind: "setting",
+		level: "workload",
+		options: ["fail", "neutral"],
+		byDefault: "fail",
+	},
 	/**
 	 * Largest relative L2 error to an fp32 reference, for outputs whose golden names no comparator. fp32 engines may compute in TF32
 	 * (5e-4 measured on real engines), fp16 stays below 2.5e-3, a weight tensor that is 4 % wrong shows as 3.3e-2.
@@ -96,19 +132,59 @@ export const gateRecords = {
 		occasions: { release: "fail", nightly: "fail" },
 	},
 	// Different kernel choices change the error by less than a factor of two; ten times is another computation.
-	errorGrowth: { name: "golden.error-growth", kind: "factors", level: "engine", byDefault: { warn: 2, fail: 10 } },
+	errorGrowth: {
+		name: "golden.error-growth",
+		kind: "factors",
+		level: "engine",
+		byDefault: { warn: 2, fail: 10 },
+	},
 	/** What a probe that the base passes does. It has no reference: some models read their neighbours on purpose, as with per-tensor dynamic quantisation. */
 	probes: { name: "probes", kind: "setting", level: "engine", options: reviewed, byDefault: "warn" },
 	/** What other inputs or outputs than the base's do: whatever feeds and reads the engine breaks with it. */
-	interface: { name: "interface", label: "interface", kind: "setting", level: "engine", options: reviewed, byDefault: "fail" },
+	interface: {
+		name: "interface",
+		label: "interface",
+		kind: "setting",
+		level: "engine",
+		options: reviewed,
+		byDefault: "fail",
+	},
 	/** What a golden that differs between base and head does. Whether it blocks is decided by branch protection and the team. */
-	goldenChange: { name: "golden-change", label: "changed golden", kind: "setting", level: "engine", options: reviewed, byDefault: "warn" },
+	goldenChange: {
+		name: "golden-change",
+		label: "changed golden",
+		kind: "setting",
+		level: "engine",
+		options: reviewed,
+		byDefault: "warn",
+	},
 	/** What looser rules in the head's config do, which hold only after the merge. */
-	limitChange: { name: "limit-change", label: "loosened limits", kind: "setting", level: "engine", options: reviewed, byDefault: "warn" },
+	limitChange: {
+		name: "limit-change",
+		label: "loosened limits",
+		kind: "setting",
+		level: "engine",
+		options: reviewed,
+		byDefault: "warn",
+	},
 	/** What a model, engine, workload, golden or golden case does that the base checks and the head does not: a person decides whether it may go. */
-	coverage: { name: "coverage", label: "coverage", kind: "setting", level: "engine", options: reviewed, byDefault: "warn" },
+	coverage: {
+		name: "coverage",
+		label: "coverage",
+		kind: "setting",
+		level: "engine",
+		options: reviewed,
+		byDefault: "warn",
+	},
 	/** What a figure does that the base reports and the head does not. */
-	vanished: { name: "vanished", label: "vanished figures", kind: "setting", level: "engine", options: reviewed, byDefault: "warn" },
+	vanished: {
+		name: "vanished",
+		label: "vanished figures",
+		kind: "setting",
+		level: "engine",
+		options: reviewed,
+		byDefault: "warn",
+	},
 } as const satisfies Readonly<Record<string, GateRecord>>;
 
 type Records = typeof gateRecords;

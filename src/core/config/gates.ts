@@ -18,7 +18,9 @@ export type Layer = ReadonlyMap<string, Leaf>;
 
 /** The stricter defaults of an occasion. */
 export function occasionLayer(occasion: Occasion | undefined): Layer {
-	const stricter = gateEntries.map(([, { name, occasions }]) => [name, { value: occasion && occasions?.[occasion] }] as const);
+	const stricter = gateEntries.map(
+		([, { name, occasions }]) => [name, { value: occasion && occasions?.[occasion] }] as const,
+	);
 	return new Map(stricter.filter(([, { value }]) => value !== undefined));
 }
 
@@ -35,7 +37,8 @@ export function* readLayer(file: GatesFile | undefined, pointer: string): Resolu
 				const own = childPointer(at, part);
 				layer.set(`${name}.${part}`, { value: yield* readLimit(kind, limit, own), pointer: own });
 			}
-		} else if (kind === "precisions") for (const part of Object.keys(byDefault ?? {})) layer.set(`${name}.${part}`, { value, pointer: at });
+		} else if (kind === "precisions")
+			for (const part of Object.keys(byDefault ?? {})) layer.set(`${name}.${part}`, { value, pointer: at });
 	}
 	return layer;
 }
@@ -71,7 +74,10 @@ function* resolveGate(gate: GateRecord, leaves: Layer): Resolution<unknown> {
 	const { name, kind, byDefault } = gate;
 	if (typeof byDefault !== "object") return leaves.get(name)?.value ?? byDefault;
 	if (kind !== "precisions") return yield* resolveThreshold(gate, leaves);
-	const limits = Object.entries(byDefault).map(([precision, limit]) => [precision, leaves.get(`${name}.${precision}`)?.value ?? limit]);
+	const limits = Object.entries(byDefault).map(([precision, limit]) => [
+		precision,
+		leaves.get(`${name}.${precision}`)?.value ?? limit,
+	]);
 	return Object.fromEntries(limits);
 }
 
@@ -82,10 +88,12 @@ function* resolveThreshold({ name, kind, byDefault }: GateRecord, leaves: Layer)
 	const threshold: Threshold = {};
 	if (typeof warn === "number") threshold.warn = warn;
 	if (typeof fail === "number") threshold.fail = fail;
-	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail) return threshold;
+	if (threshold.warn === undefined || threshold.fail === undefined || threshold.warn <= threshold.fail)
+		return threshold;
 	// A fail limit below the default warning replaces that default.
 	if (warnLeaf === undefined) return { warn: threshold.fail, fail: threshold.fail };
-	const format = (limit: number): string => (kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`);
+	const format = (limit: number): string =>
+		kind === "factors" ? formatTimes(limit) : `${Number((limit * 100).toPrecision(6))}%`;
 	yield {
 		pointer: warnLeaf.pointer ?? "/gates",
 		says: `is ${format(threshold.warn)}, above the limit that fails, ${format(threshold.fail)}${failLeaf === undefined ? " by default" : ""}`,

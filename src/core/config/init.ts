@@ -62,13 +62,20 @@ function dimLines({ dims }: FoundDims, comments: readonly string[]): string[] {
 		return `      ${yamlText(name)}: ${range} # ${where}`;
 	});
 	const about = "    # Optimization profile: the smallest, most common and largest size. Check them.";
-	return [about, ...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`), "    dims:", ...ranges];
+	return [
+		about,
+		...comments.map((comment) => `    # ${cleanName(comment, mostCommentChars)}`),
+		"    dims:",
+		...ranges,
+	];
 }
 
 const mostCommentChars = 600;
 
 function shapeLines({ shapes, unshaped }: FoundDims): string[] {
-	const comments = unshaped.map((name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`);
+	const comments = unshaped.map(
+		(name) => `    # ${cleanName(name, 40)} has no shape in the ONNX file: give it one under inputs.`,
+	);
 	if (shapes.length === 0) return comments;
 	const rows = shapes.map(({ input, shape }) => {
 		const sizes = shape.map((size) => (typeof size === "number" ? size : yamlText(size)));
@@ -118,8 +125,17 @@ export function pinCommand(version: string): string {
 }
 
 /** Least rights: it reads the repository, and comments on the pull request. Actions are pinned by commit: a tag can be moved; a release whose commit is unknown is named by its version. */
-export function starterWorkflow({ version = "0.1.0", commit }: { version?: string; commit?: string | undefined }): string {
-	const todo = commit === undefined ? `      # Pin to the commit that this prints, here and below: ${pinCommand(version)}\n` : "";
+export function starterWorkflow({
+	version = "0.1.0",
+	commit,
+}: {
+	version?: string;
+	commit?: string | undefined;
+}): string {
+	const todo =
+		commit === undefined
+			? `      # Pin to the commit that this prints, here and below: ${pinCommand(version)}\n`
+			: "";
 	const pin = commit === undefined ? `v${version}` : `${commit} # v${version}`;
 	const rights = "      pull-requests: write # the comment\n      checks: write # the check run";
 	const titleEdited = "github.event.action == 'edited' && !github.event.changes.base";

@@ -42,7 +42,13 @@ export function applyInputs(file: unknown, inputs: Readonly<Record<string, strin
 			const known = Object.keys(configInputs);
 			const at = childPointer("", name);
 			const expected = `one of ${known.join(", ")}`;
-			problems.push({ code: "usage", pointer: at, says: "is not known", expected, ...suggest(name, known, "Remove the input.") });
+			problems.push({
+				code: "usage",
+				pointer: at,
+				says: "is not known",
+				expected,
+				...suggest(name, known, "Remove the input."),
+			});
 			set.set(at, name);
 		} else if (text.trim() !== "") {
 			set.set(pointer, name);
@@ -63,7 +69,8 @@ function readText(text: string, { type, items }: SchemaNode): unknown {
 function withValue(holder: unknown, path: readonly string[], value: unknown): unknown {
 	const [key, ...rest] = path;
 	if (key === undefined) return value;
-	if (holder !== undefined && (typeof holder !== "object" || holder === null || Array.isArray(holder))) return holder;
+	if (holder !== undefined && (typeof holder !== "object" || holder === null || Array.isArray(holder)))
+		return holder;
 	const copy: Record<string, unknown> = Object.assign(Object.create(null), holder);
 	copy[key] = withValue(copy[key], rest, value);
 	return copy;

@@ -7,9 +7,14 @@ import { type Resolution, resolveEach } from "./problem.ts";
 import { checkName, parseDuration } from "./values.ts";
 
 export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
-	const time = function* (key: "warm-up" | "duration" | "timeout" | "build-timeout" | "soak", byDefault: number): Resolution<number> {
+	const time = function* (
+		key: "warm-up" | "duration" | "timeout" | "build-timeout" | "soak",
+		byDefault: number,
+	): Resolution<number> {
 		const text = file[key];
-		return text === undefined ? byDefault : yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
+		return text === undefined
+			? byDefault
+			: yield* parseDuration(`/measure/${key}`, { text, allowsZero: key === "warm-up" });
 	};
 	const unchangedModels = file["unchanged-models"];
 	const measure: MeasureConfig = {
@@ -31,7 +36,12 @@ export function* resolveMeasure(file: MeasureFile): Resolution<MeasureConfig> {
 	const { looks, warmUpMs, durationMs, timeoutMs } = measure;
 	if (looks.some((look, index) => look <= (looks[index - 1] ?? 0))) {
 		const fix = `Write [${[...new Set(looks)].sort((left, right) => left - right).join(", ")}].`;
-		yield { pointer: "/measure/pairs", says: `is [${looks.join(", ")}]`, expected: "numbers of pairs that ascend", fix };
+		yield {
+			pointer: "/measure/pairs",
+			says: `is [${looks.join(", ")}]`,
+			expected: "numbers of pairs that ascend",
+			fix,
+		};
 	}
 	if (warmUpMs + durationMs >= timeoutMs) {
 		const says = `is ${timeoutMs / 1000} s, and every run would be killed before its end`;
@@ -51,7 +61,13 @@ export function* resolveRunners(file: ConfigFile["runners"]): Resolution<RunnerC
 		// Names become artifact names, which systems without case compare.
 		const key = name.toLowerCase();
 		const fix = "Rename one of them, or join their engines.";
-		if (seen.has(key)) yield { pointer: at, says: `is ${JSON.stringify(name)}, as another runner's`, expected: "a unique name", fix };
+		if (seen.has(key))
+			yield {
+				pointer: at,
+				says: `is ${JSON.stringify(name)}, as another runner's`,
+				expected: "a unique name",
+				fix,
+			};
 		seen.add(key);
 		const own = device === undefined ? {} : { device: String(device) };
 		return { name, labels: labelsOf(labels), engines, ...own, split, pointer };

@@ -31,21 +31,33 @@ export interface ModelContext {
 
 export function* resolveModels(models: Models, context: ModelContext): Resolution<ModelConfig[]> {
 	if (!(yield* checkCounts(models))) return [];
-	const resolved = yield* resolveEach(Object.entries(models), ([name, file]) => resolveModel(file, { ...context, name }));
+	const resolved = yield* resolveEach(Object.entries(models), ([name, file]) =>
+		resolveModel(file, { ...context, name }),
+	);
 	yield* refuseTwins(resolved);
 	return resolved;
 }
 
 /** Before anything is multiplied out. */
 function* checkCounts(models: Models): Resolution<boolean> {
-	const groups = Object.values(models).map((model) => [model, ...Object.values(model.engines ?? {})] as const);
+	const groups = Object.values(models).map(
+		(model) => [model, ...Object.values(model.engines ?? {})] as const,
+	);
 	const counts = groups.flatMap(([model, ...engines]) =>
-		(model.engines === undefined ? [model] : engines).map(({ workloads = model.workloads }) => workloads?.length ?? 1),
+		(model.engines === undefined ? [model] : engines).map(
+			({ workloads = model.workloads }) => workloads?.length ?? 1,
+		),
 	);
 	const workloads = counts.reduce((sum, count) => sum + count, 0);
 	if (workloads > maxWorkloads) {
 		const fix = "Split the file into several configs, one job each.";
-		yield { pointer: "/models", says: `come to ${workloads} workloads`, expected: `at most ${maxWorkloads}`, fix, at: "key" };
+		yield {
+			pointer: "/models",
+			says: `come to ${workloads} workloads`,
+			expected: `at most ${maxWorkloads}`,
+			fix,
+			at: "key",
+		};
 	}
 	const mappings = groups.flat().flatMap(({ dims, profiles = [] }) => [dims, ...profiles]);
 	const most = Math.max(0, ...mappings.map((mapping) => Object.keys(mapping ?? {}).length));
@@ -65,13 +77,16 @@ function* resolveModel(file: ModelFile, context: ModelContext & { name: string }
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const around: EngineContext = { model: file, modelPointer: pointer, dims, layers, inputs: context.inputs };
 	const files = file.engines ?? { [defaultEngine.name]: { precision: defaultEngine.precision } };
-	const engines = yield* resolveEach(Object.entries(files), ([engine, of]) => resolveEngine(of, { ...around, name: engine }));
+	const engines = yield* resolveEach(Object.entries(files), ([engine, of]) =>
+		resolveEngine(of, { ...around, name: engine }),
+	);
 	const probesPointer = `${pointer}/probes`;
 	const probes = yield* readProbes(file.probes, probesPointer);
 	return {
 		name,
 		onnx: file.onnx,
-		prepare: file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
+		prepare:
+			file.prepare === undefined ? undefined : yield* resolvePrepare(file.prepare, `${pointer}/prepare`),
 		inputs: yield* resolveInputs(file.inputs ?? {}, { pointer: `${pointer}/inputs`, engines }),
 		notice: file["golden-notice"] ?? {},
 		engines,
@@ -99,18 +114,27 @@ interface EngineContext {
 	inputs: Layer;
 }
 
-function* resolveEngine(file: EngineFile, context: EngineContext & { name: string }): Resolution<EngineConfig> {
+function* resolveEngine(
+	file: EngineFile,
+	context: EngineContext & { name: string },
+): Resolution<EngineConfig> {
 	const { name, model, modelPointer, inputs } = context;
 	const pointer = childPointer(`${modelPointer}/engines`, name);
 	yield* checkName(pointer, { name, what: "an engine" });
 	// What the engine leaves out is its model's.
-	const at = (key: "profiles" | "workloads" | "onnx" | "golden") => `${file[key] === undefined ? modelPointer : pointer}/${key}`;
+	const at = (key: "profiles" | "workloads" | "onnx" | "golden") =>
+		`${file[key] === undefined ? modelPointer : pointer}/${key}`;
 	const dims = yield* resolveDims(file.dims, { pointer: `${pointer}/dims`, inherited: context.dims });
 	const layers = [...context.layers, yield* readLayer(file.gates, `${pointer}/gates`)];
 	const profiles = yield* resolveProfiles(file.profiles ?? model.profiles, { pointer: at("profiles"), dims });
 	const onnx = yield* checkPath(at("onnx"), file.onnx ?? model.onnx);
 	if (/\.(?:engine|plan|trt)$/i.test(onnx))
-		yield { pointer: at("onnx"), says: `is ${describeGot(onnx)}, an engine by its name`, expected: "an ONNX file", fix: prebuiltFix };
+		yield {
+			pointer: at("onnx"),
+			says: `is ${describeGot(onnx)}, an engine by its name`,
+			expected: "an ONNX file",
+			fix: prebuiltFix,
+		};
 	const golden = file.golden ?? model.golden;
 	return {
 		name,
@@ -119,7 +143,12 @@ function* resolveEngine(file: EngineFile, context: EngineContext & { name: strin
 		dims: hullOf(profiles),
 		profiles,
 		tensorrt: yield* resolveTensorRt({ engine: file, model }, { pointer, modelPointer }),
-		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, { profiles, layers, inputs, pointer: at("workloads") }),
+		workloads: yield* resolveWorkloads(file.workloads ?? model.workloads, {
+			profiles,
+			layers,
+			inputs,
+			pointer: at("workloads"),
+		}),
 		golden: golden === undefined ? undefined : yield* checkPath(at("golden"), golden),
 		gates: yield* resolveGates([...layers, inputs]),
 		pointer,
@@ -154,12 +183,18 @@ function* resolveInputs(
 function* refuseTwins(models: readonly ModelConfig[]): Resolution<void> {
 	const seen = new Set<string>();
 	const expected = "names that differ when they are joined by slashes";
-	for (const { model, engine } of models.flatMap((model) => model.engines.map((engine) => ({ model: model.name, engine })))) {
+	for (const { model, engine } of models.flatMap((model) =>
+		model.engines.map((engine) => ({ model: model.name, engine })),
+	)) {
 		const engineId = `${model}/${engine.name}`;
 		// Duplicates within one engine are reported at the workload.
-		for (const id of new Set([engineId, ...engine.workloads.map((workload) => `${engineId}/${workload.name}`)])) {
+		for (const id of new Set([
+			engineId,
+			...engine.workloads.map((workload) => `${engineId}/${workload.name}`),
+		])) {
 			const says = `comes out as ${formatName(id)} twice`;
-			if (seen.has(id)) yield { pointer: engine.pointer, says, expected, fix: "Rename the engine or its model.", at: "key" };
+			if (seen.has(id))
+				yield { pointer: engine.pointer, says, expected, fix: "Rename the engine or its model.", at: "key" };
 			seen.add(id);
 		}
 	}

@@ -1,7 +1,8 @@
 // The front of the config: trtgate.yml's text in, the resolved configuration or every error with its place out.
-import type { ConfigError } from "../errors.ts";
+
 import type { BaseFile, ConfigFile } from "../../../generated/config.ts";
 import { validate } from "../../../generated/config-validator.js";
+import type { ConfigError } from "../errors.ts";
 import type { AcceptedChange, CommandConfig, Config, Occasion } from "./config.ts";
 import { defaultCommandTimeoutMs, defaultSettings } from "./defaults.ts";
 import { inputLayer, occasionLayer, readLayer, resolveGates } from "./gates.ts";
@@ -10,7 +11,15 @@ import { resolveMeasure, resolveRunners } from "./measure.ts";
 import { resolveModels } from "./models.ts";
 import { childPointer } from "./pointer.ts";
 import { readProbes } from "./probes.ts";
-import { collect, type Origin, type Problem, type Resolution, resolveEach, sourcesOf, toErrors } from "./problem.ts";
+import {
+	collect,
+	type Origin,
+	type Problem,
+	type Resolution,
+	resolveEach,
+	sourcesOf,
+	toErrors,
+} from "./problem.ts";
 import { toProblems } from "./schema-errors.ts";
 import { checkRef, parseDuration, parseShare } from "./values.ts";
 import { parseYaml } from "./yaml.ts";
@@ -24,7 +33,9 @@ export interface LoadOptions {
 	occasion?: Occasion | undefined;
 }
 
-export type LoadResult = { state: "ok"; config: Config } | { state: "invalid"; errors: readonly ConfigError[] };
+export type LoadResult =
+	| { state: "ok"; config: Config }
+	| { state: "invalid"; errors: readonly ConfigError[] };
 
 /** Never throws for what a user may write. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
@@ -32,18 +43,31 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
 	if (yaml.state === "invalid") return yaml;
 	const { value, inputs, problems } = applyInputs(yaml.value, options.inputs ?? {});
 	const origin: Origin = { path: options.path, positions: yaml.positions, inputs };
-	const invalid = (all: readonly Problem[]): LoadResult => ({ state: "invalid", errors: toErrors(all, origin) });
+	const invalid = (all: readonly Problem[]): LoadResult => ({
+		state: "invalid",
+		errors: toErrors(all, origin),
+	});
 	if (problems.length > 0) return invalid(problems);
 	if (!validate(value)) return invalid(toProblems(validate.errors ?? [], value));
 	const resolved = collect(resolveConfig(value as ConfigFile, origin, options.occasion));
 	if (resolved.state === "invalid") return invalid(resolved.problems);
 	const because = options.occasion;
-	const stricter = [...occasionLayer(because).keys()].map((name) => [`/gates/${name.replace(".", "/")}`, { kind: "default", because }]);
-	return { state: "ok", config: { ...resolved.value, sources: { ...Object.fromEntries(stricter), ...sourcesOf(origin) } } };
+	const stricter = [...occasionLayer(because).keys()].map((name) => [
+		`/gates/${name.replace(".", "/")}`,
+		{ kind: "default", because },
+	]);
+	return {
+		state: "ok",
+		config: { ...resolved.value, sources: { ...Object.fromEntries(stricter), ...sourcesOf(origin) } },
+	};
 }
 
 /** All but the sources. */
-function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | undefined): Resolution<Omit<Config, "sources">> {
+function* resolveConfig(
+	file: ConfigFile,
+	origin: Origin,
+	occasion: Occasion | undefined,
+): Resolution<Omit<Config, "sources">> {
 	const fileLayer = yield* readLayer(file.gates, "/gates");
 	const layers = [occasionLayer(occasion), fileLayer];
 	const probes = yield* readProbes(file.probes, "/probes");
@@ -53,7 +77,11 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 		onnxruntime: file.onnxruntime ?? defaultSettings.onnxruntime,
 		device: file.device === undefined ? undefined : String(file.device),
 		base: file.base === undefined ? undefined : yield* resolveBase(file.base, file.backend),
-		models: yield* resolveModels(file.models, { layers, inputs: inputLayer(fileLayer, origin.inputs), probes }),
+		models: yield* resolveModels(file.models, {
+			layers,
+			inputs: inputLayer(fileLayer, origin.inputs),
+			probes,
+		}),
 		gates: yield* resolveGates(layers),
 		measure: yield* resolveMeasure(file.measure ?? {}),
 		runners: yield* resolveRunners(file.runners),
@@ -71,14 +99,23 @@ function* resolveConfig(file: ConfigFile, origin: Origin, occasion: Occasion | u
 function* resolveBase(base: BaseFile, backend: ConfigFile["backend"]): Resolution<BaseFile> {
 	if (backend === "onnxruntime") {
 		const fix = "Remove base, or set backend to tensorrt.";
-		yield { pointer: "/base", says: "names a TensorRT for the base, but backend is onnxruntime", fix, at: "key" };
+		yield {
+			pointer: "/base",
+			says: "names a TensorRT for the base, but backend is onnxruntime",
+			fix,
+			at: "key",
+		};
 	}
 	return base;
 }
 
-function* resolveExplain({ bisect, budget }: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
+function* resolveExplain({
+	bisect,
+	budget,
+}: NonNullable<ConfigFile["explain"]>): Resolution<Config["explain"]> {
 	const { explain } = defaultSettings;
-	const budgetMs = budget === undefined ? explain.budgetMs : yield* parseDuration("/explain/budget", { text: budget });
+	const budgetMs =
+		budget === undefined ? explain.budgetMs : yield* parseDuration("/explain/budget", { text: budget });
 	return { bisect: bisect ?? explain.bisect, budgetMs };
 }
 
@@ -87,12 +124,14 @@ function* resolveBaseline(file: NonNullable<ConfigFile["baseline"]>): Resolution
 	if (ref === undefined) {
 		const expected = "baseline.ref with a tag, branch or commit";
 		const fix = "Add ref: with the tag, branch or commit to compare with.";
-		if (from === "pinned") yield { pointer: "/baseline/from", says: "is pinned, but baseline.ref is missing", expected, fix };
+		if (from === "pinned")
+			yield { pointer: "/baseline/from", says: "is pinned, but baseline.ref is missing", expected, fix };
 		return { from };
 	}
 	yield* checkRef("/baseline/ref", ref);
 	const says = `is read only with from: pinned, and from is ${from}`;
-	if (from !== "pinned") yield { pointer: "/baseline/ref", says, fix: "Write from: pinned, or remove ref.", at: "key" };
+	if (from !== "pinned")
+		yield { pointer: "/baseline/ref", says, fix: "Write from: pinned, or remove ref.", at: "key" };
 	return { from, ref };
 }
 
@@ -103,7 +142,12 @@ function* resolveAccept(file: NonNullable<ConfigFile["accept"]>): Resolution<Acc
 		const share = yield* parseShare(at, most);
 		if (share !== "off") return { ...entry, atMost: share, pointer };
 		// Without a limit, anything would be accepted.
-		yield { pointer: at, says: "is off", expected: "a share such as 12%", fix: "Write the largest change that is accepted." };
+		yield {
+			pointer: at,
+			says: "is off",
+			expected: "a share such as 12%",
+			fix: "Write the largest change that is accepted.",
+		};
 		return { ...entry, atMost: 0, pointer };
 	});
 }

@@ -16,7 +16,9 @@ export function parsePointer(pointer: string): string[] {
 /** The value at a pointer; undefined where there is none. */
 export function valueAt(root: unknown, pointer: string): unknown {
 	const own = (value: unknown, key: string): unknown =>
-		typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+		typeof value === "object" && value !== null && Object.hasOwn(value, key)
+			? (value as Record<string, unknown>)[key]
+			: undefined;
 	return parsePointer(pointer).reduce(own, root);
 }
 

@@ -1,6 +1,7 @@
 // What is wrong at one place of the config, and how it becomes an error with a location.
-import { type ConfigCode, ConfigError } from "../errors.ts";
+
 import type { Location } from "../../../generated/result.ts";
+import { type ConfigCode, ConfigError } from "../errors.ts";
 import type { Source } from "./config.ts";
 import { formatPointer, parentPointer } from "./pointer.ts";
 
@@ -54,12 +55,16 @@ export function toErrors(problems: readonly Problem[], origin: Origin): ConfigEr
 	const order = ({ line = 0, column = 0 }: Partial<Position> = {}): number => line * 2 ** 20 + column;
 	const placed = problems.map((problem) => ({ problem, position: positionOf(problem, origin) }));
 	placed.sort((left, right) => order(left.position) - order(right.position));
-	const errors = placed.slice(0, maxErrors).map(({ problem, position }) => toError(problem, position, origin));
+	const errors = placed
+		.slice(0, maxErrors)
+		.map(({ problem, position }) => toError(problem, position, origin));
 	const beyond = placed[maxErrors]?.problem;
 	if (beyond !== undefined) {
 		const message = `${origin.path} has more errors than these ${maxErrors}.`;
 		const fix = "Correct the first ones; they are often the cause.";
-		errors.push(new ConfigError({ code: beyond.code ?? "config-value", message, location: { path: origin.path }, fix }));
+		errors.push(
+			new ConfigError({ code: beyond.code ?? "config-value", message, location: { path: origin.path }, fix }),
+		);
 	}
 	return errors;
 }
@@ -83,8 +88,10 @@ function toError(problem: Problem, position: Position | undefined, origin: Origi
 	const { code = "config-value", pointer, says, duplicateOf, expected, fix, meant } = problem;
 	const input = inputOf(pointer, origin);
 	const location: Location = { path: origin.path, ...position };
-	const where = input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;
-	const duplicate = duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
+	const where =
+		input === undefined ? `${formatLocation(location)}: ${formatPointer(pointer)}` : `input ${input}`;
+	const duplicate =
+		duplicateOf === undefined ? "" : ` at line ${origin.positions.get(duplicateOf)?.value.line ?? "?"}`;
 	const wanted = expected === undefined ? "" : `; expected ${expected}`;
 	const guess = meant === undefined ? "" : ` Did you mean ${meant}?`;
 	const message = `${where} ${says}${duplicate}${wanted}.${guess}`;
@@ -115,13 +122,16 @@ export function collect<Value>(resolution: Resolution<Value>): Resolved<Value> {
 	let step = resolution.next();
 	for (; !step.done && problems.size <= maxErrors; step = resolution.next())
 		if (!problems.has(step.value.pointer)) problems.set(step.value.pointer, step.value);
-	return step.done && problems.size === 0 ? { state: "ok", value: step.value } : { state: "invalid", problems: [...problems.values()] };
+	return step.done && problems.size === 0
+		? { state: "ok", value: step.value }
+		: { state: "invalid", problems: [...problems.values()] };
 }
 
 /** Of all that the file holds and inputs set; what has none is a default. */
 export function sourcesOf({ path, positions, inputs }: Origin): Record<string, Source> {
 	const sources: Record<string, Source> = Object.create(null);
-	for (const [pointer, { key, value }] of positions) sources[pointer] = { kind: "file", path, ...(key ?? value) };
+	for (const [pointer, { key, value }] of positions)
+		sources[pointer] = { kind: "file", path, ...(key ?? value) };
 	for (const [pointer, name] of inputs) sources[pointer] = { kind: "input", name };
 	return sources;
 }

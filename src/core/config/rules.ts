@@ -28,10 +28,18 @@ type FileRules = Pick<Config, (typeof fileRules)[number]>;
 export function underRulesOf(rules: Config, head: Config, counterparts: Counterparts): Config {
 	const ofBase = enginesById(rules);
 	const models = head.models.map((model) => {
-		const pairs = model.engines.map((engine) => ({ engine, base: ofBase.get(counterparts.get(`${model.name}/${engine.name}`) ?? "") }));
+		const pairs = model.engines.map((engine) => ({
+			engine,
+			base: ofBase.get(counterparts.get(`${model.name}/${engine.name}`) ?? ""),
+		}));
 		const ruling = pairs.find(({ base }) => base !== undefined)?.base?.model ?? model;
 		const probes = { ...model.probes, when: ruling.probes.when, only: ruling.probes.only };
-		return { ...model, notice: ruling.notice, probes, engines: pairs.map(({ engine, base }) => ruleEngine(engine, base?.engine)) };
+		return {
+			...model,
+			notice: ruling.notice,
+			probes,
+			engines: pairs.map(({ engine, base }) => ruleEngine(engine, base?.engine)),
+		};
 	});
 	return { ...head, ...rulesOfFile(rules), models };
 }
@@ -42,13 +50,24 @@ function rulesOfFile(config: Config): FileRules {
 
 function ruleEngine(head: EngineConfig, base: EngineConfig | undefined): EngineConfig {
 	if (base === undefined) return head;
-	const load = ({ dims, streams }: WorkloadConfig): string => JSON.stringify([streams, Object.entries(dims).sort()]);
-	const added = head.workloads.filter((own) => !base.workloads.some((other) => other.name === own.name || load(other) === load(own)));
-	return { ...head, gates: base.gates, workloads: [...base.workloads.map((workload) => ({ ...workload, ofBase: true })), ...added] };
+	const load = ({ dims, streams }: WorkloadConfig): string =>
+		JSON.stringify([streams, Object.entries(dims).sort()]);
+	const added = head.workloads.filter(
+		(own) => !base.workloads.some((other) => other.name === own.name || load(other) === load(own)),
+	);
+	return {
+		...head,
+		gates: base.gates,
+		workloads: [...base.workloads.map((workload) => ({ ...workload, ofBase: true })), ...added],
+	};
 }
 
 function enginesById({ models }: Config): Map<string, { model: ModelConfig; engine: EngineConfig }> {
-	return new Map(models.flatMap((model) => model.engines.map((engine) => [`${model.name}/${engine.name}`, { model, engine }] as const)));
+	return new Map(
+		models.flatMap((model) =>
+			model.engines.map((engine) => [`${model.name}/${engine.name}`, { model, engine }] as const),
+		),
+	);
 }
 
 // What a change alters in the rules: it holds once the change is merged.
@@ -80,7 +99,9 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 	const changes: RuleChange[] = [];
 	const compare = (was: Rule[], is: Rule[], of: Subject & { gates: Gates }): void => {
 		const { gates, ...subject } = of;
-		changes.push(...differences(was, is).map((change) => ({ ...change, ...subject, limitChange: gates.limitChange })));
+		changes.push(
+			...differences(was, is).map((change) => ({ ...change, ...subject, limitChange: gates.limitChange })),
+		);
 	};
 	compare(rulesShown(base), rulesShown(head), { gates: base.gates });
 	const engines = enginesById(base);
@@ -89,14 +110,20 @@ export function ruleChanges(base: Config, head: Config, counterparts: Counterpar
 		const other = engines.get(counterparts.get(id) ?? "");
 		if (other === undefined) continue;
 		const model = own.model.name;
-		if (!seen.has(model)) compare(modelShown(other.model), modelShown(own.model), { model, gates: base.gates });
+		if (!seen.has(model))
+			compare(modelShown(other.model), modelShown(own.model), { model, gates: base.gates });
 		seen.add(model);
 		const [was, is] = [other.engine, own.engine];
 		const subject = { model, engine: is.name };
 		compare(gatesShown(was, is.precision), gatesShown(is, is.precision), { ...subject, gates: was.gates });
 		for (const workload of was.workloads) {
 			const same = is.workloads.find(({ name }) => name === workload.name);
-			if (same) compare(workloadShown(workload), workloadShown(same), { ...subject, workload: same.name, gates: workload.gates });
+			if (same)
+				compare(workloadShown(workload), workloadShown(same), {
+					...subject,
+					workload: same.name,
+					gates: workload.gates,
+				});
 		}
 	}
 	return changes;
@@ -110,12 +137,23 @@ function differences(before: readonly Rule[], after: readonly Rule[]): Omit<Rule
 		if (old?.shown === now?.shown) return [];
 		const isOrdered = old?.laxness !== undefined && now?.laxness !== undefined;
 		const isLooser = old !== undefined && (!isOrdered || (now?.laxness ?? 0) > (old.laxness ?? 0));
-		return [{ key, base: old?.shown ?? "not set", head: now?.shown ?? "not set", isLooser, pointer: now?.pointer ?? old?.pointer ?? "" }];
+		return [
+			{
+				key,
+				base: old?.shown ?? "not set",
+				head: now?.shown ?? "not set",
+				isLooser,
+				pointer: now?.pointer ?? old?.pointer ?? "",
+			},
+		];
 	});
 }
 
 /** @param precision of the head's engine, whose golden limit counts. */
-function gatesShown({ gates, pointer }: { gates: Gates; pointer: string }, precision?: EngineConfig["precision"]): Rule[] {
+function gatesShown(
+	{ gates, pointer }: { gates: Gates; pointer: string },
+	precision?: EngineConfig["precision"],
+): Rule[] {
 	const level = precision === undefined ? "workload" : "engine";
 	return gateEntries.flatMap(([key, { name, kind, options, level: own }]) => {
 		if (own !== level) return [];
@@ -128,7 +166,9 @@ function gatesShown({ gates, pointer }: { gates: Gates; pointer: string }, preci
 		});
 		if (typeof value !== "object") return [rule(name, value)];
 		const limits = kind === "precisions" ? [precision ?? ""] : ["warn", "fail"];
-		return limits.map((limit) => rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit]));
+		return limits.map((limit) =>
+			rule(`${name}.${limit}`, (value as Record<string, number | undefined>)[limit]),
+		);
 	});
 }
 
@@ -149,7 +189,12 @@ function workloadShown(workload: WorkloadConfig): Rule[] {
 
 function modelShown({ probes, notice, pointer }: ModelConfig): Rule[] {
 	return [
-		{ key: "probes", laxness: ["on", "nightly", "off"].indexOf(probes.when), shown: probes.when, pointer: probes.pointer },
+		{
+			key: "probes",
+			laxness: ["on", "nightly", "off"].indexOf(probes.when),
+			shown: probes.when,
+			pointer: probes.pointer,
+		},
 		{ key: "probes.only", shown: probes.only.join(", ") || "all", pointer: probes.pointer },
 		...Object.entries(notice).map(([precision, share = 0]) => {
 			const key = `golden-notice.${precision}`;
@@ -170,12 +215,17 @@ function rulesShown(config: Config): Rule[] {
 	});
 	return shown
 		.flatMap(([key, value]) => leaves(key, value))
-		.map((rule) => (adaptsLength && rule.key === "measure.duration" ? { ...rule, shown: `at most ${rule.shown}` } : rule));
+		.map((rule) =>
+			adaptsLength && rule.key === "measure.duration" ? { ...rule, shown: `at most ${rule.shown}` } : rule,
+		);
 }
 
 function leaves(key: string, value: unknown): Rule[] {
 	if (value === undefined) return [];
-	const isPlain = typeof value !== "object" || value === null || (Array.isArray(value) && !value.some((part) => typeof part === "object"));
+	const isPlain =
+		typeof value !== "object" ||
+		value === null ||
+		(Array.isArray(value) && !value.some((part) => typeof part === "object"));
 	if (isPlain) return [leafOf(key, value)];
 	if (Array.isArray(value)) return value.flatMap(({ name, ...part }) => leaves(`${key}.${name}`, part));
 	const { pointer: _, ...parts } = value as { pointer?: string };
@@ -187,7 +237,11 @@ function leaves(key: string, value: unknown): Rule[] {
 function leafOf(key: string, value: unknown): Rule {
 	const isTime = key.endsWith("-ms") && typeof value === "number";
 	const name = isTime ? key.slice(0, -"-ms".length) : key;
-	const rule = { key: name, shown: isTime ? formatDuration(value) : String(value), pointer: `/${name.replaceAll(".", "/")}` };
+	const rule = {
+		key: name,
+		shown: isTime ? formatDuration(value) : String(value),
+		pointer: `/${name.replaceAll(".", "/")}`,
+	};
 	if (Array.isArray(value)) rule.shown = value.join(", ") || "all";
 	const most: unknown = Array.isArray(value) ? value.at(-1) : value;
 	return typeof most === "number" || typeof most === "boolean" ? { ...rule, laxness: -Number(most) } : rule;

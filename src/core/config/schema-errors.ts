@@ -2,7 +2,15 @@
 import type { ErrorObject } from "ajv";
 import { adviseUnknownKey, adviseValue } from "./advice.ts";
 import { suggest } from "./did-you-mean.ts";
-import { describeExpected, describeGot, findHome, followed, holderOf, type SchemaNode, schemaFor } from "./expected.ts";
+import {
+	describeExpected,
+	describeGot,
+	findHome,
+	followed,
+	holderOf,
+	type SchemaNode,
+	schemaFor,
+} from "./expected.ts";
 import { childPointer, parentPointer, parsePointer, valueAt } from "./pointer.ts";
 import type { Problem } from "./problem.ts";
 
@@ -17,7 +25,11 @@ export function toProblems(errors: readonly ErrorObject[], value: unknown): Prob
 	}
 	// `oonx: a.onnx` is an unknown key and a missing one: one mistake, one problem.
 	const problems = [...byPlace.values()];
-	const meant = new Set(problems.map((problem) => problem.meant && childPointer(parentPointer(problem.pointer) ?? "", problem.meant)));
+	const meant = new Set(
+		problems.map(
+			(problem) => problem.meant && childPointer(parentPointer(problem.pointer) ?? "", problem.meant),
+		),
+	);
 	return problems.filter(({ says, pointer }) => says !== isMissing || !meant.has(pointer));
 }
 
@@ -31,11 +43,16 @@ function withoutUnionNoise(errors: readonly ErrorObject[]): ErrorObject[] {
 	const dropped = new Set<ErrorObject>();
 	for (const union of errors.filter((error) => error.keyword === "oneOf")) {
 		const { instancePath, schemaPath } = union;
-		const branchOf = (error: ErrorObject): string => error.schemaPath.slice(schemaPath.length + 1).split("/", 1)[0] ?? "";
+		const branchOf = (error: ErrorObject): string =>
+			error.schemaPath.slice(schemaPath.length + 1).split("/", 1)[0] ?? "";
 		const inside = errors.filter(
-			(error) => error.schemaPath.startsWith(`${schemaPath}/`) && `${error.instancePath}/`.startsWith(`${instancePath}/`),
+			(error) =>
+				error.schemaPath.startsWith(`${schemaPath}/`) &&
+				`${error.instancePath}/`.startsWith(`${instancePath}/`),
 		);
-		const telling = inside.filter((error) => error.instancePath !== instancePath || ofKeys.has(error.keyword));
+		const telling = inside.filter(
+			(error) => error.instancePath !== instancePath || ofKeys.has(error.keyword),
+		);
 		const branches = new Set(telling.map(branchOf));
 		for (const error of inside) if (!branches.has(branchOf(error))) dropped.add(error);
 		if (branches.size > 0) dropped.add(union);
@@ -57,12 +74,20 @@ function toProblem(error: ErrorObject, root: unknown): Problem | null {
 		default:
 			// The names that keys of a mapping may have, where the schema lists them.
 			if (error.propertyName !== undefined)
-				return unknownName(error.instancePath, error.propertyName, followed(schema.propertyNames ?? {}).enum ?? []);
+				return unknownName(
+					error.instancePath,
+					error.propertyName,
+					followed(schema.propertyNames ?? {}).enum ?? [],
+				);
 			return wrongValue(error, valueAt(root, error.instancePath));
 	}
 }
 
-function unknownKey(holder: string, key: string, { schema, root }: { schema: SchemaNode; root: unknown }): Problem {
+function unknownKey(
+	holder: string,
+	key: string,
+	{ schema, root }: { schema: SchemaNode; root: unknown },
+): Problem {
 	const problem = unknownName(holder, key, Object.keys(schema.properties ?? {}));
 	const advice = adviseUnknownKey({ key, value: valueAt(root, problem.pointer) }, schema.title);
 	return advice === undefined ? problem : { ...problem, meant: undefined, ...advice };
@@ -70,16 +95,31 @@ function unknownKey(holder: string, key: string, { schema, root }: { schema: Sch
 
 function unknownName(pointer: string, key: string, known: readonly string[]): Problem {
 	const home = findHome(key);
-	const fix = home === undefined ? "Remove the key." : `Remove the key here; ${home.name} belongs to ${home.home}.`;
+	const fix =
+		home === undefined ? "Remove the key." : `Remove the key here; ${home.name} belongs to ${home.home}.`;
 	const expected = known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`;
 	const says = "is not a known key";
-	return { code: "config-schema", pointer: childPointer(pointer, key), says, expected, at: "key", ...suggest(key, known, fix) };
+	return {
+		code: "config-schema",
+		pointer: childPointer(pointer, key),
+		says,
+		expected,
+		at: "key",
+		...suggest(key, known, fix),
+	};
 }
 
 function missingKey(pointer: string, key: string, properties: Readonly<Record<string, SchemaNode>>): Problem {
 	const expected = describeExpected(properties[key] ?? {}, key);
 	const fix = key === "version" ? "Write `version: 1` at the top of the file." : `Add ${key}:.`;
-	return { code: "config-schema", pointer: childPointer(pointer, key), says: isMissing, expected, fix, at: "key" };
+	return {
+		code: "config-schema",
+		pointer: childPointer(pointer, key),
+		says: isMissing,
+		expected,
+		fix,
+		at: "key",
+	};
 }
 
 function wrongValue(error: ErrorObject, value: unknown): Problem {
@@ -89,7 +129,13 @@ function wrongValue(error: ErrorObject, value: unknown): Problem {
 	// A file that is one text may be any file: it is not quoted.
 	const says = `is ${pointer === "" && typeof value === "string" ? "a text" : describeGot(value)}`;
 	const fix = adviseValue(pointer, value, schema) ?? `Write ${expected}.`;
-	return { code: "config-schema", pointer, says, expected, ...suggest(typeof value === "string" ? value : "", schema.enum ?? [], fix) };
+	return {
+		code: "config-schema",
+		pointer,
+		says,
+		expected,
+		...suggest(typeof value === "string" ? value : "", schema.enum ?? [], fix),
+	};
 }
 
 function countLabels({ keyword, params }: ErrorObject): string | undefined {

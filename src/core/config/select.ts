@@ -21,7 +21,9 @@ export function parsePatterns(text: string): string[] {
 		else patterns.at(-1)?.push(character);
 	}
 	const isVisible = (character: string): boolean => character.trim() !== "";
-	const trimmed = patterns.map((pattern) => pattern.slice(pattern.findIndex(isVisible), pattern.findLastIndex(isVisible) + 1).join(""));
+	const trimmed = patterns.map((pattern) =>
+		pattern.slice(pattern.findIndex(isVisible), pattern.findLastIndex(isVisible) + 1).join(""),
+	);
 	return trimmed.filter((pattern) => pattern !== "");
 }
 
@@ -58,7 +60,9 @@ export function compilePattern(pattern: string): (model: string, engine: string)
 	return (model, engine) => fits(model) || fits(`${model}/${engine}`);
 }
 
-export type Selected = { state: "ok"; models: readonly ModelConfig[] } | { state: "unknown"; problems: readonly PatternProblem[] };
+export type Selected =
+	| { state: "ok"; models: readonly ModelConfig[] }
+	| { state: "unknown"; problems: readonly PatternProblem[] };
 
 export interface PatternProblem {
 	/** Place in the list. */
@@ -70,7 +74,10 @@ export interface PatternProblem {
 
 /** Models with the engines that any pattern means; every pattern must mean at least one. */
 export function selectModels(models: Config["models"], patterns: readonly string[]): Selected {
-	const ids = models.flatMap((model) => [model.name, ...model.engines.map((engine) => `${model.name}/${engine.name}`)]);
+	const ids = models.flatMap((model) => [
+		model.name,
+		...model.engines.map((engine) => `${model.name}/${engine.name}`),
+	]);
 	const shown = ids.map((id) => cleanText(shorten(id, 60)));
 	const problems = patterns.slice(0, maxPatterns).flatMap((pattern, index): PatternProblem[] => {
 		if (pattern.length <= maxPatternChars && keepSelected(models, [pattern]).length > 0) return [];
@@ -78,7 +85,9 @@ export function selectModels(models: Config["models"], patterns: readonly string
 		const expected = `a model, model/engine or a pattern with *; there are ${listNames(shown, 12)}`;
 		return [{ index, says, expected, meant: didYouMean(pattern, ids) }];
 	});
-	return problems.length > 0 ? { state: "unknown", problems } : { state: "ok", models: keepSelected(models, patterns) };
+	return problems.length > 0
+		? { state: "unknown", problems }
+		: { state: "ok", models: keepSelected(models, patterns) };
 }
 
 /** The same, but ignores patterns without a match: for a base, which may not have these engines yet. */
@@ -86,7 +95,9 @@ export function keepSelected(models: Config["models"], patterns: readonly string
 	if (patterns.length === 0) return [...models];
 	const compiled = patterns.slice(0, maxPatterns).map(compilePattern);
 	const kept = models.map((model) => {
-		const engines = model.engines.filter((engine) => compiled.some((matches) => matches(model.name, engine.name)));
+		const engines = model.engines.filter((engine) =>
+			compiled.some((matches) => matches(model.name, engine.name)),
+		);
 		return { ...model, engines };
 	});
 	return kept.filter((model) => model.engines.length > 0);
@@ -100,7 +111,9 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 	const names = Object.entries(shapes).map(([input, { shape }]) => `${input} ${shape.join("×") || "scalar"}`);
 	if (names.length === 0) return [...models];
 	return models.map((model) => {
-		const pinned = Object.entries(shapes).map(([input, { shape }]) => [input, { ...model.inputs[input], pinned: shape }] as const);
+		const pinned = Object.entries(shapes).map(
+			([input, { shape }]) => [input, { ...model.inputs[input], pinned: shape }] as const,
+		);
 		const engines = model.engines.map((engine) => pinEngine(engine, listNames(names, 2)));
 		return { ...model, inputs: { ...model.inputs, ...Object.fromEntries(pinned) }, engines };
 	});
@@ -109,7 +122,9 @@ export function pinShapes(models: readonly ModelConfig[], shapes: PinnedShapes):
 /** Where an engine has no workload, its dims stay at their optimum. */
 function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 	const workloads = engine.workloads.slice(0, 1).map((workload) => ({ ...workload, name }));
-	const sizes = Object.entries(engine.dims).map(([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const);
+	const sizes = Object.entries(engine.dims).map(
+		([dim, { opt }]) => [dim, fixedRange(workloads[0]?.dims[dim] ?? opt)] as const,
+	);
 	const dims = Object.fromEntries(sizes);
 	return { ...engine, dims, profiles: [dims], workloads };
 }
@@ -118,12 +133,18 @@ function pinEngine(engine: EngineConfig, name: string): EngineConfig {
 export function unknownSelection(problems: readonly PatternProblem[], path: string): ConfigError {
 	const messages = problems
 		.slice(0, 5)
-		.map(({ says, expected, meant }) => `it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+		.map(
+			({ says, expected, meant }) =>
+				`it ${says}; expected ${expected}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+		);
 	const meant = problems[0]?.meant;
 	return new ConfigError({
 		code: "usage",
 		message: `only does not match ${path}: ${messages.join(" ")}`,
 		location: { path },
-		fix: meant === undefined ? "Name a model or an engine of the config, or leave `only` out." : `Write ${meant}.`,
+		fix:
+			meant === undefined
+				? "Name a model or an engine of the config, or leave `only` out."
+				: `Write ${meant}.`,
 	});
 }

@@ -5,14 +5,18 @@ import type { Config, Occasion, Source } from "./config.ts";
 import { parentPointer } from "./pointer.ts";
 import { formatLocation } from "./problem.ts";
 
-const occasionLabels: Readonly<Record<Occasion, string>> = { release: "default on a release", nightly: "default in a scheduled run" };
+const occasionLabels: Readonly<Record<Occasion, string>> = {
+	release: "default on a release",
+	nightly: "default in a scheduled run",
+};
 
 type Placed = Pick<Config, "sources">;
 
 /** `trtgate.yml:7:5`, `input backend` or `default`; of a mapping, its first part that is no default. */
 export function formatSource({ sources }: Placed, pointer: string): string {
 	const own = Object.hasOwn(sources, pointer) ? sources[pointer] : undefined;
-	const isPart = ([at, { kind }]: [string, Source]): boolean => at.startsWith(`${pointer}/`) && kind !== "default";
+	const isPart = ([at, { kind }]: [string, Source]): boolean =>
+		at.startsWith(`${pointer}/`) && kind !== "default";
 	const source = own ?? Object.entries(sources).find(isPart)?.[1] ?? { kind: "default" };
 	switch (source.kind) {
 		case "default":
@@ -39,7 +43,13 @@ export function placeOf(config: Placed, pointer: string): { location?: Location 
 }
 
 /** The place of a key of the first of `holders` that has it, else of the last holder itself. */
-export function placeOfInherited(config: Placed, { holders, key }: { holders: readonly string[]; key: string }): { location?: Location } {
+export function placeOfInherited(
+	config: Placed,
+	{ holders, key }: { holders: readonly string[]; key: string },
+): { location?: Location } {
 	const places = holders.map((holder) => `${holder}${key}`);
-	return placeOf(config, places.find((place) => Object.hasOwn(config.sources, place)) ?? holders.at(-1) ?? "");
+	return placeOf(
+		config,
+		places.find((place) => Object.hasOwn(config.sources, place)) ?? holders.at(-1) ?? "",
+	);
 }

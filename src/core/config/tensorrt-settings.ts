@@ -13,13 +13,20 @@ export function* resolveTensorRt(
 	{ pointer, modelPointer }: { pointer: string; modelPointer: string },
 ): Resolution<TensorRtConfig> {
 	const { dla, calibration, precision } = engine;
-	const at = (key: keyof EngineFile & keyof ModelFile) => `${engine[key] === undefined ? modelPointer : pointer}/${key}`;
+	const at = (key: keyof EngineFile & keyof ModelFile) =>
+		`${engine[key] === undefined ? modelPointer : pointer}/${key}`;
 	const { workspace, "optimization-level": level, plugins = [], flags = [] } = { ...model, ...engine };
 	const calibrationPointer = `${pointer}/calibration`;
 	if (dla !== undefined && precision !== "fp16" && precision !== "int8") {
 		const expected = "precision fp16 or int8, all that a DLA computes in";
 		const fix = "Set the engine's precision to fp16 or int8, or remove dla.";
-		yield { pointer: `${pointer}/dla`, says: `is set for an engine in ${precision}`, expected, fix, at: "key" };
+		yield {
+			pointer: `${pointer}/dla`,
+			says: `is set for an engine in ${precision}`,
+			expected,
+			fix,
+			at: "key",
+		};
 	}
 	if (calibration !== undefined && precision !== "int8") {
 		const says = `applies to int8 only, and precision is ${precision}`;
@@ -29,9 +36,17 @@ export function* resolveTensorRt(
 	return {
 		workspaceBytes: workspace === undefined ? undefined : yield* parseSize(at("workspace"), workspace),
 		optimizationLevel: level,
-		plugins: yield* resolveEach(plugins, (plugin, index) => resolvePlugin(`${at("plugins")}/${index}`, plugin)),
-		dla: dla === undefined ? undefined : { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback },
-		calibration: calibration === undefined ? undefined : { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer },
+		plugins: yield* resolveEach(plugins, (plugin, index) =>
+			resolvePlugin(`${at("plugins")}/${index}`, plugin),
+		),
+		dla:
+			dla === undefined
+				? undefined
+				: { core: dla.core, gpuFallback: dla["gpu-fallback"] ?? defaultGpuFallback },
+		calibration:
+			calibration === undefined
+				? undefined
+				: { path: yield* checkPath(calibrationPointer, calibration), pointer: calibrationPointer },
 		flags: yield* checkFlags(at("flags"), flags),
 	};
 }
@@ -56,7 +71,10 @@ function* checkFlags(pointer: string, flags: readonly string[]): Resolution<read
 /** Flags that would collide with those of trtgate or undo what a comparison rests on, and what to do instead. */
 const owned: readonly (readonly [flags: string, fix: string])[] = [
 	["--onnx", "Name the file under `onnx`."],
-	["--minShapes --optShapes --maxShapes --shapes --profile --useProfile", "Give sizes under `dims` or `profiles`."],
+	[
+		"--minShapes --optShapes --maxShapes --shapes --profile --useProfile",
+		"Give sizes under `dims` or `profiles`.",
+	],
 	["--fp16 --bf16 --int8 --fp8 --int4 --best --noTF32 --stronglyTyped", "State the engine's `precision`."],
 	["--device", "Name the GPU under `device`."],
 	["--useDLACore --allowGPUFallback", "Use the engine's `dla: { core, gpu-fallback }`."],
@@ -107,7 +125,11 @@ export function flagFault(flags: readonly string[], index: number): FlagFault | 
 	const argument = flags[index] ?? "";
 	const name = flagName(argument);
 	if (!/^--?[A-Za-z][\w-]*$/.test(name) || /[\p{Cc}]/u.test(argument)) {
-		return { what: argument, says: "is not a flag of trtexec", fix: "Write each flag as one word, with its value joined by `=`." };
+		return {
+			what: argument,
+			says: "is not a flag of trtexec",
+			fix: "Write each flag as one word, with its value joined by `=`.",
+		};
 	}
 	const owned = ownedFlags.get(name);
 	if (owned !== undefined) return { what: name, says: "is set by trtgate itself", fix: owned };

@@ -23,7 +23,10 @@ export function* parseShare(pointer: string, value: number | string): Resolution
 }
 
 /** `500ms`, `2s`, `10m`, `1h` in milliseconds. */
-export function* parseDuration(pointer: string, options: { text: string; allowsZero?: boolean }): Resolution<number> {
+export function* parseDuration(
+	pointer: string,
+	options: { text: string; allowsZero?: boolean },
+): Resolution<number> {
 	const durationMs = inUnits(options.text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
 	if (durationMs <= maxDurationMs && (durationMs > 0 || options.allowsZero === true)) return durationMs;
 	const expected = durationMs > maxDurationMs ? "at most 24h" : "more than 0";
@@ -65,7 +68,10 @@ function nameFault(name: string): string | null {
 }
 
 /** A name may be any text of one line, up to 300 characters. */
-export function* checkName(pointer: string, options: { name: string; what: string; at?: "key" | "value" }): Resolution<void> {
+export function* checkName(
+	pointer: string,
+	options: { name: string; what: string; at?: "key" | "value" },
+): Resolution<void> {
 	const { name, what, at = "key" } = options;
 	const fault = nameFault(name);
 	if (fault === null) return;
@@ -93,15 +99,18 @@ function pathFault(
 	const code = "config-value";
 	const invisible = describeInvisible(path);
 	if (invisible !== null) return { code, why: `which contains ${invisible}`, fix: plainPath };
-	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path)) return { code, why: "with a variable, which is not replaced", fix: noVariable };
+	if (/^~[/\\]|\$\{|^\$\w+[/\\]|%\w+%/.test(path))
+		return { code, why: "with a variable, which is not replaced", fix: noVariable };
 	if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return { code, why: "an address and not a file" };
 	if (/^([/\\]|[a-z]:)/i.test(path)) return { code: "path-outside-workspace", why: "an absolute path" };
 	if (inside === null) return { code: "path-outside-workspace", why: "which leads out of the workspace" };
 	return inside === "" ? { code, why: "which names no file" } : null;
 }
 
-const plainPath = "Type the path again, with / and without quotes: in YAML's double quotes, a backslash begins an escape such as \\n.";
-const noVariable = "Write the path from the folder of this file. To fetch a file from elsewhere, let the model's `prepare` write it.";
+const plainPath =
+	"Type the path again, with / and without quotes: in YAML's double quotes, a backslash begins an escape such as \\n.";
+const noVariable =
+	"Write the path from the folder of this file. To fetch a file from elsewhere, let the model's `prepare` write it.";
 
 /** null where the path leaves its start at any step. */
 function insidePath(path: string): string | null {

@@ -24,7 +24,10 @@ export interface WorkloadContext {
 }
 
 /** An engine without a list has one workload; an empty list is none. */
-export function* resolveWorkloads(file: readonly WorkloadFile[] | undefined, context: WorkloadContext): Resolution<WorkloadConfig[]> {
+export function* resolveWorkloads(
+	file: readonly WorkloadFile[] | undefined,
+	context: WorkloadContext,
+): Resolution<WorkloadConfig[]> {
 	const { pointer } = context;
 	if (file === undefined) return [yield* resolveWorkload({}, context)];
 	const workloads = yield* resolveEach(file, (workload, index) =>
@@ -36,13 +39,22 @@ export function* resolveWorkloads(file: readonly WorkloadFile[] | undefined, con
 		if (duplicateOf === undefined) seen.set(name, pointer);
 		else {
 			const fix = "Remove one of the two, or give them names: { name: …, batch: 8 }.";
-			yield { pointer, says: `is called ${formatName(name)}, like the one`, duplicateOf, expected: "a unique name", fix };
+			yield {
+				pointer,
+				says: `is called ${formatName(name)}, like the one`,
+				duplicateOf,
+				expected: "a unique name",
+				fix,
+			};
 		}
 	}
 	return workloads;
 }
 
-function* resolveWorkload(file: WorkloadFile, { pointer, profiles, layers, inputs }: WorkloadContext): Resolution<WorkloadConfig> {
+function* resolveWorkload(
+	file: WorkloadFile,
+	{ pointer, profiles, layers, inputs }: WorkloadContext,
+): Resolution<WorkloadConfig> {
 	const { streams = 1 } = file;
 	const given = yield* givenSizes(file, pointer);
 	const dims = hullOf(profiles);
@@ -57,9 +69,16 @@ function* resolveWorkload(file: WorkloadFile, { pointer, profiles, layers, input
 	if (profile === null && profiles.length > 1) {
 		const says = "has sizes that no optimization profile holds together";
 		const fix = "Widen a profile, add one, or time sizes inside one of them.";
-		yield { code: "config-dims", pointer, says, expected: `sizes inside one of the ${profiles.length} profiles`, fix };
+		yield {
+			code: "config-dims",
+			pointer,
+			says,
+			expected: `sizes inside one of the ${profiles.length} profiles`,
+			fix,
+		};
 	}
-	if (file.name !== undefined) yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
+	if (file.name !== undefined)
+		yield* checkName(`${pointer}/name`, { name: file.name, what: "a workload", at: "value" });
 	const layer = yield* readLayer(file.gates, `${pointer}/gates`);
 	return {
 		name: file.name ?? defaultName(sizes, streams),
@@ -80,12 +99,21 @@ function* givenSizes(file: WorkloadFile, pointer: string): Resolution<Map<string
 	const given = new Map<string, GivenSize>();
 	for (const [name, size] of Object.entries(file)) {
 		// Beside these keys the schema allows only whole numbers.
-		if (!workloadKeys.includes(name)) given.set(name, { name, size: size as number, pointer: childPointer(pointer, name) });
+		if (!workloadKeys.includes(name))
+			given.set(name, { name, size: size as number, pointer: childPointer(pointer, name) });
 	}
 	for (const [name, size] of Object.entries(file.dims ?? {})) {
 		const at = childPointer(`${pointer}/dims`, name);
 		const fix = "Remove it here or beside dims.";
-		if (given.has(name)) yield { code: "config-dims", pointer: at, says: "is given twice", expected: "one size", fix, at: "key" };
+		if (given.has(name))
+			yield {
+				code: "config-dims",
+				pointer: at,
+				says: "is given twice",
+				expected: "one size",
+				fix,
+				at: "key",
+			};
 		given.set(name, { name, size, pointer: at });
 	}
 	return given;
@@ -100,14 +128,22 @@ function sizeProblem({ name, size, pointer }: GivenSize, dims: Dims): Problem | 
 		return {
 			...problem,
 			says: "is not a dimension that this model declares under dims",
-			expected: declared.length === 0 ? "a dimension declared there" : `one of ${listNames(declared.map(formatName), 20)}`,
+			expected:
+				declared.length === 0
+					? "a dimension declared there"
+					: `one of ${listNames(declared.map(formatName), 20)}`,
 			at: "key",
 			...suggest(name, [...declared, ...workloadKeys], `Declare it under the model's dims: { ${bounds} }.`),
 		};
 	}
 	if (size >= range.min && size <= range.max) return null;
 	const fix = `Widen the range of ${formatName(name)} under dims, or time a size inside it.`;
-	return { ...problem, says: `is ${size}, outside the range that engines are built for`, expected: `${range.min} to ${range.max}`, fix };
+	return {
+		...problem,
+		says: `is ${size}, outside the range that engines are built for`,
+		expected: `${range.min} to ${range.max}`,
+		fix,
+	};
 }
 
 function defaultName(sizes: Readonly<Record<string, number>>, streams: number): string {

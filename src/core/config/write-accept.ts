@@ -8,7 +8,11 @@ const asWritten = { lineWidth: 0, verifyAliasOrder: false };
  * @param keeps decides on each entry that the file has.
  * @returns the new text; the same text where nothing changes.
  */
-export function editAccepted(text: string, added: readonly AcceptFile[], keeps: (entry: Partial<AcceptFile>) => boolean): string {
+export function editAccepted(
+	text: string,
+	added: readonly AcceptFile[],
+	keeps: (entry: Partial<AcceptFile>) => boolean,
+): string {
 	const document = parseDocument(text);
 	const { contents } = document;
 	if (!isMap(contents)) return text;
@@ -19,7 +23,9 @@ export function editAccepted(text: string, added: readonly AcceptFile[], keeps: 
 	list.items = [...kept, ...added.map((entry) => document.createNode(entry))];
 	list.flow = false;
 	const isEmpty = list.items.length === 0;
-	const [from, to] = isScalar(pair?.key) ? [pair.key.range?.[0], list.range?.[2]] : [text.length, text.length];
+	const [from, to] = isScalar(pair?.key)
+		? [pair.key.range?.[0], list.range?.[2]]
+		: [text.length, text.length];
 	if (contents.flow || from === undefined || to === undefined) {
 		if (isEmpty) document.delete("accept");
 		else document.set("accept", list);

@@ -1,5 +1,14 @@
 // Turns YAML nodes into plain values without prototypes, with the place of each; refuses what a config never needs.
-import { type Alias, isAlias, isMap, isScalar, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+	type Alias,
+	isAlias,
+	isMap,
+	isScalar,
+	type ParsedNode,
+	type Scalar,
+	type YAMLMap,
+	type YAMLSeq,
+} from "yaml";
 import { childPointer, formatName } from "./pointer.ts";
 import type { EntryPosition, Position } from "./problem.ts";
 
@@ -40,10 +49,14 @@ export class TreeWalk {
 		if (!this.#mayGoOn(node, at)) return null;
 		if (isAlias(node)) return this.#followAlias(node, at);
 		const position = node?.range ? this.#place(node.range[0]) : (at.key ?? { line: 1, column: 1 });
-		this.positions.set(at.pointer, at.key === undefined ? { value: position } : { key: at.key, value: position });
+		this.positions.set(
+			at.pointer,
+			at.key === undefined ? { value: position } : { key: at.key, value: position },
+		);
 		if (node === null) return null;
 		if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-		if (isScalar(node)) return typeof node.value === "number" && textPointers.test(at.pointer) ? textOf(node) : node.value;
+		if (isScalar(node))
+			return typeof node.value === "number" && textPointers.test(at.pointer) ? textOf(node) : node.value;
 		this.#open.add(node);
 		const value = isMap(node) ? this.#toMapping(node, at) : this.#toList(node, at);
 		this.#open.delete(node);
@@ -57,7 +70,9 @@ export class TreeWalk {
 		if (this.#valuesLeft !== Number.NEGATIVE_INFINITY && (isTooLong || at.depth > maxDepth)) {
 			this.#valuesLeft = Number.NEGATIVE_INFINITY;
 			this.problems.length = 0;
-			const says = isTooLong ? `contains more than ${maxValues} values, aliases resolved` : `is nested more than ${maxDepth} levels deep`;
+			const says = isTooLong
+				? `contains more than ${maxValues} values, aliases resolved`
+				: `is nested more than ${maxDepth} levels deep`;
 			this.#report(node?.range?.[0] ?? 0, says, "Use fewer and smaller aliases, or split the file.");
 		}
 		return this.#mayContinue();
@@ -77,9 +92,14 @@ export class TreeWalk {
 		const name = formatName(node.source);
 		const [offset] = node.range;
 		const fix = "Correct the name, or repeat the value itself.";
-		if (target === undefined) return this.#report(offset, `names the alias ${name}, which no anchor before it has`, fix);
+		if (target === undefined)
+			return this.#report(offset, `names the alias ${name}, which no anchor before it has`, fix);
 		if (!this.#open.has(target)) return this.toValue(target, at);
-		return this.#report(offset, `contains an alias ${name} inside the value that it repeats`, "Remove the alias.");
+		return this.#report(
+			offset,
+			`contains an alias ${name} inside the value that it repeats`,
+			"Remove the alias.",
+		);
 	}
 
 	#toMapping(node: YAMLMap.Parsed, { pointer, depth }: NodePosition): Record<string, unknown> {
@@ -94,7 +114,11 @@ export class TreeWalk {
 			if (fault !== null) this.#report(offset, fault.says, fault.fix);
 			else {
 				seen.set(name, this.#place(offset));
-				mapping[name] = this.toValue(value, { pointer: childPointer(pointer, name), depth: depth + 1, key: this.#place(offset) });
+				mapping[name] = this.toValue(value, {
+					pointer: childPointer(pointer, name),
+					depth: depth + 1,
+					key: this.#place(offset),
+				});
 			}
 		}
 		return mapping;
@@ -123,7 +147,10 @@ function keyFault(key: ParsedNode, before: Position | undefined): { says: string
 	}
 	if (before === undefined) return null;
 	const first = `the first is at line ${before.line}, column ${before.column}`;
-	return { says: `has the key ${formatName(textOf(key))} a second time; ${first}`, fix: "Rename or remove one of the two." };
+	return {
+		says: `has the key ${formatName(textOf(key))} a second time; ${first}`,
+		fix: "Rename or remove one of the two.",
+	};
 }
 
 /** Keys are text, whatever they look like: `8`, `true` and `~` are names too. */

@@ -1,5 +1,15 @@
 // Reads YAML text into plain values with the place of each, within bounds: hostile text costs little and crashes nothing.
-import { Composer, type CST, type Document, isScalar, Lexer, LineCounter, type ParsedNode, Parser, type YAMLError } from "yaml";
+import {
+	Composer,
+	type CST,
+	type Document,
+	isScalar,
+	Lexer,
+	LineCounter,
+	type ParsedNode,
+	Parser,
+	type YAMLError,
+} from "yaml";
 import { ConfigError } from "../errors.ts";
 import { type EntryPosition, formatLocation, type Position } from "./problem.ts";
 import { TreeWalk, type YamlProblem } from "./yaml-tree.ts";
@@ -16,7 +26,10 @@ export type YamlResult =
 	| { state: "invalid"; errors: readonly ConfigError[] };
 
 export function parseYaml(text: string, path: string): YamlResult {
-	const invalid = (problems: readonly YamlProblem[], code: "config-syntax" | "config-unreadable" = "config-syntax"): YamlResult => {
+	const invalid = (
+		problems: readonly YamlProblem[],
+		code: "config-syntax" | "config-unreadable" = "config-syntax",
+	): YamlResult => {
 		const errors = problems.map(({ says, fix, position }) => {
 			const location = { path, ...position };
 			return new ConfigError({ code, message: `${formatLocation(location)} ${says}.`, location, fix });
@@ -36,32 +49,56 @@ export function parseYaml(text: string, path: string): YamlResult {
 	if ("says" in document) return invalid([document]);
 	const walk = new TreeWalk(place);
 	const value = walk.toValue(document);
-	return walk.problems.length > 0 ? invalid(walk.problems) : { state: "ok", value, positions: walk.positions };
+	return walk.problems.length > 0
+		? invalid(walk.problems)
+		: { state: "ok", value, positions: walk.positions };
 }
 
 /** The one document, or the first thing that is wrong with it. */
-function readDocument(source: string, lines: LineCounter, place: (offset: number) => Position): ParsedNode | YamlProblem {
+function readDocument(
+	source: string,
+	lines: LineCounter,
+	place: (offset: number) => Position,
+): ParsedNode | YamlProblem {
 	const tokens = tokenize(source, lines);
-	if (tokens === null) return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix };
+	if (tokens === null)
+		return { says: `contains more than ${maxLexemes} words and symbols`, fix: tooLargeFix };
 	const deep = tooDeep(tokens);
-	if (deep !== null) return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) };
+	if (deep !== null)
+		return { says: `is nested more than ${maxDepth} levels deep`, fix: tooLargeFix, position: place(deep) };
 	// Keys are compared by the walk over the tree: there both positions are known, and the cost stays linear.
-	const composer = new Composer({ schema: "core", uniqueKeys: false, strict: true, logLevel: "silent", prettyErrors: false });
+	const composer = new Composer({
+		schema: "core",
+		uniqueKeys: false,
+		strict: true,
+		logLevel: "silent",
+		prettyErrors: false,
+	});
 	const documents = [...composer.compose(tokens, true, source.length)];
-	const [fault] = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
+	const [fault] = documents
+		.flatMap(({ errors, warnings }) => [...errors, ...warnings])
+		.sort((a, b) => a.pos[0] - b.pos[0]);
 	if (fault !== undefined) return { ...describe(fault), position: place(fault.pos[0]) };
 	const [first, second] = documents as readonly Document.Parsed<ParsedNode>[];
 	if (second !== undefined)
-		return { says: "contains more than one YAML document", fix: "Keep one document in the file.", position: place(second.range[0]) };
+		return {
+			says: "contains more than one YAML document",
+			fix: "Keep one document in the file.",
+			position: place(second.range[0]),
+		};
 	if (first?.contents == null || (isScalar(first.contents) && first.contents.value === null))
-		return { says: "is empty", fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file." };
+		return {
+			says: "is empty",
+			fix: "Write `version: 1` and `models:`, or let `trtgate init MODEL` write the file.",
+		};
 	return first.contents;
 }
 
 const tooLargeFix = "Check that this is the file you meant; split it into several configs if it is.";
 
 function refuseText(source: string): YamlProblem | null {
-	if (source.length > maxChars) return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix };
+	if (source.length > maxChars)
+		return { says: `has ${source.length} characters; expected at most ${maxChars}`, fix: tooLargeFix };
 	if (!source.includes("\0")) return null;
 	return { says: "is not a text file: it contains NUL characters", fix: "Save it as UTF-8 text." };
 }

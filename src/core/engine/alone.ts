@@ -14,7 +14,14 @@ export interface EngineAlone {
 }
 
 export function explainEngine(engine: EngineModel, gpu: string | null): EngineAlone {
-	const nothing: EngineModel = { detail: engine.detail, io: [], layers: [], profiles: 0, graph: null, iterations: 1 };
+	const nothing: EngineModel = {
+		detail: engine.detail,
+		io: [],
+		layers: [],
+		profiles: 0,
+		graph: null,
+		iterations: 1,
+	};
 	const groups = componentsOf({ base: nothing, head: engine }).map((component) => ({
 		label: groupLabel(component),
 		part: partOf([factsOf(component.head, engine.profiles, 0)], component.head, gpu),

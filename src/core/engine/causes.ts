@@ -58,7 +58,8 @@ const precision: Rule = (changed) => {
 			.slice(0, 1)
 			.flatMap(({ inputs, outputs }) =>
 				[...inputs.slice(0, 1), ...outputs.slice(0, 1)].map(
-					(tensor) => `${code(tensor.name)} is ${tensor.dtype ?? "unknown"} (${cleanName(tensor.format, 60)})`,
+					(tensor) =>
+						`${code(tensor.name)} is ${tensor.dtype ?? "unknown"} (${cleanName(tensor.format, 60)})`,
 				),
 			),
 		...(copies > 0 ? [`${counted(copies, "more reformat")} around it`] : []),
@@ -93,7 +94,10 @@ function fusionEvidence(changed: Changed): string[] {
 		.map((tensor) => {
 			const bytes = tensorBytes(tensor);
 			const others = otherReaders(tensor, changed);
-			const why = others.length === 0 ? "" : `; ${others.slice(0, 2).join(" and ")} need${others.length === 1 ? "s" : ""} it too`;
+			const why =
+				others.length === 0
+					? ""
+					: `; ${others.slice(0, 2).join(" and ")} need${others.length === 1 ? "s" : ""} it too`;
 			return `${code(tensor.name)}${bytes === null ? "" : ` (${formatBytes(bytes)})`} is now written to memory${why}`;
 		});
 }
@@ -103,11 +107,17 @@ const fusion: Rule = (changed) => {
 	if (before === after || before === 0 || after === 0) return null;
 	if (after < before) return { says: `fused: ${counted(before, "kernel")} → ${after}`, evidence: [] };
 	const advice = newNodes(changed).length > 0 ? newNodeAdvice : fusionAdvice;
-	return { says: `no longer fused: ${counted(before, "kernel")} → ${after}`, evidence: fusionEvidence(changed), try: advice };
+	return {
+		says: `no longer fused: ${counted(before, "kernel")} → ${after}`,
+		evidence: fusionEvidence(changed),
+		try: advice,
+	};
 };
 
-const fusionAdvice = "Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
-const newNodeAdvice = "Put what is new in the model before or after these nodes, or replace it with operations that fuse.";
+const fusionAdvice =
+	"Make sure only the next node reads the tensors between these nodes, and keep them in one precision.";
+const newNodeAdvice =
+	"Put what is new in the model before or after these nodes, or replace it with operations that fuse.";
 
 /** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
@@ -139,11 +149,23 @@ const reformat: Rule = (changed) => {
 const shape: Rule = ({ base, head }) => {
 	if (base.kernels.length !== head.kernels.length) return null;
 	const found = (["outputs", "inputs"] as const).flatMap((side) => {
-		const [before = [], after = []] = [base, head].map((part) => tensorsOf(part, side).map(({ dims }) => dims.join("×")));
+		const [before = [], after = []] = [base, head].map((part) =>
+			tensorsOf(part, side).map(({ dims }) => dims.join("×")),
+		);
 		const at = before.length === after.length ? before.findIndex((dims, index) => dims !== after[index]) : -1;
 		// An open axis may have any size. Other weights read another input.
-		const isKnown = at >= 0 && !/-\d/.test(`${before[at]}${after[at]}`) && (side === "outputs" || base.weights === head.weights);
-		return isKnown ? [{ says: `${side === "inputs" ? "input " : ""}shape changed: ${before[at]} → ${after[at]}`, evidence: [] }] : [];
+		const isKnown =
+			at >= 0 &&
+			!/-\d/.test(`${before[at]}${after[at]}`) &&
+			(side === "outputs" || base.weights === head.weights);
+		return isKnown
+			? [
+					{
+						says: `${side === "inputs" ? "input " : ""}shape changed: ${before[at]} → ${after[at]}`,
+						evidence: [],
+					},
+				]
+			: [];
 	});
 	return found[0] ?? null;
 };
@@ -151,7 +173,8 @@ const shape: Rule = ({ base, head }) => {
 const isAlike = ({ base, head }: Changed): boolean =>
 	base.kernels.length === head.kernels.length && base.shapes === head.shapes && base.weights === head.weights;
 
-const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] => kernels.flatMap((kernel) => kernel[side]);
+const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] =>
+	kernels.flatMap((kernel) => kernel[side]);
 
 /** Kernels are as before, and read or write other types. */
 const inputs: Rule = (changed) => {
@@ -166,7 +189,10 @@ const inputs: Rule = (changed) => {
 			? `${counted(to.length, "tensor")} instead of ${from.length}`
 			: `${shorten(after ?? "", 60)} instead of ${shorten(before ?? "", 60)}`;
 		const says = `${side === "inputs" ? "reads" : "writes"} ${what}`;
-		return { says: isSame ? [] : [says], other: isSame ? [] : to.filter(({ dtype }, at) => dtype !== from[at]?.dtype) };
+		return {
+			says: isSame ? [] : [says],
+			other: isSame ? [] : to.filter(({ dtype }, at) => dtype !== from[at]?.dtype),
+		};
 	});
 	if (sides.every(({ says }) => says.length === 0)) return null;
 	const evidence = (sides[0]?.other ?? []).slice(0, 2).map(({ name }) => {
@@ -174,27 +200,41 @@ const inputs: Rule = (changed) => {
 		if (writer === undefined && around.inputs.has(name)) return `${code(name)} is an input of the engine`;
 		return `${code(name)} is written by ${writer === undefined ? "an unknown layer" : code(writer.nodes.at(-1) ?? writer.name)}`;
 	});
-	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) => isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype));
-	return { says: sides.flatMap(({ says }) => says).join("; "), evidence, ...(isWider ? { try: quantiseAdvice } : {}) };
+	const isWider = tensorsOf(base, "inputs").some(({ dtype }, at) =>
+		isLost(dtype, tensorsOf(head, "inputs")[at]?.dtype),
+	);
+	return {
+		says: sides.flatMap(({ says }) => says).join("; "),
+		evidence,
+		...(isWider ? { try: quantiseAdvice } : {}),
+	};
 };
 
-const isLost = (from: string | null, to: string | null | undefined): boolean => narrow.has(from ?? "") && to != null && !narrow.has(to);
+const isLost = (from: string | null, to: string | null | undefined): boolean =>
+	narrow.has(from ?? "") && to != null && !narrow.has(to);
 
 /** Stride, activation, …: of the same kernels. */
 const setting: Rule = (changed) => {
 	if (!isAlike(changed)) return null;
-	const [kernel, before] = [changed.head.kernels, changed.base.kernels].map((own) => (own.length === 1 ? own[0] : undefined));
+	const [kernel, before] = [changed.head.kernels, changed.base.kernels].map((own) =>
+		own.length === 1 ? own[0] : undefined,
+	);
 	const keys = Object.keys({ ...before?.parameters, ...kernel?.parameters });
 	const says = keys.flatMap((key) => {
 		const [from, to] = [before, kernel].map((one) => String(one?.parameters[key] ?? "none"));
 		return from === to ? [] : [`${key} ${cleanName(from ?? "", 30)} → ${cleanName(to ?? "", 30)}`];
 	});
-	return says.length === 0 || before === undefined || kernel === undefined ? null : { says: says.slice(0, 3).join(", "), evidence: [] };
+	return says.length === 0 || before === undefined || kernel === undefined
+		? null
+		: { says: says.slice(0, 3).join(", "), evidence: [] };
 };
 
 const weights: Rule = ({ base, head }) => {
 	if (base.weights === head.weights || base.weights === 0 || head.weights === 0) return null;
-	return { says: `weights changed: ${formatCount(base.weights)} → ${formatCount(head.weights)} values`, evidence: [] };
+	return {
+		says: `weights changed: ${formatCount(base.weights)} → ${formatCount(head.weights)} values`,
+		evidence: [],
+	};
 };
 
 const boundary: Rule = ({ base, head }) => {
@@ -208,7 +248,8 @@ const boundary: Rule = ({ base, head }) => {
 
 const tactic: Rule = (changed) => {
 	const { base, head } = changed;
-	const types = ({ kernels }: PartFacts): string => [...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and ");
+	const types = ({ kernels }: PartFacts): string =>
+		[...new Set(kernels.map(({ type }) => type ?? "unknown"))].join(" and ");
 	if (isAlike(changed) && precisionChange(changed) === null && types(base) !== types(head))
 		return {
 			says: `another kind of kernel: ${code(types(base))} → ${code(types(head))}`,
@@ -216,7 +257,9 @@ const tactic: Rule = (changed) => {
 			...(setting(changed) === null && editedNodes(changed) === "" ? { try: cacheAdvice } : {}),
 		};
 	if (!isSameStructure(base, head) || base.tactics === head.tactics) return null;
-	const differing = head.kernels.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic).slice(0, 1);
+	const differing = head.kernels
+		.filter((kernel, at) => kernel.tactic !== base.kernels[at]?.tactic)
+		.slice(0, 1);
 	return {
 		says: "a different kernel was chosen; nothing else changed",
 		evidence: differing.map(({ tactic: name }) => code(name ?? "unknown")),
@@ -232,10 +275,19 @@ const layout: Rule = ({ base, head }) =>
 		: null;
 
 /** The first that applies names the row. */
-const rules = { added, precision, fusion, boundary, weights, shape, inputs, setting, reformat, tactic, layout } as const satisfies Record<
-	string,
-	Rule
->;
+const rules = {
+	added,
+	precision,
+	fusion,
+	boundary,
+	weights,
+	shape,
+	inputs,
+	setting,
+	reformat,
+	tactic,
+	layout,
+} as const satisfies Record<string, Rule>;
 
 export function causesOf(changed: Changed): EngineCause[] {
 	const found = Object.entries(rules).flatMap(([kind, rule]): EngineCause[] => {
@@ -246,5 +298,8 @@ export function causesOf(changed: Changed): EngineCause[] {
 	const [first, ...others] = found.length > 1 ? found.filter(({ kind }) => kind !== "inputs") : found;
 	const edited = editedNodes(changed);
 	if (first === undefined) return edited === "" ? [] : [{ kind: "setting", says: edited, evidence: [] }];
-	return [edited === "" || newCasts(changed).length > 0 ? first : { ...first, says: `${first.says}; ${edited}` }, ...others];
+	return [
+		edited === "" || newCasts(changed).length > 0 ? first : { ...first, says: `${first.says}; ${edited}` },
+		...others,
+	];
 }

@@ -33,11 +33,12 @@ export interface Around {
 
 export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel }): Around {
 	const reads = head.layers.flatMap((layer) => layer.inputs.map(({ name }) => ({ name, layer })));
-	const readers = [...groupBy(reads, ({ name }) => name)].map(([name, own]) => [name, own.map(({ layer }) => layer)] as const);
-	const [baseNodes, headNodes] = [base, head].map(({ layers }) => new Set(layers.flatMap(({ nodes }) => nodes))) as [
-		Set<string>,
-		Set<string>,
-	];
+	const readers = [...groupBy(reads, ({ name }) => name)].map(
+		([name, own]) => [name, own.map(({ layer }) => layer)] as const,
+	);
+	const [baseNodes, headNodes] = [base, head].map(
+		({ layers }) => new Set(layers.flatMap(({ nodes }) => nodes)),
+	) as [Set<string>, Set<string>];
 	return {
 		baseNodes,
 		headNodes,
@@ -66,7 +67,10 @@ export const newNodes = (changed: Changed): string[] => nodesOutside(changed, ch
 
 /** Nodes that the model gained and lost. */
 export function editedNodes(changed: Changed): string {
-	const part = (what: string, nodes: readonly string[]) => (nodes.length === 0 ? [] : [`${what} ${listNames(nodes.map(code), 2)}`]);
+	const part = (what: string, nodes: readonly string[]) =>
+		nodes.length === 0 ? [] : [`${what} ${listNames(nodes.map(code), 2)}`];
 	const lost = nodesOutside(changed, changed.around.headNodes);
-	return [...part("new in the model:", newNodes(changed)), ...part("no longer in the model:", lost)].join("; ");
+	return [...part("new in the model:", newNodes(changed)), ...part("no longer in the model:", lost)].join(
+		"; ",
+	);
 }

@@ -40,7 +40,12 @@ class Sets {
 
 	find(key: string): string {
 		let root = key;
-		for (let parent = this.parents.get(root); parent !== undefined && parent !== root; parent = this.parents.get(root)) root = parent;
+		for (
+			let parent = this.parents.get(root);
+			parent !== undefined && parent !== root;
+			parent = this.parents.get(root)
+		)
+			root = parent;
 		for (let at = key; at !== root; ) {
 			const next = this.parents.get(at) ?? root;
 			this.parents.set(at, root);
@@ -65,7 +70,8 @@ interface Placed {
 const layerKey = (arm: Arm, index: number): string => `${arm} ${index}`;
 
 function placed(engines: Engines): Placed[] {
-	const of = (arm: Arm) => engines[arm].layers.map((layer) => ({ arm, layer, key: layerKey(arm, layer.index) }));
+	const of = (arm: Arm) =>
+		engines[arm].layers.map((layer) => ({ arm, layer, key: layerKey(arm, layer.index) }));
 	return [...of("head"), ...of("base")];
 }
 
@@ -110,7 +116,9 @@ function namesAgree({ base, head }: Engines, names: RegExp, share: number): bool
 		return count > 0;
 	};
 	const labelled = head.layers.filter(named).map((layer) => ({ nodes: layer.nodes, own: layerLabel(layer) }));
-	const strays = labelled.filter(({ nodes, own }) => !nodes.some((node) => names.test(node) && byNode.get(node)?.has(own)) || !claim(own));
+	const strays = labelled.filter(
+		({ nodes, own }) => !nodes.some((node) => names.test(node) && byNode.get(node)?.has(own)) || !claim(own),
+	);
 	const agreeing = labelled.length - strays.length;
 	const possible = agreeing + strays.filter(({ own }) => claim(own)).length;
 	return agreeing >= possible * share || base.detail === "names" || head.detail === "names";
@@ -146,12 +154,14 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 		roots.set(root, own);
 	}
 	const groups = [...roots.values()];
-	const open = (arm: Arm, other: Arm) => new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm] : [])));
+	const open = (arm: Arm, other: Arm) =>
+		new Set(groups.flatMap((own) => (own[other].length === 0 ? own[arm] : [])));
 	const alone = { base: open("base", "head"), head: open("head", "base") };
 	const known = groups.flatMap(({ base: [base], head: [head] }): Match[] =>
 		base === undefined || head === undefined ? [] : [{ base, head, confidence: 1 }],
 	);
-	const matches = alone.base.size === 0 || alone.head.size === 0 ? [] : matchStructures(engines, alone, known);
+	const matches =
+		alone.base.size === 0 || alone.head.size === 0 ? [] : matchStructures(engines, alone, known);
 	return [...matches, ...absorbed(engines, alone, [...known, ...matches])];
 }
 
@@ -159,12 +169,17 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 const operationOf = (node: string): string => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */
-function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, matches: readonly Match[]): Match[] {
+function absorbed(
+	engines: Engines,
+	alone: Record<Arm, ReadonlySet<number>>,
+	matches: readonly Match[],
+): Match[] {
 	return (["base", "head"] as const).flatMap((arm): Match[] => {
 		const other = arm === "base" ? "head" : "base";
 		const pairs = new Map(matches.map((match) => [match[arm], match]));
 		const { sources, readers } = neighboursOf(engines[arm].layers);
-		const operations = (which: Arm, at: number) => (engines[which].layers[at]?.nodes ?? []).map(operationOf).filter((name) => name !== "");
+		const operations = (which: Arm, at: number) =>
+			(engines[which].layers[at]?.nodes ?? []).map(operationOf).filter((name) => name !== "");
 		return [...alone[arm]].flatMap((at): Match[] => {
 			if (pairs.has(at)) return [];
 			const own = operations(arm, at);
@@ -174,12 +189,15 @@ function absorbed(engines: Engines, alone: Record<Arm, ReadonlySet<number>>, mat
 					const [here, there] = [operations(arm, pair[arm]), operations(other, pair[other])];
 					return own.some((name) => count(there, name) > count(here, name));
 				});
-			return match === undefined ? [] : [{ ...match, [arm]: at, confidence: Math.min(match.confidence, 0.8) }];
+			return match === undefined
+				? []
+				: [{ ...match, [arm]: at, confidence: Math.min(match.confidence, 0.8) }];
 		});
 	});
 }
 
-const count = (names: readonly string[], wanted: string): number => names.filter((name) => name === wanted).length;
+const count = (names: readonly string[], wanted: string): number =>
+	names.filter((name) => name === wanted).length;
 
 function joinUnattributed(all: readonly Placed[], sets: Sets): void {
 	const alone = all.filter(({ layer }) => layer.nodes.length === 0 && layer.owner === null);
@@ -201,7 +219,9 @@ function collect(all: readonly Placed[], sets: Sets, matches: readonly Match[]):
 		own[arm].push(layer);
 		groups.set(root, own);
 	}
-	const confidences = new Map(matches.map(({ head, confidence }) => [sets.find(layerKey("head", head)), confidence]));
+	const confidences = new Map(
+		matches.map(({ head, confidence }) => [sets.find(layerKey("head", head)), confidence]),
+	);
 	return [...groups].map(([root, own]) => {
 		const nodes = [...new Set([...own.head, ...own.base].flatMap((layer) => layer.nodes))];
 		const confidence = confidences.get(root) ?? 1;

@@ -1,6 +1,7 @@
 // Compares two engines by ONNX nodes: what changed, by how much beyond the noise, why, and what the rest adds up to.
-import { groupBy } from "../group.ts";
+
 import type { EngineDiff, EnginePart, EngineRow, LayerUnitName } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { alikeDetail } from "./alike-detail.ts";
 import { causesOf, precisionChange, settingChange } from "./causes.ts";
 import { aroundOf, type Changed } from "./changed.ts";
@@ -9,7 +10,15 @@ import { factsOf, isSameStructure, type PartFacts, timeOf } from "./facts.ts";
 import { graphOf } from "./graph.ts";
 import { layerLabel, operationClass } from "./match.ts";
 import { meanOf, undelayed } from "./model.ts";
-import { type Delta, exactDeltas, halfWidthOfSum, judgeDeltas, type Noise, quadrature, type TimedChange } from "./noise.ts";
+import {
+	type Delta,
+	exactDeltas,
+	halfWidthOfSum,
+	judgeDeltas,
+	type Noise,
+	quadrature,
+	type TimedChange,
+} from "./noise.ts";
 import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
@@ -90,7 +99,11 @@ function judge(
 	const isTimed = engines.base.profiles > 0 && engines.head.profiles > 0;
 	const around = aroundOf(engines);
 	const compared = working.map((one) => ({ ...one, around, commonPrecision, ...sameness(one) }));
-	const changes = compared.map(({ base, head, isChanged }) => ({ base: base.time, head: head.time, isUnchanged: !isChanged }));
+	const changes = compared.map(({ base, head, isChanged }) => ({
+		base: base.time,
+		head: head.time,
+		isUnchanged: !isChanged,
+	}));
 	const iterations = Math.min(engines.base.iterations, engines.head.iterations);
 	const free = judgeDeltas(changes, iterations);
 	const usual = isFactorInRuns(free, changes, enginesMs) ? free : judgeDeltas(changes, iterations, false);
@@ -98,38 +111,64 @@ function judge(
 	const isOther = engines.base.detail === "names" && Math.abs(free.commonFactor - 1) > mostShift;
 	const others = changes.map((change) => ({ ...change, isUnchanged: false }));
 	const noise = unit !== undefined ? exactDeltas(changes) : isOther ? judgeDeltas(others, iterations) : usual;
-	const isRepeated = unit !== undefined || Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
+	const isRepeated =
+		unit !== undefined || Math.min(engines.base.profiles, engines.head.profiles) >= enoughProfiles;
 	const groups = compared.map((one, at) => {
 		const delta = noise.deltas[at] ?? { ms: 0, halfWidthMs: 0, sharedMs: 0, isSignificant: false };
 		const isChanged = one.isChanged || isOther;
-		return { ...one, isChanged, delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (isChanged || isRepeated) } };
+		return {
+			...one,
+			isChanged,
+			delta: { ...delta, isSignificant: isTimed && delta.isSignificant && (isChanged || isRepeated) },
+		};
 	});
 	return { groups, noise, isTimed };
 }
 
 /** Launching layers under the profiler is slower in some processes than in others; another clock shows in the timed runs as well. */
-function isFactorInRuns({ commonFactor, deltas }: Noise, changes: readonly TimedChange[], enginesMs: Surroundings["enginesMs"]): boolean {
+function isFactorInRuns(
+	{ commonFactor, deltas }: Noise,
+	changes: readonly TimedChange[],
+	enginesMs: Surroundings["enginesMs"],
+): boolean {
 	if (enginesMs === null) return true;
-	const changedMs = deltas.reduce((total, { ms }, at) => total + (changes[at]?.isUnchanged === true ? 0 : ms), 0);
+	const changedMs = deltas.reduce(
+		(total, { ms }, at) => total + (changes[at]?.isUnchanged === true ? 0 : ms),
+		0,
+	);
 	const leftMs = enginesMs.head - enginesMs.base - changedMs;
 	return Math.abs(leftMs - (commonFactor - 1) * enginesMs.base) <= Math.abs(leftMs);
 }
 
-function sameness({ component: { tier }, base, head }: { component: Component; base: PartFacts; head: PartFacts }) {
+function sameness({
+	component: { tier },
+	base,
+	head,
+}: {
+	component: Component;
+	base: PartFacts;
+	head: PartFacts;
+}) {
 	const hasTwo = tier !== "none";
 	const isSame = hasTwo && isSameStructure(base, head);
-	return { isSameStructure: isSame, isChanged: !isSame || base.tactics !== head.tactics || base.layouts !== head.layouts };
+	return {
+		isSameStructure: isSame,
+		isChanged: !isSame || base.tactics !== head.tactics || base.layouts !== head.layouts,
+	};
 }
 
 /** One precision change that half of the groups share is a setting of the whole build. */
 function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): string | null {
 	const both = groups.filter(({ base, head }) => base.kernels.length > 0 && head.kernels.length > 0);
-	const largest = [...groupBy(both, settingChange)].find(([change, own]) => change !== null && own.length * 2 >= both.length);
+	const largest = [...groupBy(both, settingChange)].find(
+		([change, own]) => change !== null && own.length * 2 >= both.length,
+	);
 	return largest?.[0] ?? null;
 }
 
 /** What a group was before: blocks of a network repeat it. */
-const formerShape = ({ component, base }: Changed): string => component.base.map(layerLabel).sort().join() + base.precisions.join();
+const formerShape = ({ component, base }: Changed): string =>
+	component.base.map(layerLabel).sort().join() + base.precisions.join();
 
 interface RowContext {
 	isTimed: boolean;
@@ -144,11 +183,16 @@ function foldRows(changed: readonly Judged[], all: readonly Judged[], context: R
 	const causes = new Map(changed.map((one) => [one, causesOf(one)]));
 	/** What all layers of a build share shows little of one of them. */
 	const isCommon = (one: Judged): boolean =>
-		settingChange(one) === one.commonPrecision && (causes.get(one) ?? []).every(({ kind }) => kind === "precision");
+		settingChange(one) === one.commonPrecision &&
+		(causes.get(one) ?? []).every(({ kind }) => kind === "precision");
 	const key = (one: Judged): string => {
 		const kinds = (causes.get(one) ?? []).map(({ kind }) => kind);
-		const work = isCommon(one) ? [] : [...one.component.head, ...one.component.base].map(operationClass).sort();
-		const counts = isCommon(one) ? [] : [one.base, one.head].map(({ kernels, reformats }) => [kernels.length, reformats.length]);
+		const work = isCommon(one)
+			? []
+			: [...one.component.head, ...one.component.base].map(operationClass).sort();
+		const counts = isCommon(one)
+			? []
+			: [one.base, one.head].map(({ kernels, reformats }) => [kernels.length, reformats.length]);
 		return JSON.stringify([
 			kinds,
 			isCommon(one) ? settingChange(one) : precisionChange(one),
@@ -159,12 +203,15 @@ function foldRows(changed: readonly Judged[], all: readonly Judged[], context: R
 		]);
 	};
 	const rows = [...groupBy(changed, key).values()].map((group) => {
-		const first = group.reduce((largest, one) => (Math.abs(one.delta.ms) > Math.abs(largest.delta.ms) ? one : largest));
+		const first = group.reduce((largest, one) =>
+			Math.abs(one.delta.ms) > Math.abs(largest.delta.ms) ? one : largest,
+		);
 		const inBase = isCommon(first) ? all.length : (before.get(formerShape(first))?.length ?? 0);
 		const of = Math.max(first.component.base.length === 0 ? 0 : inBase, group.length);
 		return rowOf(group, { first, of, causes: causes.get(first) ?? [] }, context);
 	});
-	const weight = ({ isSignificant, changeMs }: EngineRow): number => (isSignificant ? Math.abs(changeMs ?? 0) : 0);
+	const weight = ({ isSignificant, changeMs }: EngineRow): number =>
+		isSignificant ? Math.abs(changeMs ?? 0) : 0;
 	const moved = ({ base, head }: EngineRow): number => Math.abs((head?.bytes ?? 0) - (base?.bytes ?? 0));
 	return rows.sort((a, b) => weight(b) - weight(a) || moved(b) - moved(a));
 }
@@ -190,7 +237,8 @@ function rowOf(
 }
 
 const halfWidthOf = (group: readonly Judged[]): number => halfWidthOfSum(group.map(({ delta }) => delta));
-const sum = (group: readonly Judged[], of: (one: Judged) => number): number => group.reduce((total, one) => total + of(one), 0);
+const sum = (group: readonly Judged[], of: (one: Judged) => number): number =>
+	group.reduce((total, one) => total + of(one), 0);
 
 function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | null): EnginePart | null {
 	const layers = group.flatMap(({ component }) => component[arm]);
@@ -206,7 +254,11 @@ function partIn(group: readonly Judged[], arm: "base" | "head", gpu: string | nu
 function unchangedOf(groups: readonly Judged[], isTimed: boolean): EngineDiff["unchanged"] {
 	const own = groups.filter(({ isChanged }) => !isChanged);
 	const timed = { changeMs: sum(own, ({ delta }) => delta.ms), halfWidthMs: halfWidthOf(own) };
-	return { groups: own.length, of: groups.length, ...(isTimed ? timed : { changeMs: null, halfWidthMs: null }) };
+	return {
+		groups: own.length,
+		of: groups.length,
+		...(isTimed ? timed : { changeMs: null, halfWidthMs: null }),
+	};
 }
 
 /** How far what a changed group takes alone may be from what it takes inside the engine, of its time: 95 % of built engines. */
@@ -217,11 +269,18 @@ interface Accounted extends Surroundings {
 	overheadMs: number;
 }
 
-function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines, overheadMs }: Accounted): EngineDiff["account"] {
+function accountOf(
+	groups: readonly Judged[],
+	noise: Noise,
+	{ enginesMs, engines, overheadMs }: Accounted,
+): EngineDiff["account"] {
 	// To leave out what is within the noise by itself would favour changes that chance makes larger.
 	const attributed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rest = groups.filter(({ isChanged, delta }) => !isChanged && !delta.isSignificant);
-	const measured = enginesMs === null ? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base)) : enginesMs.head - enginesMs.base;
+	const measured =
+		enginesMs === null
+			? sum(groups, ({ head, base }) => timeOf(head) - timeOf(base))
+			: enginesMs.head - enginesMs.base;
 	const attributedMs = sum(attributed, ({ delta }) => delta.ms);
 	return {
 		baseMs: enginesMs?.base ?? sum(groups, ({ base }) => timeOf(base)),
@@ -230,7 +289,9 @@ function accountOf(groups: readonly Judged[], noise: Noise, { enginesMs, engines
 		attributedMs,
 		halfWidthMs: quadrature([
 			halfWidthOf(attributed),
-			...attributed.map(({ base, head }) => (enginesMs === null ? 0 : aloneError * Math.max(timeOf(base), timeOf(head)))),
+			...attributed.map(({ base, head }) =>
+				enginesMs === null ? 0 : aloneError * Math.max(timeOf(base), timeOf(head)),
+			),
 		]),
 		restMs: measured - attributedMs,
 		largestRestMs: rest.reduce((most, { delta }) => Math.max(most, Math.abs(delta.ms)), 0),

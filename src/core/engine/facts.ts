@@ -41,7 +41,8 @@ export interface PartTime {
 const known = (values: readonly (number | null)[]): number | null =>
 	values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
-const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string => layers.map(factOf).sort().join("\n");
+const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string =>
+	layers.map(factOf).sort().join("\n");
 
 /** `overheadMs`: what the profiler adds to each layer. */
 export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
@@ -49,7 +50,10 @@ export function factsOf(layers: readonly ModelLayer[], profiles: number, overhea
 	const kernels = working.filter(({ kind }) => kind !== "reformat");
 	const bySize = kernels
 		.filter(({ kind }) => kind !== "quantize")
-		.sort((a, b) => (operationsOf(b) ?? 0) - (operationsOf(a) ?? 0) || (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0));
+		.sort(
+			(a, b) =>
+				(operationsOf(b) ?? 0) - (operationsOf(a) ?? 0) || (bytesMoved(b) ?? 0) - (bytesMoved(a) ?? 0),
+		);
 	return {
 		kernels,
 		reformats: working.filter(({ kind }) => kind === "reformat"),
@@ -89,7 +93,10 @@ function partTime(layers: readonly ModelLayer[], profiles: number, overheadMs: n
 export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
 	if (base === head || !/-1/.test(base + head)) return base === head;
 	const [from, to] = [base, head].map((text) => text.split(/([x:,|\n])/));
-	return from?.length === to?.length && from?.every((size, at) => size === to?.[at] || size === "-1" || to?.[at] === "-1") === true;
+	return (
+		from?.length === to?.length &&
+		from?.every((size, at) => size === to?.[at] || size === "-1" || to?.[at] === "-1") === true
+	);
 }
 
 export function timeOf({ time }: PartFacts): number {

@@ -5,12 +5,14 @@ import { type EngineLayer, type EngineLayers, type LayerTensor, takesTime } from
 
 export function engineFingerprint({ layers, detail }: EngineLayers): EngineFingerprint {
 	const counted = layers.filter(takesTime);
-	if (detail === "names") return { structure: digest(counted.map(({ name }) => unnumbered(name))), tactics: digest([]) };
+	if (detail === "names")
+		return { structure: digest(counted.map(({ name }) => unnumbered(name))), tactics: digest([]) };
 	const producers = producersOf(layers);
 	let marks = new Map(layers.map((layer) => [layer, hashText(layerFacts(layer))]));
 	for (let round = 0; round < 2; round += 1) {
 		const before = marks;
-		const next = (layer: EngineLayer) => [before.get(layer), ...sourcesOf(layer, producers).map((source) => before.get(source))].join(" ");
+		const next = (layer: EngineLayer) =>
+			[before.get(layer), ...sourcesOf(layer, producers).map((source) => before.get(source))].join(" ");
 		marks = new Map(layers.map((layer) => [layer, hashText(next(layer))]));
 	}
 	return {
@@ -32,7 +34,8 @@ export function producersOf<Layer extends EngineLayer>(layers: readonly Layer[])
 function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLayer>): EngineLayer[] {
 	return layer.inputs.flatMap(({ name }) => {
 		let source = producers.get(name);
-		for (let step = 0; source?.kind === "noop" && step < 8; step += 1) source = producers.get(source.inputs[0]?.name ?? "");
+		for (let step = 0; source?.kind === "noop" && step < 8; step += 1)
+			source = producers.get(source.inputs[0]?.name ?? "");
 		return source === undefined || source === layer ? [] : [source];
 	});
 }
@@ -48,7 +51,15 @@ function shapes(tensors: readonly LayerTensor[]): string {
 export function layerFacts(layer: EngineLayer): string {
 	const { type, precision, weights, parameters, inputs, outputs, onnxNodes } = layer;
 	const work = JSON.stringify(Object.entries(parameters));
-	return [type, precision, weights?.elements ?? "", work, shapes(inputs), shapes(outputs), onnxNodes.length].join("|");
+	return [
+		type,
+		precision,
+		weights?.elements ?? "",
+		work,
+		shapes(inputs),
+		shapes(outputs),
+		onnxNodes.length,
+	].join("|");
 }
 
 /** The memory layouts that it reads and writes. */

@@ -35,7 +35,12 @@ const gpus: readonly GpuLimits[] = [
 		compute: { fp32: 91.6, tf32: 183, fp16: 362, bf16: 362, fp8: 733, int8: 733 },
 		source: "L40S datasheet",
 	},
-	{ name: /\bL4\b/, memory: 0.3, compute: { fp32: 30.3, tf32: 60, fp16: 121, bf16: 121, fp8: 242, int8: 242 }, source: "L4 datasheet" },
+	{
+		name: /\bL4\b/,
+		memory: 0.3,
+		compute: { fp32: 30.3, tf32: 60, fp16: 121, bf16: 121, fp8: 242, int8: 242 },
+		source: "L4 datasheet",
+	},
 	{ name: /\bT4\b/, memory: 0.3, compute: { fp32: 8.1, fp16: 65, int8: 130 }, source: "T4 datasheet" },
 	// The NX and Nano modules have other limits.
 	{
@@ -65,7 +70,10 @@ export interface RanWork {
 const far = 0.25;
 
 /** null where the GPU, the time or the bytes are unknown. */
-export function rooflineOf({ bytes, operations, precision, timeMs }: RanWork, gpuName: string | null): Roofline | null {
+export function rooflineOf(
+	{ bytes, operations, precision, timeMs }: RanWork,
+	gpuName: string | null,
+): Roofline | null {
 	const gpu = gpus.find(({ name }) => gpuName !== null && name.test(gpuName));
 	if (gpu === undefined || bytes === null || !(timeMs > 0)) return null;
 	const moved = bytes / (timeMs * 1e9) / gpu.memory;
@@ -73,6 +81,8 @@ export function rooflineOf({ bytes, operations, precision, timeMs }: RanWork, gp
 	const computed = peak === undefined || operations === null ? 0 : operations / (timeMs * 1e9) / peak;
 	const share = Math.min(1, Math.max(moved, computed));
 	const isCompute = computed > moved;
-	const limit = isCompute ? `${peak} ${precision?.startsWith("int") ? "TOP/s" : "TFLOP/s"}` : `${gpu.memory} TB/s`;
+	const limit = isCompute
+		? `${peak} ${precision?.startsWith("int") ? "TOP/s" : "TFLOP/s"}`
+		: `${gpu.memory} TB/s`;
 	return { bound: share < far ? "latency" : isCompute ? "compute" : "memory", share, limit };
 }

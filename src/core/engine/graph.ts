@@ -9,18 +9,28 @@ const mostGroups = 2000;
 const mostEdges = 8000;
 
 /** Of single nodes where both models are known, else of groups. null where nothing changed: there is nothing to see. */
-export function graphOf(groups: readonly GraphGroup[], engines: Engines, overheadMs: number): EngineGraph | null {
+export function graphOf(
+	groups: readonly GraphGroup[],
+	engines: Engines,
+	overheadMs: number,
+): EngineGraph | null {
 	if (!groups.some(differs)) return null;
 	const isOfNodes = isOf(engines.base) && isOf(engines.head);
 	const parts = inOrder(isOfNodes ? nodeParts(groups, engines, overheadMs) : groups.map(partOf));
-	const edges = edgesOf(parts, (arm) => (isOfNodes ? nodeEdges(engines[arm]) : layerEdges(engines[arm], groups, arm)));
+	const edges = edgesOf(parts, (arm) =>
+		isOfNodes ? nodeEdges(engines[arm]) : layerEdges(engines[arm], groups, arm),
+	);
 	const kept = nearChanges(parts, edges).sort((a, b) => a - b);
 	const placeOf = new Map(kept.map((at, place) => [at, place]));
 	const moved = edges.flatMap(([from, to, where]) => {
 		const [one, other] = [placeOf.get(from), placeOf.get(to)];
 		return one === undefined || other === undefined ? [] : [[one, other, where] as [number, number, number]];
 	});
-	return { groups: kept.flatMap((at) => parts[at]?.shown ?? []), edges: moved.slice(0, mostEdges), ...(isOfNodes ? { nodes: true } : {}) };
+	return {
+		groups: kept.flatMap((at) => parts[at]?.shown ?? []),
+		edges: moved.slice(0, mostEdges),
+		...(isOfNodes ? { nodes: true } : {}),
+	};
 }
 
 /** Half of the nodes that its layers name are in the model: it is the model that it was built from. */
@@ -90,7 +100,11 @@ function edgesOf(parts: readonly Part[], of: (arm: "base" | "head") => ArmEdges)
 
 const maxThrough = 64;
 
-function* layerEdges({ layers }: EngineModel, groups: readonly GraphGroup[], arm: "base" | "head"): Generator<[number, number, boolean]> {
+function* layerEdges(
+	{ layers }: EngineModel,
+	groups: readonly GraphGroup[],
+	arm: "base" | "head",
+): Generator<[number, number, boolean]> {
 	const { sources } = neighboursOf(layers);
 	const places = groups.flatMap(({ component }) => {
 		const place = firstOf(component[arm]);
@@ -106,7 +120,11 @@ function* layerEdges({ layers }: EngineModel, groups: readonly GraphGroup[], arm
 }
 
 /** Layers that take no time have no group, and are looked through. */
-function throughIdle(index: number, sources: readonly (readonly number[])[], groupAt: ReadonlyMap<number, number>): Set<number> {
+function throughIdle(
+	index: number,
+	sources: readonly (readonly number[])[],
+	groupAt: ReadonlyMap<number, number>,
+): Set<number> {
 	const seen = new Set(sources[index]);
 	for (const source of seen) {
 		if (groupAt.has(source) || seen.size >= maxThrough) continue;

@@ -13,12 +13,22 @@ export interface Match {
 }
 
 /** What a layer computes, whatever its precision, layout and kernel. */
-export function operationClass({ type, parameters, name, region, kind: role, outputs: [output] }: ModelLayer): string {
-	if (role === "quantize") return `to ${/^(?:fp|bf)(?:16|32)$/.test(output?.dtype ?? "") ? "floats" : "8 bits"}`;
+export function operationClass({
+	type,
+	parameters,
+	name,
+	region,
+	kind: role,
+	outputs: [output],
+}: ModelLayer): string {
+	if (role === "quantize")
+		return `to ${/^(?:fp|bf)(?:16|32)$/.test(output?.dtype ?? "") ? "floats" : "8 bits"}`;
 	const { ParameterType: kind } = parameters;
 	if (typeof kind === "string") return kind;
 	// Myelin names generated kernels after their operations.
-	return region !== null && name.startsWith("__myl_") ? unnumbered(name) : (type ?? unnumbered(name).replace(/\d+/g, "#"));
+	return region !== null && name.startsWith("__myl_")
+		? unnumbered(name)
+		: (type ?? unnumbered(name).replace(/\d+/g, "#"));
 }
 
 const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) => dims.join("x")).join(",");
@@ -27,7 +37,15 @@ const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) =
 export function layerLabel(layer: ModelLayer): string {
 	const { weights, parameters } = layer;
 	const { Kernel: kernel, Stride: stride, Groups: groups, WindowSize: window } = parameters;
-	return [operationClass(layer), outputDims(layer), weights?.elements ?? 0, kernel, stride, groups, window].join(" ");
+	return [
+		operationClass(layer),
+		outputDims(layer),
+		weights?.elements ?? 0,
+		kernel,
+		stride,
+		groups,
+		window,
+	].join(" ");
 }
 
 const rounds = 6;
@@ -51,7 +69,11 @@ function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
 	for (let round = 0; round < rounds; round += 1) {
 		const before = labels[0] ?? [];
 		const around = (edges: readonly number[] = []) => edges.map((at) => before[at]).sort();
-		labels.unshift(layers.map((_, at) => numberOf(`${before[at]}<${around(near.sources[at])}>${around(near.readers[at])}`)));
+		labels.unshift(
+			layers.map((_, at) =>
+				numberOf(`${before[at]}<${around(near.sources[at])}>${around(near.readers[at])}`),
+			),
+		);
 	}
 	return { layers, near, labels };
 }
@@ -98,12 +120,20 @@ function alignInOrder(
 	};
 	const [base, head] = [markedOf("base"), markedOf("head")];
 	const marks = [base, head].map((marked) => marked.map(([, mark]) => mark));
-	const pairs = commonSequence(marks[0] ?? [], marks[1] ?? []).map(([one, other]) => [base[one]?.[0] ?? 0, head[other]?.[0] ?? 0] as const);
-	return pairs.filter(([one]) => left.base.has(one)).map(([one, other]) => ({ base: one, head: other, confidence: 0.8 }));
+	const pairs = commonSequence(marks[0] ?? [], marks[1] ?? []).map(
+		([one, other]) => [base[one]?.[0] ?? 0, head[other]?.[0] ?? 0] as const,
+	);
+	return pairs
+		.filter(([one]) => left.base.has(one))
+		.map(([one, other]) => ({ base: one, head: other, confidence: 0.8 }));
 }
 
 /** Layers of one label, as many in the base as in the head, in the order in which they run. */
-function equalGroups(sides: Record<"base" | "head", Side>, left: Record<"base" | "head", ReadonlySet<number>>, round: number) {
+function equalGroups(
+	sides: Record<"base" | "head", Side>,
+	left: Record<"base" | "head", ReadonlySet<number>>,
+	round: number,
+) {
 	const group = (arm: "base" | "head") => groupBy(left[arm], (at) => sides[arm].labels[round]?.[at] ?? "");
 	const heads = group("head");
 	return [...group("base")].flatMap(([key, base]): [number[], number[]][] => {
@@ -139,15 +169,23 @@ function similar(
 }
 
 /** Myelin fuses one work in several ways: what it made between the same neighbours is the same work. */
-function replaced(sides: Record<"base" | "head", Side>, open: Record<"base" | "head", Set<number>>, known: readonly Match[]): Match[] {
+function replaced(
+	sides: Record<"base" | "head", Side>,
+	open: Record<"base" | "head", Set<number>>,
+	known: readonly Match[],
+): Match[] {
 	const partners = new Map(known.map(({ base, head }) => [head, base]));
-	const isMade = (arm: "base" | "head", at: number): boolean => open[arm].has(at) && sides[arm].layers[at]?.region !== null;
+	const isMade = (arm: "base" | "head", at: number): boolean =>
+		open[arm].has(at) && sides[arm].layers[at]?.region !== null;
 	return [...open.head].flatMap((head): Match[] => {
 		if (!isMade("head", head)) return [];
-		const around = (edges: keyof Neighbours) => (sides.head.near[edges][head] ?? []).flatMap((at) => partners.get(at) ?? []);
+		const around = (edges: keyof Neighbours) =>
+			(sides.head.near[edges][head] ?? []).flatMap((at) => partners.get(at) ?? []);
 		const after = new Set(around("readers"));
 		const behind = new Set(around("sources").flatMap((at) => sides.base.near.readers[at] ?? []));
-		const fits = [...behind].filter((at) => isMade("base", at) && sides.base.near.readers[at]?.some((reader) => after.has(reader)));
+		const fits = [...behind].filter(
+			(at) => isMade("base", at) && sides.base.near.readers[at]?.some((reader) => after.has(reader)),
+		);
 		const [base] = fits;
 		if (base === undefined || fits.length > 1) return [];
 		open.base.delete(base);
@@ -155,9 +193,20 @@ function replaced(sides: Record<"base" | "head", Side>, open: Record<"base" | "h
 	});
 }
 
-function bestOf(candidates: readonly number[], head: number, sides: { base: Side; head: Side }): Match | null {
-	const scored = candidates.map((base) => ({ base, head, confidence: similarity(sides.base.layers[base], sides.head.layers[head]) }));
-	return scored.reduce<Match | null>((best, one) => (one.confidence >= 0.5 && one.confidence > (best?.confidence ?? 0) ? one : best), null);
+function bestOf(
+	candidates: readonly number[],
+	head: number,
+	sides: { base: Side; head: Side },
+): Match | null {
+	const scored = candidates.map((base) => ({
+		base,
+		head,
+		confidence: similarity(sides.base.layers[base], sides.head.layers[head]),
+	}));
+	return scored.reduce<Match | null>(
+		(best, one) => (one.confidence >= 0.5 && one.confidence > (best?.confidence ?? 0) ? one : best),
+		null,
+	);
 }
 
 /** Below 0.5: another operation. */

@@ -32,14 +32,37 @@ export interface EngineFiles {
 
 export function engineModel({ info, profiles, graph }: EngineFiles): EngineModel {
 	const timed = timesByLayer(profiles);
-	const known = (info?.layers ?? []).filter(({ name }) => !/ \[profile [1-9]\d*\]$/.test(name.slice(-20)) || timed.has(`0 ${name}`));
-	const layers = numberRepeats(known, ({ name }) => name).map(([key, layer]) => ({ ...layer, timesMs: take(timed, key) }));
-	const timedOnly = [...timed].map(([key, timesMs]) => ({ ...nameOnly(key.slice(key.indexOf(" ") + 1)), timesMs }));
+	const known = (info?.layers ?? []).filter(
+		({ name }) => !/ \[profile [1-9]\d*\]$/.test(name.slice(-20)) || timed.has(`0 ${name}`),
+	);
+	const layers = numberRepeats(known, ({ name }) => name).map(([key, layer]) => ({
+		...layer,
+		timesMs: take(timed, key),
+	}));
+	const timedOnly = [...timed].map(([key, timesMs]) => ({
+		...nameOnly(key.slice(key.indexOf(" ") + 1)),
+		timesMs,
+	}));
 	const regions = foreignNodes(graph);
-	const resolved = [...layers, ...timedOnly].map((layer, index) => ({ ...layer, index, nodes: nodesOf(layer, regions), owner: null }));
+	const resolved = [...layers, ...timedOnly].map((layer, index) => ({
+		...layer,
+		index,
+		nodes: nodesOf(layer, regions),
+		owner: null,
+	}));
 	const detail = info?.detail ?? "names";
-	const iterations = profiles.reduce((least, profile) => Math.min(least, Math.max(1, profile.iterations)), Number.POSITIVE_INFINITY);
-	return { detail, io: info?.io ?? [], profiles: profiles.length, graph, iterations, layers: attach(resolved) };
+	const iterations = profiles.reduce(
+		(least, profile) => Math.min(least, Math.max(1, profile.iterations)),
+		Number.POSITIVE_INFINITY,
+	);
+	return {
+		detail,
+		io: info?.io ?? [],
+		profiles: profiles.length,
+		graph,
+		iterations,
+		layers: attach(resolved),
+	};
 }
 
 function timesByLayer(profiles: readonly LayerProfile[]): Map<string, number[]> {
@@ -62,7 +85,15 @@ function take(times: Map<string, number[]>, key: string): number[] {
 
 /** A layer of which only the name is known. */
 export function nameOnly(name: string): EngineLayer {
-	const unknown = { type: null, precision: null, tactic: null, weights: null, foreign: null, servedLayer: null, region: null };
+	const unknown = {
+		type: null,
+		precision: null,
+		tactic: null,
+		weights: null,
+		foreign: null,
+		servedLayer: null,
+		region: null,
+	};
 	return { name, kind: "compute", inputs: [], outputs: [], onnxNodes: [], parameters: {}, ...unknown };
 }
 
@@ -79,7 +110,10 @@ interface Regions {
 	byPlainName: ReadonlyMap<string, string>;
 }
 
-function nodesOf({ onnxNodes, foreign, name, region }: EngineLayer, { between, byPlainName }: Regions): readonly string[] {
+function nodesOf(
+	{ onnxNodes, foreign, name, region }: EngineLayer,
+	{ between, byPlainName }: Regions,
+): readonly string[] {
 	if (onnxNodes.length > 0) return onnxNodes;
 	if (foreign !== null) return between(...foreign) ?? [...new Set(foreign)];
 	if (region === null) return [];
@@ -173,7 +207,11 @@ function attach(layers: readonly ModelLayer[]): ModelLayer[] {
 
 const maxVisited = 64;
 
-function nearest(start: number, edges: readonly (readonly number[])[], layers: readonly ModelLayer[]): number | null {
+function nearest(
+	start: number,
+	edges: readonly (readonly number[])[],
+	layers: readonly ModelLayer[],
+): number | null {
 	const seen = new Set([start]);
 	for (const at of seen) {
 		if ((layers[at]?.nodes.length ?? 0) > 0) return at;
@@ -202,7 +240,10 @@ export function undelayed(timesMs: readonly number[]): number {
 
 /** The share of the profiled time that belongs to ONNX nodes; null: nothing was timed. */
 export function mappedShare({ layers }: EngineModel): number | null {
-	const sum = (some: readonly ModelLayer[]) => some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);
+	const sum = (some: readonly ModelLayer[]) =>
+		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);
 	const total = sum(layers);
-	return total > 0 ? sum(layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null)) / total : null;
+	return total > 0
+		? sum(layers.filter(({ nodes, owner }) => nodes.length > 0 || owner !== null)) / total
+		: null;
 }

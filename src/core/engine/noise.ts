@@ -39,7 +39,11 @@ const assumedShare = 0.03;
 const unsteady = 4;
 
 /** `iterations`: of each profile. */
-export function judgeDeltas(changes: readonly TimedChange[], iterations = Number.POSITIVE_INFINITY, mayShareFactor = true): Noise {
+export function judgeDeltas(
+	changes: readonly TimedChange[],
+	iterations = Number.POSITIVE_INFINITY,
+	mayShareFactor = true,
+): Noise {
 	const floorMs = Math.max(leastFloorMs, tickMs / Math.sqrt(iterations));
 	const unchanged = changes.filter(({ isUnchanged }) => isUnchanged);
 	const commonFactor = mayShareFactor ? factorOf(unchanged) : 1;
@@ -55,7 +59,8 @@ export function judgeDeltas(changes: readonly TimedChange[], iterations = Number
 		const halfWidth = (tail: number) => critical(tail, df) * sd;
 		// Many components are looked at: one without a cause in its structure must stand out among all of them, and neighbours in time shift each other.
 		const threshold = row.isUnchanged ? 2 * halfWidth(0.05 / Math.max(1, rows.length)) : halfWidth(0.05);
-		const isSignificant = Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
+		const isSignificant =
+			Math.abs(row.ms) > Math.max(threshold, 2 * floorMs) && (!row.isUnchanged || isApart(row, commonFactor));
 		const sharedMs = isGuess ? assumedShare * row.timeMs : driftMs * row.launches;
 		return { ms: row.ms, halfWidthMs: halfWidth(0.05), sharedMs, isSignificant };
 	});
@@ -108,7 +113,8 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 }
 
 /** Of more values than a call takes arguments. */
-export const quadrature = (values: readonly number[]): number => Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
+export const quadrature = (values: readonly number[]): number =>
+	Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
 /** Half width of the 95 % interval of what the launches of a process share, for each: by how much the unchanged layers differ together. */
 function driftOf(unchanged: readonly Row[]): number {
@@ -156,16 +162,29 @@ function pooledSpread(rows: readonly Row[]): Spread | null {
 	const within = timed.flatMap(({ repeats, sd, scale }) => (repeats > 1 ? [sd / scale] : []));
 	const robust = (values: readonly number[]) => {
 		const middle = median(values);
-		return Math.sqrt(0.5 * (1.4826 * middle) ** 2 + 0.5 * meanOf(values.map((one) => Math.min(one * one, (6 * middle) ** 2))));
+		return Math.sqrt(
+			0.5 * (1.4826 * middle) ** 2 +
+				0.5 * meanOf(values.map((one) => Math.min(one * one, (6 * middle) ** 2))),
+		);
 	};
 	const known = [between, within].filter((values) => values.length >= fewUnchanged);
 	if (known.length === 0) return null;
-	return { sd: Math.max(...known.map(robust)), df: Math.min(30, Math.max(...known.map((values) => values.length)) - 1) };
+	return {
+		sd: Math.max(...known.map(robust)),
+		df: Math.min(30, Math.max(...known.map((values) => values.length)) - 1),
+	};
 }
 
 /** A component's own repeats, shrunk towards what all show; alone where they scatter beyond that. */
-function spreadOf({ repeats, sd, scale, timeMs, isUnchanged }: Row, pooled: Spread | null, floorMs: number): Spread {
-	const prior = pooled === null ? { sd: timeMs * assumedShare, df: fewUnchanged } : { sd: pooled.sd * scale, df: pooled.df };
+function spreadOf(
+	{ repeats, sd, scale, timeMs, isUnchanged }: Row,
+	pooled: Spread | null,
+	floorMs: number,
+): Spread {
+	const prior =
+		pooled === null
+			? { sd: timeMs * assumedShare, df: fewUnchanged }
+			: { sd: pooled.sd * scale, df: pooled.df };
 	const df = Math.max(0, repeats - 1);
 	// Some layers alone are unsteady, such as the one that reads the engine's input.
 	if (df > 0 && sd ** 2 > unsteady * prior.sd ** 2) return { sd: Math.max(sd, floorMs), df };
@@ -176,10 +195,15 @@ function spreadOf({ repeats, sd, scale, timeMs, isUnchanged }: Row, pooled: Spre
 
 /** Enough components, nearly all of them to the same side, by about the same factor. */
 function factorOf(unchanged: readonly TimedChange[]): number {
-	const ratios = unchanged.flatMap(({ base, head }) => (base.ms > 1e-3 && head.ms > 0 ? [head.ms / base.ms] : []));
+	const ratios = unchanged.flatMap(({ base, head }) =>
+		base.ms > 1e-3 && head.ms > 0 ? [head.ms / base.ms] : [],
+	);
 	if (ratios.length < enoughUnchanged) return 1;
 	const middle = median(ratios);
 	const spread = 1.4826 * median(ratios.map((ratio) => Math.abs(ratio - middle)));
 	const sameSide = ratios.filter((ratio) => (ratio - 1) * (middle - 1) > 0).length;
-	return sameSide >= ratios.length * 0.9 && Math.abs(middle - 1) > Math.max(0.005, (3 * spread) / Math.sqrt(ratios.length)) ? middle : 1;
+	return sameSide >= ratios.length * 0.9 &&
+		Math.abs(middle - 1) > Math.max(0.005, (3 * spread) / Math.sqrt(ratios.length))
+		? middle
+		: 1;
 }

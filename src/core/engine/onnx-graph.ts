@@ -1,7 +1,8 @@
 // The ONNX graphs of both engines as one: each node with the kernel that ran it on each side.
+
+import type { EngineGroup } from "../../../generated/result.ts";
 import { groupBy } from "../group.ts";
 import type { OnnxNode } from "../onnx/model.ts";
-import type { EngineGroup } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import type { Component, Engines } from "./components.ts";
 import type { PartFacts } from "./facts.ts";
@@ -45,12 +46,16 @@ interface PlacedNode extends OnnxNode {
 /** Layers by the nodes that they compute. */
 function layersByNode({ layers }: EngineModel): Map<string, readonly ModelLayer[]> {
 	const pairs = layers.filter(takesTime).flatMap((layer) => layer.nodes.map((node) => ({ node, layer })));
-	return new Map([...groupBy(pairs, ({ node }) => node)].map(([node, own]) => [node, own.map(({ layer }) => layer)]));
+	return new Map(
+		[...groupBy(pairs, ({ node }) => node)].map(([node, own]) => [node, own.map(({ layer }) => layer)]),
+	);
 }
 
 function placed(engine: EngineModel, arm: Arm, groups: readonly GraphGroup[]): PlacedNode[] {
 	const layersOf = layersByNode(engine);
-	const groupOf = new Map(groups.flatMap((group) => group.component[arm].map((layer) => [layer.index, group] as const)));
+	const groupOf = new Map(
+		groups.flatMap((group) => group.component[arm].map((layer) => [layer.index, group] as const)),
+	);
 	const nodes = (engine.graph?.nodes ?? []).map((node, at): PlacedNode => {
 		const layers = layersOf.get(nameOf(node)) ?? [];
 		return { ...node, at, name: nameOf(node), layers, group: layers[0] && groupOf.get(layers[0].index) };
@@ -59,13 +64,18 @@ function placed(engine: EngineModel, arm: Arm, groups: readonly GraphGroup[]): P
 }
 
 /** By name where both ran in one group, else by operation, in the order of the graphs. */
-function pairsOf(base: readonly PlacedNode[], head: readonly PlacedNode[], groups: readonly GraphGroup[]): Map<number, PlacedNode> {
+function pairsOf(
+	base: readonly PlacedNode[],
+	head: readonly PlacedNode[],
+	groups: readonly GraphGroup[],
+): Map<number, PlacedNode> {
 	const numbers = new Map<GraphGroup | undefined, number>(groups.map((group, at) => [group, at]));
 	const byName = new Map(base.map((node) => [`${node.op} ${node.name}`, node]));
 	const pairs = new Map<number, PlacedNode>();
 	for (const { at, op, name, group } of head) {
 		const same = byName.get(`${op} ${name}`);
-		if (same !== undefined && (same.group === group || same.group === undefined || group === undefined)) pairs.set(at, same);
+		if (same !== undefined && (same.group === group || same.group === undefined || group === undefined))
+			pairs.set(at, same);
 	}
 	const taken = new Set(pairs.values());
 	const [left, right] = [base.filter((node) => !taken.has(node)), head.filter(({ at }) => !pairs.has(at))];
@@ -92,7 +102,8 @@ export function nodeParts(groups: readonly GraphGroup[], engines: Engines, overh
 function partOf(base: PlacedNode | null, head: PlacedNode | null, overheadMs: number): Part {
 	const group = head?.group ?? base?.group;
 	const node = head ?? base;
-	const isChanged = group !== undefined && (base === null || head === null || group.isChanged || group.delta.isSignificant);
+	const isChanged =
+		group !== undefined && (base === null || head === null || group.isChanged || group.delta.isSignificant);
 	return {
 		base: base?.at ?? null,
 		head: head?.at ?? null,
@@ -117,7 +128,9 @@ function ran(node: PlacedNode | null, overheadMs: number): EngineGroup["head"] {
 	const isTimed = layers.some(({ timesMs }) => timesMs.length > 0);
 	const shared = layers.reduce((most, { nodes }) => Math.max(most, nodes.length), 1);
 	return {
-		ms: isTimed ? layers.reduce((sum, { timesMs }) => sum + Math.max(0, undelayed(timesMs) - overheadMs), 0) : null,
+		ms: isTimed
+			? layers.reduce((sum, { timesMs }) => sum + Math.max(0, undelayed(timesMs) - overheadMs), 0)
+			: null,
 		kernels: layers.length,
 		...(precision == null ? {} : { precision }),
 		...(shared > 1 ? { shared } : {}),

@@ -4,7 +4,10 @@
 const maxCells = 16_000_000;
 
 /** Pairs of places with equal texts, rising on both sides; none where the lists are too long. */
-export function commonSequence(base: readonly string[], head: readonly string[]): (readonly [base: number, head: number])[] {
+export function commonSequence(
+	base: readonly string[],
+	head: readonly string[],
+): (readonly [base: number, head: number])[] {
 	const width = head.length + 1;
 	if ((base.length + 1) * width > maxCells) return [];
 	const longest = fillTable(base, head, width);
@@ -26,7 +29,9 @@ function fillTable(base: readonly string[], head: readonly string[], width: numb
 		for (let column = head.length - 1; column >= 0; column -= 1) {
 			const here = row * width + column;
 			longest[here] =
-				base[row] === head[column] ? (longest[here + width + 1] ?? 0) + 1 : Math.max(longest[here + width] ?? 0, longest[here + 1] ?? 0);
+				base[row] === head[column]
+					? (longest[here + width + 1] ?? 0) + 1
+					: Math.max(longest[here + width] ?? 0, longest[here + 1] ?? 0);
 		}
 	}
 	return longest;

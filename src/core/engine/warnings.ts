@@ -1,6 +1,7 @@
 // What a reader of a build must know: fusions that the change broke, islands of fp32, quantisation that came to nothing.
-import { groupBy } from "../group.ts";
+
 import type { EngineRow } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { quoted } from "../text/escape.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { quantiseAdvice } from "./causes.ts";
@@ -26,11 +27,16 @@ export interface CriticalWarning {
 }
 
 /** With a base, only what is new in the head. */
-export function criticalWarnings(engines: { base: EngineModel | null; head: EngineModel }, rows: readonly EngineRow[]): CriticalWarning[] {
+export function criticalWarnings(
+	engines: { base: EngineModel | null; head: EngineModel },
+	rows: readonly EngineRow[],
+): CriticalWarning[] {
 	const { base, head } = engines;
 	const broken = (wanted: string) =>
 		rows.flatMap(({ causes, members }) =>
-			causes.flatMap(({ kind, try: advice }) => (kind === wanted && advice !== undefined ? members.map((name) => ({ name, advice })) : [])),
+			causes.flatMap(({ kind, try: advice }) =>
+				kind === wanted && advice !== undefined ? members.map((name) => ({ name, advice })) : [],
+			),
 		);
 	const fresh = (find: (engine: EngineModel) => string[]): string[] => {
 		const [before, after] = [new Set(base === null ? [] : find(base)), find(head)];
@@ -66,11 +72,16 @@ export function criticalWarnings(engines: { base: EngineModel | null; head: Engi
 	return all.filter(({ count }) => count > 0);
 }
 
-const label = ({ nodes, name }: ModelLayer): string => (nodes.length === 0 ? name : nodes.slice(0, 2).join(" + "));
+const label = ({ nodes, name }: ModelLayer): string =>
+	nodes.length === 0 ? name : nodes.slice(0, 2).join(" + ");
 
 function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
 	return (
-		weights !== null || parameters["ParameterType"] === "Convolution" || type === "gemm" || type === "MatrixMultiply" || type === "fusion"
+		weights !== null ||
+		parameters["ParameterType"] === "Convolution" ||
+		type === "gemm" ||
+		type === "MatrixMultiply" ||
+		type === "fusion"
 	);
 }
 
@@ -97,8 +108,14 @@ function unfusedQuantisation(engine: EngineModel): string[] {
 	const { readers } = neighboursOf(engine.layers);
 	const isFloat = (layer: ModelLayer): boolean => isHeavy(layer) && !narrow.has(layer.precision ?? "");
 	const found = engine.layers.flatMap((layer) => {
-		if (isFloat(layer) && layer.nodes.some((node) => /dequantize_?linear/i.test(node.slice(-200)))) return [layer];
-		if (layer.kind !== "quantize" || !narrow.has(layer.inputs[0]?.dtype ?? "") || narrow.has(layer.outputs[0]?.dtype ?? "")) return [];
+		if (isFloat(layer) && layer.nodes.some((node) => /dequantize_?linear/i.test(node.slice(-200))))
+			return [layer];
+		if (
+			layer.kind !== "quantize" ||
+			!narrow.has(layer.inputs[0]?.dtype ?? "") ||
+			narrow.has(layer.outputs[0]?.dtype ?? "")
+		)
+			return [];
 		return (readers[layer.index] ?? []).flatMap((at) => engine.layers[at] ?? []).filter(isFloat);
 	});
 	const product = (layer: ModelLayer): string =>

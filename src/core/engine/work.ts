@@ -36,7 +36,9 @@ export function tensorBytes(tensor: LayerTensor): number | null {
 	const bits = tensor.dtype === null ? undefined : bitsOf[tensor.dtype];
 	const channelAxis = tensor.dims.length >= 3 ? tensor.dims.length - 3 : -1;
 	const width = vectorWidth(tensor.format);
-	const dims = tensor.dims.map((size, axis) => (axis === channelAxis && size > 0 ? Math.ceil(size / width) * width : size));
+	const dims = tensor.dims.map((size, axis) =>
+		axis === channelAxis && size > 0 ? Math.ceil(size / width) * width : size,
+	);
 	const count = elementsOf({ dims });
 	return bits === undefined || count === null ? null : Math.ceil((count * bits) / 8);
 }
@@ -58,7 +60,12 @@ export function operationsOf(layer: EngineLayer): number | null {
 	if (layer.kind !== "compute") return 0;
 	const output = layer.outputs[0] === undefined ? null : elementsOf(layer.outputs[0]);
 	if (output === null) return null;
-	const { OutMaps: maps, WindowSize: window, NbOperations: operations, ParameterType: kind } = layer.parameters;
+	const {
+		OutMaps: maps,
+		WindowSize: window,
+		NbOperations: operations,
+		ParameterType: kind,
+	} = layer.parameters;
 	if (kind === "Convolution" && typeof maps === "number" && maps > 0 && layer.weights !== null) {
 		const isTransposed = layer.type?.includes("Deconvolution") === true;
 		const input = layer.inputs[0];
@@ -66,9 +73,12 @@ export function operationsOf(layer: EngineLayer): number | null {
 		const [pixels, channels] = [input && elementsOf(input), input?.dims.at(-3)];
 		return pixels && channels ? (2 * pixels * layer.weights.elements) / channels : null;
 	}
-	if (Array.isArray(window)) return output * (window as readonly number[]).reduce((product, size) => product * size, 1);
+	if (Array.isArray(window))
+		return output * (window as readonly number[]).reduce((product, size) => product * size, 1);
 	if (typeof operations === "number") return output * Math.max(1, operations);
-	return layer.type === "gemm" || layer.type === "fusion" || layer.type === "MatrixMultiply" ? productOperations(layer, output) : null;
+	return layer.type === "gemm" || layer.type === "fusion" || layer.type === "MatrixMultiply"
+		? productOperations(layer, output)
+		: null;
 }
 
 /** Of M×K · K×N in any order of axes, perhaps batched: the elements of the three tensors give K, which is a size of the first. */
@@ -77,6 +87,8 @@ function productOperations({ inputs }: EngineLayer, output: number): number | nu
 	const [left, right] = [a && elementsOf(a), b && elementsOf(b)];
 	if (!a || !b || !left || !right || output === 0) return null;
 	const batch = b.dims.slice(0, -2).reduce((product, size) => product * size, 1);
-	const shared = [1, batch].map((times) => Math.sqrt((left * right) / (output * times))).find((size) => a.dims.includes(size));
+	const shared = [1, batch]
+		.map((times) => Math.sqrt((left * right) / (output * times)))
+		.find((size) => a.dims.includes(size));
 	return shared === undefined ? null : 2 * output * shared;
 }

@@ -1,10 +1,25 @@
 // The layers of one side as a result keeps them: each joined with its time.
+
+import type {
+	Arm,
+	ArmKernels,
+	ArmLayers,
+	EngineDiff,
+	TimedLayer,
+	WorkloadLayers,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { diffEngines } from "../engine/diff.ts";
 import { engineFingerprint } from "../engine/fingerprint.ts";
-import { type EngineLayer, type EngineLayers, isReformat, type LayerProfile, type LayerTime } from "../engine/layer.ts";
+import {
+	type EngineLayer,
+	type EngineLayers,
+	isReformat,
+	type LayerProfile,
+	type LayerTime,
+} from "../engine/layer.ts";
 import { type EngineModel, engineModel, nameOnly } from "../engine/model.ts";
 import { numberRepeats } from "../group.ts";
-import type { Arm, ArmKernels, ArmLayers, EngineDiff, TimedLayer, WorkloadLayers, WorkloadResult } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 
 const maxLayers = 2000;
@@ -14,7 +29,9 @@ const [maxNameChars, maxWordChars] = [300, 160];
 /** `info` is null where only the times are known. */
 export function joinLayers(profile: LayerProfile, info: EngineLayers | null): ArmLayers {
 	const known = new Map(numberRepeats(info?.layers ?? [], ({ name }) => name));
-	const layers = numberRepeats(profile.layers, ({ name }) => name).map(([key, time]) => describeLayer(time, known.get(key)));
+	const layers = numberRepeats(profile.layers, ({ name }) => name).map(([key, time]) =>
+		describeLayer(time, known.get(key)),
+	);
 	return {
 		...(info === null ? {} : { fingerprint: engineFingerprint(info) }),
 		iterations: profile.iterations,
@@ -50,14 +67,24 @@ export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null 
 }
 
 function modelOf({ iterations, layers }: ArmLayers): EngineModel {
-	const times = layers.map(({ name, meanMs, share }) => ({ name, sumMs: meanMs * iterations, averageMs: meanMs, medianMs: meanMs, share }));
+	const times = layers.map(({ name, meanMs, share }) => ({
+		name,
+		sumMs: meanMs * iterations,
+		averageMs: meanMs,
+		medianMs: meanMs,
+		share,
+	}));
 	const known = layers.map(
 		({ name, reformat, type = null, precision = null, tactic = null }): EngineLayer => ({
 			...nameOnly(name),
 			...{ kind: reformat === true ? "reformat" : "compute", type, precision, tactic },
 		}),
 	);
-	return engineModel({ info: { detail: "names", io: [], layers: known }, profiles: [{ iterations, layers: times }], graph: null });
+	return engineModel({
+		info: { detail: "names", io: [], layers: known },
+		profiles: [{ iterations, layers: times }],
+		graph: null,
+	});
 }
 
 export interface ProfiledArm {
@@ -70,7 +97,10 @@ export interface ProfiledArm {
 }
 
 /** Changes the row: it is explained after it was judged. */
-export function attachProfile(rows: readonly WorkloadResult[], { id, arm, layers, kernels, explanation }: ProfiledArm): void {
+export function attachProfile(
+	rows: readonly WorkloadResult[],
+	{ id, arm, layers, kernels, explanation }: ProfiledArm,
+): void {
 	const row = rows.find((candidate) => candidate.id === id);
 	if (row === undefined) return;
 	if (layers !== undefined) row.layers = { ...(row.layers ?? { base: null, head: null }), [arm]: layers };

@@ -39,7 +39,8 @@ const launchAdvice = (cudaGraph: boolean): string =>
 		? "Check that this engine runs as a CUDA graph, or time a larger batch."
 		: "`measure.cuda-graph: true` launches them all at once.";
 
-const usable = (runs: readonly PerfRun[], arm: Arm) => runs.filter((run) => run.arm === arm && run.state === "ok");
+const usable = (runs: readonly PerfRun[], arm: Arm) =>
+	runs.filter((run) => run.arm === arm && run.state === "ok");
 
 function isBound(runs: readonly PerfRun[], arm: Arm): boolean {
 	const own = usable(runs, arm);
@@ -50,7 +51,9 @@ function launchCause({ runs, cudaGraph }: MachineFacts): EngineCause | null {
 	if (!isBound(runs, "head")) return null;
 	const evidence = arms.flatMap((arm) => {
 		const shares = usable(runs, arm).flatMap(({ enqueueShare }) => enqueueShare ?? []);
-		return shares.length === 0 ? [] : [`${arm}: launching takes ${formatPercent(median(shares), { digits: 0 })} of the GPU's time`];
+		return shares.length === 0
+			? []
+			: [`${arm}: launching takes ${formatPercent(median(shares), { digits: 0 })} of the GPU's time`];
 	});
 	const says = `launch-bound${isBound(runs, "base") ? "" : ", which the base is not"}: the CPU launches kernels no faster than the GPU runs them`;
 	return { kind: "launch-bound", says, evidence, try: launchAdvice(cudaGraph) };
@@ -58,11 +61,23 @@ function launchCause({ runs, cudaGraph }: MachineFacts): EngineCause | null {
 
 /** Only where the clock moved in the direction that explains the change. */
 function clockCause({ gpu, latency }: MachineFacts): EngineCause | null {
-	const [from, to, estimate] = [gpu?.base?.smClockMhz ?? 0, gpu?.head?.smClockMhz ?? 0, latency?.estimate ?? 0];
+	const [from, to, estimate] = [
+		gpu?.base?.smClockMhz ?? 0,
+		gpu?.head?.smClockMhz ?? 0,
+		latency?.estimate ?? 0,
+	];
 	const cycles = gpu?.cycles ?? null;
-	if (from <= 0 || to <= 0 || cycles === null || Math.abs(to / from - 1) <= equalClocks || Math.abs(cycles) >= Math.abs(estimate))
+	if (
+		from <= 0 ||
+		to <= 0 ||
+		cycles === null ||
+		Math.abs(to / from - 1) <= equalClocks ||
+		Math.abs(cycles) >= Math.abs(estimate)
+	)
 		return null;
-	const reasons = (gpu?.head?.throttleReasons ?? []).filter((reason) => gpu?.base?.throttleReasons.includes(reason) !== true);
+	const reasons = (gpu?.head?.throttleReasons ?? []).filter(
+		(reason) => gpu?.base?.throttleReasons.includes(reason) !== true,
+	);
 	return {
 		kind: "clocks",
 		says: `the GPU ran at ${Math.round(from)} MHz for the base and ${Math.round(to)} MHz for the head`,

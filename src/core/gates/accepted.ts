@@ -1,7 +1,8 @@
 // Slowdowns and growth that a change accepts once, for exactly the engine that it makes.
+
+import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange, Config } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 
 export interface AcceptFacts {
@@ -25,10 +26,14 @@ export function applyAccepted(gates: readonly GateResult[], facts: AcceptFacts):
 /** An entry that covers nothing any more must go, so that none waits for another change. */
 function staleness(entry: AcceptedChange, { config, builds, known }: AcceptFacts): GateResult[] {
 	const { engine, recipe, pointer } = entry;
-	const of = (arm: string) => builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine);
+	const of = (arm: string) =>
+		builds.find((build) => build.arm === arm && `${build.model}/${build.engine}` === engine);
 	const [base, head] = [of("base"), of("head")];
 	const slash = engine.indexOf("/");
-	const place = { model: head?.model ?? engine.slice(0, slash), engine: head?.engine ?? engine.slice(slash + 1) };
+	const place = {
+		model: head?.model ?? engine.slice(0, slash),
+		engine: head?.engine ?? engine.slice(slash + 1),
+	};
 	const stale = (why: string): GateResult[] => [
 		{
 			gate: "accept",
@@ -51,7 +56,8 @@ function acceptOne(gate: GateResult, entries: readonly AcceptedChange[], facts: 
 	if (entry === undefined || gate.status !== "fail") return gate;
 	const change = changeOf(gate, facts);
 	const most = formatPercent(entry.atMost, { sign: true });
-	if (change === null || !(change <= entry.atMost)) return { ...gate, message: `${gate.message} At most ${most} was accepted.` };
+	if (change === null || !(change <= entry.atMost))
+		return { ...gate, message: `${gate.message} At most ${most} was accepted.` };
 	const who = entry.by === undefined ? "" : ` by ${entry.by}`;
 	const accepted = `Accepted once, up to ${most}${who}: ${entry.reason}`;
 	return { ...gate, status: "warn", message: `${gate.message} ${accepted}`, accepted };

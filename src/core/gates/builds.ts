@@ -1,9 +1,10 @@
 // Gates of the builds: preflight, success, engine size, build time.
+
+import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { buildTimesApart, hitSameLimit } from "../build-faults.ts";
 import type { Config } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import type { BuildRecord, Finding, GateName, GateResult, GateStatus } from "../../../generated/result.ts";
 import { formatBytes, formatDuration, formatPercent } from "../text/units.ts";
 import { judgeChange } from "./speed.ts";
 
@@ -40,17 +41,26 @@ function gateResult(facts: BuildFacts, config: Config, init: BuildGate): GateRes
 
 function preflightGate(facts: BuildFacts, config: Config): GateResult | null {
 	const errors = facts.findings.filter((finding) => finding.arm === "head" && finding.severity === "error");
-	const warnings = facts.findings.filter((finding) => finding.arm === "head" && finding.severity === "warning");
-	const status = errors.length > 0 || (config.preflight.strict && warnings.length > 0) ? "fail" : warnings.length > 0 ? "warn" : "pass";
+	const warnings = facts.findings.filter(
+		(finding) => finding.arm === "head" && finding.severity === "warning",
+	);
+	const status =
+		errors.length > 0 || (config.preflight.strict && warnings.length > 0)
+			? "fail"
+			: warnings.length > 0
+				? "warn"
+				: "pass";
 	const [first] = errors.length > 0 ? errors : warnings;
 	const more = errors.length + warnings.length - 1;
-	const message = first === undefined ? "No findings." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
+	const message =
+		first === undefined ? "No findings." : `${first.message}${more > 0 ? ` (and ${more} more)` : ""}`;
 	return gateResult(facts, config, { gate: "preflight", status, message });
 }
 
 function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 	const { head, base } = facts;
-	const result = (status: GateStatus, message: string) => gateResult(facts, config, { gate: "build", status, message });
+	const result = (status: GateStatus, message: string) =>
+		gateResult(facts, config, { gate: "build", status, message });
 	switch (head.state) {
 		case "skipped":
 			return null;
@@ -65,20 +75,28 @@ function buildGate(facts: BuildFacts, config: Config): GateResult | null {
 		case "missing":
 			return result("fail", head.failure?.title ?? "The head has no such model.");
 		case "refused":
-			return result(head.failure?.kind === "runner" ? "error" : "fail", head.failure?.title ?? "The build failed.");
+			return result(
+				head.failure?.kind === "runner" ? "error" : "fail",
+				head.failure?.title ?? "The build failed.",
+			);
 	}
 }
 
 /** What only the head's layers have warns: it is seen before anything is timed. */
-function builtResult({ head, base }: BuildFacts, result: (status: GateStatus, message: string) => GateResult): GateResult {
+function builtResult(
+	{ head, base }: BuildFacts,
+	result: (status: GateStatus, message: string) => GateResult,
+): GateResult {
 	const fresh = head.warnings.filter(({ isNew }) => isNew === true);
-	if (fresh.length > 0) return result("warn", fresh.map(({ example }) => example.replaceAll("`", "")).join(" "));
+	if (fresh.length > 0)
+		return result("warn", fresh.map(({ example }) => example.replaceAll("`", "")).join(" "));
 	return result("pass", base?.state === "refused" ? "Builds again: the base does not." : builtMessage(head));
 }
 
 function builtMessage({ durationMs, fromCache, sharedWithBase }: BuildRecord): string {
 	const time = formatDuration(durationMs);
-	if (sharedWithBase === true) return "Unchanged: the same model and settings as in the base, so one engine serves both.";
+	if (sharedWithBase === true)
+		return "Unchanged: the same model and settings as in the base, so one engine serves both.";
 	return fromCache === true ? `Taken from the engine cache; it was built in ${time}.` : `Built in ${time}.`;
 }
 
@@ -91,7 +109,10 @@ function sizeGate(facts: BuildFacts, config: Config): GateResult | null {
 	return gateResult(
 		facts,
 		config,
-		pointed({ gate: "engine-size", status: judgeChange(change, gates.engineSize), message }, gates.pointers["engine-size"]),
+		pointed(
+			{ gate: "engine-size", status: judgeChange(change, gates.engineSize), message },
+			gates.pointers["engine-size"],
+		),
 	);
 }
 
@@ -102,7 +123,11 @@ function timeGate(facts: BuildFacts, config: Config): GateResult | null {
 	const change = head / base - 1;
 	const status = head - base < noticeableBuildMs ? "pass" : judgeChange(change, gates.buildTime);
 	const message = `Build ${formatDuration(base)} → ${formatDuration(head)} (${formatPercent(change, { sign: true })}).`;
-	return gateResult(facts, config, pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]));
+	return gateResult(
+		facts,
+		config,
+		pointed({ gate: "build-time", status, message }, gates.pointers["build-time"]),
+	);
 }
 
 function pointed(init: BuildGate, pointer: string | undefined): BuildGate {

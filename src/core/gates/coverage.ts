@@ -1,9 +1,10 @@
 // Gates of what the base checks or reports and the head does not: workloads, engines, figures.
+
+import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { Config, Gates } from "../config/config.ts";
 import type { Counterparts } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import type { EngineSpec } from "../plan/plan.ts";
-import type { ArmStats, BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import { counted, listNames } from "../text/labels.ts";
 import { formatBytes, formatCount, formatMs } from "../text/units.ts";
 
@@ -33,11 +34,22 @@ const timed: readonly Metric<ArmStats>[] = (Object.keys(names) as (keyof typeof 
 	format: key.endsWith("Ms") ? formatMs : key === "peakMemoryBytes" ? formatBytes : perSecond,
 }));
 
-const built: readonly Metric<BuildRecord>[] = [{ name: "engine size", of: ({ engineBytes }) => engineBytes, format: formatBytes }];
+const built: readonly Metric<BuildRecord>[] = [
+	{ name: "engine size", of: ({ engineBytes }) => engineBytes, format: formatBytes },
+];
 
-export function judgeVanishedFigures(row: WorkloadResult, config: Config, { gates, pointer }: Level): GateResult[] {
+export function judgeVanishedFigures(
+	row: WorkloadResult,
+	config: Config,
+	{ gates, pointer }: Level,
+): GateResult[] {
 	const { model, engine, workload, base, head } = row;
-	return vanished(missingOf(timed, base, head), { place: { model, engine, workload }, config, gates, pointer });
+	return vanished(missingOf(timed, base, head), {
+		place: { model, engine, workload },
+		config,
+		gates,
+		pointer,
+	});
 }
 
 /** Only where both are built: the build gate reports a head that is not. */
@@ -48,15 +60,26 @@ export function judgeVanishedBuild(
 ): GateResult[] {
 	const { base, head } = builds;
 	if (base?.state !== "built" || head.state !== "built") return [];
-	return vanished(missingOf(built, base, head), { place: { model: head.model, engine: head.engine }, config, gates, pointer });
+	return vanished(missingOf(built, base, head), {
+		place: { model: head.model, engine: head.engine },
+		config,
+		gates,
+		pointer,
+	});
 }
 
-function missingOf<Facts>(metrics: readonly Metric<Facts>[], base: Facts | null, head: Facts | null): string[] {
+function missingOf<Facts>(
+	metrics: readonly Metric<Facts>[],
+	base: Facts | null,
+	head: Facts | null,
+): string[] {
 	if (base === null) return [];
 	return metrics.flatMap(({ name, of, format }) => {
 		const before = of(base);
 		const isThere = head !== null && Number.isFinite(of(head));
-		return typeof before !== "number" || !Number.isFinite(before) || isThere ? [] : [`${name} (${format(before)})`];
+		return typeof before !== "number" || !Number.isFinite(before) || isThere
+			? []
+			: [`${name} (${format(before)})`];
 	});
 }
 
@@ -70,7 +93,15 @@ interface Subject extends Level {
 function vanished(missing: readonly string[], { place, config, gates, pointer }: Subject): GateResult[] {
 	if (missing.length === 0 || gates.vanished === "off") return [];
 	const message = `The base reports ${missing.join(", ")}; the head does not, so nothing was compared.`;
-	return [{ gate: "vanished", ...place, status: gates.vanished, message, ...placeOf(config, gates.pointers["vanished"] ?? pointer) }];
+	return [
+		{
+			gate: "vanished",
+			...place,
+			status: gates.vanished,
+			message,
+			...placeOf(config, gates.pointers["vanished"] ?? pointer),
+		},
+	];
 }
 
 export interface CoverageFacts {
@@ -85,7 +116,9 @@ export interface CoverageFacts {
 
 /** What the base checks and the head does not: engines, workloads, goldens, golden cases. The base's setting decides what that means. */
 export function judgeCoverage({ base, head, counterparts, droppedCases }: CoverageFacts): GateResult[] {
-	const heads = new Map(head.flatMap((spec) => (counterparts.has(spec.id) ? [[counterparts.get(spec.id), spec] as const] : [])));
+	const heads = new Map(
+		head.flatMap((spec) => (counterparts.has(spec.id) ? [[counterparts.get(spec.id), spec] as const] : [])),
+	);
 	return base.flatMap((spec) => {
 		const { coverage } = spec.engine.gates;
 		if (coverage === "off") return [];
@@ -104,8 +137,12 @@ export function judgeCoverage({ base, head, counterparts, droppedCases }: Covera
 		const cases = droppedCases?.get(spec.id) ?? [];
 		return [
 			...workloads.map(({ name }) => lost("this workload", { workload: name })),
-			...(spec.engine.golden !== undefined && now.engine.golden === undefined ? [lost("its outputs against a golden")] : []),
-			...(cases.length > 0 ? [lost(`${counted(cases.length, "golden case")} more (${listNames(cases)})`)] : []),
+			...(spec.engine.golden !== undefined && now.engine.golden === undefined
+				? [lost("its outputs against a golden")]
+				: []),
+			...(cases.length > 0
+				? [lost(`${counted(cases.length, "golden case")} more (${listNames(cases)})`)]
+				: []),
 		];
 	});
 }

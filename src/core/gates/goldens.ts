@@ -1,15 +1,35 @@
 // Gates of what engines compute: golden cases, goldens that differ between base and head, probes.
+
+import type {
+	GateResult,
+	GateStatus,
+	GoldenChange,
+	GoldenCheck,
+	GoldenVerdict,
+	InterfaceChange,
+	ProbeResult,
+} from "../../../generated/result.ts";
 import type { Config, Gates } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GateResult, GateStatus, GoldenChange, GoldenCheck, GoldenVerdict, InterfaceChange, ProbeResult } from "../../../generated/result.ts";
 import { interfaceText, listNames } from "../text/labels.ts";
 
-export function judgeGolden(verdict: GoldenVerdict, config: Config, options: { pointer: string; gates: Gates }): GateResult {
+export function judgeGolden(
+	verdict: GoldenVerdict,
+	config: Config,
+	options: { pointer: string; gates: Gates },
+): GateResult {
 	const { model, engine, case: name } = verdict;
 	const own = shownCheck(verdict)?.metric === growthMetric ? "golden.error-growth" : "golden.relative-l2";
 	const judged = { status: statusOf(verdict, options.gates), message: messageOf(verdict) };
-	return { gate: "golden", model, engine, case: name, ...judged, ...placeOf(config, options.gates.pointers[own] ?? options.pointer) };
+	return {
+		gate: "golden",
+		model,
+		engine,
+		case: name,
+		...judged,
+		...placeOf(config, options.gates.pointers[own] ?? options.pointer),
+	};
 }
 
 function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
@@ -29,15 +49,19 @@ function statusOf(verdict: GoldenVerdict, gates: Gates): GateStatus {
 }
 
 function messageOf(verdict: GoldenVerdict): string {
-	if (verdict.fault !== undefined) return `${verdict.message ?? "The golden cannot be used."} ${verdict.fault.fix}`;
+	if (verdict.fault !== undefined)
+		return `${verdict.message ?? "The golden cannot be used."} ${verdict.fault.fix}`;
 	const failing = shownCheck(verdict);
 	if (failing === undefined) return verdict.message ?? agreement(verdict.checks.length);
-	if (failing.metric === growthMetric) return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
+	if (failing.metric === growthMetric)
+		return `Output ${failing.output}: ${failing.detail ?? "its error grew"}.`;
 	const bound = failing.bound === "at-most" ? "at most" : "at least";
 	const limit = failing.allowed === null ? "" : `; allowed ${bound} ${failing.allowed}`;
-	const got = failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
+	const got =
+		failing.got === null ? (failing.detail ?? "does not agree") : `is ${formatNumeric(failing.got)}`;
 	const about = verdict.message === undefined ? "" : ` ${verdict.message}`;
-	const cause = verdict.state === "existing" ? " The base engine fails this too, so this change did not cause it." : "";
+	const cause =
+		verdict.state === "existing" ? " The base engine fails this too, so this change did not cause it." : "";
 	return `${failing.metric}${ofSlice(failing.slice)} of ${failing.output} ${got}${limit}.${othersText(verdict, failing.output)}${cause}${about}`;
 }
 
@@ -56,7 +80,9 @@ function agreement(checks: number): string {
 
 /** The other outputs that fail. */
 function othersText(verdict: GoldenVerdict, shown: string): string {
-	const failing = verdict.checks.filter((check) => !check.pass && check.metric !== growthMetric && check.output !== shown);
+	const failing = verdict.checks.filter(
+		(check) => !check.pass && check.metric !== growthMetric && check.output !== shown,
+	);
 	const others = [...new Set(failing.map(({ output }) => output))];
 	return others.length === 0 ? "" : ` Also failing: ${listNames(others)}.`;
 }
@@ -68,37 +94,73 @@ function formatNumeric(value: number | string): string {
 export function judgeGoldenChange(change: GoldenChange, config: Config, gates: Gates): GateResult[] {
 	if (gates.goldenChange === "off") return [];
 	const { model } = change;
-	const place = placeOf(config, gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === model)?.pointer ?? "");
-	return [{ gate: "golden-change", model, status: gates.goldenChange, message: changeMessage(change), ...place }];
+	const place = placeOf(
+		config,
+		gates.pointers["golden-change"] ?? config.models.find(({ name }) => name === model)?.pointer ?? "",
+	);
+	return [
+		{ gate: "golden-change", model, status: gates.goldenChange, message: changeMessage(change), ...place },
+	];
 }
 
 function changeMessage({ base, head, weakened, movedTotal, reason, author, notes }: GoldenChange): string {
 	if (base === null) return `${notes.join(" ")} It needs a review.`;
-	const what = head === null ? `Golden ${base} was removed` : `Golden ${base} became ${head === base ? "another of the same id" : head}`;
-	const weaker = weakened.length === 0 ? "" : `${head === null ? "" : " and is weaker"}: ${weakened.join(" ")}`;
+	const what =
+		head === null
+			? `Golden ${base} was removed`
+			: `Golden ${base} became ${head === base ? "another of the same id" : head}`;
+	const weaker =
+		weakened.length === 0 ? "" : `${head === null ? "" : " and is weaker"}: ${weakened.join(" ")}`;
 	const moved = movedTotal === 0 ? "" : ` ${movedTotal} ${movedTotal === 1 ? "output" : "outputs"} moved.`;
-	const why = reason === undefined ? " No reason is given." : ` ${author ?? "an unnamed author"} says: ${reason}`;
+	const why =
+		reason === undefined ? " No reason is given." : ` ${author ?? "an unnamed author"} says: ${reason}`;
 	return `${what}${weaker === "" ? "." : weaker}${moved} It needs a review.${head === null ? "" : why}`;
 }
 
 /** Nothing where the probe does not apply, where the base does just so, or where the gate is off. */
-export function judgeProbe(result: ProbeResult, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
+export function judgeProbe(
+	result: ProbeResult,
+	config: Config,
+	options: { pointer: string; gates: Gates },
+): GateResult[] {
 	const { gates, pointer } = options;
 	const { model, engine, probe, state, message } = result;
 	if (gates.probes === "off" || state === "skipped" || state === "known") return [];
 	const status = state === "agrees" ? "pass" : gates.probes;
-	return [{ gate: "probe", model, engine, case: probe, status, message, ...placeOf(config, gates.pointers["probes"] ?? pointer) }];
+	return [
+		{
+			gate: "probe",
+			model,
+			engine,
+			case: probe,
+			status,
+			message,
+			...placeOf(config, gates.pointers["probes"] ?? pointer),
+		},
+	];
 }
 
 // The gate of models whose inputs or outputs differ between base and head.
-export function judgeInterface(change: InterfaceChange, config: Config, options: { pointer: string; gates: Gates }): GateResult[] {
+export function judgeInterface(
+	change: InterfaceChange,
+	config: Config,
+	options: { pointer: string; gates: Gates },
+): GateResult[] {
 	const { gates, pointer } = options;
 	const { rows, ...subject } = change;
 	const status = interfaceStatus(rows, gates);
 	if (status === null) return [];
 	const more = rows.length > maxRows ? ` And ${rows.length - maxRows} more.` : "";
 	const message = `The interface changed: ${rows.slice(0, maxRows).map(interfaceText).join("; ")}.${more}`;
-	return [{ gate: "interface", ...subject, status, message, ...placeOf(config, gates.pointers["interface"] ?? pointer) }];
+	return [
+		{
+			gate: "interface",
+			...subject,
+			status,
+			message,
+			...placeOf(config, gates.pointers["interface"] ?? pointer),
+		},
+	];
 }
 
 /** Where a workload of the base no longer runs, its speed is not compared either, however little the interface matters. */

@@ -1,9 +1,10 @@
 // The gate of rules that a change alters. It is judged by the base's; its own hold once it is merged.
+
+import type { GateResult } from "../../../generated/result.ts";
 import type { Config } from "../config/config.ts";
 import { type Counterparts, type RuleChange, ruleChanges } from "../config/rules.ts";
 import { placeOf } from "../config/source.ts";
 import { groupBy } from "../group.ts";
-import type { GateResult } from "../../../generated/result.ts";
 import { shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 
@@ -33,7 +34,10 @@ export function judgeUnreadBase(fault: string, head: Config): GateResult {
 const maxShownChars = 120;
 
 /** The same change in many subjects is reported once. */
-function resultOf(group: readonly RuleChange[], { head, holds }: Pick<RuleSides, "head" | "holds">): GateResult[] {
+function resultOf(
+	group: readonly RuleChange[],
+	{ head, holds }: Pick<RuleSides, "head" | "holds">,
+): GateResult[] {
 	const [first] = group;
 	if (first === undefined) return [];
 	const { key, isLooser, limitChange, pointer } = first;
@@ -53,7 +57,10 @@ function resultOf(group: readonly RuleChange[], { head, holds }: Pick<RuleSides,
 }
 
 /** What all subjects have in common; the config itself where they have nothing in common. */
-function subjectOf(group: readonly RuleChange[], path: string): Pick<GateResult, "model" | "engine" | "workload"> {
+function subjectOf(
+	group: readonly RuleChange[],
+	path: string,
+): Pick<GateResult, "model" | "engine" | "workload"> {
 	const common = (key: "model" | "engine" | "workload"): string | undefined => {
 		const [value, other] = new Set(group.map((change) => change[key]));
 		return other === undefined ? value : undefined;

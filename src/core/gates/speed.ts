@@ -1,19 +1,34 @@
 // Gates of one timed workload: latency, tail, memory, and the absolute limit.
+
+import type {
+	BuildRecord,
+	Comparison,
+	ErrorRecord,
+	GateName,
+	GateResult,
+	GateStatus,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { renderVerdict, renderWork } from "../compare/sentence.ts";
 import type { Config, Gates, Threshold, WorkloadConfig } from "../config/config.ts";
 import { placeOf } from "../config/source.ts";
-import type { BuildRecord, Comparison, ErrorRecord, GateName, GateResult, GateStatus, WorkloadResult } from "../../../generated/result.ts";
 import { soakText } from "../soak/analyse.ts";
 import { formatBytes, formatMs, formatPercent } from "../text/units.ts";
 
 export function judgeWorkload(
 	row: WorkloadResult,
 	workload: WorkloadConfig,
-	{ config, errors = [], builds = [] }: { config: Config; errors?: readonly ErrorRecord[]; builds?: readonly BuildRecord[] },
+	{
+		config,
+		errors = [],
+		builds = [],
+	}: { config: Config; errors?: readonly ErrorRecord[]; builds?: readonly BuildRecord[] },
 ): GateResult[] {
 	const { gates } = workload;
 	// A base without an engine is the base's own fault, and may be what the change repairs.
-	const base = builds.find(({ arm, model, engine }) => arm === "base" && model === row.model && engine === row.engine);
+	const base = builds.find(
+		({ arm, model, engine }) => arm === "base" && model === row.model && engine === row.engine,
+	);
 	const lacksBase = base !== undefined && base.state !== "built";
 	const context = { gates, isExplained: lacksBase || errors.some((error) => concerns(error, row)) };
 	const candidates: [GateName, GateStatus | null, string][] = [
@@ -27,13 +42,19 @@ export function judgeWorkload(
 	const place = { model: row.model, engine: row.engine, workload: row.workload };
 	return candidates.flatMap(([gate, status, message]) => {
 		if (status === null) return [];
-		return [{ gate, ...place, status, message, ...placeOf(config, gates.pointers[gate] ?? workload.pointer) }];
+		return [
+			{ gate, ...place, status, message, ...placeOf(config, gates.pointers[gate] ?? workload.pointer) },
+		];
 	});
 }
 
 /** Whether an error took one of the two figures away. */
 function concerns({ model, engine, workload }: ErrorRecord, row: WorkloadResult): boolean {
-	return model === row.model && (engine ?? row.engine) === row.engine && (workload ?? row.workload) === row.workload;
+	return (
+		model === row.model &&
+		(engine ?? row.engine) === row.engine &&
+		(workload ?? row.workload) === row.workload
+	);
 }
 
 interface Context {
@@ -43,7 +64,11 @@ interface Context {
 }
 
 /** null: no gate, because there is nothing to compare with. */
-function comparedStatus(comparison: Comparison, limits: Threshold, { gates, isExplained }: Context): GateStatus | null {
+function comparedStatus(
+	comparison: Comparison,
+	limits: Threshold,
+	{ gates, isExplained }: Context,
+): GateStatus | null {
 	switch (comparison.verdict) {
 		case "regressed":
 			return judgeChange(comparison.estimate ?? Number.NaN, limits);
@@ -89,7 +114,10 @@ function absoluteMessage(row: WorkloadResult, gates: Gates): string {
 }
 
 /** @param change fraction of the base; NaN never passes. */
-export function judgeChange(change: number, limits: Threshold): Extract<GateStatus, "pass" | "warn" | "fail"> {
+export function judgeChange(
+	change: number,
+	limits: Threshold,
+): Extract<GateStatus, "pass" | "warn" | "fail"> {
 	if (limits.fail !== undefined && !(change < limits.fail)) return "fail";
 	if (limits.warn !== undefined && !(change < limits.warn)) return "warn";
 	return Number.isNaN(change) ? "fail" : "pass";

@@ -1,7 +1,8 @@
 // Accepting what an alarm found: a record of the history that measures nothing, and closes the alarms that it names.
+
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { compilePattern } from "../config/select.ts";
 import { groupBy } from "../group.ts";
-import type { HistoryRecord } from "../../../generated/history.ts";
 import type { Findings, ShiftOf } from "./alarms.ts";
 import { subjectOf } from "./judge-trend.ts";
 import { figureOf } from "./series.ts";
@@ -26,7 +27,10 @@ export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
 }
 
 /** null: no alarm is open for these engines. */
-export function acceptance(findings: Pick<Findings, "alarms">, { patterns, figure, reason, at, hash }: Decision): Acceptance | null {
+export function acceptance(
+	findings: Pick<Findings, "alarms">,
+	{ patterns, figure, reason, at, hash }: Decision,
+): Acceptance | null {
 	const matches = patterns.map(compilePattern);
 	const shifts = openShifts(findings).filter(({ chain }) => {
 		const { model, engine } = subjectOf(chain.series);
@@ -38,5 +42,8 @@ export function acceptance(findings: Pick<Findings, "alarms">, { patterns, figur
 		accepted: Object.fromEntries(own.map(({ chain }) => [figureOf(chain), reason])),
 	}));
 	const source = hash(JSON.stringify([at, rows])).slice(0, 12);
-	return { shifts, record: { schemaVersion: 1, at, source, run: "accept", label: "accepted", machine: {}, method: {}, rows } };
+	return {
+		shifts,
+		record: { schemaVersion: 1, at, source, run: "accept", label: "accepted", machine: {}, method: {}, rows },
+	};
 }

@@ -47,7 +47,9 @@ export interface Findings {
 
 export function findAlarms(series: Series): Findings {
 	const chains = series.chains.map((chain) => ({ chain, watched: watch(chain, series.runs) }));
-	const shifts = chains.flatMap(({ chain, watched }) => watched.shifts.map((shift) => explain({ chain, watched }, shift, series.runs)));
+	const shifts = chains.flatMap(({ chain, watched }) =>
+		watched.shifts.map((shift) => explain({ chain, watched }, shift, series.runs)),
+	);
 	const own = shifts.filter(({ chain }) => chain.metric !== "control");
 	const controls = chains.filter(({ chain }) => chain.metric === "control");
 	return {
@@ -73,7 +75,10 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 		const start = own[0]?.start ?? 0;
 		const sorted = [...own].sort((left, right) => surprise(right.shift) - surprise(left.shift));
 		// A method touches every engine, also unchanged ones.
-		const first = sorted.find(({ cause }) => cause === "method") ?? sorted.find(({ cause }) => cause === "change") ?? sorted[0];
+		const first =
+			sorted.find(({ cause }) => cause === "method") ??
+			sorted.find(({ cause }) => cause === "change") ??
+			sorted[0];
 		return {
 			...{ start, shifts: sorted },
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
@@ -95,7 +100,9 @@ const newestPoints = 3;
 export function levelNow({ chain, watched }: WatchedChain): number | null {
 	const reference = watched.references.at(-1);
 	const newest = chain.points.slice(-newestPoints);
-	return reference === undefined ? null : newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
+	return reference === undefined
+		? null
+		: newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
 }
 
 function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf {
@@ -104,17 +111,31 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 	const before = points[Math.max(0, shift.from - 1)];
 	const after = points[shift.raised];
 	const at = (place: number): number => points[place]?.run ?? 0;
-	const level = { chain, shift, start: at(shift.from), foundBy: "level" as const, now: levelNow(of) ?? shift.size };
-	if (before === undefined || after === undefined) return { ...level, cause: "noise", evidence: "there is nothing before it" };
+	const level = {
+		chain,
+		shift,
+		start: at(shift.from),
+		foundBy: "level" as const,
+		now: levelNow(of) ?? shift.size,
+	};
+	if (before === undefined || after === undefined)
+		return { ...level, cause: "noise", evidence: "there is nothing before it" };
 	const during = points.slice(Math.max(0, shift.from - 1), shift.raised + 1);
 	if (shift.isCreep && during.some(({ made }) => made.content !== before.made.content)) {
 		const evidence =
 			"measured against the pin in one job; it moved a little from night to night, and the model or its recipe changed meanwhile";
 		return { ...level, foundBy: "creep", cause: "change", evidence };
 	}
-	const structure = likelyChange(shift, (left, right) => isOther(points[left]?.made.structure, points[right]?.made.structure));
-	const content = likelyChange(shift, (left, right) => isOther(points[left]?.made.content, points[right]?.made.content));
-	const method = likelyChange(shift, (left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0);
+	const structure = likelyChange(shift, (left, right) =>
+		isOther(points[left]?.made.structure, points[right]?.made.structure),
+	);
+	const content = likelyChange(shift, (left, right) =>
+		isOther(points[left]?.made.content, points[right]?.made.content),
+	);
+	const method = likelyChange(
+		shift,
+		(left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0,
+	);
 	const change = structure ?? content;
 	if (change !== null && (method === null || change.nats >= method.nats)) {
 		const what =
@@ -122,7 +143,13 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 				? "the model or its recipe changed, its structure did not"
 				: "the layers, precisions or tactics of the engine changed";
 		const evidence = `measured against the pin in one job; ${what}`;
-		return { ...level, start: at(change.place), foundBy: structure === null ? "content" : "structure", cause: "change", evidence };
+		return {
+			...level,
+			start: at(change.place),
+			foundBy: structure === null ? "content" : "structure",
+			cause: "change",
+			evidence,
+		};
 	}
 	if (method !== null) {
 		const fields = changedWords(runs[at(method.place - 1)]?.method, runs[at(method.place)]?.method);
@@ -135,8 +162,17 @@ function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf 
 		};
 	}
 	const host = pinMove(chain, shift.raised, runs);
-	if (host !== null) return { ...level, cause: "host", evidence: `the engine is the same; the pin's own time moved too: ${host}` };
-	return { ...level, cause: "noise", evidence: "the engine, its model, its recipe and the way of timing are the same" };
+	if (host !== null)
+		return {
+			...level,
+			cause: "host",
+			evidence: `the engine is the same; the pin's own time moved too: ${host}`,
+		};
+	return {
+		...level,
+		cause: "noise",
+		evidence: "the engine, its model, its recipe and the way of timing are the same",
+	};
 }
 
 function isOther(left: string | undefined, right: string | undefined): boolean {
@@ -147,15 +183,29 @@ function isOther(left: string | undefined, right: string | undefined): boolean {
 const likelyNats = 3;
 
 /** Of the places at which neighbours differ, the one at which the level most likely stepped. */
-function likelyChange({ starts, from }: Shift, differs: (left: number, right: number) => boolean): Shift["starts"][number] | null {
+function likelyChange(
+	{ starts, from }: Shift,
+	differs: (left: number, right: number) => boolean,
+): Shift["starts"][number] | null {
 	const most = starts.find(({ place }) => place === from)?.nats ?? 0;
-	const likely = starts.filter(({ place, nats }) => place > 0 && (place >= from || nats > most - likelyNats) && differs(place - 1, place));
-	return likely.reduce<Shift["starts"][number] | null>((best, one) => (best === null || one.nats > best.nats ? one : best), null);
+	const likely = starts.filter(
+		({ place, nats }) =>
+			place > 0 && (place >= from || nats > most - likelyNats) && differs(place - 1, place),
+	);
+	return likely.reduce<Shift["starts"][number] | null>(
+		(best, one) => (best === null || one.nats > best.nats ? one : best),
+		null,
+	);
 }
 
-function changedWords(left: Readonly<Record<string, string>> = {}, right: Readonly<Record<string, string>> = {}): string[] {
+function changedWords(
+	left: Readonly<Record<string, string>> = {},
+	right: Readonly<Record<string, string>> = {},
+): string[] {
 	const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-	return [...keys].flatMap((key) => (left[key] === right[key] ? [] : [`${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`]));
+	return [...keys].flatMap((key) =>
+		left[key] === right[key] ? [] : [`${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`],
+	);
 }
 
 /** A pin moves by less from night to night on one machine. */
@@ -182,7 +232,11 @@ function hostKey({ made, run }: Point, runs: readonly Run[]): string {
 	return `${made.pin}\n${runs[run]?.host ?? ""}`;
 }
 
-function pinDeviation(point: Point, medians: ReadonlyMap<string, number>, runs: readonly Run[]): number | null {
+function pinDeviation(
+	point: Point,
+	medians: ReadonlyMap<string, number>,
+	runs: readonly Run[],
+): number | null {
 	const usual = medians.get(hostKey(point, runs));
 	return usual === undefined || Number.isNaN(point.baseNs) ? null : Math.log(point.baseNs / usual);
 }
@@ -191,7 +245,12 @@ function pinDeviation(point: Point, medians: ReadonlyMap<string, number>, runs: 
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
 	return chains.flatMap((chain) => {
 		const last = chain.points.length - 1;
-		if (chain.metric !== "latency" || chain.points[last]?.run !== runs.length - 1 || chain.points[last]?.fresh !== undefined) return [];
+		if (
+			chain.metric !== "latency" ||
+			chain.points[last]?.run !== runs.length - 1 ||
+			chain.points[last]?.fresh !== undefined
+		)
+			return [];
 		return watch(chain, runs).suspects.at(-1) === last ? [chain.series] : [];
 	});
 }

@@ -14,14 +14,18 @@ export interface Doubt {
 
 /** Of the newest run: later ones would only bisect the same again. Null where there is nothing to find out. */
 export function doubtOf({ alarms }: Pick<Findings, "alarms">, { runs }: Series): Doubt | null {
-	const alarm = alarms.find(({ isOpen, cause, raised }) => isOpen && cause === "change" && raised === runs.length - 1);
+	const alarm = alarms.find(
+		({ isOpen, cause, raised }) => isOpen && cause === "change" && raised === runs.length - 1,
+	);
 	const shown = alarm?.shifts.find(({ chain }) => chain.metric === "latency");
 	// What creeps was brought by no single commit.
 	if (shown === undefined || shown.foundBy === "creep") return null;
 	const { chain, start, shift } = shown;
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
 	const [good, bad] = [runs[before ?? -1]?.commit, runs[start]?.commit];
-	return good === undefined || bad === undefined || good === bad ? null : { series: chain.series, good, bad, size: shift.size };
+	return good === undefined || bad === undefined || good === bad
+		? null
+		: { series: chain.series, good, bad, size: shift.size };
 }
 
 /** Oldest first. Those before `good` are as before; that at `bad`, and all after it, have the change. */
@@ -49,7 +53,13 @@ export function narrowed(bisection: Bisection, hasChange: boolean | null): Bisec
 	const { commits, good, bad } = bisection;
 	const middle = (good + bad) >> 1;
 	const next = { ...bisection, buildsLeft: bisection.buildsLeft - 1 };
-	if (hasChange === null) return { ...next, commits: commits.toSpliced(middle, 1), bad: bad - 1, unmeasured: bisection.unmeasured + 1 };
+	if (hasChange === null)
+		return {
+			...next,
+			commits: commits.toSpliced(middle, 1),
+			bad: bad - 1,
+			unmeasured: bisection.unmeasured + 1,
+		};
 	return hasChange ? { ...next, bad: middle } : { ...next, good: middle + 1 };
 }
 

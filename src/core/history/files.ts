@@ -1,8 +1,8 @@
 // The files of a history: one for each run, and one for each month that was compacted. What cannot be used is kept and named.
 
-import { isObject } from "../found.ts";
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
+import { isObject } from "../found.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { type Table, tableOf } from "./columns.ts";
 
@@ -30,7 +30,10 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 	const text = `${JSON.stringify(record)}\n`;
 	const time = record.at.slice(0, 19).replaceAll(/[-:]/g, "");
 	const run = record.run.replaceAll(/[^A-Za-z0-9]+/g, "-").slice(0, 40);
-	return { path: `runs/${record.at.slice(0, 4)}/${record.at.slice(5, 7)}/${time}Z-${run}-${hash(text).slice(0, 12)}.json`, text };
+	return {
+		path: `runs/${record.at.slice(0, 4)}/${record.at.slice(5, 7)}/${time}Z-${run}-${hash(text).slice(0, 12)}.json`,
+		text,
+	};
 }
 
 interface NamedRecord {
@@ -42,16 +45,22 @@ type Read = { state: "ok"; record: HistoryRecord } | { state: "skipped"; why: st
 
 export function readRecord(text: string): Read {
 	const value = parse(text);
-	return value === undefined ? { state: "skipped", why: "it is not JSON; the file may be truncated" } : checkRecord(value);
+	return value === undefined
+		? { state: "skipped", why: "it is not JSON; the file may be truncated" }
+		: checkRecord(value);
 }
 
 function checkRecord(value: unknown): Read {
 	const version = isObject(value) ? value["schemaVersion"] : undefined;
-	if (typeof version === "number" && version > 1) return { state: "skipped", why: `a newer trtgate wrote it (schemaVersion ${version})` };
+	if (typeof version === "number" && version > 1)
+		return { state: "skipped", why: `a newer trtgate wrote it (schemaVersion ${version})` };
 	if (validate(value)) return { state: "ok", record: value as HistoryRecord };
 	const [error] = validate.errors ?? [];
 	const where = error === undefined || error.instancePath === "" ? "" : ` at ${error.instancePath}`;
-	return { state: "skipped", why: `it is not a record of trtgate: ${cleanText(shorten(`${error?.message ?? "unknown"}${where}`, 200))}` };
+	return {
+		state: "skipped",
+		why: `it is not a record of trtgate: ${cleanText(shorten(`${error?.message ?? "unknown"}${where}`, 200))}`,
+	};
 }
 
 /** null: at least one line is no record of this version. */
@@ -70,12 +79,14 @@ function readMonth(text: string): NamedRecord[] | null {
 
 export function readHistory(files: readonly HistoryFile[]): History {
 	const skipped: string[] = [];
-	const skip = (path: string, why: string): void => void skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
+	const skip = (path: string, why: string): void =>
+		void skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
 	const sorted = [...files].sort((left, right) => (left.path < right.path ? -1 : 1));
 	const months = sorted.flatMap(({ path, text }) => {
 		if (!monthPath.test(path)) return [];
 		const runs = readMonth(text);
-		if (runs === null) skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
+		if (runs === null)
+			skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
 		return runs === null ? [] : tableOf(runs);
 	});
 	const known = new Set(months.flatMap(({ columns }) => columns.get("source") ?? []));
@@ -85,9 +96,11 @@ export function readHistory(files: readonly HistoryFile[]): History {
 		const name = runPath.exec(path)?.[3];
 		// A compaction that was interrupted leaves files that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
-		const read: Read = name === undefined ? { state: "skipped", why: "it is not a file of a history" } : readRecord(text);
+		const read: Read =
+			name === undefined ? { state: "skipped", why: "it is not a file of a history" } : readRecord(text);
 		if (read.state === "skipped") skip(path, read.why);
-		else if (known.has(read.record.source)) skip(path, `it is a duplicate: another file has the run of ${read.record.at}`);
+		else if (known.has(read.record.source))
+			skip(path, `it is a duplicate: another file has the run of ${read.record.at}`);
 		else {
 			runs.push({ name: name ?? "", record: read.record });
 			known.add(read.record.source);
@@ -121,7 +134,8 @@ export function compact(files: readonly HistoryFile[], month: string): Compactio
 		const own = `${year}-${number}`;
 		if (name === undefined || own >= month) continue;
 		const read = readRecord(text);
-		if (read.state === "ok") byMonth.set(own, [...(byMonth.get(own) ?? []), { path, name, record: read.record }]);
+		if (read.state === "ok")
+			byMonth.set(own, [...(byMonth.get(own) ?? []), { path, name, record: read.record }]);
 	}
 	const done = [...byMonth].flatMap(
 		([own, runs]) => compactMonth(files.find(({ path }) => path === monthFile(own))?.text, own, runs) ?? [],
@@ -141,7 +155,9 @@ function compactMonth(
 	// A month that cannot be read may hold records of others: it is never overwritten.
 	if (kept === null) return null;
 	const names = new Set(kept.map(({ name }) => name));
-	const all = [...kept, ...runs.filter(({ name }) => !names.has(name))].sort((left, right) => (left.name < right.name ? -1 : 1));
+	const all = [...kept, ...runs.filter(({ name }) => !names.has(name))].sort((left, right) =>
+		left.name < right.name ? -1 : 1,
+	);
 	const lines = all.map(({ name, record }) => `${JSON.stringify({ name, record })}\n`);
 	return { file: { path: monthFile(month), text: lines.join("") }, remove: runs.map(({ path }) => path) };
 }

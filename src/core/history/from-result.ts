@@ -1,6 +1,13 @@
 // From the result of a run to the records that the history keeps of it: one, or one for each part of a merged result.
 import type { EngineFacts, HistoryRecord, HistoryRow, LogRatio } from "../../../generated/history.ts";
-import type { Arm, BuildRecord, Comparison, GoldenCheck, Result, WorkloadResult } from "../../../generated/result.ts";
+import type {
+	Arm,
+	BuildRecord,
+	Comparison,
+	GoldenCheck,
+	Result,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { shownMs } from "../stats/summary.ts";
 
 /** What a result does not know of itself. */
@@ -22,11 +29,18 @@ export function recordsOf(result: Result, identity: RunIdentity, hash: HashText)
 	if (parts.length === 0) return [recordOf(result, { identity, hash })].filter(({ rows }) => rows.length > 0);
 	return parts
 		.map(({ name, startedAt, environment }) => {
-			const own = <Item extends { part?: string }>(items: readonly Item[]) => items.filter(({ part }) => part === name);
+			const own = <Item extends { part?: string }>(items: readonly Item[]) =>
+				items.filter(({ part }) => part === name);
 			const { workloads, builds, golden } = result;
 			const of = { ...result, workloads: own(workloads), builds: own(builds), golden: own(golden) };
-			const there = { startedAt: startedAt ?? result.startedAt, environment: environment ?? result.environment };
-			return recordOf({ ...of, ...there }, { identity: { ...identity, run: `${identity.run} ${name}` }, hash });
+			const there = {
+				startedAt: startedAt ?? result.startedAt,
+				environment: environment ?? result.environment,
+			};
+			return recordOf(
+				{ ...of, ...there },
+				{ identity: { ...identity, run: `${identity.run} ${name}` }, hash },
+			);
 		})
 		.filter(({ rows }) => rows.length > 0);
 }
@@ -43,7 +57,9 @@ function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
 	return {
 		schemaVersion: 1,
 		at: result.startedAt,
-		source: hash(JSON.stringify([result.startedAt, result.durationMs, result.childMs, workloads[0]?.part])).slice(0, hashDigits),
+		source: hash(
+			JSON.stringify([result.startedAt, result.durationMs, result.childMs, workloads[0]?.part]),
+		).slice(0, hashDigits),
 		run: identity.run.slice(0, 200),
 		url: identity.url,
 		label: arms.head.label.slice(0, wordChars),
@@ -52,14 +68,20 @@ function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
 		machine: words({ ...fingerprint, ...identity.machine }),
 		method: words({
 			trtgate: tool.version,
-			timing,
-			figure: workloads[0]?.work === undefined ? undefined : "work",
+			...(timing === undefined ? {} : { timing }),
+			...(workloads[0]?.work === undefined ? {} : { figure: "work" }),
 		}),
 		rows: workloads.map((workload) => rowOf(workload, result, hash)),
 	};
 }
 
-function referenceOf({ label, commit }: { label: string; commit?: string }): NonNullable<HistoryRecord["reference"]> {
+function referenceOf({
+	label,
+	commit,
+}: {
+	label: string;
+	commit?: string;
+}): NonNullable<HistoryRecord["reference"]> {
 	return { label: label.slice(0, wordChars), commit };
 }
 
@@ -72,7 +94,8 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
 	const ratio = ratioOf(workload);
 	// A count that is repeated is the same.
-	const fresh = workload.work !== undefined ? ratio : workload.fresh === undefined ? null : logRatioOf(workload.fresh);
+	const fresh =
+		workload.work !== undefined ? ratio : workload.fresh === undefined ? null : logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
 	const facts = (arm: Arm) =>
 		factsOf(
@@ -92,10 +115,15 @@ function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashT
 }
 
 function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {
-	if (work !== undefined) return work.estimate === null ? null : { ppm: millionths(Math.log1p(work.estimate)), halfPpm: 0, pairs: 1 };
+	if (work !== undefined)
+		return work.estimate === null
+			? null
+			: { ppm: millionths(Math.log1p(work.estimate)), halfPpm: 0, pairs: 1 };
 	const ratio = logRatioOf(latency);
 	// The difference of two runs has twice the variance of one.
-	return ratio === null || noise.runCv === null ? ratio : { ...ratio, sdPpm: millionths(noise.runCv * Math.SQRT2) };
+	return ratio === null || noise.runCv === null
+		? ratio
+		: { ...ratio, sdPpm: millionths(noise.runCv * Math.SQRT2) };
 }
 
 /** Of what was timed only: engines that are one and the same were not. */
@@ -109,8 +137,15 @@ function millionths(value: number): number {
 	return Math.round(value * 1e6);
 }
 
-function factsOf(workload: WorkloadResult, build: BuildRecord | undefined, { arm, hash }: { arm: Arm; hash: HashText }): EngineFacts {
-	const recipe = build?.recipe === undefined ? undefined : Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
+function factsOf(
+	workload: WorkloadResult,
+	build: BuildRecord | undefined,
+	{ arm, hash }: { arm: Arm; hash: HashText },
+): EngineFacts {
+	const recipe =
+		build?.recipe === undefined
+			? undefined
+			: Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
 	const ms = shownMs(workload, arm);
 	const [power, perSecond] = [workload.gpu?.[arm]?.powerW, workload[arm]?.throughputPerSecond];
 	const fingerprint = workload.layers?.[arm]?.fingerprint;
@@ -118,17 +153,23 @@ function factsOf(workload: WorkloadResult, build: BuildRecord | undefined, { arm
 		model: build?.modelSha256,
 		recipe: recipe === undefined ? undefined : hash(JSON.stringify(recipe)),
 		plan: build?.engineSha256,
-		structure: fingerprint === undefined ? undefined : hash(`${fingerprint.structure} ${fingerprint.tactics}`),
+		structure:
+			fingerprint === undefined ? undefined : hash(`${fingerprint.structure} ${fingerprint.tactics}`),
 	};
 	const numbers: Partial<Record<keyof EngineFacts, number | null | undefined>> = {
 		ns: ms === undefined ? undefined : ms * 1e6,
 		bytes: build?.engineBytes,
 		memoryBytes: workload[arm]?.peakMemoryBytes,
-		buildMs: build === undefined || build.fromCache === true || build.sharedWithBase === true ? undefined : build.durationMs,
+		buildMs:
+			build === undefined || build.fromCache === true || build.sharedWithBase === true
+				? undefined
+				: build.durationMs,
 		microjoules: power == null || perSecond == null ? undefined : (power / perSecond) * 1e6,
 	};
 	return Object.fromEntries([
-		...Object.entries(text).flatMap(([key, value]) => (value === undefined ? [] : [[key, value.slice(0, hashDigits)]])),
+		...Object.entries(text).flatMap(([key, value]) =>
+			value === undefined ? [] : [[key, value.slice(0, hashDigits)]],
+		),
 		...Object.entries(numbers).flatMap(([key, value]) => (value == null ? [] : [[key, Math.round(value)]])),
 	]);
 }

@@ -6,7 +6,12 @@ import type { Alarm, Cause, Findings, ShiftOf } from "./alarms.ts";
 import type { Series } from "./series.ts";
 
 /** What an engine did and what we did can be undone by a commit; machines and noise are shown. */
-const statuses: Readonly<Record<Cause, GateResult["status"]>> = { change: "fail", method: "warn", host: "warn", noise: "warn" };
+const statuses: Readonly<Record<Cause, GateResult["status"]>> = {
+	change: "fail",
+	method: "warn",
+	host: "warn",
+	noise: "warn",
+};
 
 export const causeNames: Readonly<Record<Cause, string>> = {
 	change: "the change",
@@ -16,7 +21,11 @@ export const causeNames: Readonly<Record<Cause, string>> = {
 };
 
 /** @param pictures addresses by alarm: what they show needs no line of blocks. */
-export function judgeTrend({ alarms }: Pick<Findings, "alarms">, series: Series, pictures?: ReadonlyMap<Alarm, string>): GateResult[] {
+export function judgeTrend(
+	{ alarms }: Pick<Findings, "alarms">,
+	series: Series,
+	pictures?: ReadonlyMap<Alarm, string>,
+): GateResult[] {
 	return alarms
 		.filter(({ isOpen }) => isOpen)
 		.flatMap((alarm) => {
@@ -43,7 +52,8 @@ const plainUrl = /^https:\/\/[\w.~:/-]{1,300}$/;
 function blocksText({ chain }: ShiftOf): string {
 	const levels = chain.points.slice(-shownNights).map(({ level }) => level);
 	const [least, most] = [Math.min(...levels), Math.max(...levels)];
-	const block = (level: number): string => blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
+	const block = (level: number): string =>
+		blocks[Math.round(((level - least) / Math.max(1e-9, most - least)) * 7)] ?? "";
 	return ` The last ${levels.length} nights: \`${levels.map(block).join("")}\`.`;
 }
 
@@ -75,7 +85,10 @@ export function sizeText({ shift }: Pick<ShiftOf, "shift">): string {
 /** `+1.3 ± 0.1 % slower since 2026-10-14`, for headlines. */
 export function shiftText(of: ShiftOf, { runs }: Series): string {
 	const { metric, name } = of.chain;
-	const what = metric === "error" && name !== undefined ? `further from its golden (${cleanName(name, 60)})` : (worse[metric] ?? metric);
+	const what =
+		metric === "error" && name !== undefined
+			? `further from its golden (${cleanName(name, 60)})`
+			: (worse[metric] ?? metric);
 	return `${sizeText(of)} ${what}${of.foundBy === "creep" ? ", creeping" : ""} since ${runs[of.start]?.at.slice(0, 10) ?? "an unknown night"}`;
 }
 

@@ -53,7 +53,11 @@ export function dayOf(at: string): number {
 	const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = at.split(/[-T:Z]/).map(Number);
 	// Years from March, so that the leap day is the last.
 	const from = month > 2 ? year : year - 1;
-	const days = Math.floor(365.25 * from) - Math.floor(from / 100) + Math.floor(from / 400) + Math.floor((153 * ((month + 9) % 12) + 2) / 5);
+	const days =
+		Math.floor(365.25 * from) -
+		Math.floor(from / 100) +
+		Math.floor(from / 400) +
+		Math.floor((153 * ((month + 9) % 12) + 2) / 5);
 	return days + day - 719_469 + (hour + minute / 60 + second / 3600) / 24;
 }
 
@@ -70,7 +74,9 @@ export class Columns {
 		const all = tables.flatMap(({ names, columns }, table) =>
 			names.map((_, at) => [table, at, String(columns.get("at")?.[at] ?? "")] as const),
 		);
-		this.#order = all.sort((left, right) => (left[2] < right[2] ? -1 : 1)).map(([table, at]) => [table, at] as const);
+		this.#order = all
+			.sort((left, right) => (left[2] < right[2] ? -1 : 1))
+			.map(([table, at]) => [table, at] as const);
 	}
 
 	get(path: string): Column {
@@ -105,9 +111,13 @@ export function readRuns(columns: Columns, paths: ReadonlySet<string>): Run[] {
 	const label = columns.get("label");
 	return columns.get("at").map((at, index) => {
 		const pick = (of: typeof machine) =>
-			Object.fromEntries(of.flatMap(([key, column]) => (column[index] === undefined ? [] : [[key, String(column[index])]])));
+			Object.fromEntries(
+				of.flatMap(([key, column]) => (column[index] === undefined ? [] : [[key, String(column[index])]])),
+			);
 		const own = pick(machine);
-		const named = Object.entries(texts).flatMap(([key, column]) => (column[index] === undefined ? [] : [[key, String(column[index])]]));
+		const named = Object.entries(texts).flatMap(([key, column]) =>
+			column[index] === undefined ? [] : [[key, String(column[index])]],
+		);
 		const host = own["gpuUuid"] ?? own["host"];
 		return {
 			at: String(at),
@@ -136,26 +146,50 @@ function numberAt(column: Column, at: number): number | undefined {
 }
 
 function fieldsOf(row: string, names: readonly string[], { columns }: Reader): Record<string, Column> {
-	return Object.fromEntries(names.map((name) => [name, columns.get(`${row}${step}${name.replaceAll("/", step)}`)]));
+	return Object.fromEntries(
+		names.map((name) => [name, columns.get(`${row}${step}${name.replaceAll("/", step)}`)]),
+	);
 }
 
-const timedFields = ["ratio/ppm", "ratio/halfPpm", "ratio/pairs", "ratio/sdPpm", "fresh/ppm", "fresh/halfPpm", "base/ns", "head/ns"];
+const timedFields = [
+	"ratio/ppm",
+	"ratio/halfPpm",
+	"ratio/pairs",
+	"ratio/sdPpm",
+	"fresh/ppm",
+	"fresh/halfPpm",
+	"base/ns",
+	"head/ns",
+];
 
 /** An interval at 99 % over several looks reaches about this many standard errors. */
 const intervalErrors = 3.3;
 
 export function timedPoints(row: string, made: readonly Made[], reader: Reader): Point[] {
 	const fields = fieldsOf(row, timedFields, reader);
-	const [ppm, half, pairs, sd, freshPpm, freshHalf, baseNs, headNs] = timedFields.map((name) => fields[name] ?? []);
+	const [ppm, half, pairs, sd, freshPpm, freshHalf, baseNs, headNs] = timedFields.map(
+		(name) => fields[name] ?? [],
+	);
 	const points: Point[] = [];
 	for (const [run, own] of made.entries()) {
 		const figure = (column: Column = []): number => numberAt(column, run) ?? Number.NaN;
 		const level = figure(ppm) / million;
 		if (Number.isNaN(level)) continue;
 		const pairSd = figure(sd) / million;
-		const error = Number.isNaN(pairSd) ? figure(half) / million / intervalErrors : pairSd / Math.sqrt(Math.max(1, figure(pairs)));
+		const error = Number.isNaN(pairSd)
+			? figure(half) / million / intervalErrors
+			: pairSd / Math.sqrt(Math.max(1, figure(pairs)));
 		const fresh = figure(freshPpm) / million;
-		const point: Point = { run, level, error, linkError: 0, pairSd, baseNs: figure(baseNs), headNs: figure(headNs), made: own };
+		const point: Point = {
+			run,
+			level,
+			error,
+			linkError: 0,
+			pairSd,
+			baseNs: figure(baseNs),
+			headNs: figure(headNs),
+			made: own,
+		};
 		if (!Number.isNaN(fresh)) point.fresh = { level: fresh, half: figure(freshHalf) / million };
 		points.push(point);
 	}
@@ -164,7 +198,11 @@ export function timedPoints(row: string, made: readonly Made[], reader: Reader):
 
 /** What the engine of each run was made from; one object for neighbours that are the same. */
 export function readMade(row: string, reader: Reader): Made[] {
-	const fields = fieldsOf(row, ["head/model", "head/recipe", "head/structure", "base/model", "base/recipe"], reader);
+	const fields = fieldsOf(
+		row,
+		["head/model", "head/recipe", "head/structure", "base/model", "base/recipe"],
+		reader,
+	);
 	const columns = Object.values(fields);
 	let last: readonly (Cell | undefined)[] = [];
 	let made: Made = { content: "", pin: "" };
@@ -196,11 +234,22 @@ export function plainPoints(path: string, made: readonly Made[], reader: Reader)
 		if (value === undefined || value < 0) continue;
 		const isSame =
 			points.length > plentyPoints &&
-			[1, 2, 3, 4].every((back) => column[run - back] === value && reader.kinds[run - back] === reader.kinds[run]) &&
+			[1, 2, 3, 4].every(
+				(back) => column[run - back] === value && reader.kinds[run - back] === reader.kinds[run],
+			) &&
 			column[run + 1] === value;
 		if (isSame && run < reader.runs.length - plentyPoints) continue;
 		const level = Math.log(Math.max(value, leastValue));
-		points.push({ run, level, error: 0, linkError: 0, pairSd: Number.NaN, baseNs: Number.NaN, headNs: Number.NaN, made: own });
+		points.push({
+			run,
+			level,
+			error: 0,
+			linkError: 0,
+			pairSd: Number.NaN,
+			baseNs: Number.NaN,
+			headNs: Number.NaN,
+			made: own,
+		});
 	}
 	return points;
 }

@@ -2,7 +2,18 @@
 import { groupBy } from "../group.ts";
 import type { Table } from "./columns.ts";
 import { step } from "./columns.ts";
-import { Columns, kindOf, type Point, plainPoints, type Reader, type Run, readMade, readRuns, sameKind, timedPoints } from "./points.ts";
+import {
+	Columns,
+	kindOf,
+	type Point,
+	plainPoints,
+	type Reader,
+	type Run,
+	readMade,
+	readRuns,
+	sameKind,
+	timedPoints,
+} from "./points.ts";
 
 export type Metric = "latency" | "control" | "memory" | "size" | "error";
 
@@ -51,10 +62,14 @@ export function readSeries(tables: readonly Table[]): Series {
 		if (kind === "link" || kind === "accept") return [];
 		const own = links.filter((link) => link.series === series).flatMap((link) => readLinks(link.row, reader));
 		const made = readMade(row, reader);
-		const timed = chainsOf({ series, metric: kind === "control" ? "control" : "latency" }, timedPoints(row, made, reader), {
-			reader,
-			links: own,
-		});
+		const timed = chainsOf(
+			{ series, metric: kind === "control" ? "control" : "latency" },
+			timedPoints(row, made, reader),
+			{
+				reader,
+				links: own,
+			},
+		);
 		if (kind === "control") return timed;
 		const plain = ([metric, path, name]: readonly [Metric, string, string?]) =>
 			chainsOf({ series, metric, name }, plainPoints(`${row}${step}${path}`, made, reader), {
@@ -62,10 +77,21 @@ export function readSeries(tables: readonly Table[]): Series {
 				links: [],
 			});
 		const figures = [["memory", `head${step}memoryBytes`] as const, ["size", `head${step}bytes`] as const];
-		return [...timed, ...[...figures, ...errors.map((name) => ["error", `errors${step}${name}`, name] as const)].flatMap(plain)];
+		return [
+			...timed,
+			...[...figures, ...errors.map((name) => ["error", `errors${step}${name}`, name] as const)].flatMap(
+				plain,
+			),
+		];
 	});
-	const linked = links.flatMap(({ series, row }) => readLinks(row, reader).map(({ run, error }) => ({ run, series, error })));
-	return { runs, links: linked, chains: measured.map((chain) => ({ ...chain, accepted: acceptedIn(chain, [...rows.keys()], columns) })) };
+	const linked = links.flatMap(({ series, row }) =>
+		readLinks(row, reader).map(({ run, error }) => ({ run, series, error })),
+	);
+	return {
+		runs,
+		links: linked,
+		chains: measured.map((chain) => ({ ...chain, accepted: acceptedIn(chain, [...rows.keys()], columns) })),
+	};
 }
 
 /** What an alarm and an acceptance call the figure of a chain. */
@@ -76,7 +102,9 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 /** An acceptance is of the newest point before it. */
 function acceptedIn(chain: Measured, rows: readonly string[], columns: Columns): Map<number, string> {
 	const prefix = ["rows", chain.series, "accept", ""].join(step);
-	const found = rows.filter((row) => row.startsWith(prefix)).map((row) => columns.get([row, "accepted", figureOf(chain)].join(step)));
+	const found = rows
+		.filter((row) => row.startsWith(prefix))
+		.map((row) => columns.get([row, "accepted", figureOf(chain)].join(step)));
 	return new Map(
 		found.flatMap((reasons) =>
 			reasons.flatMap((reason, run) => {
@@ -115,9 +143,17 @@ function chainsOf(
 	for (const point of points) {
 		const kind = reader.kinds[point.run] ?? "";
 		const chain = open.get(kind);
-		const link = chain === undefined ? null : isChained(of.metric) ? linkTo(chain, point.made.pin, { kind, links }) : noLink;
+		const link =
+			chain === undefined
+				? null
+				: isChained(of.metric)
+					? linkTo(chain, point.made.pin, { kind, links })
+					: noLink;
 		if (chain === undefined || link === null) {
-			const begun = begin(point.made.pin, chain === undefined ? differences(last, reader.runs[point.run]) : ["pin"]);
+			const begun = begin(
+				point.made.pin,
+				chain === undefined ? differences(last, reader.runs[point.run]) : ["pin"],
+			);
 			extend(begun, point, noLink);
 			open.set(kind, begun);
 			all.push(begun);
@@ -161,12 +197,16 @@ function linkTo(
 	if (chain.pin === pin) return noLink;
 	const own = links.filter((link) => link.kind === kind && link.from === chain.pin && link.to === pin);
 	if (own.length === 0) return null;
-	return { level: own.reduce((sum, link) => sum + link.level * weightOf(link), 0) / totalWeight(own), error: totalWeight(own) ** -0.5 };
+	return {
+		level: own.reduce((sum, link) => sum + link.level * weightOf(link), 0) / totalWeight(own),
+		error: totalWeight(own) ** -0.5,
+	};
 }
 
 const leastError = 1e-6;
 const weightOf = ({ error }: { error: number }): number => Math.max(error, leastError) ** -2;
-const totalWeight = (links: readonly { error: number }[]): number => links.reduce((sum, link) => sum + weightOf(link), 0);
+const totalWeight = (links: readonly { error: number }[]): number =>
+	links.reduce((sum, link) => sum + weightOf(link), 0);
 
 /** Twelve links with this error move a chain by 0.05 %; it takes two nights or more, so mostly two machines. */
 const certainLink = 1.5e-4;
@@ -188,7 +228,8 @@ export function pinToLink(
 }
 
 function extend(chain: OpenChain, point: Point, link: Pick<Link, "level" | "error">): void {
-	if (chain.pin !== point.made.pin && chain.points.length > 0 && link !== noLink) chain.joints.push(chain.points.length);
+	if (chain.pin !== point.made.pin && chain.points.length > 0 && link !== noLink)
+		chain.joints.push(chain.points.length);
 	chain.pin = point.made.pin;
 	chain.level += link.level;
 	chain.linkVariance += link.error ** 2;

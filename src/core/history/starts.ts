@@ -13,7 +13,10 @@ interface Course {
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, that the level stepped by this size at each place; no single night weighs more than another. */
-export function likelyStarts({ at, first, noise, points }: Course, size: number): { place: number; nats: number }[] {
+export function likelyStarts(
+	{ at, first, noise, points }: Course,
+	size: number,
+): { place: number; nats: number }[] {
 	const found: { place: number; nats: number }[] = [];
 	let [nats, most] = [0, Number.NEGATIVE_INFINITY];
 	for (let place = at; place >= first && nats > most - unlikelyNats; place -= 1) {
@@ -32,9 +35,15 @@ const creepNats = 5;
 const longestCreep = 120;
 
 /** Where a level that grew evenly up to now left its reference; null where a step at `from` explains it about as well. */
-export function creepStart({ at, first: earliest, noise, points }: Course, size: number, from: number): number | null {
+export function creepStart(
+	{ at, first: earliest, noise, points }: Course,
+	size: number,
+	from: number,
+): number | null {
 	const first = Math.max(earliest, at - longestCreep);
-	const shares = points.slice(first, at + 1).map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
+	const shares = points
+		.slice(first, at + 1)
+		.map((point) => (({ ...point, ...point.fresh }).level - noise.level) / size);
 	const last = shares.length - 1;
 	const misfit = (expected: (index: number) => number): number =>
 		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);

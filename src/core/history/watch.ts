@@ -110,11 +110,18 @@ function dayAt({ points }: Chain, at: number, runs: readonly Run[]): number {
 
 /** The reference never follows later points: a baseline that moves absorbs creep. */
 function learn(at: number, { points }: Chain, state: State): void {
-	if (state.learned.length >= noisePoints || at < state.since || (state.open !== null && at >= state.open.from)) return;
+	if (
+		state.learned.length >= noisePoints ||
+		at < state.since ||
+		(state.open !== null && at >= state.open.from)
+	)
+		return;
 	state.learned.push(at);
 	if (state.learned.length < fewest) return;
 	const known = state.learned.flatMap((place) => points[place] ?? []);
-	const steps = known.slice(1).map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
+	const steps = known
+		.slice(1)
+		.map((point, index) => Math.abs(point.level - (known[index]?.level ?? point.level)));
 	// Of neighbours, so that creep within the points does not count as noise.
 	const most = 3 * 1.4826 * median(steps);
 	const usual = steps.filter((one) => one <= most);
@@ -146,7 +153,12 @@ function judge(step: Step): Judged | null {
 	const clipped = Math.min(clip, Math.max(-clip, z));
 	state.up = Math.max(0, state.up + clipped - slack);
 	state.down = Math.max(0, state.down - clipped - slack);
-	state.streak = Math.abs(z) < 4 ? 0 : Math.sign(z) === Math.sign(state.streak) ? state.streak + Math.sign(z) : Math.sign(z);
+	state.streak =
+		Math.abs(z) < 4
+			? 0
+			: Math.sign(z) === Math.sign(state.streak)
+				? state.streak + Math.sign(z)
+				: Math.sign(z);
 	const isSuspect = isOff(state, z);
 	if (!isSuspect) return null;
 	const raised = decide(step, z > 0 || state.up > limit ? "up" : "down");
@@ -221,7 +233,8 @@ function accept(at: number, { points }: Chain, { state, open }: { state: State; 
 /** These levels are the reference until later points give a better one; the noise is kept until then. */
 function settle(state: State, at: number, levels: readonly number[]): void {
 	const { noise } = state;
-	if (noise !== null) state.noise = { ...noise, level: median(levels), error: noise.sd / Math.sqrt(levels.length) };
+	if (noise !== null)
+		state.noise = { ...noise, level: median(levels), error: noise.sd / Math.sqrt(levels.length) };
 	state.learned = [];
 	state.since = at;
 	state.first = at;

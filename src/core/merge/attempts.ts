@@ -12,7 +12,9 @@ export interface JobExecution {
 }
 
 /** Every execution of the run, of all attempts, or why GitHub does not list them. */
-export type JobHistory = { state: "listed"; jobs: readonly JobExecution[] } | { state: "unknown"; why: string };
+export type JobHistory =
+	| { state: "listed"; jobs: readonly JobExecution[] }
+	| { state: "unknown"; why: string };
 
 /** 0: the result does not say. null: there is no result. */
 function attemptOf({ content }: PartInput): number | null {
@@ -25,7 +27,11 @@ export function hasEarlier(parts: readonly PartInput[], attempt: number): boolea
 }
 
 /** Parts of earlier attempts become missing unless GitHub's list shows that their jobs were not run again. */
-export function dropSuperseded(parts: readonly PartInput[], attempt: number, history: JobHistory): PartInput[] {
+export function dropSuperseded(
+	parts: readonly PartInput[],
+	attempt: number,
+	history: JobHistory,
+): PartInput[] {
 	return parts.map((part) => {
 		const its = attemptOf(part);
 		if (its === null || !hasEarlier([part], attempt)) return part;
@@ -50,8 +56,12 @@ function supersededReason(part: PartInput, { its, attempt, history }: Attempts):
 	const made = executionsOf(part, history.jobs);
 	const [first] = made;
 	if (first === undefined) return unknown("GitHub lists no job on its runner at the time of its upload.");
-	const isAgain = history.jobs.some((job) => job.name === first.name && made.every(({ startedMs }) => startedMs < job.startedMs));
-	return isAgain ? `Its job was run again in attempt ${attempt} and left no result; that of attempt ${its} does not count.` : null;
+	const isAgain = history.jobs.some(
+		(job) => job.name === first.name && made.every(({ startedMs }) => startedMs < job.startedMs),
+	);
+	return isAgain
+		? `Its job was run again in attempt ${attempt} and left no result; that of attempt ${its} does not count.`
+		: null;
 }
 
 /** GitHub's times are whole seconds. */
@@ -62,7 +72,10 @@ function executionsOf({ content, uploadedMs }: PartInput, jobs: readonly JobExec
 	const runner = content.state === "read" ? content.result.run?.runner : undefined;
 	if (runner === undefined || uploadedMs === undefined) return [];
 	const made = jobs.filter(
-		(job) => job.runner === runner && job.startedMs <= uploadedMs && (job.completedMs ?? Number.POSITIVE_INFINITY) + secondMs >= uploadedMs,
+		(job) =>
+			job.runner === runner &&
+			job.startedMs <= uploadedMs &&
+			(job.completedMs ?? Number.POSITIVE_INFINITY) + secondMs >= uploadedMs,
 	);
 	return new Set(made.map(({ name }) => name)).size === 1 ? made : [];
 }

@@ -1,6 +1,7 @@
 // Bounds a merged result: what is written must be small enough to be read again.
-import { inputKinds } from "../input-kind.ts";
+
 import type { Result } from "../../../generated/result.ts";
+import { inputKinds } from "../input-kind.ts";
 import { formatBytes } from "../text/units.ts";
 import type { JudgedPart } from "./parts.ts";
 

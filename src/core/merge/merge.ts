@@ -1,7 +1,15 @@
 // Puts the results of several jobs together: every part is shown, what is missing or not to be trusted is named, and numbers of different parts meet nowhere.
+
+import type {
+	ErrorRecord,
+	GateResult,
+	Outcome,
+	Part,
+	Result,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { failureKindOf, foldOutcome } from "../outcome.ts";
 import { worstOutcome } from "../precedence.ts";
-import type { ErrorRecord, GateResult, Outcome, Part, Result, WorkloadResult } from "../../../generated/result.ts";
 import { formatCount } from "../text/units.ts";
 import { fits, refuseLargest } from "./fit.ts";
 import { mergeBackends, mergeConfigs, mergeEnvironments, mergeNotes } from "./join.ts";
@@ -19,18 +27,27 @@ export function mergeResults(parts: readonly PartInput[], options: MergeOptions)
 }
 
 function join(judged: readonly JudgedPart[], options: MergeOptions): Result {
-	const merged = judged.flatMap(({ name, content }) => (content.state === "read" ? [{ name, result: content.result }] : []));
+	const merged = judged.flatMap(({ name, content }) =>
+		content.state === "read" ? [{ name, result: content.result }] : [],
+	);
 	const results = merged.map(({ result }) => result);
 	// A part that could not begin knows nothing of its machine.
-	const known = results.filter(({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0);
-	const ofParts = namedRecords(judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })));
+	const known = results.filter(
+		({ environment, errors }) => Object.keys(environment).length > 0 || errors.length === 0,
+	);
+	const ofParts = namedRecords(
+		judged.length > 1 ? merged : merged.map(({ result }) => ({ name: undefined, result })),
+	);
 	const review = options.review ?? [];
 	const records = { ...ofParts, gates: withReview(ofParts.gates, review) };
 	const errors = [...judged.flatMap(partFault), ...records.errors];
 	const whole = errors.length + review.length > 0 ? [foldOutcome([...review], errors)] : [];
 	const outcome = worstOutcome([...whole, ...results.map(strictestOutcome)]);
 	const failureKind = failureKindOf(outcome, errors);
-	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), { durationMs: 0, childMs: 0 });
+	const longest = results.reduce((most, result) => (result.durationMs > most.durationMs ? result : most), {
+		durationMs: 0,
+		childMs: 0,
+	});
 	const { workloads, note } = thinned(records.workloads);
 	return {
 		schemaVersion: 1,
@@ -131,7 +148,11 @@ function mergeArms(results: readonly Result[]): Result["arms"] {
 	const compared = results.find(({ arms }) => arms.base !== null);
 	const noBase = results.map(({ arms }) => arms.noBase).find((reason) => reason !== undefined);
 	const head = (compared ?? results[0])?.arms.head ?? { label: "head" };
-	return { base: compared?.arms.base ?? null, head, ...(compared === undefined && noBase !== undefined ? { noBase } : {}) };
+	return {
+		base: compared?.arms.base ?? null,
+		head,
+		...(compared === undefined && noBase !== undefined ? { noBase } : {}),
+	};
 }
 
 /** What concerns the whole change is judged by every part that sees it, and by the plan: it is reported once. */
@@ -198,7 +219,10 @@ function namedRecords(parts: readonly NamedResult[]): Records {
 }
 
 /** `part` last, so that it overrides a record's own. */
-function collect<Item extends { part?: string }>(parts: readonly NamedResult[], list: (result: Result) => readonly Item[]): Item[] {
+function collect<Item extends { part?: string }>(
+	parts: readonly NamedResult[],
+	list: (result: Result) => readonly Item[],
+): Item[] {
 	return parts.flatMap(({ name, result }) => list(result).map((item) => renamed(item, name)));
 }
 
@@ -221,7 +245,9 @@ function thinned(workloads: readonly WorkloadResult[]): { workloads: WorkloadRes
 	if (total <= maxRuns) return { workloads: [...workloads], note: null };
 	let left = maxRuns;
 	const kept = new Set<WorkloadResult>();
-	const changedFirst = [...workloads].sort((a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"));
+	const changedFirst = [...workloads].sort(
+		(a, b) => Number(a.verdict === "unchanged") - Number(b.verdict === "unchanged"),
+	);
 	for (const workload of changedFirst) {
 		if (workload.runs.length > left) break;
 		left -= workload.runs.length;

@@ -1,6 +1,7 @@
 // Decides which parts may be merged: each once, of one commit, planned, and measured where no other part measured the same.
-import { groupBy } from "../group.ts";
+
 import type { ArmSource, GateResult, Result, WorkflowJob } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { cleanName } from "../text/escape.ts";
 
 /** What came of one part. */
@@ -51,11 +52,14 @@ export function judgeParts(parts: readonly PartInput[], options: MergeOptions): 
 	const missing = (options.expected ?? [])
 		.filter(({ name }) => !names.has(name))
 		.map(({ name, artifact }): JudgedPart => {
-			const reason = "The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
+			const reason =
+				"The plan lists this part, but it has no result: its job did not run, was cancelled, or could not upload.";
 			return { name, artifact, content: { state: "missing", reason } };
 		});
 	const judged = agreeing(refuseForeignCommits(came, options.headCommits));
-	return [...refuseDoubles(judged), ...missing].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+	return [...refuseDoubles(judged), ...missing].sort((a, b) =>
+		a.name < b.name ? -1 : a.name > b.name ? 1 : 0,
+	);
 }
 
 function refuse(part: JudgedPart, reason: string): JudgedPart {
@@ -65,7 +69,9 @@ function refuse(part: JudgedPart, reason: string): JudgedPart {
 function onePerName(parts: readonly PartInput[]): JudgedPart[] {
 	return [...groupBy(parts, ({ name }) => name).values()].flatMap(([first, ...others]) => {
 		if (first === undefined) return [];
-		return others.length === 0 ? [first] : [refuse(first, `${others.length + 1} results have this name; expected one.`)];
+		return others.length === 0
+			? [first]
+			: [refuse(first, `${others.length + 1} results have this name; expected one.`)];
 	});
 }
 
@@ -85,14 +91,20 @@ function checkOrigin(part: JudgedPart, { config, run }: MergeOptions): JudgedPar
 	const { result } = part.content;
 	if (config !== undefined && result.config.path !== config) {
 		const [its, ours] = [result.config.path, config].map((path) => cleanName(path, 100));
-		return refuse(part, `It is of the config ${its}; expected ${ours}. Give the gate and the report the same \`config\`.`);
+		return refuse(
+			part,
+			`It is of the config ${its}; expected ${ours}. Give the gate and the report the same \`config\`.`,
+		);
 	}
 	if (run === undefined || result.run === undefined || result.run.id === run.id) return part;
 	return refuse(part, `It is of the workflow run ${result.run.id}; expected ${run.id}.`);
 }
 
 /** Where the commit is known from elsewhere, a result that names none could be of anything. */
-function refuseForeignCommits(parts: readonly JudgedPart[], allowed: MergeOptions["headCommits"]): JudgedPart[] {
+function refuseForeignCommits(
+	parts: readonly JudgedPart[],
+	allowed: MergeOptions["headCommits"],
+): JudgedPart[] {
 	if (allowed === undefined) return [...parts];
 	return parts.map((part) => {
 		if (part.content.state !== "read") return part;
@@ -118,7 +130,9 @@ function agreeing(parts: readonly JudgedPart[]): JudgedPart[] {
 }
 
 function commitsOf(parts: readonly JudgedPart[], arm: (result: Result) => ArmSource | null): Set<string> {
-	return new Set(parts.flatMap(({ content }) => (content.state === "read" ? (arm(content.result)?.commit ?? []) : [])));
+	return new Set(
+		parts.flatMap(({ content }) => (content.state === "read" ? (arm(content.result)?.commit ?? []) : [])),
+	);
 }
 
 function differ(what: string, commits: ReadonlySet<string>): string {
@@ -154,8 +168,13 @@ function refuseDoubles(parts: readonly JudgedPart[]): JudgedPart[] {
 function measuredIn({ content }: JudgedPart): string[] {
 	if (content.state !== "read") return [];
 	const { environment, backend, config, workloads, builds, golden } = content.result;
-	const machine = JSON.stringify([backend.device, Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1))]);
-	const engines = [...workloads, ...builds, ...golden].map(({ model, engine }) => JSON.stringify([machine, config.path, model, engine]));
+	const machine = JSON.stringify([
+		backend.device,
+		Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)),
+	]);
+	const engines = [...workloads, ...builds, ...golden].map(({ model, engine }) =>
+		JSON.stringify([machine, config.path, model, engine]),
+	);
 	return [...new Set(engines)];
 }
 
@@ -188,7 +207,9 @@ export function pickArtifacts<Artifact extends NamedArtifact>(
 	expected: readonly { name: string; artifact: string }[],
 ): PickedPart<Artifact>[] {
 	// One try cannot take a name twice, so the same name again is a later try's.
-	const newest = new Map([...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]));
+	const newest = new Map(
+		[...artifacts].sort((a, b) => a.id - b.id).map((artifact) => [artifact.name, artifact]),
+	);
 	const candidates = [...newest.values()].flatMap((artifact) => candidateOf(artifact, expected) ?? []);
 	return [...groupBy(candidates, ({ name }) => name).values()].flatMap(latest);
 }
@@ -205,8 +226,12 @@ function candidateOf<Artifact extends NamedArtifact>(
 }
 
 /** The first try of a run takes the usual name, so the usual name and `-attempt1` are of the same try. */
-function latest<Artifact extends NamedArtifact>(candidates: readonly Candidate<Artifact>[]): PickedPart<Artifact>[] {
+function latest<Artifact extends NamedArtifact>(
+	candidates: readonly Candidate<Artifact>[],
+): PickedPart<Artifact>[] {
 	const tryOf = ({ attempt }: Candidate<Artifact>): number => Math.max(1, attempt);
 	const last = Math.max(...candidates.map(tryOf));
-	return candidates.filter((candidate) => tryOf(candidate) === last).map(({ name, artifact }) => ({ name, artifact }));
+	return candidates
+		.filter((candidate) => tryOf(candidate) === last)
+		.map(({ name, artifact }) => ({ name, artifact }));
 }

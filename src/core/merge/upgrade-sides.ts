@@ -1,5 +1,5 @@
 // Which versions of TensorRT ran the same engines, in one run or in several jobs, and what each side of an upgrade made of them.
-import { mismatchState } from "../golden/compare/checks.ts";
+
 import type {
 	Arm,
 	BuildRecord,
@@ -12,6 +12,7 @@ import type {
 	Result,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { mismatchState } from "../golden/compare/checks.ts";
 import { comparedOf } from "../stats/summary.ts";
 import { formatPercent } from "../text/units.ts";
 
@@ -22,9 +23,14 @@ const paired = "Both versions were timed in interleaved pairs on one GPU.";
 const hinted = `Times come from two separate jobs, not from interleaved pairs, so only changes of ${formatPercent(leastChange, { digits: 0 })} or more are listed, as a hint.`;
 
 /** Why a run on two TensorRTs does not judge the upgrade, as sentences. */
-export function upgradeNotes({ arms, backend, baseBackend }: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
+export function upgradeNotes({
+	arms,
+	backend,
+	baseBackend,
+}: Pick<Result, "arms" | "backend" | "baseBackend">): string[] {
 	if (arms.base === null || baseBackend === undefined) return [];
-	if (baseBackend.version === backend.version) return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];
+	if (baseBackend.version === backend.version)
+		return [`Both sides run TensorRT ${backend.version}, so this run compares no versions.`];
 	if (haveSameFiles(arms)) return [];
 	return [
 		`Base and head differ in their files as well as in TensorRT (${baseBackend.version} and ${backend.version}), so their effects cannot be told apart and no upgrade is judged. To judge one, run outside a pull request without --base and baseline: both sides then have the same files.`,
@@ -33,7 +39,9 @@ export function upgradeNotes({ arms, backend, baseBackend }: Pick<Result, "arms"
 
 /** If not, a difference may come from the files rather than from TensorRT. */
 function haveSameFiles({ base, head }: Result["arms"]): boolean {
-	return base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label);
+	return (
+		base !== null && base.commit === head.commit && (head.commit !== undefined || base.label === head.label)
+	);
 }
 
 /** Of a run whose base ran the same files on another TensorRT; and between jobs, from the oldest version to each newer one on the same kind of device. */
@@ -44,22 +52,37 @@ export function sidesOf(result: Result): Sides[] {
 		...parts.map(({ name, ...ran }) => ({ part: parts.length > 1 ? name : undefined, ...ran })),
 	];
 	const within = runs.flatMap(({ part, backend, baseBackend, partial }) => {
-		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version) return [];
+		if (backend === undefined || baseBackend === undefined || baseBackend.version === backend.version)
+			return [];
 		if (!haveSameFiles(result.arms)) return [];
 		const [before, after] = [factsOf(result, { part, arm: "base" }), factsOf(result, { part, arm: "head" })];
 		const versions = { from: baseBackend.version, to: backend.version };
-		return sides({ ...versions, caveat: paired, cutShort: endsOf(partial), before, after, speeds: comparedSpeeds(after.rows) });
+		return sides({
+			...versions,
+			caveat: paired,
+			cutShort: endsOf(partial),
+			before,
+			after,
+			speeds: comparedSpeeds(after.rows),
+		});
 	});
 	return [...within, ...sidesOfJobs(result, parts)];
 }
 
 function sidesOfJobs(result: Result, parts: readonly Part[]): Sides[] {
 	const ran = parts.filter(({ state, backend }) => state === "merged" && backend?.kind === "tensorrt");
-	const [oldest, ...newer] = ran.sort((a, b) => versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }));
+	const [oldest, ...newer] = ran.sort((a, b) =>
+		versionOf(a).localeCompare(versionOf(b), "en", { numeric: true }),
+	);
 	if (oldest === undefined) return [];
-	const later = newer.filter((part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device);
+	const later = newer.filter(
+		(part) => versionOf(part) !== versionOf(oldest) && part.backend?.device === oldest.backend?.device,
+	);
 	return later.flatMap((part) => {
-		const [before, after] = [factsOf(result, { part: oldest.name, arm: "head" }), factsOf(result, { part: part.name, arm: "head" })];
+		const [before, after] = [
+			factsOf(result, { part: oldest.name, arm: "head" }),
+			factsOf(result, { part: part.name, arm: "head" }),
+		];
 		return sides({
 			from: versionOf(oldest),
 			to: versionOf(part),
@@ -84,16 +107,20 @@ interface ArmFacts {
 	findings: readonly Finding[];
 }
 
-export const engineOf = ({ model, engine }: { model?: string; engine?: string }): string => `${model}/${engine}`;
+export const engineOf = ({ model, engine }: { model?: string; engine?: string }): string =>
+	`${model}/${engine}`;
 
 function factsOf(result: Result, { part, arm }: { part: string | undefined; arm: Arm }): ArmFacts {
-	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] => items.filter((item) => item.part === part);
+	const own = <Item extends { part?: string }>(items: readonly Item[]): Item[] =>
+		items.filter((item) => item.part === part);
 	const builds = own(result.builds).filter((build) => build.arm === arm);
 	return {
 		builds: new Map(builds.map((build) => [engineOf(build), build])),
 		golden: arm === "head" ? own(result.golden) : own(result.golden).map(ofBase),
 		rows: own(result.workloads),
-		findings: own(result.findings).filter((finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true)),
+		findings: own(result.findings).filter(
+			(finding) => finding.arm !== "base" && !(arm === "base" && finding.isNew === true),
+		),
 	};
 }
 
@@ -123,7 +150,12 @@ export interface Speed {
 
 /** Pairs on one GPU have a verdict. */
 function comparedSpeeds(rows: readonly WorkloadResult[]): Speed[] {
-	const verdicts = { regressed: "slower", improved: "faster", unchanged: "alike", inconclusive: "unclear" } as const;
+	const verdicts = {
+		regressed: "slower",
+		improved: "faster",
+		unchanged: "alike",
+		inconclusive: "unclear",
+	} as const;
 	return rows.flatMap((row) => {
 		const { verdict, estimate, interval } = comparedOf(row);
 		if (estimate === null || verdict === "missing" || verdict === "not-comparable") return [];
@@ -137,7 +169,9 @@ function hintedSpeeds(before: readonly WorkloadResult[], after: readonly Workloa
 		const was = before.find((row) => row.id === id)?.head?.medianMs ?? 0;
 		if (head === null || !(was > 0)) return [];
 		const change = head.medianMs / was - 1;
-		return [{ id, change, verdict: Math.abs(change) < leastChange ? "alike" : change > 0 ? "slower" : "faster" }];
+		return [
+			{ id, change, verdict: Math.abs(change) < leastChange ? "alike" : change > 0 ? "slower" : "faster" },
+		];
 	});
 }
 

@@ -1,6 +1,7 @@
 // The same engines on two versions of TensorRT, in one run or in two parts of a result: what an upgrade breaks, changes and costs.
-import { findingKey } from "../onnx/finding-key.ts";
+
 import type { GoldenVerdict, Result } from "../../../generated/result.ts";
+import { findingKey } from "../onnx/finding-key.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatDuration, formatPercent, formatValue } from "../text/units.ts";
@@ -39,7 +40,11 @@ export function upgradesOf(result: Result): Upgrade[] {
 function upgradeOf(sides: Sides): Upgrade {
 	const facts = [
 		...sides.cutShort.map((stage) =>
-			fact("unknown", ["run that was cut short", "runs that were cut short"], `A run ended early, in ${quoted(stage)}.`),
+			fact(
+				"unknown",
+				["run that was cut short", "runs that were cut short"],
+				`A run ended early, in ${quoted(stage)}.`,
+			),
 		),
 		...sides.shared.flatMap((id) => [...buildFacts(id, sides), ...goldenFacts(id, sides)]),
 		...speedFacts(sides),
@@ -47,29 +52,50 @@ function upgradeOf(sides: Sides): Upgrade {
 	];
 	const order: readonly Weight[] = ["stop", "unknown", "review", "note"];
 	const sorted = facts.sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
-	const built = sides.shared.flatMap((id) => sides.after.builds.get(id) ?? []).filter(({ state }) => state === "built");
+	const built = sides.shared
+		.flatMap((id) => sides.after.builds.get(id) ?? [])
+		.filter(({ state }) => state === "built");
 	const tookMs = built.reduce((sum, { durationMs }) => sum + durationMs, 0);
-	const took = built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
+	const took =
+		built.length === 0 ? "" : `; ${counted(built.length, "build")} took ${formatDuration(tookMs)} there`;
 	const plans = `${counted(sides.shared.length, "plan")} must be built again, since a plan runs only on the version that built it${took}.`;
-	return { from: sides.from, to: sides.to, caveat: sides.caveat, facts: sorted, decision: decisionOf(sorted, sides), plans };
+	return {
+		from: sides.from,
+		to: sides.to,
+		caveat: sides.caveat,
+		facts: sorted,
+		decision: decisionOf(sorted, sides),
+		plans,
+	};
 }
 
 function decisionOf(facts: readonly UpgradeFact[], { shared, after, speeds }: Sides): string {
 	const of = (weight: Weight): string => {
 		const own = facts.filter((fact) => fact.weight === weight);
 		const topics = new Map(own.map(({ topic }) => [topic[0], topic]));
-		return [...topics.values()].map((topic) => counted(own.filter((fact) => fact.topic[0] === topic[0]).length, ...topic)).join(", ");
+		return [...topics.values()]
+			.map((topic) => counted(own.filter((fact) => fact.topic[0] === topic[0]).length, ...topic))
+			.join(", ");
 	};
 	if (of("stop") !== "") return `Do not upgrade yet: ${of("stop")}.`;
 	if (of("unknown") !== "") return `Not decided: ${of("unknown")}.`;
 	if (of("review") !== "") return `Upgrade after a review: ${of("review")}.`;
 	const matching = after.golden.filter(({ state }) => state === "match").length;
-	const by = speeds.some(({ interval }) => interval === undefined) ? ` by ${formatPercent(leastChange, { digits: 0 })} or more` : "";
-	const speed = speeds.length === 0 ? "no workload was timed on both" : `none of ${counted(speeds.length, "workload")} became slower${by}`;
+	const by = speeds.some(({ interval }) => interval === undefined)
+		? ` by ${formatPercent(leastChange, { digits: 0 })} or more`
+		: "";
+	const speed =
+		speeds.length === 0
+			? "no workload was timed on both"
+			: `none of ${counted(speeds.length, "workload")} became slower${by}`;
 	return `Upgrade: ${counted(shared.length, "engine")} built, ${counted(matching, "golden case")} matched, ${speed}.`;
 }
 
-const fact = (weight: Weight, topic: UpgradeFact["topic"], says: string): UpgradeFact => ({ weight, topic, says });
+const fact = (weight: Weight, topic: UpgradeFact["topic"], says: string): UpgradeFact => ({
+	weight,
+	topic,
+	says,
+});
 
 function buildFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 	const [was, is] = [before.builds.get(id), after.builds.get(id)];
@@ -80,7 +106,13 @@ function buildFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 	const blocking = after.findings.find((finding) => finding.severity === "error" && engineOf(finding) === id);
 	const why = is?.failure?.title ?? blocking?.message ?? is?.state;
 	if (was?.state !== "built")
-		return [fact("note", ["engine that builds on neither", "engines that build on neither"], `${quoted(id)} builds on neither: ${why}`)];
+		return [
+			fact(
+				"note",
+				["engine that builds on neither", "engines that build on neither"],
+				`${quoted(id)} builds on neither: ${why}`,
+			),
+		];
 	const isMachine = is?.failure?.kind === "runner" || is?.state === "timed-out";
 	return isMachine
 		? [
@@ -90,12 +122,21 @@ function buildFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 					`${quoted(id)} was not built, by a fault of the machine: ${why}`,
 				),
 			]
-		: [fact("stop", ["engine that no longer builds", "engines that no longer build"], `${quoted(id)} no longer builds: ${why}`)];
+		: [
+				fact(
+					"stop",
+					["engine that no longer builds", "engines that no longer build"],
+					`${quoted(id)} no longer builds: ${why}`,
+				),
+			];
 }
 
 function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 	const own = (golden: readonly GoldenVerdict[]) => golden.filter((verdict) => engineOf(verdict) === id);
-	const [was, is] = [new Map(own(before.golden).map((verdict) => [verdict.case, verdict])), own(after.golden)];
+	const [was, is] = [
+		new Map(own(before.golden).map((verdict) => [verdict.case, verdict])),
+		own(after.golden),
+	];
 	if (after.builds.get(id)?.state !== "built") return [];
 	if (is.length === 0)
 		return [
@@ -108,7 +149,9 @@ function goldenFacts(id: string, { before, after }: Sides): UpgradeFact[] {
 	const wrong = is.filter(({ state }) => state !== "match");
 	if (wrong.length > 0) return [wrongFact(id, { wrong, was, cases: is.length })];
 	const grown = is.flatMap((verdict) =>
-		verdict.checks.filter((check) => isGrown(check, was.get(verdict.case))).map((check) => ({ check, verdict })),
+		verdict.checks
+			.filter((check) => isGrown(check, was.get(verdict.case)))
+			.map((check) => ({ check, verdict })),
 	);
 	const [first] = grown;
 	return first === undefined
@@ -144,11 +187,19 @@ function wrongFact(id: string, { wrong, was, cases }: Wrong): UpgradeFact {
 	const such = text === "" ? "" : `, such as ${text}`;
 	if (drifted.length > 0) {
 		const count = `${drifted.length} of ${counted(cases, "golden case")}`;
-		return fact("stop", ["engine that drifts", "engines that drift"], `${quoted(id)} drifts: ${count} no longer match${such}.`);
+		return fact(
+			"stop",
+			["engine that drifts", "engines that drift"],
+			`${quoted(id)} drifts: ${count} no longer match${such}.`,
+		);
 	}
 	if (unknown.length > 0) {
 		const topic = ["engine that was not judged on both", "engines that were not judged on both"] as const;
-		return fact("unknown", topic, `${quoted(id)} was not judged on both in ${unknown.length} of ${counted(cases, "golden case")}.`);
+		return fact(
+			"unknown",
+			topic,
+			`${quoted(id)} was not judged on both in ${unknown.length} of ${counted(cases, "golden case")}.`,
+		);
 	}
 	const topic = ["engine that matches on neither", "engines that match on neither"] as const;
 	return fact("review", topic, `${quoted(id)} matches its golden on neither${such}.`);
@@ -159,7 +210,9 @@ type Check = GoldenVerdict["checks"][number];
 const sameCheck = (check: Check, was: GoldenVerdict | undefined): Check | undefined =>
 	was?.checks.find(
 		({ output, metric, slice }) =>
-			output === check.output && metric === check.metric && JSON.stringify(slice) === JSON.stringify(check.slice),
+			output === check.output &&
+			metric === check.metric &&
+			JSON.stringify(slice) === JSON.stringify(check.slice),
 	);
 
 function isGrown(check: Check, was: GoldenVerdict | undefined): boolean {
@@ -187,8 +240,10 @@ function speedFacts({ speeds }: Sides): UpgradeFact[] {
 		const percent = (share: number): string => formatPercent(share, { sign: true });
 		const range = interval === null ? "" : ` (${interval.map(percent).join(" … ")})`;
 		const says = `${quoted(id)}: ${percent(change)} time${range}.`;
-		if (verdict === "slower") return [fact("review", ["workload that slows down", "workloads that slow down"], says)];
-		if (verdict === "faster") return [fact("note", ["workload that speeds up", "workloads that speed up"], says)];
+		if (verdict === "slower")
+			return [fact("review", ["workload that slows down", "workloads that slow down"], says)];
+		if (verdict === "faster")
+			return [fact("note", ["workload that speeds up", "workloads that speed up"], says)];
 		if (verdict === "alike") return [];
 		return [fact("review", ["inconclusive workload", "inconclusive workloads"], `Inconclusive: ${says}`)];
 	});

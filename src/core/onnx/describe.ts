@@ -24,7 +24,10 @@ export function describeModel(model: InspectedModel) {
 		producer: onnx.producer,
 		producerVersion: onnx.producerVersion,
 		/** The standard domain is `ai.onnx`. */
-		opsets: Object.entries(onnx.opsets).map(([domain, version]) => ({ domain: domain || standardDomain, version })),
+		opsets: Object.entries(onnx.opsets).map(([domain, version]) => ({
+			domain: domain || standardDomain,
+			version,
+		})),
 		inputs: feeds(onnx.graph).map(summaryOf),
 		outputs: onnx.graph.outputs.map(summaryOf),
 		/** Of the graph, its subgraphs and the functions. */
@@ -38,7 +41,11 @@ export function describeModel(model: InspectedModel) {
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
 		/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
 		inferred: inferredOf(model),
-		external: model.external.map(({ location, neededBytes, problem }) => ({ location, neededBytes, problem })),
+		external: model.external.map(({ location, neededBytes, problem }) => ({
+			location,
+			neededBytes,
+			problem,
+		})),
 	};
 }
 
@@ -60,7 +67,9 @@ function inferredOf(model: InspectedModel) {
 		shapes: given.filter((name) => shaped.shapes.has(name)).length,
 		types: given.filter((name) => known?.has(name)).length,
 		/** Where shapes are lost, most frequent first. */
-		stoppedAt: [...counts].map(([operator, count]) => ({ operator, count })).sort((left, right) => right.count - left.count),
+		stoppedAt: [...counts]
+			.map(([operator, count]) => ({ operator, count }))
+			.sort((left, right) => right.count - left.count),
 	};
 }
 
@@ -74,7 +83,9 @@ function operatorCounts(scopes: readonly Scope[]) {
 			counts.set(key, entry);
 		}
 	}
-	return [...counts.values()].sort((left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1));
+	return [...counts.values()].sort(
+		(left, right) => right.count - left.count || (left.operator < right.operator ? -1 : 1),
+	);
 }
 
 function weightTotals(scopes: readonly Scope[]) {
@@ -107,7 +118,9 @@ export function modelFacts(model: InspectedModel, { shapes, minBits }: ModelSize
 	const inputs = feeds(model.onnx.graph);
 	const sizes = new Map(
 		inputs.flatMap(({ name, dims }) =>
-			(dims ?? []).map((dim, axis) => [dim, shapes.get(name)?.[axis]] as const).filter(([dim]) => typeof dim === "string"),
+			(dims ?? [])
+				.map((dim, axis) => [dim, shapes.get(name)?.[axis]] as const)
+				.filter(([dim]) => typeof dim === "string"),
 		),
 	);
 	const { static: inferred, scopes, types, constants } = subjectOf(model, { backend: "onnxruntime" });
@@ -122,7 +135,9 @@ export function modelFacts(model: InspectedModel, { shapes, minBits }: ModelSize
 		if (bytes > (largest?.bytes ?? 0)) largest = { name, shape: formatDims(dims), bytes };
 	}
 	return {
-		inputRanks: new Map(inputs.flatMap(({ name, dims }) => (dims === null ? [] : [[name, dims.length] as const]))),
+		inputRanks: new Map(
+			inputs.flatMap(({ name, dims }) => (dims === null ? [] : [[name, dims.length] as const])),
+		),
 		largestTensor: largest,
 	};
 }
@@ -170,7 +185,10 @@ function differs(side: Side, base: OnnxValue, head: OnnxValue): boolean {
 	const known = [base, head].every(({ dtype }) => dtype !== "undefined" && dtype !== "unknown");
 	if (known && base.dtype !== head.dtype) return true;
 	if (base.dims === null || head.dims === null) return false;
-	return base.dims.length !== head.dims.length || base.dims.some((dim, axis) => sizeDiffers(side, dim, head.dims?.[axis] ?? null));
+	return (
+		base.dims.length !== head.dims.length ||
+		base.dims.some((dim, axis) => sizeDiffers(side, dim, head.dims?.[axis] ?? null))
+	);
 }
 
 /** An input that takes any size where it took one is no change; of an output a file need not tell the size. */

@@ -104,7 +104,8 @@ function isUnderstood(use: Use): boolean {
 function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk): void {
 	for (const output of outputs) {
 		const other = carriers.get(output);
-		if (typeof shift !== "number" || typeof other !== "number" || Math.abs(shift) < Math.abs(other)) carriers.set(output, shift);
+		if (typeof shift !== "number" || typeof other !== "number" || Math.abs(shift) < Math.abs(other))
+			carriers.set(output, shift);
 	}
 }
 
@@ -120,14 +121,22 @@ function noteTable({ node, scope, walk, shift }: Use, place: number): boolean {
 	const rows = dims?.[axis < 0 ? axis + dims.length : axis];
 	if (typeof rows === "string") walk.evidence.rowsOf = { axis: rows, shift };
 	if (typeof rows !== "number" || rows < 1) return typeof rows === "string";
-	walk.evidence.tables.push({ low: 0 - shift, high: rows - 1 - shift, why: `the model looks it up in a table of ${rows}` });
+	walk.evidence.tables.push({
+		low: 0 - shift,
+		high: rows - 1 - shift,
+		why: `the model looks it up in a table of ${rows}`,
+	});
 	return true;
 }
 
 function noteDepth(use: Use): boolean {
 	const depth = numbersAt(use, 1)?.[0];
 	if (depth === undefined || depth < 1) return false;
-	use.walk.evidence.tables.push({ low: 0 - use.shift, high: depth - 1 - use.shift, why: `the model makes a one-hot of ${depth} of it` });
+	use.walk.evidence.tables.push({
+		low: 0 - use.shift,
+		high: depth - 1 - use.shift,
+		why: `the model makes a one-hot of ${depth} of it`,
+	});
 	return true;
 }
 
@@ -140,12 +149,18 @@ function noteComparison({ node, scope, walk, place, shift }: Use): boolean {
 	const { values } = constant;
 	if (elements > 2 && node.op === "Equal") {
 		const [low, high] = values === undefined ? [0, elements - 1] : [Math.min(...values), Math.max(...values)];
-		walk.evidence.bounds.push({ low: low - shift, high: high - shift, why: `the model compares it with ${elements} numbers` });
+		walk.evidence.bounds.push({
+			low: low - shift,
+			high: high - shift,
+			why: `the model compares it with ${elements} numbers`,
+		});
 	} else {
 		const numbers = (values ?? []).filter(Number.isFinite).map((value) => value - shift);
 		// A limit on many numbers: one that lets all of them pass.
 		const pass = (place === 1) === node.op.startsWith("Greater") ? Math.min : Math.max;
-		walk.evidence.compared.push(...(node.op === "Equal" || numbers.length < 2 ? numbers : [pass(...numbers)]));
+		walk.evidence.compared.push(
+			...(node.op === "Equal" || numbers.length < 2 ? numbers : [pass(...numbers)]),
+		);
 	}
 	return true;
 }
@@ -179,7 +194,8 @@ const arithmetic: Readonly<Record<string, Arithmetic>> = {
 };
 
 function bounded({ walk, shift }: Use, low: number, high: number): number {
-	if (low <= high) walk.evidence.bounds.push({ low: low - shift, high: high - shift, why: "the model limits it to this" });
+	if (low <= high)
+		walk.evidence.bounds.push({ low: low - shift, high: high - shift, why: "the model limits it to this" });
 	return shift;
 }
 

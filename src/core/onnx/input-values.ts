@@ -32,8 +32,11 @@ export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map
 	const types = inferTypes(model, scopes, { constants });
 	const own = graph && { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() };
 	const shapes = graph === undefined || own === undefined ? new Map() : inferShapes(model, graph, own).shapes;
-	const shapeOf: Walk["shapeOf"] = (scope, name) => constantNamed(constants, scope, name)?.dims ?? shapes.get(name) ?? null;
-	const walks = inputs.map((input): Walk => ({ carriers: new Map([[input, 0]]), evidence: noEvidence(), constants, shapeOf }));
+	const shapeOf: Walk["shapeOf"] = (scope, name) =>
+		constantNamed(constants, scope, name)?.dims ?? shapes.get(name) ?? null;
+	const walks = inputs.map(
+		(input): Walk => ({ carriers: new Map([[input, 0]]), evidence: noEvidence(), constants, shapeOf }),
+	);
 	walkAll(scopes, new Map(inputs.map((input, at) => [input, new Set(walks.slice(at, at + 1))] as const)));
 	return new Map(inputs.map((input, at) => [input, conclude(walks[at]?.evidence ?? noEvidence())]));
 }
@@ -67,11 +70,21 @@ function walkAll(scopes: readonly Scope[], carried: Carried): void {
 function follow(node: OnnxNode, scope: Scope, carried: Carried): void {
 	for (const walk of new Set(node.inputs.flatMap((name) => [...(carried.get(name) ?? [])]))) {
 		readNode(node, scope, walk);
-		for (const output of node.outputs) if (walk.carriers.has(output)) carried.set(output, (carried.get(output) ?? new Set()).add(walk));
+		for (const output of node.outputs)
+			if (walk.carriers.has(output)) carried.set(output, (carried.get(output) ?? new Set()).add(walk));
 	}
 }
 
-function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength, isSize, rowsOf }: Evidence): InputValues {
+function conclude({
+	tables,
+	bounds,
+	compared,
+	isReadOtherwise,
+	isState,
+	isLength,
+	isSize,
+	rowsOf,
+}: Evidence): InputValues {
 	const found = narrowest(tables) ?? narrowest(bounds);
 	if (found !== null) return { kind: "range", ...found };
 	if (isState) return { kind: "state" };
@@ -80,7 +93,12 @@ function conclude({ tables, bounds, compared, isReadOtherwise, isState, isLength
 	if (rowsOf !== null) return { kind: "rows", ...rowsOf };
 	const values = [...new Set(compared)];
 	if (values.length > 0)
-		return { kind: "choice", values, only: !isReadOtherwise, why: `the model compares it with ${values.slice(0, 4).join(" and ")}` };
+		return {
+			kind: "choice",
+			values,
+			only: !isReadOtherwise,
+			why: `the model compares it with ${values.slice(0, 4).join(" and ")}`,
+		};
 	return { kind: isReadOtherwise ? "unknown" : "unused" };
 }
 
@@ -88,7 +106,11 @@ function narrowest(ranges: Evidence["tables"]): Evidence["tables"][number] | nul
 	const [first, ...others] = ranges;
 	if (first === undefined) return null;
 	const joined = others.reduce(
-		(all, { low, high, why }) => ({ low: Math.max(all.low, low), high: Math.min(all.high, high), why: high < all.high ? why : all.why }),
+		(all, { low, high, why }) => ({
+			low: Math.max(all.low, low),
+			high: Math.min(all.high, high),
+			why: high < all.high ? why : all.why,
+		}),
 		first,
 	);
 	const found = joined.low <= joined.high ? joined : first;

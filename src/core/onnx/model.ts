@@ -161,5 +161,8 @@ const quantisedOperators = /^((De|Dynamic)?[Qq]uantize|QLinear|QGemm|QAttention)
 
 /** Quantised operators anywhere in it: runtimes fuse them differently, so that they round at other places. */
 export function isQuantised(graph: OnnxGraph): boolean {
-	return graph.nodes.some(({ op }) => quantisedOperators.test(op)) || graph.subgraphs.some((inner) => isQuantised(inner.graph));
+	return (
+		graph.nodes.some(({ op }) => quantisedOperators.test(op)) ||
+		graph.subgraphs.some((inner) => isQuantised(inner.graph))
+	);
 }

@@ -8,7 +8,9 @@ export function notTensorText({ kind }: OnnxValue): string {
 
 /** Exports of scikit-learn end in a ZipMap, unless they are told not to. */
 export function notTensorFix({ nodes }: OnnxGraph): string {
-	const hint = nodes.some(({ op }) => op === "ZipMap") ? "; skl2onnx and onnxmltools do so with the option zipmap=False" : "";
+	const hint = nodes.some(({ op }) => op === "ZipMap")
+		? "; skl2onnx and onnxmltools do so with the option zipmap=False"
+		: "";
 	return `Export the model with tensors as inputs and outputs${hint}.`;
 }
 

@@ -1,6 +1,7 @@
 // Finds what can be known of a model before any engine is built, from its file alone.
-import { groupBy } from "../group.ts";
+
 import type { Finding } from "../../../generated/result.ts";
+import { groupBy } from "../group.ts";
 import { cycles, graphOutputs, names } from "./findings/graph.ts";
 import { dimsConflict, dimsUnbound, inputsAndOutputs } from "./findings/inputs-outputs.ts";
 import { onnxRuntimeLimits } from "./findings/onnxruntime-limits.ts";

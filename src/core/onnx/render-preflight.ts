@@ -6,15 +6,32 @@ import type { ModelSummary, ValueSummary } from "./describe.ts";
 import { formatDims, quoteName } from "./quote.ts";
 
 const csi = "\u001b[";
-const colours: Readonly<Record<Finding["severity"] | "dim", string>> = { error: "31", warning: "33", note: "36", dim: "2" };
-const marks: Readonly<Record<Finding["severity"], string>> = { error: "✗ error", warning: "! warning", note: "· note" };
+const colours: Readonly<Record<Finding["severity"] | "dim", string>> = {
+	error: "31",
+	warning: "33",
+	note: "36",
+	dim: "2",
+};
+const marks: Readonly<Record<Finding["severity"], string>> = {
+	error: "✗ error",
+	warning: "! warning",
+	note: "· note",
+};
 const maxOperators = 12;
 
-export function renderPreflight(summary: ModelSummary, findings: readonly Finding[], options: { color?: boolean } = {}): string {
-	const paint = (text: string, colour: keyof typeof colours): string => (options.color ? `${csi}${colours[colour]}m${text}${csi}0m` : text);
+export function renderPreflight(
+	summary: ModelSummary,
+	findings: readonly Finding[],
+	options: { color?: boolean } = {},
+): string {
+	const paint = (text: string, colour: keyof typeof colours): string =>
+		options.color ? `${csi}${colours[colour]}m${text}${csi}0m` : text;
 	const lines = [...summaryLines(summary), ""];
 	for (const finding of findings) {
-		lines.push(`${paint(marks[finding.severity], finding.severity)} ${paint(finding.code, "dim")}`, `  ${finding.message}`);
+		lines.push(
+			`${paint(marks[finding.severity], finding.severity)} ${paint(finding.code, "dim")}`,
+			`  ${finding.message}`,
+		);
 		if (finding.fix !== undefined) lines.push(paint(`  → ${finding.fix}`, "dim"));
 	}
 	lines.push(verdictLine(findings));
@@ -26,19 +43,36 @@ function summaryLines(summary: ModelSummary): string[] {
 	const rows: [string, string][] = [
 		["model", `${plain(summary.path)} (${formatBytes(summary.bytes)})`],
 		["made by", plain([summary.producer, summary.producerVersion].join(" ").trim()) || "unknown"],
-		["opset", [...summary.opsets.map(({ domain, version }) => `${plain(domain)} ${version}`), `IR ${summary.irVersion}`].join(", ")],
+		[
+			"opset",
+			[
+				...summary.opsets.map(({ domain, version }) => `${plain(domain)} ${version}`),
+				`IR ${summary.irVersion}`,
+			].join(", "),
+		],
 		...summary.inputs.map((value): [string, string] => ["input", valueText(value)]),
 		...summary.outputs.map((value): [string, string] => ["output", valueText(value)]),
 		["nodes", nodesText(summary)],
 		["operators", operatorsText(summary)],
-		["weights", weights.map(({ dtype, tensors, bytes }) => `${tensors} × ${dtype} (${formatBytes(bytes)})`).join(", ") || "none"],
+		[
+			"weights",
+			weights
+				.map(({ dtype, tensors, bytes }) => `${tensors} × ${dtype} (${formatBytes(bytes)})`)
+				.join(", ") || "none",
+		],
 	];
 	if (quantisation.quantizeLinear + quantisation.dequantizeLinear > 0) {
-		rows.push(["quantised", `${quantisation.quantizeLinear} QuantizeLinear, ${quantisation.dequantizeLinear} DequantizeLinear`]);
+		rows.push([
+			"quantised",
+			`${quantisation.quantizeLinear} QuantizeLinear, ${quantisation.dequantizeLinear} DequantizeLinear`,
+		]);
 	}
 	rows.push(["checked", inferredText(summary)]);
 	for (const { location, neededBytes, problem } of external)
-		rows.push(["data", `${plain(location)} (${formatBytes(neededBytes)})${problem === null ? "" : `: ${problem}`}`]);
+		rows.push([
+			"data",
+			`${plain(location)} (${formatBytes(neededBytes)})${problem === null ? "" : `: ${problem}`}`,
+		]);
 	return rows.map(([label, text]) => `${label.padEnd(10)} ${text}`);
 }
 
@@ -56,7 +90,8 @@ function nodesText({ nodes, subgraphs, functions }: ModelSummary): string {
 
 function operatorsText({ operators }: ModelSummary): string {
 	const shown = operators.map(
-		({ domain, operator, count }) => `${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`,
+		({ domain, operator, count }) =>
+			`${plain(domain === "ai.onnx" ? operator : `${domain}.${operator}`)} ${count}`,
 	);
 	return listNames(shown, maxOperators) || "none";
 }
@@ -74,7 +109,8 @@ function plain(text: string): string {
 }
 
 function verdictLine(findings: readonly Finding[]): string {
-	const count = (severity: Finding["severity"]): number => findings.filter((finding) => finding.severity === severity).length;
+	const count = (severity: Finding["severity"]): number =>
+		findings.filter((finding) => finding.severity === severity).length;
 	if (findings.length === 0) return "Nothing found.";
 	const parts = (["error", "warning", "note"] as const).map(
 		(severity) => `${count(severity)} ${severity}${count(severity) === 1 ? "" : "s"}`,

@@ -5,14 +5,18 @@ import type { Scope } from "./walk.ts";
 /** By node, which nodes of its body give what it or a body inside it reads. */
 export function producersOf(scope: Scope): number[][] {
 	const producer = new Map<string, number>();
-	for (const [index, node] of scope.nodes.entries()) for (const name of node.outputs) if (name !== "") producer.set(name, index);
-	return readsOf(scope).map((names) => names.map((name) => producer.get(name)).filter((at) => at !== undefined));
+	for (const [index, node] of scope.nodes.entries())
+		for (const name of node.outputs) if (name !== "") producer.set(name, index);
+	return readsOf(scope).map((names) =>
+		names.map((name) => producer.get(name)).filter((at) => at !== undefined),
+	);
 }
 
 /** By node, the names that it or a body inside it reads. */
 export function readsOf(scope: Scope): string[][] {
 	const reads = scope.nodes.map((node) => [...node.inputs]);
-	for (const { nodeIndex, graph } of scope.subgraphs) for (const name of outerNames(graph)) reads[nodeIndex]?.push(name);
+	for (const { nodeIndex, graph } of scope.subgraphs)
+		for (const name of outerNames(graph)) reads[nodeIndex]?.push(name);
 	return reads;
 }
 

@@ -21,7 +21,11 @@ function describe(graph: OnnxGraph): string {
 			op,
 			inputs,
 			outputs,
-			attributes.map(({ name, value, tensor }) => [name, value, tensor === undefined ? null : weight(tensor)]),
+			attributes.map(({ name, value, tensor }) => [
+				name,
+				value,
+				tensor === undefined ? null : weight(tensor),
+			]),
 		]),
 		graph.subgraphs.map((inner) => describe(inner.graph)),
 	]);

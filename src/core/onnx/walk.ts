@@ -23,7 +23,10 @@ export interface Scope {
 /** Outer bodies come before the ones inside them. */
 export function scopesOf(model: OnnxModel): Scope[] {
 	const scopes: Scope[] = [];
-	addScope(scopes, graphScope(model.graph, { where: "the graph", kind: "graph", opsets: model.opsets, outer: null }));
+	addScope(
+		scopes,
+		graphScope(model.graph, { where: "the graph", kind: "graph", opsets: model.opsets, outer: null }),
+	);
 	for (const { domain, name, inputs, outputs, nodes, subgraphs, opsets } of model.functions) {
 		const where = `function ${quoteName(domain === "" ? name : `${domain}.${name}`)}`;
 		const own = Object.keys(opsets).length === 0 ? model.opsets : opsets;
@@ -54,7 +57,15 @@ function addScope(scopes: Scope[], scope: Scope): void {
 function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opsets" | "outer">): Scope {
 	const { initializers, nodes, subgraphs } = graph;
 	const names = (values: OnnxGraph["inputs"]): string[] => values.map((value) => value.name);
-	return { ...rest, inputs: names(graph.inputs), outputs: names(graph.outputs), declared: graph.inputs, initializers, nodes, subgraphs };
+	return {
+		...rest,
+		inputs: names(graph.inputs),
+		outputs: names(graph.outputs),
+		declared: graph.inputs,
+		initializers,
+		nodes,
+		subgraphs,
+	};
 }
 
 /** The tensors that are read, by body; outputs count as read. A subgraph may read those of every graph around it. */
@@ -79,7 +90,9 @@ export function nodeLabel(node: OnnxNode | undefined): string {
 export function tensorsOf(scopes: readonly Scope[]): OnnxInitializer[] {
 	return scopes.flatMap((scope) => [
 		...scope.initializers,
-		...scope.nodes.flatMap((node) => node.attributes.flatMap((attribute) => (attribute.tensor ? [attribute.tensor] : []))),
+		...scope.nodes.flatMap((node) =>
+			node.attributes.flatMap((attribute) => (attribute.tensor ? [attribute.tensor] : [])),
+		),
 	]);
 }
 
@@ -92,7 +105,11 @@ export function constantsIn(scopes: readonly Scope[]): Constants {
 }
 
 /** The constant that a name means in a scope, or in the ones around it. */
-export function constantNamed(constants: Constants, scope: Scope, name: string | undefined): OnnxInitializer | null {
+export function constantNamed(
+	constants: Constants,
+	scope: Scope,
+	name: string | undefined,
+): OnnxInitializer | null {
 	if (name === undefined || name === "") return null;
 	for (let at: Scope | null = scope; at !== null; at = at.outer) {
 		const found = constants.get(at)?.get(name);
@@ -118,7 +135,10 @@ function constantTensor(node: OnnxNode, name: string): OnnxInitializer | null {
 	if (attribute?.tensor !== undefined) return { ...attribute.tensor, name };
 	const value = attribute?.value;
 	const dtype = attribute?.name.startsWith("value_int") ? "int64" : "float";
-	if (typeof value === "number") return { name, dtype, dims: [], bytes: 0, storage: "typed", values: [value] };
+	if (typeof value === "number")
+		return { name, dtype, dims: [], bytes: 0, storage: "typed", values: [value] };
 	const numbers = Array.isArray(value) ? value.filter((entry) => typeof entry === "number") : [];
-	return numbers.length === 0 ? null : { name, dtype, dims: [numbers.length], bytes: 0, storage: "typed", values: numbers };
+	return numbers.length === 0
+		? null
+		: { name, dtype, dims: [numbers.length], bytes: 0, storage: "typed", values: numbers };
 }

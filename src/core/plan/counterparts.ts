@@ -14,7 +14,9 @@ export function findCounterparts(
 	const pairs = head
 		.filter(({ id }) => !found.has(id))
 		.flatMap((spec) =>
-			[...left].filter((other) => isSameContent(other, spec)).map((other) => ({ spec, other, score: likeness(other, spec) })),
+			[...left]
+				.filter((other) => isSameContent(other, spec))
+				.map((other) => ({ spec, other, score: likeness(other, spec) })),
 		);
 	for (const { spec, other } of pairs.sort((one, two) => two.score - one.score)) {
 		if (found.has(spec.id) || !left.has(other)) continue;

@@ -1,7 +1,8 @@
 // How long each step should take: what it took in the last run where that is known, else roughly.
+
+import type { BackendFacts } from "../../../generated/result.ts";
 import { leastRunLength, pilotMs } from "../compare/run-length.ts";
 import type { MeasureConfig } from "../config/config.ts";
-import type { BackendFacts } from "../../../generated/result.ts";
 import type { PlannedStep, Step } from "./plan.ts";
 
 export type BackendKind = BackendFacts["kind"];
@@ -82,9 +83,12 @@ function usualMs(step: Step, { backend, measure, arms }: Expectation): [likely: 
 		case "measure": {
 			if (backend === "onnxruntime") return always(countMs);
 			const isAdaptive = measure.adaptsLength;
-			const runMs = isAdaptive ? leastRunLength.warmUpMs + leastRunLength.durationMs : measure.warmUpMs + measure.durationMs;
+			const runMs = isAdaptive
+				? leastRunLength.warmUpMs + leastRunLength.durationMs
+				: measure.warmUpMs + measure.durationMs;
 			const first = arms > 1 ? (measure.looks[0] ?? step.pairs) : step.pairs;
-			const pairsMs = (pairs: number): number => arms * (pairs * (runMs + runOverheadMs) + (isAdaptive ? pilotMs + runOverheadMs : 0));
+			const pairsMs = (pairs: number): number =>
+				arms * (pairs * (runMs + runOverheadMs) + (isAdaptive ? pilotMs + runOverheadMs : 0));
 			return [pairsMs(first), pairsMs(step.pairs)];
 		}
 	}

@@ -1,11 +1,19 @@
 // Makes the plan: what is prepared, built, verified and measured, in which order, and how long it should take.
+
+import type { Arm } from "../../../generated/result.ts";
 import { firstArms } from "../compare/schedule.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../errors.ts";
 import { probesEnabled } from "../golden/probes/subject.ts";
-import type { Arm } from "../../../generated/result.ts";
 import { type BackendKind, estimateStep, type Known } from "./estimate.ts";
-import { type EngineSpec, engineSpecs, type Plan, type PlannedCase, type Step, type Workload } from "./plan.ts";
+import {
+	type EngineSpec,
+	engineSpecs,
+	type Plan,
+	type PlannedCase,
+	type Step,
+	type Workload,
+} from "./plan.ts";
 
 /** Runs of a workload that has nothing to be compared with: enough to see its noise. */
 export const runsWithoutBase = 3;
@@ -34,23 +42,37 @@ export function makePlan(input: PlanInput): Plan {
 	const cases = engines.flatMap((spec) => casesOf(spec, input));
 	const probes = engines.flatMap((spec) => probeSteps(spec, input));
 	if (workloads.length === 0 && cases.length === 0 && probes.length === 0) throw nothingToCheck(config);
-	const steps = [...stepsOf(engines, input), ...probes, ...workloads.map((workload) => measureStep(workload, input))];
+	const steps = [
+		...stepsOf(engines, input),
+		...probes,
+		...workloads.map((workload) => measureStep(workload, input)),
+	];
 	return { arms, engines, workloads, cases, ...estimateSteps(steps, input) };
 }
 
 /** The same plan, once more is known of what its steps take. */
 export function estimateSteps(
 	steps: readonly Step[],
-	{ config, arms, backend = usualBackend(config), known }: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
+	{
+		config,
+		arms,
+		backend = usualBackend(config),
+		known,
+	}: Pick<PlanInput, "config" | "arms" | "backend" | "known">,
 ): Pick<Plan, "steps" | "estimateMs"> {
 	const expected = { backend, measure: config.measure, arms: arms.length, known };
 	const estimated = steps.map((step) => estimateStep(step, expected));
-	const sum = (key: "likelyMs" | "estimateMs"): number => estimated.reduce((total, step) => total + step[key], 0);
+	const sum = (key: "likelyMs" | "estimateMs"): number =>
+		estimated.reduce((total, step) => total + step[key], 0);
 	return { steps: estimated, estimateMs: { least: sum("likelyMs"), most: sum("estimateMs") } };
 }
 
 function workloadsOf(spec: EngineSpec): Workload[] {
-	return spec.engine.workloads.map((config) => ({ id: `${spec.id}/${config.name}`, engineId: spec.id, config }));
+	return spec.engine.workloads.map((config) => ({
+		id: `${spec.id}/${config.name}`,
+		engineId: spec.id,
+		config,
+	}));
 }
 
 function casesOf(spec: EngineSpec, { cases }: PlanInput): PlannedCase[] {
@@ -63,8 +85,12 @@ function usualBackend({ backend }: Config): BackendKind {
 
 /** Stage by stage, so that what is cheap and likely to fail comes before what is slow. */
 function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanInput): Step[] {
-	const prepared = config.models.flatMap(({ name, prepare }) => (prepare === undefined ? [] : [{ model: name, ...prepare }]));
-	const withCases = engines.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] })).filter((spec) => spec.cases.length > 0);
+	const prepared = config.models.flatMap(({ name, prepare }) =>
+		prepare === undefined ? [] : [{ model: name, ...prepare }],
+	);
+	const withCases = engines
+		.map(({ id }) => ({ engineId: id, cases: cases.get(id) ?? [] }))
+		.filter((spec) => spec.cases.length > 0);
 	return [
 		...arms.flatMap((arm) => prepared.map((model): Step => ({ kind: "prepare", arm, ...model }))),
 		...arms.flatMap((arm) => engines.map(({ id }): Step => ({ kind: "preflight", arm, engineId: id }))),
@@ -75,14 +101,18 @@ function stepsOf(engines: readonly EngineSpec[], { config, arms, cases }: PlanIn
 
 /** Of the head; the base runs only where the head does not agree with itself. */
 function probeSteps({ id, model }: EngineSpec, { isScheduled = false }: PlanInput): Step[] {
-	return probesEnabled(model.probes, { isScheduled }) ? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }] : [];
+	return probesEnabled(model.probes, { isScheduled })
+		? [{ kind: "probe", arm: "head", engineId: id, only: model.probes.only }]
+		: [];
 }
 
 function measureStep(workload: Workload, input: PlanInput): Step {
 	const pairs = lastLook(input);
 	const [only] = input.arms;
 	const order =
-		hasBase(input) || only === undefined ? firstArms(`${input.seed}:${workload.id}`, pairs) : Array.from({ length: pairs }, () => only);
+		hasBase(input) || only === undefined
+			? firstArms(`${input.seed}:${workload.id}`, pairs)
+			: Array.from({ length: pairs }, () => only);
 	return { kind: "measure", engineId: workload.engineId, workloadId: workload.id, pairs, firstArms: order };
 }
 

@@ -1,6 +1,12 @@
 // The job matrix: which part of the config each job measures, and on which kind of runner.
 import type { Config, ModelConfig, RunnerConfig } from "../config/config.ts";
-import { exactPattern, formatPatterns, keepSelected, selectModels, unknownSelection } from "../config/select.ts";
+import {
+	exactPattern,
+	formatPatterns,
+	keepSelected,
+	selectModels,
+	unknownSelection,
+} from "../config/select.ts";
 import { ConfigError, usageError } from "../errors.ts";
 
 /** The one job where the config names no runners. */
@@ -46,7 +52,10 @@ export function planMatrix(input: MatrixInput): MatrixJob[] {
 	const errors = runners.flatMap((runner) => unknownEngines(runner, config));
 	const selected = selectModels(config.models, input.only ?? []);
 	if (selected.state !== "ok") throw unknownSelection(selected.problems, config.path);
-	if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${config.path} has ${errors.length} errors`);
+	if (errors.length > 0)
+		throw errors.length === 1
+			? errors[0]
+			: new AggregateError(errors, `${config.path} has ${errors.length} errors`);
 	const taken = new Set<string>();
 	const jobs = runners.flatMap((runner) => jobsOf(runner, { input, taken }));
 	if (jobs.length > maxJobs) throw tooMany(jobs.length, config.path);
@@ -107,7 +116,9 @@ function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"], only:
 	const mine = keepSelected(keepSelected(models, runner.engines), only);
 	const patternsOf = (model: ModelConfig): string[] => {
 		const whole = models.find((other) => other.name === model.name)?.engines.length === model.engines.length;
-		return whole ? [exactPattern(model.name)] : model.engines.map((engine) => exactPattern(model.name, engine.name));
+		return whole
+			? [exactPattern(model.name)]
+			: model.engines.map((engine) => exactPattern(model.name, engine.name));
 	};
 	switch (runner.split) {
 		case "none":
@@ -117,7 +128,10 @@ function sharesOf(runner: RunnerConfig, { models }: MatrixInput["config"], only:
 			return mine.map((model) => ({ label: model.name, patterns: patternsOf(model) }));
 		case "engine":
 			return mine.flatMap((model) =>
-				model.engines.map((engine) => ({ label: `${model.name}/${engine.name}`, patterns: [exactPattern(model.name, engine.name)] })),
+				model.engines.map((engine) => ({
+					label: `${model.name}/${engine.name}`,
+					patterns: [exactPattern(model.name, engine.name)],
+				})),
 			);
 	}
 }
@@ -200,7 +214,10 @@ export function parseLabels(text: string): RunnerConfig["labels"] {
 
 function isLabels(value: unknown): value is string[] {
 	return (
-		Array.isArray(value) && value.length > 0 && value.length <= 20 && value.every((label) => typeof label === "string" && label !== "")
+		Array.isArray(value) &&
+		value.length > 0 &&
+		value.length <= 20 &&
+		value.every((label) => typeof label === "string" && label !== "")
 	);
 }
 

@@ -1,6 +1,7 @@
 // What a run does: the engine specs of a config, and the steps for each.
-import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
+
 import type { Arm, ProbeName } from "../../../generated/result.ts";
+import type { Config, DimRange, EngineConfig, ModelConfig, WorkloadConfig } from "../config/config.ts";
 
 /** The recipe of an engine on one side. */
 export interface EngineSpec {
@@ -70,9 +71,24 @@ export type PlannedStep = Step & {
 };
 
 /** What the record of a build says of its job. */
-export function describeBuild({ spec, arm, model }: { spec: EngineSpec; arm: Arm; model: { sha256: string; onnx: { bytes: number } } }) {
+export function describeBuild({
+	spec,
+	arm,
+	model,
+}: {
+	spec: EngineSpec;
+	arm: Arm;
+	model: { sha256: string; onnx: { bytes: number } };
+}) {
 	const { name, precision } = spec.engine;
-	return { model: spec.model.name, engine: name, arm, precision, modelSha256: model.sha256, modelBytes: model.onnx.bytes };
+	return {
+		model: spec.model.name,
+		engine: name,
+		arm,
+		precision,
+		modelSha256: model.sha256,
+		modelBytes: model.onnx.bytes,
+	};
 }
 
 export function engineSpecs(config: Pick<Config, "models">): EngineSpec[] {

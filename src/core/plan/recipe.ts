@@ -1,6 +1,7 @@
 // The recipe of an engine: what a side builds it from and how. Where base and head differ, the report says so.
-import type { DimRange } from "../config/config.ts";
+
 import type { RecipeRow } from "../../../generated/result.ts";
+import type { DimRange } from "../config/config.ts";
 import { formatCount } from "../text/units.ts";
 import type { EngineAssets, EngineSpec } from "./plan.ts";
 
@@ -26,16 +27,25 @@ function buildSettings({ spec: { model, engine }, assets }: RecipeOf): Settings 
 	const list = (items: readonly string[]): string => items.join(" ") || "none";
 	const hashes = assets === undefined ? [] : assets.plugins.map(({ sha256 }) => sha256);
 	const plugins = tensorrt.plugins.map(
-		({ path, dynamic }, at) => `${path}${dynamic ? " (dynamic)" : ""}${hashes[at] === undefined ? "" : ` ${shortHash(hashes[at])}`}`,
+		({ path, dynamic }, at) =>
+			`${path}${dynamic ? " (dynamic)" : ""}${hashes[at] === undefined ? "" : ` ${shortHash(hashes[at])}`}`,
 	);
 	const calibration = assets?.calibration === undefined ? "" : ` ${shortHash(assets.calibration.sha256)}`;
 	return new Map([
 		["precision", engine.precision],
 		["optimization-level", String(optimizationLevel)],
-		["workspace", workspaceBytes === undefined ? "TensorRT's default" : `${formatCount(Math.floor(workspaceBytes / mebibyte))} MiB`],
+		[
+			"workspace",
+			workspaceBytes === undefined
+				? "TensorRT's default"
+				: `${formatCount(Math.floor(workspaceBytes / mebibyte))} MiB`,
+		],
 		["flags", list([...tensorrt.flags].sort())],
 		["plugins", list(plugins)],
-		["calibration", tensorrt.calibration === undefined ? "none" : `${tensorrt.calibration.path}${calibration}`],
+		[
+			"calibration",
+			tensorrt.calibration === undefined ? "none" : `${tensorrt.calibration.path}${calibration}`,
+		],
 		["dla", dla === undefined ? "none" : `core ${dla.core}${dla.gpuFallback ? " with GPU fallback" : ""}`],
 		...rangesOf(engine.profiles),
 		...Object.entries(model.inputs).flatMap(([name, { shape }]): [string, string][] =>
@@ -48,7 +58,9 @@ function rangesOf(profiles: EngineSpec["engine"]["profiles"]): [string, string][
 	const names = new Set(profiles.flatMap((profile) => Object.keys(profile)));
 	return [...names].map((name) => [
 		`dims.${name}`,
-		profiles.map((profile) => (profile[name] === undefined ? "none" : formatRange(profile[name]))).join(" | "),
+		profiles
+			.map((profile) => (profile[name] === undefined ? "none" : formatRange(profile[name])))
+			.join(" | "),
 	]);
 }
 
@@ -91,7 +103,9 @@ function withoutNames(recipe: RecipeOf): RecipeOf {
 
 /** Every setting that differs, those of the build first; the hash of the model only where its name is the same. */
 export function recipeRows(base: RecipeOf, head: RecipeOf): RecipeRow[] {
-	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(({ what }) => what !== "model file");
+	return [...rowsOf(base, head, buildSettings), ...rowsOf(base, head, sourceSettings)].filter(
+		({ what }) => what !== "model file",
+	);
 }
 
 function rowsOf(base: RecipeOf, head: RecipeOf, settings: (of: RecipeOf) => Settings): RecipeRow[] {

@@ -10,12 +10,24 @@ import type { EngineSpec, Plan, PlannedStep } from "./plan.ts";
 
 /** Ends in a line break. */
 export function renderPlan(plan: Plan, config: Config): string {
-	const lines = [headline(plan, config), "", ...stepLines(plan, config), "", estimateLine(plan), "", ...settingLines(config)];
+	const lines = [
+		headline(plan, config),
+		"",
+		...stepLines(plan, config),
+		"",
+		estimateLine(plan),
+		"",
+		...settingLines(config),
+	];
 	return `${lines.join("\n")}\n`;
 }
 
 function headline(plan: Plan, config: Config): string {
-	const counts = [count(plan.engines.length, "engine"), count(plan.workloads.length, "workload"), count(plan.cases.length, "golden case")];
+	const counts = [
+		count(plan.engines.length, "engine"),
+		count(plan.workloads.length, "workload"),
+		count(plan.cases.length, "golden case"),
+	];
 	return `Plan of ${cleanText(config.path)}: ${counts.join(", ")}; ${plan.arms.length > 1 ? "base against head" : "head only"}`;
 }
 
@@ -53,25 +65,49 @@ function describeStep(step: PlannedStep, around: Around): [string, string] {
 		case "verify":
 			return [step.arm, `${cleanName(step.engineId)}: ${describeCases(step.cases)}`];
 		case "probe":
-			return [step.arm, `${cleanName(step.engineId)}: ${step.only.length === 0 ? "all probes that apply" : step.only.join(", ")}`];
+			return [
+				step.arm,
+				`${cleanName(step.engineId)}: ${step.only.length === 0 ? "all probes that apply" : step.only.join(", ")}`,
+			];
 		case "measure":
 			return [around.plan.arms.length > 1 ? "both" : "head", describeMeasure(step, around)];
 	}
 }
 
-function describeBuild({ engineId, arm }: Extract<PlannedStep, { kind: "build" }>, { engines, baseEngines = engines }: Plan): string {
+function describeBuild(
+	{ engineId, arm }: Extract<PlannedStep, { kind: "build" }>,
+	{ engines, baseEngines = engines }: Plan,
+): string {
 	const spec = (arm === "base" ? baseEngines : engines).find(({ id }) => id === engineId);
 	if (spec === undefined) return cleanName(engineId);
 	const { precision, onnx, profiles } = spec.engine;
-	const dims = profiles.length > 1 ? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`) : describeDims(spec.dims);
-	return [cleanName(spec.was ?? engineId), precision, cleanText(onnx), ...dims, ...describeTensorRt(spec.engine.tensorrt)].join(" · ");
+	const dims =
+		profiles.length > 1
+			? profiles.map((profile) => `[${describeDims(profile).join(", ")}]`)
+			: describeDims(spec.dims);
+	return [
+		cleanName(spec.was ?? engineId),
+		precision,
+		cleanText(onnx),
+		...dims,
+		...describeTensorRt(spec.engine.tensorrt),
+	].join(" · ");
 }
 
 function describeDims(dims: EngineSpec["dims"]): string[] {
-	return Object.entries(dims).map(([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`);
+	return Object.entries(dims).map(
+		([name, { min, opt, max }]) => `${cleanName(name)} ${min === max ? min : `${min}…${opt}…${max}`}`,
+	);
 }
 
-function describeTensorRt({ workspaceBytes, optimizationLevel, plugins, dla, calibration, flags }: TensorRtConfig): string[] {
+function describeTensorRt({
+	workspaceBytes,
+	optimizationLevel,
+	plugins,
+	dla,
+	calibration,
+	flags,
+}: TensorRtConfig): string[] {
 	return [
 		...(workspaceBytes === undefined ? [] : [`workspace ${formatBytes(workspaceBytes)}`]),
 		...(optimizationLevel === undefined ? [] : [`optimization level ${optimizationLevel}`]),
@@ -104,7 +140,8 @@ const maxColumn = 100;
 function columns(rows: readonly (readonly string[])[]): string[] {
 	const widths: number[] = [];
 	for (const row of rows) {
-		for (const [index, cell] of row.entries()) widths[index] = Math.min(maxColumn, Math.max(widths[index] ?? 0, cell.length));
+		for (const [index, cell] of row.entries())
+			widths[index] = Math.min(maxColumn, Math.max(widths[index] ?? 0, cell.length));
 	}
 	return rows.map(
 		(row) =>
@@ -120,26 +157,38 @@ const tellingShare = 0.1;
 
 function estimateLine({ estimateMs, steps }: Plan): string {
 	const [least, most] = [formatDuration(estimateMs.least), formatDuration(estimateMs.most)];
-	const guessedMs = steps.reduce((sum, step) => sum + (step.kind === "build" && !step.isKnown ? step.estimateMs : 0), 0);
+	const guessedMs = steps.reduce(
+		(sum, step) => sum + (step.kind === "build" && !step.isKnown ? step.estimateMs : 0),
+		0,
+	);
 	const guessed = `${formatDuration(guessedMs)} of it are builds that were never timed here: TensorRT takes from seconds to many minutes for each.`;
 	const time =
-		least === most ? `Estimated time: ${most}.` : `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
+		least === most
+			? `Estimated time: ${most}.`
+			: `Estimated time: ${least} if every verdict is clear at the first look, at most ${most}.`;
 	return guessedMs > tellingShare * estimateMs.least ? `${time} ${guessed}` : time;
 }
 
 function lengthText(ms: number, { measure }: Config): string {
-	return measure.adaptsLength ? `up to ${formatDuration(ms)}; as long as its noise requires` : formatDuration(ms);
+	return measure.adaptsLength
+		? `up to ${formatDuration(ms)}; as long as its noise requires`
+		: formatDuration(ms);
 }
 
 function settingLines(config: Config): string[] {
 	const { measure, baseline } = config;
 	const settings: [string, string][] = [
 		["/backend", config.backend],
-		...(config.device === undefined ? [] : [["/device", cleanText(config.device)] satisfies [string, string]]),
+		...(config.device === undefined
+			? []
+			: [["/device", cleanText(config.device)] satisfies [string, string]]),
 		["/measure/pairs", measure.looks.join(", ")],
 		["/measure/warm-up", lengthText(measure.warmUpMs, config)],
 		["/measure/duration", lengthText(measure.durationMs, config)],
-		["/baseline/from", baseline.ref === undefined ? baseline.from : `${baseline.from} ${cleanText(baseline.ref)}`],
+		[
+			"/baseline/from",
+			baseline.ref === undefined ? baseline.from : `${baseline.from} ${cleanText(baseline.ref)}`,
+		],
 	];
 	const rows = [...settings, ...gateSettings(config)].map(([pointer, value]) => [
 		pointer.slice(1).replaceAll("/", "."),
@@ -158,12 +207,16 @@ function gateSettings(config: Config): [string, string][] {
 	const rows = gateEntries.flatMap(([key, { name, kind }]): [string, string][] =>
 		kind === "shares" ? [[`/gates/${name}`, describeLimits(gates[key] as Threshold)]] : [],
 	);
-	const absolute: [string, string][] = gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
+	const absolute: [string, string][] =
+		gates.maxLatencyMs === undefined ? [] : [["/gates/max-latency", formatMs(gates.maxLatencyMs)]];
 	return [...rows, ...absolute, ["/gates/inconclusive", gates.inconclusive]];
 }
 
 function describeLimits({ warn, fail }: Threshold): string {
-	const parts = [warn === undefined ? [] : [`warn ${formatLimit(warn)}`], fail === undefined ? [] : [`fail ${formatLimit(fail)}`]].flat();
+	const parts = [
+		warn === undefined ? [] : [`warn ${formatLimit(warn)}`],
+		fail === undefined ? [] : [`fail ${formatLimit(fail)}`],
+	].flat();
 	return parts.length === 0 ? "off" : parts.join(", ");
 }
 

@@ -1,6 +1,7 @@
 // What a plan finds about the whole change, handed to the report as text: no single job of a matrix sees all of it.
-import { usageError } from "../errors.ts";
+
 import type { GateName, GateResult, GateStatus } from "../../../generated/result.ts";
+import { usageError } from "../errors.ts";
 
 /** GitHub passes on an output of 1 MB at most, and all outputs of a job share it. */
 const maxReviewed = 500;
@@ -10,7 +11,9 @@ const gates: readonly GateName[] = ["coverage", "limit-change"];
 const statuses: readonly GateStatus[] = ["pass", "warn", "fail"];
 
 export function formatReview(review: readonly GateResult[]): string {
-	const shown = [...review].sort((one, other) => statuses.indexOf(other.status) - statuses.indexOf(one.status)).slice(0, maxReviewed);
+	const shown = [...review]
+		.sort((one, other) => statuses.indexOf(other.status) - statuses.indexOf(one.status))
+		.slice(0, maxReviewed);
 	return JSON.stringify(shown.map((gate) => ({ ...gate, message: gate.message.slice(0, maxTextChars) })));
 }
 
@@ -28,9 +31,18 @@ export function parseReview(text: string): GateResult[] {
 			if (typeof value !== "string" || value.length > maxTextChars) throw notAReview();
 			return value;
 		};
-		const [gate, status] = [gates.find((name) => name === values.get("gate")), statuses.find((one) => one === values.get("status"))];
-		const [model, message, engine, workload] = [textOf("model"), textOf("message"), textOf("engine"), textOf("workload")];
-		if (gate === undefined || status === undefined || model === undefined || message === undefined) throw notAReview();
+		const [gate, status] = [
+			gates.find((name) => name === values.get("gate")),
+			statuses.find((one) => one === values.get("status")),
+		];
+		const [model, message, engine, workload] = [
+			textOf("model"),
+			textOf("message"),
+			textOf("engine"),
+			textOf("workload"),
+		];
+		if (gate === undefined || status === undefined || model === undefined || message === undefined)
+			throw notAReview();
 		const subject = { engine, workload };
 		return { gate, status, model, message, ...subject, ...placeIn(values.get("location")) };
 	});
@@ -42,11 +54,16 @@ function placeIn(value: unknown): Pick<GateResult, "location"> {
 	const { path, line, column }: { path?: unknown; line?: unknown; column?: unknown } =
 		typeof value === "object" && value !== null ? value : {};
 	const isPlace = (at: unknown): boolean => at === undefined || (Number.isSafeInteger(at) && Number(at) > 0);
-	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column)) throw notAReview();
+	if (typeof path !== "string" || path.length > maxTextChars || !isPlace(line) || !isPlace(column))
+		throw notAReview();
 	// An annotation goes to a file of the repository.
 	if (/^[/\\]|(^|[/\\])\.\.([/\\]|$)/.test(path)) return {};
 	return {
-		location: { path, line: line === undefined ? undefined : Number(line), column: column === undefined ? undefined : Number(column) },
+		location: {
+			path,
+			line: line === undefined ? undefined : Number(line),
+			column: column === undefined ? undefined : Number(column),
+		},
 	};
 }
 
@@ -59,5 +76,8 @@ function parseJson(text: string): unknown {
 }
 
 function notAReview() {
-	return usageError("The input review is not what a plan wrote.", "Pass on the output `review` of the plan as it is.");
+	return usageError(
+		"The input review is not what a plan wrote.",
+		"Pass on the output `review` of the plan as it is.",
+	);
 }

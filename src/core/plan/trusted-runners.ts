@@ -13,7 +13,10 @@ export interface TrustedRunners {
 }
 
 /** Fewer labels match more machines, so a runner is trusted only with exactly the labels that it has in the base. @throws ConfigError config-value. */
-export function refuseNewRunners({ runners, path }: Pick<Config, "runners" | "path">, trusted: TrustedRunners): void {
+export function refuseNewRunners(
+	{ runners, path }: Pick<Config, "runners" | "path">,
+	trusted: TrustedRunners,
+): void {
 	const known = new Set([trusted.labels, ...trusted.base.map(({ labels }) => labels)].map(keyOf));
 	const foreign = runners.find(({ labels }) => !known.has(keyOf(labels)));
 	if (foreign === undefined) return;
@@ -41,7 +44,10 @@ export function keepRunners(base: Sided, head: Sided, counterparts: Counterparts
 	return base.runners.flatMap((runner) => {
 		const measured = idsOf(base, runner.engines);
 		const own = head.runners.find(({ name }) => name === runner.name);
-		const added = new Set([...idsOf(head, runner.engines), ...(own === undefined ? [] : idsOf(head, own.engines))]);
+		const added = new Set([
+			...idsOf(head, runner.engines),
+			...(own === undefined ? [] : idsOf(head, own.engines)),
+		]);
 		const mine = heads.filter((id) => {
 			const was = counterparts.get(id);
 			return was === undefined ? added.has(id) : measured.has(was);

@@ -52,7 +52,12 @@ const historyPattern =
 export function findHistory(body: string): AlarmHistory | null {
 	const [, since, runs, firstRun, good] = historyPattern.exec(body) ?? [];
 	if (since === undefined) return null;
-	return { since, runs: Number(runs), firstRun: Number(firstRun), goodCommit: good === "unknown" ? null : (good ?? null) };
+	return {
+		since,
+		runs: Number(runs),
+		firstRun: Number(firstRun),
+		goodCommit: good === "unknown" ? null : (good ?? null),
+	};
 }
 
 function renderHistory({ since, runs, firstRun, goodCommit }: AlarmHistory): string {
@@ -62,16 +67,18 @@ function renderHistory({ since, runs, firstRun, goodCommit }: AlarmHistory): str
 function alarmText({ outcome }: Result, { event }: AlarmSource): { title: string; body: string } {
 	const gate = event === "schedule" ? "scheduled gate" : "gate";
 	if (outcome === "fail") return { title: "fails", body: `The ${gate} fails.` };
-	return { title: "could not decide", body: `The ${gate} could not decide, so it is unknown whether the engines are still correct.` };
+	return {
+		title: "could not decide",
+		body: `The ${gate} could not decide, so it is unknown whether the engines are still correct.`,
+	};
 }
 
 /** Titles are plain text, but `@` and `#` become active where they are quoted. */
 export function alarmTitle(result: Result, id: string, source: AlarmSource): string {
 	return shorten(
-		cleanText(`${gateTitle(result.backend)} ${alarmText(result, source).title} for ${id}: ${headline(result)}`).replace(
-			/[@#](?=\w)/g,
-			"$&\u200d",
-		),
+		cleanText(
+			`${gateTitle(result.backend)} ${alarmText(result, source).title} for ${id}: ${headline(result)}`,
+		).replace(/[@#](?=\w)/g, "$&\u200d"),
 		titleChars,
 	);
 }
@@ -84,11 +91,21 @@ export interface Alarm {
 
 export function alarmBody(result: Result, { marker, source, history }: Alarm, shown: Shown): string {
 	const what = `${alarmText(result, source).body} Runs: ${[source.event, source.ref, source.workflow].map(code).join(", ")}.`;
-	const how = "This text is from the newest run; the issue closes automatically when such a run passes again.";
+	const how =
+		"This text is from the newest run; the issue closes automatically when such a run passes again.";
 	const pictures = result.gates.flatMap((gate) =>
-		gate.picture === undefined ? [] : ["", `![Course of ${escapeMarkdown(subjectName(gate))}](${gate.picture})`],
+		gate.picture === undefined
+			? []
+			: ["", `![Course of ${escapeMarkdown(subjectName(gate))}](${gate.picture})`],
 	);
-	const lines = [renderMarker(marker), renderHistory(history), what, "", ...historyLines(marker, history, shown), ...pictures];
+	const lines = [
+		renderMarker(marker),
+		renderHistory(history),
+		what,
+		"",
+		...historyLines(marker, history, shown),
+		...pictures,
+	];
 	const first = [...lines, "", how, "", ""].join("\n");
 	return first + renderMarkdown(result, { limit: bodyLimit - first.length, ...shown });
 }
@@ -97,10 +114,15 @@ function code(text: string): string {
 	return markdownCode(cleanText(shorten(text, 100)));
 }
 
-function historyLines({ sha, runId }: Marker, { since, runs, firstRun, goodCommit }: AlarmHistory, { links }: Shown): string[] {
+function historyLines(
+	{ sha, runId }: Marker,
+	{ since, runs, firstRun, goodCommit }: AlarmHistory,
+	{ links }: Shown,
+): string[] {
 	// The page of the repository, from that of the run.
 	const page = links?.run?.replace(/\/actions\/runs\/\d+$/, "");
-	const link = (text: string, path: string): string => (page === undefined ? text : `[${text}](${page}/${path})`);
+	const link = (text: string, path: string): string =>
+		page === undefined ? text : `[${text}](${page}/${path})`;
 	const range = `${goodCommit?.slice(0, 12)}...${sha.slice(0, 12)}`;
 	return [
 		`- Since ${since.slice(0, 10)}, ${counted(runs, "run")}: ${link("first", `actions/runs/${firstRun}`)}, ${link("newest", `actions/runs/${runId}`)}`,

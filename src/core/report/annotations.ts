@@ -1,6 +1,13 @@
 // What GitHub shows beside the code: one annotation for each gate, error and finding that is not green.
 
-import type { ErrorRecord, Finding, GateResult, GateStatus, Location, Result } from "../../../generated/result.ts";
+import type {
+	ErrorRecord,
+	Finding,
+	GateResult,
+	GateStatus,
+	Location,
+	Result,
+} from "../../../generated/result.ts";
 import { cleanText } from "../text/escape.ts";
 import { subjectName } from "../text/labels.ts";
 import { cleanMessage } from "./comparison-format.ts";
@@ -28,7 +35,11 @@ const gateLevels: Readonly<Record<Exclude<GateStatus, "pass">, AnnotationLevel>>
 	warn: "warning",
 };
 
-const findingLevels: Readonly<Record<Finding["severity"], AnnotationLevel>> = { error: "error", warning: "warning", note: "notice" };
+const findingLevels: Readonly<Record<Finding["severity"], AnnotationLevel>> = {
+	error: "error",
+	warning: "warning",
+	note: "notice",
+};
 
 function place(location: Location | undefined): Pick<Annotation, "path" | "line" | "column"> {
 	if (location === undefined) return {};
@@ -37,14 +48,23 @@ function place(location: Location | undefined): Pick<Annotation, "path" | "line"
 }
 
 function withFix(message: string, fix: string | undefined): string {
-	return fix === undefined ? cleanMessage(message, 2000) : `${cleanMessage(message, 2000)} ${cleanMessage(fix, 1000)}`;
+	return fix === undefined
+		? cleanMessage(message, 2000)
+		: `${cleanMessage(message, 2000)} ${cleanMessage(fix, 1000)}`;
 }
 
 function ofGate(gate: GateResult, result: Result): Annotation[] {
 	if (gate.status === "pass") return [];
 	const label = gateLabel(gate.gate, backendOf(result, gate));
 	const title = `${subjectName(gate)}: ${label} ${gate.status}`;
-	return [{ level: gateLevels[gate.status], title, message: cleanMessage(gate.message, 2000), ...place(gate.location) }];
+	return [
+		{
+			level: gateLevels[gate.status],
+			title,
+			message: cleanMessage(gate.message, 2000),
+			...place(gate.location),
+		},
+	];
 }
 
 function titleOf(record: ErrorRecord | Finding): string {
@@ -93,5 +113,12 @@ export function annotations(result: Result, most = maxAnnotations): Annotation[]
 	if (all.length <= most) return all;
 	const shown = all.slice(0, most - 1);
 	const more = all.length - shown.length;
-	return [...shown, { level: "notice", title: `${more} more`, message: `${more} more annotations are in report.html and result.json.` }];
+	return [
+		...shown,
+		{
+			level: "notice",
+			title: `${more} more`,
+			message: `${more} more annotations are in report.html and result.json.`,
+		},
+	];
 }

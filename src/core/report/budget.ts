@@ -40,8 +40,14 @@ const steps: readonly Step[] = [
 	{ leavesOut: "log excerpts", less: { excerpts: false } },
 	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
 	{ leavesOut: "all but 60 rows", less: { rows: 60 } },
-	{ leavesOut: "all but 15 rows and 8 highlights", less: { rows: 15, highlights: 8, findings: 0, goldens: 5 } },
-	{ leavesOut: "all sentences but the titles", less: { rows: 5, highlights: 5, goldens: 0, sentences: false } },
+	{
+		leavesOut: "all but 15 rows and 8 highlights",
+		less: { rows: 15, highlights: 8, findings: 0, goldens: 5 },
+	},
+	{
+		leavesOut: "all sentences but the titles",
+		less: { rows: 5, highlights: 5, goldens: 0, sentences: false },
+	},
 ];
 
 export interface Budget {
@@ -73,7 +79,10 @@ function cut(text: string, { limit }: Budget): string {
 }
 
 /** Renders with less and less detail until it fits; `render` gets what was left out. */
-export function fitBudget(render: (detail: Detail, leftOut: readonly string[]) => string, budget: Budget): string {
+export function fitBudget(
+	render: (detail: Detail, leftOut: readonly string[]) => string,
+	budget: Budget,
+): string {
 	let detail = fullDetail;
 	let text = render(detail, []);
 	const leftOut: string[] = [];

@@ -49,32 +49,49 @@ function title(result: Result, maxChars: number): string {
 	const label = outcomeLabels[result.outcome];
 	const why = result.failureKind === undefined ? "" : ` (${blame[result.failureKind]})`;
 	const from = result.unverified === true ? `${unverifiedText}: ` : "";
-	return shorten(`${from}${from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label}${why}: ${headline(result)}`, maxChars);
+	return shorten(
+		`${from}${from === "" ? label.charAt(0).toUpperCase() + label.slice(1) : label}${why}: ${headline(result)}`,
+		maxChars,
+	);
 }
 
 export interface CheckRunText {
 	conclusion: Conclusion;
 	title: string;
 	summary: string;
-	annotations: { path: string; line: number; level: "failure" | "warning" | "notice"; title: string; message: string }[];
+	annotations: {
+		path: string;
+		line: number;
+		level: "failure" | "warning" | "notice";
+		title: string;
+		message: string;
+	}[];
 }
 
 /** An annotation without a location goes on the first line of the config. */
 export function describeCheckRun(result: Result, shown: Shown): CheckRunText {
 	return {
-		conclusion: result.unverified === true && conclusions[result.outcome] === "success" ? "neutral" : conclusions[result.outcome],
+		conclusion:
+			result.unverified === true && conclusions[result.outcome] === "success"
+				? "neutral"
+				: conclusions[result.outcome],
 		title: title(result, titleChars),
 		summary: renderMarkdown(result, { limit: summaryLimit, ...shown }),
-		annotations: annotations(result, maxAnnotations).map(({ path, line, level, title: heading, message }) => ({
-			path: path ?? result.config.path,
-			line: path === undefined ? 1 : Math.max(1, line ?? 1),
-			level: levels[level],
-			title: shorten(heading, titleChars),
-			message,
-		})),
+		annotations: annotations(result, maxAnnotations).map(
+			({ path, line, level, title: heading, message }) => ({
+				path: path ?? result.config.path,
+				line: path === undefined ? 1 : Math.max(1, line ?? 1),
+				level: levels[level],
+				title: shorten(heading, titleChars),
+				message,
+			}),
+		),
 	};
 }
 
-export function describeStatus(result: Result): { state: "success" | "failure" | "error"; description: string } {
+export function describeStatus(result: Result): {
+	state: "success" | "failure" | "error";
+	description: string;
+} {
 	return { state: states[result.outcome], description: title(result, statusChars) };
 }

@@ -36,7 +36,8 @@ function whole(value: number): number {
 }
 
 // At the very start, so that no quotation of ours is taken for ours. The figures are bounded: larger ones are no run's.
-const pattern = /^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
+const pattern =
+	/^<!-- trtgate:([\w.!~*'()%-]{0,1000}) run:(\d{1,15}) attempt:(\d{1,6}) sha:([0-9a-f]{1,64}|unknown) -->/;
 
 /** The marker that a text starts with, if it is one of this id; null otherwise. */
 export function findMarker(body: string, id: string): Marker | null {
@@ -80,7 +81,8 @@ export interface Outdating {
 	state: "measuring" | "ended";
 }
 
-const notePattern = /^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
+const notePattern =
+	/^(<!-- trtgate:[^\n]* -->\n)(?:> \[!NOTE\]\n> [^\n]* <!-- by run:(\d{1,15}) attempt:(\d{1,6}) -->\n\n)?/;
 
 /** The comment with a note above it that it is outdated; null where it must stay as it is. */
 export function noteOutdated(body: string, { own, newcomer, state }: Outdating): string | null {
@@ -91,7 +93,8 @@ export function noteOutdated(body: string, { own, newcomer, state }: Outdating):
 	const isOurs = noted?.runId === newcomer.runId && noted.attempt === newcomer.attempt;
 	if ((state === "ended" && !isOurs) || (noted !== null && isNewer(noted, newcomer))) return null;
 	const [about, commit] = [own.sha.slice(0, 7), newcomer.sha.slice(0, 7)];
-	const what = state === "measuring" ? `${commit} is being measured` : `the run for ${commit} ended without a result`;
+	const what =
+		state === "measuring" ? `${commit} is being measured` : `the run for ${commit} ended without a result`;
 	const note = `> [!NOTE]\n> Outdated, of ${about}: [${what}](${newcomer.url}). <!-- by run:${newcomer.runId} attempt:${newcomer.attempt} -->`;
 	const text = `${marker}${note}\n\n${body.slice(before.length)}`;
 	return text.length > commentLimit ? null : text;

@@ -1,7 +1,7 @@
 // One comparison as text, always with its interval.
 
-import { workText } from "../compare/sentence.ts";
 import type { BackendFacts, Comparison, WorkloadResult } from "../../../generated/result.ts";
+import { workText } from "../compare/sentence.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 import { counted, withCaveat } from "../text/labels.ts";
 import { formatCount, formatLimit, formatPercent, percentDigits } from "../text/units.ts";
@@ -49,7 +49,9 @@ export function noiseTexts({ noise, latency }: WorkloadResult): string[] {
 	const { builds } = latency;
 	return [
 		...(noise.runCv === null ? [] : [`run noise ${formatPercent(noise.runCv)}`]),
-		...(builds === undefined ? [] : [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`]),
+		...(builds === undefined
+			? []
+			: [`builds of the same model differ by ±${formatPercent(builds.sd)} (${builds.count} of each side)`]),
 	];
 }
 
@@ -76,10 +78,12 @@ export function limitsText(workload: WorkloadResult): string | null {
 /** The one sentence for a row that did not change. */
 export function unchangedText(workload: WorkloadResult, backend: BackendFacts): string {
 	const { latency, work } = workload;
-	if (work !== undefined && work.base !== undefined) return `${withCaveat("No relevant change", backend)}: work ${workText(work)}.`;
+	if (work !== undefined && work.base !== undefined)
+		return `${withCaveat("No relevant change", backend)}: work ${workText(work)}.`;
 	if (work !== undefined || latency.estimate === null || latency.pairs === 0)
 		return `${withCaveat("No relevant change", backend)}: ${cleanMessage((work ?? latency).reason ?? "not timed")}`;
-	const excluded = latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
+	const excluded =
+		latency.excluded === null ? "" : `; changes of ${excludedText(latency.excluded)} or more are ruled out`;
 	return `${withCaveat("No relevant change", backend)}: ${changeWithInterval(latency)}${excluded}.`;
 }
 

@@ -60,7 +60,9 @@ export function engineMarkdown({ title, alone }: TitledEngine): string {
 	const { unit, rows } = factsOfGroups(alone);
 	const cells = rows
 		.slice(0, mostGroups)
-		.map(({ time, share, name, precision, work }) => [time, share, name, precision, work.join("; ")].map((text) => markdown(text || "–")));
+		.map(({ time, share, name, precision, work }) =>
+			[time, share, name, precision, work.join("; ")].map((text) => markdown(text || "–")),
+		);
 	const hidden = rows.length - cells.length;
 	return [
 		`### ${markdown(title)}`,

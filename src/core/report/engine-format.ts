@@ -1,6 +1,7 @@
 // Why an engine is faster or slower, in sentences: one of the cause, few rows, what did not change. Backticks mark names.
-import { fewUnchanged } from "../engine/noise.ts";
+
 import type { EngineDiff, EnginePart, EngineRow } from "../../../generated/result.ts";
+import { fewUnchanged } from "../engine/noise.ts";
 import { quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatPercent } from "../text/units.ts";
@@ -10,7 +11,10 @@ export const mostRows = 5;
 
 /** All figures of a comparison in one unit. */
 export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
-	const all = [...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]), Math.abs(account?.measuredMs ?? 0)];
+	const all = [
+		...rows.flatMap(({ base, head }) => [base?.meanMs ?? 0, head?.meanMs ?? 0]),
+		Math.abs(account?.measuredMs ?? 0),
+	];
 	return layerUnit(
 		all.reduce((most, ms) => Math.max(most, ms), 0),
 		unit,
@@ -19,7 +23,9 @@ export function unitOf({ rows, account, unit }: EngineDiff): LayerUnit {
 
 /** `+0.89 ± 0.25 µs`; empty where the noise is larger or nothing was timed. */
 export function changeText({ changeMs, halfWidthMs, isSignificant }: EngineRow, unit: LayerUnit): string {
-	return changeMs === null || !isSignificant ? "" : `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name}`;
+	return changeMs === null || !isSignificant
+		? ""
+		: `${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name}`;
 }
 
 /** ` ± 0.25`; empty of a count, which is exact. */
@@ -42,7 +48,9 @@ function workText(part: EnginePart | null, unknown: string): string {
 	const bytes = part.bytes === null ? [] : [formatBytes(part.bytes)];
 	const [unit, size] = (part.operations ?? 0) < 1e9 ? ["MFLOP", 1e6] : ["GFLOP", 1e9];
 	const operations =
-		part.operations === null || part.operations === 0 ? [] : [`${Number((part.operations / size).toPrecision(3))} ${unit}`];
+		part.operations === null || part.operations === 0
+			? []
+			: [`${Number((part.operations / size).toPrecision(3))} ${unit}`];
 	return [...bytes, ...operations].join(", ");
 }
 
@@ -62,7 +70,9 @@ function workTexts({ base, head }: EngineRow): string[] {
 	const [before, after] = [workText(base, "–"), workText(head, "–")];
 	const [from, to] = [boundText(base), boundText(head)];
 	return [
-		...(before === after || (before === "" && after === "") ? [] : [`${before || "unknown"} → ${after || "unknown"}`]),
+		...(before === after || (before === "" && after === "")
+			? []
+			: [`${before || "unknown"} → ${after || "unknown"}`]),
 		...(from === to ? [] : [`${from || "–"} → ${to || "–"}`]),
 	];
 }
@@ -70,8 +80,12 @@ function workTexts({ base, head }: EngineRow): string[] {
 /** Work, evidence, how sure the match is, and what to try; nothing to try where the change is a gain. */
 export function detailTexts(row: EngineRow): string[] {
 	const { causes, isSignificant, changeMs, tier, confidence, label } = row;
-	const matched = tier === "structure" || tier === "similarity" ? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`] : [];
-	const advice = isSignificant && (changeMs ?? 0) < 0 ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
+	const matched =
+		tier === "structure" || tier === "similarity"
+			? [`matched by ${tier}, confidence ${confidence.toFixed(2)}`]
+			: [];
+	const advice =
+		isSignificant && (changeMs ?? 0) < 0 ? [] : causes.flatMap((cause) => cause.try ?? []).slice(0, 1);
 	const evidence = causes.flatMap((cause) => cause.evidence).filter((text) => text !== quoted(label, 60));
 	return [...workTexts(row), ...evidence.slice(0, 3), ...matched, ...advice.map((text) => `try: ${text}`)];
 }
@@ -89,18 +103,25 @@ export function accountSentence({ account, rows, unchanged }: EngineDiff, unit: 
 	const ofRuns = unit.of === "work" ? "of the count" : "of the timed runs";
 	const of = account.from === "runs" ? ofRuns : "of the layers' sum";
 	const measured = `${unit.formatChange(account.measuredMs)} ${unit.name} ${of}`;
-	if (!rows.some(({ isSignificant }) => isSignificant)) return `No layer explains ${measured}: all changes are within the noise.`;
+	if (!rows.some(({ isSignificant }) => isSignificant))
+		return `No layer explains ${measured}: all changes are within the noise.`;
 	const explained = `${unit.formatChange(account.attributedMs)}${withinText(account.halfWidthMs, unit)}`;
-	const noise = unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
+	const noise =
+		unchanged.groups < fewUnchanged ? "assumed: 3 % of each time" : "estimated from what did not change";
 	const once = account.profiles === 1 && unit.of === "time" ? ` With one profile each, ± is ${noise}.` : "";
 	const rest =
-		account.largestRestMs === 0 ? "" : `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
+		account.largestRestMs === 0
+			? ""
+			: `; no other node group changed by more than ${unit.format(account.largestRestMs)} ${unit.name}`;
 	return `Explains ${explained} of ${measured}; ${unit.formatChange(account.restMs)} ${unit.name} is unexplained${rest}.${once}`;
 }
 
 export function unchangedSentence({ unchanged, account }: EngineDiff, unit: LayerUnit): string {
 	const { groups, of, changeMs, halfWidthMs } = unchanged;
-	const time = changeMs === null || groups === 0 ? "" : ` (${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name})`;
+	const time =
+		changeMs === null || groups === 0
+			? ""
+			: ` (${unit.formatChange(changeMs)}${withinText(halfWidthMs, unit)} ${unit.name})`;
 	const factor = account?.commonFactor ?? 1;
 	const clock =
 		factor === 1
@@ -112,7 +133,9 @@ export function unchangedSentence({ unchanged, account }: EngineDiff, unit: Laye
 /** The cause in one sentence; what differs, where nothing stands out. */
 export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 	const [first] = diff.rows;
-	const isPlain = [diff.base, diff.head].some(({ kernels, precisions: { unknown = 0 } }) => kernels > 0 && unknown === kernels);
+	const isPlain = [diff.base, diff.head].some(
+		({ kernels, precisions: { unknown = 0 } }) => kernels > 0 && unknown === kernels,
+	);
 	if (diff.isSameStructure && isPlain && diff.rows.length === 0)
 		return "No difference in the names of the layers; kernels and precisions are known with `--profilingVerbosity=detailed` alone.";
 	if (diff.isSameStructure && !diff.rows.some(({ isSignificant }) => isSignificant)) {
@@ -126,7 +149,10 @@ export function headlineOf(diff: EngineDiff, unit: LayerUnit): string {
 
 /** Causes outside the layers, each with its evidence. */
 export function machineSentences({ machine = [] }: EngineDiff): string[] {
-	return machine.map(({ says, evidence }) => `Outside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`);
+	return machine.map(
+		({ says, evidence }) =>
+			`Outside the layers: ${says}${evidence.length === 0 ? "" : ` (${evidence.join("; ")})`}.`,
+	);
 }
 
 /** Where all rows and their evidence are. */
@@ -135,7 +161,9 @@ export const nextStep = "`trtgate explain result.json`";
 /** The largest changes of the layers, each with its cause. */
 export function causeSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
-	const rows = diff.rows.slice(1, mostRows).filter(({ isSignificant }) => isSignificant || diff.account === null);
+	const rows = diff.rows
+		.slice(1, mostRows)
+		.filter(({ isSignificant }) => isSignificant || diff.account === null);
 	return [headlineOf(diff, unit), ...rows.map((row) => `${rowSentence(row, unit)}.`)];
 }
 
@@ -143,7 +171,9 @@ export function causeSentences(diff: EngineDiff): string[] {
 export function accountSentences(diff: EngineDiff): string[] {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
-	const found = [diff.warnings, machineSentences(diff)].flatMap((some) => (some.length === 0 ? [] : [some.join(" ")]));
+	const found = [diff.warnings, machineSentences(diff)].flatMap((some) =>
+		some.length === 0 ? [] : [some.join(" ")],
+	);
 	return [unchangedSentence(diff, unit), ...(account === null ? [] : [account]), ...found];
 }
 

@@ -28,7 +28,10 @@ export const markdown = (text: string): string => phraseMarkdown(flagsAsCode(tex
 
 export function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
 	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);
-	const share = mapped === null ? "" : `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
+	const share =
+		mapped === null
+			? ""
+			: `; ${formatPercent(mapped, { digits: 0 })} of the profiled time belongs to ONNX nodes`;
 	return `${counted(layers, "layer")}, ${counted(kernels, "kernel")} (${types.join(", ")}), ${counted(reformats, "reformat")}${share}`;
 }
 
@@ -48,7 +51,10 @@ export function diffText({ title, diff }: TitledDiff): string {
 	const account = accountSentence(diff, unit);
 	const rows = diff.rows
 		.slice(0, textRows)
-		.flatMap((row) => [`  ${plain(rowSentence(row, unit))}`, ...detailsOf(row).map((line) => `      ${plain(line)}`)]);
+		.flatMap((row) => [
+			`  ${plain(rowSentence(row, unit))}`,
+			...detailsOf(row).map((line) => `      ${plain(line)}`),
+		]);
 	const hidden = diff.rows.length + diff.hidden - textRows;
 	return [
 		title,
@@ -80,7 +86,9 @@ export function diffMarkdown({ title, diff }: TitledDiff, next?: string): string
 	return [
 		`### ${markdown(title)}`,
 		"",
-		markdown([headlineOf(diff, unit), account, ...machineSentences(diff)].filter((text) => text !== null).join(" ")),
+		markdown(
+			[headlineOf(diff, unit), account, ...machineSentences(diff)].filter((text) => text !== null).join(" "),
+		),
 		...diff.warnings.map((warning) => `- **${markdown(warning)}**`),
 		...(shown.length === 0 ? [] : ["", "| change | ONNX nodes | why |", "|--:|---|---|", ...shown.map(line)]),
 		"",

@@ -14,7 +14,11 @@ export function backendOf(result: Result, record: { part?: string | undefined })
 /** The backend that a row or a sentence names: without its caveat where headline and table title already state it for all of them. */
 export function backendOfRow(result: Result, record: { part?: string | undefined }): BackendFacts {
 	const own = backendOf(result, record);
-	const caveats = new Set([result.backend, ...(result.parts ?? []).flatMap(({ backend }) => backend ?? [])].map(({ caveat }) => caveat));
+	const caveats = new Set(
+		[result.backend, ...(result.parts ?? []).flatMap(({ backend }) => backend ?? [])].map(
+			({ caveat }) => caveat,
+		),
+	);
 	if (caveats.size > 1) return own;
 	const { caveat: _, ...plain } = own;
 	return plain;
@@ -25,9 +29,16 @@ export function partsText(parts: readonly Part[]): string {
 	const count = (state: Part["state"]): number => parts.filter((part) => part.state === state).length;
 	const [merged, missing, refused] = [count("merged"), count("missing"), count("refused")];
 	const earlier = parts.filter(({ attempt }) => attempt !== undefined).length;
-	const rest = [...(missing === 0 ? [] : [`${missing} missing`]), ...(refused === 0 ? [] : [`${refused} refused`])];
+	const rest = [
+		...(missing === 0 ? [] : [`${missing} missing`]),
+		...(refused === 0 ? [] : [`${refused} refused`]),
+	];
 	const old = earlier === 0 ? [] : [`${earlier} from an earlier attempt`];
-	return [rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`, ...rest, ...old].join(", ");
+	return [
+		rest.length === 0 ? `all ${merged} merged` : `${merged} of ${parts.length} merged`,
+		...rest,
+		...old,
+	].join(", ");
 }
 
 /** The parts that a report shows: a single complete part of this attempt is the result itself. */
@@ -49,7 +60,10 @@ interface NoiseBudget {
 }
 
 function largest(values: readonly (number | null)[]): number | null {
-	return values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
+	return values.reduce(
+		(most, value) => (value === null || (most !== null && most >= value) ? most : value),
+		null,
+	);
 }
 
 function noiseBudget(result: Result): NoiseBudget {
@@ -72,7 +86,11 @@ export function countsText(result: Result): string {
 /** @param change the pull request's own commit, which people know; what is tested is GitHub's merge of it. */
 export function armsText(result: Result, change?: string): string {
 	const { base, head } = result.arms;
-	const isMerge = change !== undefined && head.commit !== undefined && head.commit !== change && /\/merge$/.test(head.ref ?? "");
+	const isMerge =
+		change !== undefined &&
+		head.commit !== undefined &&
+		head.commit !== change &&
+		/\/merge$/.test(head.ref ?? "");
 	const name = isMerge ? `${cleanName(change).slice(0, 7)} (merged as ${armName(head)})` : armName(head);
 	if (isUnmeasured(result)) return `head ${name}, not measured`;
 	const on = versionsOf(result);
@@ -89,7 +107,9 @@ export function versionsOf({ backend, baseBackend = backend }: Result): Record<A
 export function jobFacts(result: Result): Fact[] {
 	const { backend, environment } = result;
 	const { detectable, runCv } = noiseBudget(result);
-	const driver = ["driver", "driverBranch"].flatMap((key) => (Object.hasOwn(environment, key) ? (environment[key] ?? []) : []))[0];
+	const driver = ["driver", "driverBranch"].flatMap((key) =>
+		Object.hasOwn(environment, key) ? (environment[key] ?? []) : [],
+	)[0];
 	const parts = partsToReport(result);
 	if (isUnmeasured(result)) return parts.length === 0 ? [] : [{ label: "parts", value: partsText(parts) }];
 	return [
@@ -98,7 +118,9 @@ export function jobFacts(result: Result): Fact[] {
 		...(driver === undefined ? [] : [{ label: "driver", value: cleanName(driver) }]),
 		{ label: cleanName(backend.name), value: cleanName(backend.version, 40) },
 		...(runCv === null ? [] : [{ label: "run noise up to", value: formatPercent(runCv) }]),
-		...(detectable === null ? [] : [{ label: "smallest change this job can detect:", value: formatPercent(detectable) }]),
+		...(detectable === null
+			? []
+			: [{ label: "smallest change this job can detect:", value: formatPercent(detectable) }]),
 		{ label: "took", value: formatDuration(result.durationMs) },
 	];
 }

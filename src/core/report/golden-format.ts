@@ -1,7 +1,14 @@
 // Golden verdicts, checks and changes as text: counts, metrics, limits, elements.
+
+import type {
+	GoldenCheck,
+	GoldenElement,
+	GoldenVerdict,
+	MovedOutput,
+	Numeric,
+} from "../../../generated/result.ts";
 import { metricLabels } from "../golden/metrics/measured.ts";
 import { ofSlice } from "../golden/tensor/slice.ts";
-import type { GoldenCheck, GoldenElement, GoldenVerdict, MovedOutput, Numeric } from "../../../generated/result.ts";
 import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
@@ -13,13 +20,16 @@ export function caseVerdicts(verdicts: readonly GoldenVerdict[]): readonly Golde
 
 /** `8 of 9 cases match, 1 of 2 whole sets, 3 with warnings`. */
 export function goldenCounts(verdicts: readonly GoldenVerdict[]): string {
-	const matching = (some: readonly GoldenVerdict[]): number => some.filter(({ state }) => state === "match").length;
+	const matching = (some: readonly GoldenVerdict[]): number =>
+		some.filter(({ state }) => state === "match").length;
 	const cases = caseVerdicts(verdicts);
 	const sets = verdicts.filter(({ scope, fault }) => scope !== undefined && fault === undefined);
 	const unusable = verdicts.filter(({ fault }) => fault !== undefined).length;
 	const ofUnusable = unusable === 0 ? "" : `, ${counted(unusable, "golden")} unusable`;
 	const ofSets = sets.length === 0 ? "" : `, ${matching(sets)} of ${counted(sets.length, "whole set")}`;
-	const warned = verdicts.filter(({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass)).length;
+	const warned = verdicts.filter(
+		({ state, checks }) => state === "match" && checks.some(({ pass }) => !pass),
+	).length;
 	const warnings = warned === 0 ? "" : `, ${warned} with warnings`;
 	return `${matching(cases)} of ${counted(cases.length, "case matches", "cases match")}${ofSets}${ofUnusable}${warnings}`;
 }
@@ -50,7 +60,13 @@ export function checkLabel({ metric, slice }: Pick<GoldenCheck, "metric" | "slic
 
 /** The value as a multiple of its limit; null where that has no meaning. */
 function timesTheCap(check: GoldenCheck): number | null {
-	if (check.bound !== "at-most" || typeof check.got !== "number" || check.allowed === null || check.allowed <= 0) return null;
+	if (
+		check.bound !== "at-most" ||
+		typeof check.got !== "number" ||
+		check.allowed === null ||
+		check.allowed <= 0
+	)
+		return null;
 	const times = check.got / check.allowed;
 	return Number.isFinite(times) ? times : null;
 }
@@ -58,7 +74,9 @@ function timesTheCap(check: GoldenCheck): number | null {
 /** More digits where a short form would make two different numbers look the same. */
 export function gotText(check: GoldenCheck): string {
 	const short = formatValue(check.got);
-	return short === formatValue(check.allowed) && check.got !== check.allowed ? formatValue(check.got, 8) : short;
+	return short === formatValue(check.allowed) && check.got !== check.allowed
+		? formatValue(check.got, 8)
+		: short;
 }
 
 /** Near one, more digits: a near miss must not read as `1 times`. */
@@ -84,12 +102,17 @@ export function measureText(check: GoldenCheck): string {
 /** Both values, with more digits where short forms would look the same. */
 export function apartTexts({ got, expected }: GoldenElement): { got: string; expected: string } {
 	const short = { got: formatValue(got), expected: formatValue(expected) };
-	return short.got === short.expected && got !== expected ? { got: formatValue(got, 8), expected: formatValue(expected, 8) } : short;
+	return short.got === short.expected && got !== expected
+		? { got: formatValue(got, 8), expected: formatValue(expected, 8) }
+		: short;
 }
 
 /** How far apart both values are; infinite where one of them is no finite number. */
 export function offBy({ got, expected }: GoldenElement): Numeric {
-	const size = typeof got === "number" && typeof expected === "number" ? Math.abs(got - expected) : Number.POSITIVE_INFINITY;
+	const size =
+		typeof got === "number" && typeof expected === "number"
+			? Math.abs(got - expected)
+			: Number.POSITIVE_INFINITY;
 	return Number.isFinite(size) ? size : "Infinity";
 }
 

@@ -1,7 +1,8 @@
 // Texts for goldens that were recorded again: the pull request that proposes them, and its commit.
-import { describeSensitivity } from "../golden/record/defects/describe.ts";
+
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../generated/result.ts";
+import { describeSensitivity } from "../golden/record/defects/describe.ts";
 import { cleanName, cleanText, escapeMarkdown, markdownCode, shorten } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatValue } from "../text/units.ts";
@@ -48,7 +49,9 @@ const maxReasonChars = 1000;
 export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "goldens" | "calibrated">): string {
 	const [only, second] = goldens;
 	const what =
-		only === undefined || second !== undefined ? counted(goldens.length, "golden") : `the golden of ${cleanName(only.model, 80)}`;
+		only === undefined || second !== undefined
+			? counted(goldens.length, "golden")
+			: `the golden of ${cleanName(only.model, 80)}`;
 	if (calibrated) return shorten(inertText(`Calibrate ${what}`), maxTitleChars);
 	const isFirst = goldens.every(({ before }) => before === null);
 	return shorten(inertText(isFirst ? `Record ${what}` : `Record ${what} again`), maxTitleChars);
@@ -57,9 +60,17 @@ export function goldenPullTitle({ goldens, calibrated }: Pick<GoldenPull, "golde
 export function goldenCommitMessage(pull: GoldenPull): string {
 	const { reason, author, commit, branch, goldens } = pull;
 	const reasonText = inertText(cleanMessage(reason, maxReasonChars));
-	const revisions = goldens.slice(0, 50).map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
+	const revisions = goldens
+		.slice(0, 50)
+		.map(({ model, manifest }) => `${cleanName(model, 80)}: ${cleanName(manifest.goldenId, 80)}`);
 	const facts = inertText(`Reason given by ${cleanName(author, 80)}. Models of ${commit}.`);
-	return [goldenPullTitle(pull), reasonText, inertText(revisions.join("\n")), facts, goldenTrailer(branch)].join("\n\n");
+	return [
+		goldenPullTitle(pull),
+		reasonText,
+		inertText(revisions.join("\n")),
+		facts,
+		goldenTrailer(branch),
+	].join("\n\n");
 }
 
 /** In a commit too, GitHub calls whom an `@` names, and closes what `fixes #12` names; an invisible joiner keeps it from that. */
@@ -76,7 +87,8 @@ const rowLimits = [100, 30, 10, 3, 0];
 export function goldenPullBody(pull: GoldenPull): string {
 	const fitting = rowLimits.map((rows) => bodyWith(pull, rows)).find((body) => body.length <= maxBodyChars);
 	if (fitting !== undefined) return fitting;
-	const cut = "\n\nThis was too long for a pull request: the rest is in golden.json and in the report of the gate.";
+	const cut =
+		"\n\nThis was too long for a pull request: the rest is in golden.json and in the report of the gate.";
 	const body = bodyWith({ ...pull, goldens: pull.goldens.slice(0, 20) }, 0);
 	return `${body.slice(0, maxBodyChars - cut.length).replace(/\p{Surrogate}$/u, "")}${cut}`;
 }
@@ -91,8 +103,12 @@ function bodyWith({ goldens, reason, author, commit, notes, calibrated }: Golden
 		calibrated
 			? `${calibratedText} Models of ${commit}.`
 			: `Recorded by ONNX Runtime in fp32 from the models of ${commit}. Every later engine is compared with these files: look at what moved and why, and merge only if the old golden was wrong or the new one is intended.`,
-		...goldens.map((golden) => [goldenPart(golden, rows), ...(calibrated ? evidenceTables(golden, rows) : [])].join("\n\n")),
-		...(notes.length === 0 ? [] : [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
+		...goldens.map((golden) =>
+			[goldenPart(golden, rows), ...(calibrated ? evidenceTables(golden, rows) : [])].join("\n\n"),
+		),
+		...(notes.length === 0
+			? []
+			: [notes.map((note) => `- ${escapeMarkdown(cleanMessage(note, 400))}`).join("\n")]),
 	].join("\n\n");
 }
 
@@ -101,13 +117,21 @@ function goldenPart({ model, path, manifest, before, change }: RecordedGolden, r
 	const file = markdownCode(cleanName(path, 200));
 	const { backend, version } = manifest.producer;
 	const made = `${counted(manifest.cases.length, "case")} by ${escapeMarkdown(cleanName(`${backend} ${version}`, 80))}`;
-	const now = before === null ? `${revision(manifest.goldenId)}, new` : `${revision(before)} → ${revision(manifest.goldenId)}`;
+	const now =
+		before === null
+			? `${revision(manifest.goldenId)}, new`
+			: `${revision(before)} → ${revision(manifest.goldenId)}`;
 	const facts = `${file}: ${now}; ${made}.${noticed(manifest)}`;
-	if (change === null) return [head, ...(before === null ? [facts] : [facts, "It is unknown what moved."])].join("\n\n");
+	if (change === null)
+		return [head, ...(before === null ? [facts] : [facts, "It is unknown what moved."])].join("\n\n");
 	return [
 		head,
 		facts,
-		...listOf(change.weakened, (text) => `- **WEAKER:** ${escapeMarkdown(cleanMessage(text, 400))}`, Math.max(rows, 10)),
+		...listOf(
+			change.weakened,
+			(text) => `- **WEAKER:** ${escapeMarkdown(cleanMessage(text, 400))}`,
+			Math.max(rows, 10),
+		),
 		...listOf(change.notes, (text) => `- ${escapeMarkdown(cleanMessage(text, 400))}`, Math.max(rows, 10)),
 		...movedTable(change, rows),
 		...limitTable(change.tolerances, rows),
@@ -141,7 +165,13 @@ function movedTable({ moved, movedTotal }: GoldenChange, rows: number): string[]
 		return `| ${markdownCell(one.case)} | ${markdownCell(one.output)} | ${distance} | ${one.maxAbs === null ? "–" : formatValue(one.maxAbs)} |`;
 	};
 	return [
-		[title, "", "| case | output | relative L2, old to new | largest difference |", "|---|---|---:|---:|", ...shown.map(line)].join("\n"),
+		[
+			title,
+			"",
+			"| case | output | relative L2, old to new | largest difference |",
+			"|---|---|---:|---:|",
+			...shown.map(line),
+		].join("\n"),
 	];
 }
 
@@ -152,7 +182,11 @@ function limitTable(changes: readonly ToleranceChange[], rows: number): string[]
 	const line = ({ output, kind, what, base, head, looser }: ToleranceChange): string =>
 		`| ${markdownCell(output)} | ${markdownCell(`${kind}, ${what}`)} | ${limitText(base)} | ${limitText(head)} | ${looser ? "**looser**" : "tighter or new"} |`;
 	const title = `${counted(changes.length, "limit")} changed${shown.length < changes.length ? `, ${shown.length} of them` : ""}:`;
-	return [[title, "", "| output | limit | before | now | |", "|---|---|---:|---:|---|", ...shown.map(line)].join("\n")];
+	return [
+		[title, "", "| output | limit | before | now | |", "|---|---|---:|---:|---|", ...shown.map(line)].join(
+			"\n",
+		),
+	];
 }
 
 /** One table for each engine that was calibrated now: its records come first. */
@@ -165,10 +199,15 @@ function evidenceTables({ manifest }: RecordedGolden, rows: number): string[] {
 			const line = (one: (typeof limits)[number]): string =>
 				`| ${markdownCell(one.output)} | ${markdownCell(one.kind)} | ${markdownCell(one.case)} | ${formatValue(one.error)} | ${formatValue(one.before)} | ${formatValue(one.limit)} | ${escapeMarkdown(cleanMessage(one.why, 200))} |`;
 			const shown = limits.slice(0, rows).map(line);
-			const head = ["| output | check | worst case | error | limit before | limit now | why |", "|---|---|---|---:|---:|---:|---|"];
-			return [`${escapeMarkdown(name)}:`, "", ...(shown.length === 0 ? [`${counted(limits.length, "limit")}.`] : [...head, ...shown])].join(
-				"\n",
-			);
+			const head = [
+				"| output | check | worst case | error | limit before | limit now | why |",
+				"|---|---|---|---:|---:|---:|---|",
+			];
+			return [
+				`${escapeMarkdown(name)}:`,
+				"",
+				...(shown.length === 0 ? [`${counted(limits.length, "limit")}.`] : [...head, ...shown]),
+			].join("\n");
 		});
 }
 

@@ -1,5 +1,14 @@
 // What the GPU did during the measured runs, as text.
-import type { GpuRange, GpuSummary, GpuUse, GpuUseSource, GpuWindow, PerfRun, Result, WorkloadResult } from "../../../generated/result.ts";
+import type {
+	GpuRange,
+	GpuSummary,
+	GpuUse,
+	GpuUseSource,
+	GpuWindow,
+	PerfRun,
+	Result,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { highest } from "../telemetry/window.ts";
 import { cleanName } from "../text/escape.ts";
 import { formatBytes, formatCount, formatPercent } from "../text/units.ts";
@@ -21,7 +30,9 @@ function whole(value: number): string {
 }
 
 function memoryRange({ memoryUsedBytes }: GpuWindow): GpuRange | null {
-	return memoryUsedBytes === null ? null : { mean: memoryUsedBytes, min: memoryUsedBytes, max: memoryUsedBytes };
+	return memoryUsedBytes === null
+		? null
+		: { mean: memoryUsedBytes, min: memoryUsedBytes, max: memoryUsedBytes };
 }
 
 /** Hardware counters alone: nvidia-smi's own figure means something else. They arrive once a second, so a run has only their mean. */
@@ -35,8 +46,20 @@ export const gpuQuantities: readonly GpuQuantity[] = [
 	{ name: "power", unit: "W", smallest: 10, of: (window) => window.powerW, format: whole },
 	{ name: "temperature", unit: "°C", smallest: 4, of: (window) => window.temperatureC, format: whole },
 	{ name: "memory used", unit: "", smallest: 64 * 1024 * 1024, of: memoryRange, format: formatBytes },
-	{ name: "SM utilisation", unit: "%", smallest: 10, of: (window) => counted(window, (use) => use.smUtilisation), format: whole },
-	{ name: "memory bandwidth", unit: "%", smallest: 10, of: (window) => counted(window, (use) => use.memoryBandwidth), format: whole },
+	{
+		name: "SM utilisation",
+		unit: "%",
+		smallest: 10,
+		of: (window) => counted(window, (use) => use.smUtilisation),
+		format: whole,
+	},
+	{
+		name: "memory bandwidth",
+		unit: "%",
+		smallest: 10,
+		of: (window) => counted(window, (use) => use.memoryBandwidth),
+		format: whole,
+	},
 ];
 
 export type WatchedRun = PerfRun & { gpu: GpuWindow };
@@ -51,15 +74,21 @@ const maxOfAnything = 1e15;
 /** The quantity in one run's window; null where there is nothing to draw. */
 export function rangeIn(window: GpuWindow, quantity: GpuQuantity): GpuRange | null {
 	const range = quantity.of(window);
-	return range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything) ? range : null;
+	return range !== null && Object.values(range).every((value) => Math.abs(value) < maxOfAnything)
+		? range
+		: null;
 }
 
 /** `1,980 MHz`, `115 to 131 W`; null where no window has it. */
 export function rangeText(windows: readonly GpuWindow[], quantity: GpuQuantity): string | null {
 	const ranges = windows.flatMap((window) => rangeIn(window, quantity) ?? []);
 	if (ranges.length === 0) return null;
-	const low = quantity.format(ranges.reduce((least, { min }) => Math.min(least, min), Number.POSITIVE_INFINITY));
-	const high = quantity.format(ranges.reduce((most, { max }) => Math.max(most, max), Number.NEGATIVE_INFINITY));
+	const low = quantity.format(
+		ranges.reduce((least, { min }) => Math.min(least, min), Number.POSITIVE_INFINITY),
+	);
+	const high = quantity.format(
+		ranges.reduce((most, { max }) => Math.max(most, max), Number.NEGATIVE_INFINITY),
+	);
 	const unit = quantity.unit === "" ? "" : ` ${quantity.unit}`;
 	return low === high ? `${low}${unit}` : `${low} to ${high}${unit}`;
 }
@@ -90,7 +119,9 @@ const useNames: Readonly<Record<GpuUseSource, { sm: string; memory: string }>> =
 /** Peak of our own processes and of all others, as far as the list of processes separates them. */
 function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
 	const peak = (arm: PerfRun["arm"], of: (window: GpuWindow) => number | null | undefined): string => {
-		const windows = runs.flatMap((run) => (run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : []));
+		const windows = runs.flatMap((run) =>
+			run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
+		);
 		return formatKnown(highest(windows.map((window) => of(window) ?? null)), formatBytes) ?? dash;
 	};
 	const row = (name: string, of: (window: GpuWindow) => number | null | undefined): GpuFigure[] => {
@@ -105,12 +136,21 @@ function memoryFigures(runs: readonly PerfRun[]): GpuFigure[] {
 
 /** What is known of the GPU on both sides, row by row. */
 export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readonly PerfRun[]): GpuFigure[] {
-	const row = (name: string, of: (summary: GpuSummary) => string | null | undefined, change = ""): GpuFigure[] => {
-		const [base, head] = [gpu.base, gpu.head].map((summary) => (summary === null ? null : (of(summary) ?? null)));
+	const row = (
+		name: string,
+		of: (summary: GpuSummary) => string | null | undefined,
+		change = "",
+	): GpuFigure[] => {
+		const [base, head] = [gpu.base, gpu.head].map((summary) =>
+			summary === null ? null : (of(summary) ?? null),
+		);
 		return base == null && head == null ? [] : [{ name, base: base ?? dash, head: head ?? dash, change }];
 	};
-	const figure = (name: string, of: (summary: GpuSummary) => number | null | undefined, format: (value: number) => string): GpuFigure[] =>
-		row(name, (summary) => formatKnown(of(summary), format));
+	const figure = (
+		name: string,
+		of: (summary: GpuSummary) => number | null | undefined,
+		format: (value: number) => string,
+	): GpuFigure[] => row(name, (summary) => formatKnown(of(summary), format));
 	const source = (gpu.head ?? gpu.base)?.use?.source ?? "gpm";
 	const use = (summary: GpuSummary) => (summary.use?.source === source ? summary.use : undefined);
 	return [
@@ -138,7 +178,14 @@ export function gpuFigures(gpu: NonNullable<WorkloadResult["gpu"]>, runs: readon
 		...row("clocks limited by", (summary) => reasonsText(summary.throttleReasons)),
 		...(gpu.cycles === null
 			? []
-			: [{ name: "change in GPU cycles", base: "", head: "", change: formatPercent(gpu.cycles, { sign: true }) }]),
+			: [
+					{
+						name: "change in GPU cycles",
+						base: "",
+						head: "",
+						change: formatPercent(gpu.cycles, { sign: true }),
+					},
+				]),
 	];
 }
 

@@ -8,7 +8,10 @@ type Figure = "multiplyAdds" | "parameters" | "weightBytes" | "activationBytes";
 
 /** `≥` where something is not known. */
 export function figureText(figures: GraphFigures, figure: Figure): string {
-	const isLeast = figure === "multiplyAdds" ? figures.unknownNodes > 0 : figure === "activationBytes" && figures.unknownTensors > 0;
+	const isLeast =
+		figure === "multiplyAdds"
+			? figures.unknownNodes > 0
+			: figure === "activationBytes" && figures.unknownTensors > 0;
 	const value = figures[figure];
 	return `${isLeast ? "≥ " : ""}${figure.endsWith("Bytes") ? formatBytes(value) : formatLarge(value)}`;
 }
@@ -28,8 +31,12 @@ function shareText(base: number, head: number): string {
 /** What is missing in the figures; "" where nothing is. */
 export function unknownText({ nodes, unknownNodes, tensors, unknownTensors }: GraphFigures): string {
 	return [
-		...(unknownNodes === 0 ? [] : [`multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`]),
-		...(unknownTensors === 0 ? [] : [`sizes of ${formatCount(unknownTensors)} of ${counted(tensors, "tensor")}`]),
+		...(unknownNodes === 0
+			? []
+			: [`multiply-adds of ${formatCount(unknownNodes)} of ${counted(nodes, "node")}`]),
+		...(unknownTensors === 0
+			? []
+			: [`sizes of ${formatCount(unknownTensors)} of ${counted(tensors, "tensor")}`]),
 	].join(" and ");
 }
 
@@ -47,8 +54,12 @@ export function nodeChangeText({ base, head }: NodeCostChange): string {
 	}
 	const why = [
 		...(base.operator === head.operator ? [] : [`${base.operator} → ${head.operator}`]),
-		...(base.weights === head.weights ? [] : [`weights ${formatCount(base.weights)} → ${formatCount(head.weights)}`]),
-		...(base.output === head.output ? [] : [`output ${cleanName(base.output, 60)} → ${cleanName(head.output, 60)}`]),
+		...(base.weights === head.weights
+			? []
+			: [`weights ${formatCount(base.weights)} → ${formatCount(head.weights)}`]),
+		...(base.output === head.output
+			? []
+			: [`output ${cleanName(base.output, 60)} → ${cleanName(head.output, 60)}`]),
 	].join(", ");
 	if (base.multiplyAdds === head.multiplyAdds) return why;
 	return `${workText(base)} → ${workText(head)} multiply-adds${why === "" ? "" : `: ${why}`}`;

@@ -11,11 +11,17 @@ const maxOperators = 12;
 
 /** @param most nodes that are listed. */
 export function renderCosts({ head, base, changes = [] }: CostFacts, most: number): string {
-	const blocks = [totals(head, base ?? null), operatorLines(head), ...(base === undefined ? [nodeLines(head, most)] : [])];
+	const blocks = [
+		totals(head, base ?? null),
+		operatorLines(head),
+		...(base === undefined ? [nodeLines(head, most)] : []),
+	];
 	if (base !== undefined) {
 		const shown = changes.slice(0, most).map((change) => `${change.node} ${nodeChangeText(change)}`);
 		blocks.push([
-			changes.length === 0 ? "No node differs in multiply-adds or weights." : `${counted(changes.length, "changed node")}, base → head`,
+			changes.length === 0
+				? "No node differs in multiply-adds or weights."
+				: `${counted(changes.length, "changed node")}, base → head`,
 			...indented(shown, changes.length - shown.length),
 		]);
 	}
@@ -51,7 +57,8 @@ function operatorLines({ operators, figures }: Facts): string[] {
 		({ multiplyAdds, weights, unknown }) => multiplyAdds + unknown > 0 || weights > figures.parameters / 100,
 	);
 	const shown = notable.slice(0, maxOperators).map(({ operator, nodes, multiplyAdds, weights, unknown }) => {
-		const share = figures.multiplyAdds === 0 ? "" : ` (${formatPercent(multiplyAdds / figures.multiplyAdds)})`;
+		const share =
+			figures.multiplyAdds === 0 ? "" : ` (${formatPercent(multiplyAdds / figures.multiplyAdds)})`;
 		const open = unknown === 0 ? "" : `, ${formatCount(unknown)} unknown`;
 		return `${operator} × ${formatCount(nodes)}: ${formatLarge(multiplyAdds)} multiply-adds${share}, ${formatCount(weights)} weights${open}`;
 	});
@@ -60,7 +67,9 @@ function operatorLines({ operators, figures }: Facts): string[] {
 
 function nodeLines({ nodes }: Facts, most: number): string[] {
 	const order = (cost: number | null): number => cost ?? Number.POSITIVE_INFINITY;
-	const ranked = nodes.filter(({ multiplyAdds }) => multiplyAdds !== 0).sort((a, b) => order(b.multiplyAdds) - order(a.multiplyAdds));
+	const ranked = nodes
+		.filter(({ multiplyAdds }) => multiplyAdds !== 0)
+		.sort((a, b) => order(b.multiplyAdds) - order(a.multiplyAdds));
 	const shown = ranked.slice(0, most).map(({ node, operator, multiplyAdds, weights, output, why }) => {
 		const work = multiplyAdds === null ? `unknown: ${why}` : `${formatLarge(multiplyAdds)} multiply-adds`;
 		return `${node} (${operator}) ${work}, ${formatCount(weights)} weights, output ${output}`;
@@ -69,5 +78,7 @@ function nodeLines({ nodes }: Facts, most: number): string[] {
 }
 
 function indented(lines: readonly string[], hidden: number): string[] {
-	return [...lines, ...(hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [])].map((line) => `  ${line}`);
+	return [...lines, ...(hidden > 0 ? [`… and ${formatCount(hidden)} more; --json lists all`] : [])].map(
+		(line) => `  ${line}`,
+	);
 }

@@ -41,6 +41,7 @@ const maxExcerptLines = 12;
 /** Lines of a log that a report shows: the first show what broke, the last how it ended. The whole is in the log file. */
 export function excerptLines(lines: readonly string[]): string[] {
 	const half = maxExcerptLines / 2;
-	const shown = lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
+	const shown =
+		lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
 	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
 }

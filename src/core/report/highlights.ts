@@ -56,10 +56,19 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 }
 
 /** Sections whose highlights come first among those of one severity; the others follow in the order of the report. */
-const firstSections: readonly string[] = ["errors", "interfaces", "goldens", "golden-changes", "probes", "builds", "workloads"];
+const firstSections: readonly string[] = [
+	"errors",
+	"interfaces",
+	"goldens",
+	"golden-changes",
+	"probes",
+	"builds",
+	"workloads",
+];
 
 function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
-	const rank = ({ id }: ReportSection) => (firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length);
+	const rank = ({ id }: ReportSection) =>
+		firstSections.includes(id) ? firstSections.indexOf(id) : firstSections.length;
 	return [...sections].sort((a, b) => rank(a) - rank(b));
 }
 
@@ -82,7 +91,8 @@ export function reportContext(result: Result, sections: readonly ReportSection[]
 
 function tally(list: readonly Highlight[]): string[] {
 	const counts = new Map<string, { count: number; topic: Highlight["topic"] }>();
-	for (const { topic } of list) counts.set(topic[0], { count: (counts.get(topic[0])?.count ?? 0) + 1, topic });
+	for (const { topic } of list)
+		counts.set(topic[0], { count: (counts.get(topic[0])?.count ?? 0) + 1, topic });
 	return [...counts.values()].map(({ count, topic }) => counted(count, topic[0], topic[1]));
 }
 
@@ -91,7 +101,9 @@ function checksText(result: Result): string {
 	const passing = result.gates.filter((gate) => gate.status === "pass").length;
 	if (total === 0) return "nothing was checked";
 	if (total === 1) return passing === 1 ? "the only check passes" : "the only check does not pass";
-	return passing === total ? `all ${counted(total, "check")} pass` : `${passing} of ${counted(total, "check")} pass`;
+	return passing === total
+		? `all ${counted(total, "check")} pass`
+		: `${passing} of ${counted(total, "check")} pass`;
 }
 
 /** Keeps a green result from being read as a statement about outputs that nothing compared. */
@@ -107,10 +119,14 @@ function uncheckedText({ outcome, builds, gates, golden }: Result): string {
 
 /** What a green result says about speed. */
 function ruledOutText({ outcome, workloads }: Result, all: readonly Highlight[]): string {
-	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) => (interval === null || pairs === 0 ? [] : [interval[1]]));
+	const bounds = workloads.flatMap(({ latency: { interval, pairs } }) =>
+		interval === null || pairs === 0 ? [] : [interval[1]],
+	);
 	if (outcome !== "pass" || bounds.length === 0 || all.some(({ severity }) => severity !== "note")) return "";
 	const largest = Math.max(...bounds);
-	return largest > 0 ? `slowdowns of ${excludedText(largest)} or more are ruled out` : "any slowdown is ruled out";
+	return largest > 0
+		? `slowdowns of ${excludedText(largest)} or more are ruled out`
+		: "any slowdown is ruled out";
 }
 
 /**
@@ -122,7 +138,13 @@ export function headline(result: Result, all: readonly Highlight[] = highlights(
 	const shown = topics.slice(0, 5);
 	const more = topics.length > shown.length ? [`${topics.length - shown.length} other kinds`] : [];
 	const stopped = result.partial === undefined ? [] : [`stopped in ${cleanName(result.partial.stage, 40)}`];
-	return [...stopped, [...shown, ...more].join(", "), checksText(result), uncheckedText(result), ruledOutText(result, all)]
+	return [
+		...stopped,
+		[...shown, ...more].join(", "),
+		checksText(result),
+		uncheckedText(result),
+		ruledOutText(result, all),
+	]
 		.filter((part) => part !== "")
 		.join(" · ");
 }

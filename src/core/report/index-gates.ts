@@ -1,6 +1,7 @@
 // Finds the gates that judged one subject, without searching the list again for every row.
-import { worstOutcome } from "../precedence.ts";
+
 import type { GateName, GateResult, GateStatus, Result } from "../../../generated/result.ts";
+import { worstOutcome } from "../precedence.ts";
 
 export interface GateSubject {
 	model: string;
@@ -19,11 +20,24 @@ export interface GateIndex {
 
 /** A key that no name can forge. */
 export function subjectKey(subject: GateSubject): string {
-	return JSON.stringify([subject.model, subject.engine ?? null, subject.workload ?? null, subject.part ?? null]);
+	return JSON.stringify([
+		subject.model,
+		subject.engine ?? null,
+		subject.workload ?? null,
+		subject.part ?? null,
+	]);
 }
 
 /** The key of the engine that a record is of. */
-export function engineKey({ model, engine, part }: { model: string; engine: string; part?: string | undefined }): string {
+export function engineKey({
+	model,
+	engine,
+	part,
+}: {
+	model: string;
+	engine: string;
+	part?: string | undefined;
+}): string {
 	return subjectKey({ model, engine, part });
 }
 

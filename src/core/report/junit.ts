@@ -25,7 +25,9 @@ const bodies: Readonly<Record<GateStatus, (gate: GateResult) => string>> = {
 };
 
 function testcase(gate: GateResult, result: Result): string {
-	const place = [gate.engine, gate.workload, gate.case].filter((part) => part !== undefined).map((part) => cleanName(part));
+	const place = [gate.engine, gate.workload, gate.case]
+		.filter((part) => part !== undefined)
+		.map((part) => cleanName(part));
 	const part = gate.part === undefined ? "" : ` (${cleanName(gate.part, 60)})`;
 	const name = [gateLabel(gate.gate, backendOf(result, gate)), ...place].join(" · ") + part;
 	const head = `<testcase ${attribute("classname", cleanName(gate.model))} ${attribute("name", name)}`;

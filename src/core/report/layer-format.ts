@@ -24,6 +24,7 @@ export function layerUnit(longestMs: number, unit?: LayerUnitName): LayerUnit {
 		name: unit ?? (isLong ? "ms" : "µs"),
 		of: unit === undefined ? "time" : "work",
 		format,
-		formatChange: (ms) => (Number.parseFloat(format(Math.abs(ms))) > 0 && ms > 0 ? `+${format(ms)}` : format(ms)),
+		formatChange: (ms) =>
+			Number.parseFloat(format(Math.abs(ms))) > 0 && ms > 0 ? `+${format(ms)}` : format(ms),
 	};
 }

@@ -4,7 +4,9 @@ import { counted } from "../text/labels.ts";
 import type { Phrase } from "./highlight.ts";
 
 export function phraseMarkdown(phrase: Phrase): string {
-	return phrase.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code))).join("");
+	return phrase
+		.map((piece) => (typeof piece === "string" ? escapeMarkdown(piece) : markdownCode(piece.code)))
+		.join("");
 }
 
 /** `summary` is ours and holds no markup. */
@@ -22,10 +24,15 @@ export function foldTogether(blocks: readonly string[]): string[] {
 }
 
 /** `numeric`: columns that are aligned to the right. */
-export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], numeric: readonly number[] = []): string {
+export function markdownTable(
+	head: readonly string[],
+	rows: readonly (readonly string[])[],
+	numeric: readonly number[] = [],
+): string {
 	const rule = head.map((_, column) => (numeric.includes(column) ? "--:" : "---"));
 	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-	const cell = (text: string, column: number) => escapeMarkdown(numeric.includes(column) ? keepUnits(text) : text);
+	const cell = (text: string, column: number) =>
+		escapeMarkdown(numeric.includes(column) ? keepUnits(text) : text);
 	return [line(head), `|${rule.join("|")}|`, ...rows.map((row) => line(row.map(cell)))].join("\n");
 }
 

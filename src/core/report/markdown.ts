@@ -36,14 +36,28 @@ function link(text: string, url: string | undefined): string[] {
 export function linksMarkdown(links: ReportLinks): string {
 	const report = link("report.html", links.report)[0];
 	const artifact = link("result.json, logs and samples", links.artifact)[0];
-	const files = [report ?? (artifact === undefined ? "`report.html`" : ""), artifact ?? "`result.json`"].filter((part) => part !== "");
-	return [`full report: ${files.join(" and ")}`, ...link("nsys profiles", links.profiles), ...link("run", links.run)].join(" · ");
+	const files = [
+		report ?? (artifact === undefined ? "`report.html`" : ""),
+		artifact ?? "`result.json`",
+	].filter((part) => part !== "");
+	return [
+		`full report: ${files.join(" and ")}`,
+		...link("nsys profiles", links.profiles),
+		...link("run", links.run),
+	].join(" · ");
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
-	const facts = jobFacts(result).map(({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`);
+	const facts = jobFacts(result).map(
+		({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`,
+	);
 	const tool = `trtgate ${cleanText(result.tool.version).slice(0, 40)}`;
-	const line = [escapeMarkdown(armsText(result, change)), ...facts, escapeMarkdown(tool), linksMarkdown(links)].join(" · ");
+	const line = [
+		escapeMarkdown(armsText(result, change)),
+		...facts,
+		escapeMarkdown(tool),
+		linksMarkdown(links),
+	].join(" · ");
 	const dropped =
 		leftOut.length === 0
 			? ""
@@ -65,7 +79,11 @@ interface Rendering {
 	shown: Shown;
 }
 
-function renderAt({ context, sections, shown }: Rendering, detail: Detail, leftOut: readonly string[]): string {
+function renderAt(
+	{ context, sections, shown }: Rendering,
+	detail: Detail,
+	leftOut: readonly string[],
+): string {
 	const { result, highlights } = context;
 	const commit = shown.change ?? result.arms.head.commit;
 	const title = [gateTitle(result.backend), shown.label, commit?.slice(0, 7)]
@@ -109,6 +127,10 @@ export interface Unpublished {
 export function renderUnpublished(list: readonly Unpublished[]): string {
 	if (list.length === 0) return "";
 	const sentence = (text: string): string => phraseMarkdown(flagsAsCode(cleanName(text, 700)));
-	const lines = list.slice(0, 20).map(({ what, message, fix }) => `> - **${escapeMarkdown(what)}**: ${sentence(message)} ${sentence(fix)}`);
+	const lines = list
+		.slice(0, 20)
+		.map(
+			({ what, message, fix }) => `> - **${escapeMarkdown(what)}**: ${sentence(message)} ${sentence(fix)}`,
+		);
 	return `\n> [!NOTE]\n> The outcome stands. Not everything could be published:\n${lines.join("\n")}\n`;
 }

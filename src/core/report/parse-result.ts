@@ -1,9 +1,10 @@
 // Reads a result.json that may come from another job, another version or an untrusted source.
+
+import type { Result } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import resultSchema from "../../../golden-schema/result.schema.json" with { type: "json" };
 import { ConfigError } from "../errors.ts";
 import { describeJsonFault, isObject } from "../found.ts";
-import type { Result } from "../../../generated/result.ts";
-import { validate } from "../../../generated/result-validator.js";
 import { type SchemaProblem, toProblem } from "../schema-errors.ts";
 import { cleanText, shorten } from "../text/escape.ts";
 
@@ -35,19 +36,27 @@ function describe(value: unknown): string {
 }
 
 function parseJson(text: string, path: string): unknown {
-	if (text.length > maxChars) throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
+	if (text.length > maxChars)
+		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}` });
 	if (text.trim() === "") throw invalid(path, { pointer: "", expected: "JSON", got: "an empty file" });
 	try {
 		return JSON.parse(text.replace(/^\ufeff/, ""));
 	} catch (cause) {
 		const fix = "The file may be truncated: run again, or fetch the artifact again.";
-		throw invalid(path, { pointer: "", expected: "JSON", got: `text that is not JSON (${describeJsonFault(cause)})`, fix, cause });
+		throw invalid(path, {
+			pointer: "",
+			expected: "JSON",
+			got: `text that is not JSON (${describeJsonFault(cause)})`,
+			fix,
+			cause,
+		});
 	}
 }
 
 /** A better message than the schema's. */
 function checkVersion(value: unknown, path: string): void {
-	const version = isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
+	const version =
+		isObject(value) && Object.hasOwn(value, "schemaVersion") ? value["schemaVersion"] : undefined;
 	if (version === schemaVersion || version === undefined) return;
 	throw invalid(path, {
 		pointer: "/schemaVersion",
@@ -63,6 +72,9 @@ export function parseResult(text: string, path: string): Result {
 	checkVersion(value, path);
 	if (validate(value)) return value as Result;
 	// Nobody writes a result by hand, so no advice on a key helps.
-	const { fix: _, ...problem } = toProblem(validate.errors ?? [], value, { schema: resultSchema, what: "a result" });
+	const { fix: _, ...problem } = toProblem(validate.errors ?? [], value, {
+		schema: resultSchema,
+		what: "a result",
+	});
 	throw invalid(path, problem);
 }

@@ -1,5 +1,12 @@
 // One row a workload: what every report's main table shows, from verdicts and gates.
-import type { Arm, ArmStats, GateName, GateStatus, Result, WorkloadResult } from "../../../generated/result.ts";
+import type {
+	Arm,
+	ArmStats,
+	GateName,
+	GateStatus,
+	Result,
+	WorkloadResult,
+} from "../../../generated/result.ts";
 import { comparedOf, shownMs } from "../stats/summary.ts";
 import { speedLabel, statusTones, type Tone } from "../text/labels.ts";
 import { formatBytes, formatMs, formatWork } from "../text/units.ts";
@@ -59,7 +66,8 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 		const { state } = verdict;
 		const key = engineKey(verdict);
 		const tally = tallies.get(key) ?? { match: 0, total: 0, tone: "ok" };
-		const tone: Tone = state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
+		const tone: Tone =
+			state === "mismatch" || tally.tone === "bad" ? "bad" : state === "match" ? tally.tone : "open";
 		// The verdict on the whole set colours the tally, but is not a case.
 		const one = verdict.scope === undefined ? 1 : 0;
 		tallies.set(key, { match: tally.match + (state === "match" ? one : 0), total: tally.total + one, tone });
@@ -67,7 +75,11 @@ function goldenTallies(result: Result): Map<string, GoldenTally> {
 	return tallies;
 }
 
-function hasSameSpeed({ workload, tone }: Pick<WorkloadRow, "workload" | "tone">, gates: GateIndex, hasBase: boolean): boolean {
+function hasSameSpeed(
+	{ workload, tone }: Pick<WorkloadRow, "workload" | "tone">,
+	gates: GateIndex,
+	hasBase: boolean,
+): boolean {
 	const calm = tone === "ok" || tone === "plain";
 	const changed = workload.verdict === "improved" || (workload.verdict === "missing" && hasBase);
 	return calm && !changed && rowGates.every((gate) => (gates.status(gate, workload) ?? "pass") === "pass");
@@ -82,7 +94,8 @@ export function workloadRows(result: Result): WorkloadRow[] {
 		const golden = tallies.get(engineKey(workload)) ?? null;
 		const isSpeedUnchanged = hasSameSpeed({ workload, tone }, gates, hasBase);
 		const isUnchanged = isSpeedUnchanged && (golden === null || golden.tone === "ok");
-		const verdict = !hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
+		const verdict =
+			!hasBase && tone === "plain" ? "no base" : speedLabel(workload, backendOfRow(result, workload));
 		return { workload, verdict, tone, isUnchanged, isSpeedUnchanged, golden };
 	});
 }
@@ -113,7 +126,8 @@ function figureOf(rows: readonly WorkloadRow[]): string {
 }
 
 /** The heading above a side's times. */
-export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string => `${arm}, ${figureOf(rows)}`;
+export const armTitle = (arm: Arm | "time", rows: readonly WorkloadRow[]): string =>
+	`${arm}, ${figureOf(rows)}`;
 
 function levelText(workload: WorkloadResult, arm: Arm): string {
 	const level = comparedOf(workload)[arm] ?? shownMs(workload, arm);
@@ -131,7 +145,11 @@ export function workloadTexts({ workload, golden }: WorkloadRow): WorkloadTexts 
 		head: levelText(workload, "head"),
 		change: isOneEngine ? "same engine" : changeText(compared),
 		interval: isOneEngine || isExact || compared.interval === null ? "" : intervalText(compared),
-		p99: isOneEngine ? dash : workload.p99.estimate === null && head !== null ? `${formatMs(head.p99Ms)} (head)` : changeText(workload.p99),
+		p99: isOneEngine
+			? dash
+			: workload.p99.estimate === null && head !== null
+				? `${formatMs(head.p99Ms)} (head)`
+				: changeText(workload.p99),
 		memory: memoryText(base, head),
 		golden: golden === null ? dash : `${golden.match} / ${golden.total}`,
 	};

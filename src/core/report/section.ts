@@ -40,7 +40,10 @@ export interface ReportSection {
 
 export function defineSection<Facts>(definition: SectionDefinition<Facts>): ReportSection {
 	const { id, appendix = [], select, markdown, html, terminal, highlights } = definition;
-	const show = <Shown>(context: ReportContext, render: ((facts: Facts) => Shown) | undefined): Shown | null => {
+	const show = <Shown>(
+		context: ReportContext,
+		render: ((facts: Facts) => Shown) | undefined,
+	): Shown | null => {
 		if (render === undefined) return null;
 		const facts = select(context);
 		return facts === null ? null : render(facts);

@@ -12,8 +12,14 @@ interface Rows<Row> {
 }
 
 /** `label` names the table for those who cannot see it; null without rows. */
-export function htmlTable<Row>(label: string, columns: readonly Column<Row>[], { rows, most, noun }: Rows<Row>): Piece {
-	return rows.length === 0 ? null : [sortableTable(label, columns, rows.slice(0, most)), moreText(rows.length - most, `${noun}s`)];
+export function htmlTable<Row>(
+	label: string,
+	columns: readonly Column<Row>[],
+	{ rows, most, noun }: Rows<Row>,
+): Piece {
+	return rows.length === 0
+		? null
+		: [sortableTable(label, columns, rows.slice(0, most)), moreText(rows.length - most, `${noun}s`)];
 }
 
 /** Folded under the title; `note` follows the table. */
@@ -22,7 +28,9 @@ export function foldedTable<Row>(
 	columns: readonly Column<Row>[],
 	{ rows, most, noun, note }: Rows<Row> & { note?: string },
 ): string {
-	const shown = columns.flatMap((column) => (column.text === undefined ? [] : [{ ...column, text: column.text }]));
+	const shown = columns.flatMap((column) =>
+		column.text === undefined ? [] : [{ ...column, text: column.text }],
+	);
 	const numeric = shown.flatMap(({ numeric }, index) => (numeric === true ? [index] : []));
 	const cells = rows.slice(0, most).map((row) => shown.map(({ text }) => text(row)));
 	const table = markdownTable(
@@ -51,6 +59,8 @@ export function terminalTable<Row>(
 	return [
 		paint(title, "bold", options.color),
 		...renderColumns(cells, options),
-		...(hidden > 0 ? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)] : []),
+		...(hidden > 0
+			? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)]
+			: []),
 	];
 }

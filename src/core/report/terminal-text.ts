@@ -10,17 +10,32 @@ export interface TerminalOptions {
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "magenta" | "cyan";
 
-export const toneStyles: Readonly<Record<Tone, Style>> = { bad: "red", warn: "yellow", ok: "green", open: "magenta", plain: "dim" };
+export const toneStyles: Readonly<Record<Tone, Style>> = {
+	bad: "red",
+	warn: "yellow",
+	ok: "green",
+	open: "magenta",
+	plain: "dim",
+};
 
 /** SGR parameters of ECMA-48. */
-const codes: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 };
+const codes: Readonly<Record<Style, number>> = {
+	bold: 1,
+	dim: 2,
+	red: 31,
+	green: 32,
+	yellow: 33,
+	magenta: 35,
+	cyan: 36,
+};
 
 export function paint(text: string, style: Style, color: boolean): string {
 	return color && text !== "" ? `\u001b[${codes[style]}m${text}\u001b[0m` : text;
 }
 
 // Pictographs and the East Asian scripts take two columns; marks that join or combine take none.
-const wide = /[\p{Extended_Pictographic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\uff01-\uff60]/u;
+const wide =
+	/[\p{Extended_Pictographic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\uff01-\uff60]/u;
 const narrow = /[\p{Mark}\p{Format}]/u;
 
 /** Columns that a text takes, near enough for tables. */
@@ -80,7 +95,9 @@ const leastFirst = 16;
 
 function widths(rows: readonly (readonly Cell[])[]): number[] {
 	const columns = Math.max(0, ...rows.map((row) => row.length));
-	return Array.from({ length: columns }, (_, column) => Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))));
+	return Array.from({ length: columns }, (_, column) =>
+		Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))),
+	);
 }
 
 /** How many columns fit if the first, the names, may shrink to `first`; the verdict beside it always stays. */

@@ -31,10 +31,17 @@ function headLines({ result, highlights }: ReportContext, { color, columns }: Te
 }
 
 /** Ends with a line break. */
-export function renderTerminal(result: Result, options: TerminalOptions, sections: readonly ReportSection[] = reportSections): string {
+export function renderTerminal(
+	result: Result,
+	options: TerminalOptions,
+	sections: readonly ReportSection[] = reportSections,
+): string {
 	const bounded = { ...options, columns: Math.max(40, Math.min(options.columns, 400)) };
 	const context = reportContext(result, sections);
-	const blocks = [headLines(context, bounded), ...sections.map((section) => section.terminal(context, bounded))];
+	const blocks = [
+		headLines(context, bounded),
+		...sections.map((section) => section.terminal(context, bounded)),
+	];
 	return `${blocks
 		.filter((block) => block.length > 0)
 		.map((block) => block.join("\n"))

@@ -9,7 +9,14 @@ export function trendFacts(findings: Findings, series: Series) {
 	const describe = ({ start, raised, cause, evidence, isOpen, shifts }: Alarm) => ({
 		...{ start: at(start), raised: at(raised), cause, evidence, isOpen },
 		series: shifts.map(({ chain, shift: { size, low, high, raised: place, closed } }) => ({
-			...{ series: chain.series, figure: figureOf(chain), raised: at(chain.points[place]?.run), size, low, high },
+			...{
+				series: chain.series,
+				figure: figureOf(chain),
+				raised: at(chain.points[place]?.run),
+				size,
+				low,
+				high,
+			},
 			closed: closed === undefined ? undefined : { at: at(chain.points[closed.at]?.run), by: closed.by },
 		})),
 	});
@@ -21,7 +28,13 @@ export function trendFacts(findings: Findings, series: Series) {
 		levels: findings.chains.map((watched) => {
 			const { chain } = watched;
 			const ends = { begins: at(chain.points[0]?.run), at: at(chain.points.at(-1)?.run) };
-			return { series: chain.series, figure: figureOf(chain), ...ends, changed: chain.changed, level: levelNow(watched) };
+			return {
+				series: chain.series,
+				figure: figureOf(chain),
+				...ends,
+				changed: chain.changed,
+				level: levelNow(watched),
+			};
 		}),
 	};
 }

@@ -1,6 +1,7 @@
 // What a long load shows that short runs do not: drift, steps, throttling, and how the tail grows.
-import { perMedianDeviation } from "../compare/disturbed.ts";
+
 import type { GpuWindow, SoakProcess, SoakResult, SoakSlice } from "../../../generated/result.ts";
+import { perMedianDeviation } from "../compare/disturbed.ts";
 import { middleMean } from "../stats/mean.ts";
 import { median, quantile } from "../stats/quantile.ts";
 import { spoilingReason } from "../telemetry/window.ts";
@@ -37,7 +38,15 @@ export function soakPoints(samplesMs: Float64Array, { fromS, timedMs, everyS }: 
 	}
 	const last = timedMs / 1000 / everyS - (bins.length - 1);
 	return (last < 0.5 ? bins.slice(0, -1) : bins).flatMap((own, bin) =>
-		own === undefined ? [] : [{ atS: fromS + bin * everyS, ms: middleMean(own), p99Ms: quantile(Float64Array.from(own).sort(), 0.99) }],
+		own === undefined
+			? []
+			: [
+					{
+						atS: fromS + bin * everyS,
+						ms: middleMean(own),
+						p99Ms: quantile(Float64Array.from(own).sort(), 0.99),
+					},
+				],
 	);
 }
 
@@ -81,7 +90,10 @@ export function analyseSoak(
 		points: [...points],
 		...(slices.length === 0
 			? {}
-			: { slices: [...slices], throttledShare: slices.filter(({ reason }) => reason !== undefined).length / slices.length }),
+			: {
+					slices: [...slices],
+					throttledShare: slices.filter(({ reason }) => reason !== undefined).length / slices.length,
+				}),
 	};
 }
 
@@ -119,16 +131,22 @@ function stepsOf(points: readonly SoakPoint[]): SoakResult["steps"] {
 	const splits = [...splitsIn(sums, { from: 0, to: smooth.length, sd })].sort((left, right) => left - right);
 	const edges = [0, ...splits, smooth.length];
 	return splits.slice(0, maxSteps).flatMap((split, index) => {
-		const [before, after] = [smooth.slice(edges[index], split), smooth.slice(split, edges[index + 2])].map(median);
+		const [before, after] = [smooth.slice(edges[index], split), smooth.slice(split, edges[index + 2])].map(
+			median,
+		);
 		const change = Math.expm1((after ?? 0) - (before ?? 0));
 		return Math.abs(change) < leastStep ? [] : [{ atS: points[split]?.atS ?? 0, change }];
 	});
 }
 
 /** @param sums of the logarithms before each point. */
-function* splitsIn(sums: readonly number[], { from, to, sd }: { from: number; to: number; sd: number }): Generator<number> {
+function* splitsIn(
+	sums: readonly number[],
+	{ from, to, sd }: { from: number; to: number; sd: number },
+): Generator<number> {
 	let best = { split: 0, score: 0, change: 0 };
-	const mean = (start: number, end: number): number => ((sums[end] ?? 0) - (sums[start] ?? 0)) / (end - start);
+	const mean = (start: number, end: number): number =>
+		((sums[end] ?? 0) - (sums[start] ?? 0)) / (end - start);
 	for (let split = from + leastPoints; split <= to - leastPoints; split += 1) {
 		const [left, right] = [split - from, to - split];
 		const change = mean(split, to) - mean(from, split);
@@ -154,9 +172,13 @@ export function soakText(soak: SoakResult): string {
 	const [first, last] = [processes[0], processes.at(-1)];
 	return [
 		`After ${formatDuration(seconds * 1000)} of load ${formatPercent(Math.abs(drift))} ${drift < 0 ? "faster" : "slower"} than fresh (${formatMs(freshMs)} → ${formatMs(steadyMs)}), ${ends[state]}`,
-		...steps.slice(0, 3).map(({ atS, change }) => `${formatPercent(change, { sign: true })} at ${formatDuration(atS * 1000)}`),
+		...steps
+			.slice(0, 3)
+			.map(({ atS, change }) => `${formatPercent(change, { sign: true })} at ${formatDuration(atS * 1000)}`),
 		...(steps.length > 3 ? [`${steps.length - 3} more steps`] : []),
-		...(first === undefined || last === undefined ? [] : [`P99 ${formatMs(first.p99Ms)} → ${formatMs(last.p99Ms)}`]),
+		...(first === undefined || last === undefined
+			? []
+			: [`P99 ${formatMs(first.p99Ms)} → ${formatMs(last.p99Ms)}`]),
 		...(throttledShare === undefined ? [] : [`throttled for ${formatPercent(throttledShare)} of the time`]),
 	]
 		.join("; ")

@@ -21,7 +21,9 @@ export function logGamma(x: number): number {
 		product *= shifted;
 		shifted += 1;
 	}
-	return (shifted - 0.5) * Math.log(shifted) - shifted + halfLogTwoPi + stirlingRest(shifted) - Math.log(product);
+	return (
+		(shifted - 0.5) * Math.log(shifted) - shifted + halfLogTwoPi + stirlingRest(shifted) - Math.log(product)
+	);
 }
 
 /** A point of the unit interval with its complement, so that neither end loses digits: x + y = 1. */

@@ -34,7 +34,11 @@ function count(samples: Float64Array, range: { fromMs: number; toMs: number }, b
  * ten times the median would flatten the picture, and piled up in an end bin it would look like a mode.
  * Null where there is nothing to draw: no samples, a sample that is not finite, a number of bins that is not 1 to 1000.
  */
-export function histogram(base: readonly Float64Array[], head: readonly Float64Array[], bins: number): Distribution | null {
+export function histogram(
+	base: readonly Float64Array[],
+	head: readonly Float64Array[],
+	bins: number,
+): Distribution | null {
 	if (!Number.isInteger(bins) || bins < 1 || bins > maxBins) return null;
 	const arms = { base: pool(base), head: pool(head) };
 	const sorted = pool([arms.base, arms.head]).sort();

@@ -12,7 +12,10 @@ export interface SampleMean {
 function mirroredSum(sorted: readonly number[], value: (x: number) => number): number {
 	let sum = 0;
 	for (let low = 0, high = sorted.length - 1; low <= high; low += 1, high -= 1) {
-		sum += low === high ? value(sorted[low] ?? Number.NaN) : value(sorted[low] ?? Number.NaN) + value(sorted[high] ?? Number.NaN);
+		sum +=
+			low === high
+				? value(sorted[low] ?? Number.NaN)
+				: value(sorted[low] ?? Number.NaN) + value(sorted[high] ?? Number.NaN);
 	}
 	return sum;
 }

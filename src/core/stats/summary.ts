@@ -34,7 +34,11 @@ export function summarize(samplesMs: Float64Array): RunSummary | null {
 }
 
 /** Inferences a second as measured: the tool's own figure, else iterations over the wall time that they took; undefined where neither is known. */
-export function throughputOf(timing: { iterations: number; timedMs: number; reportedPerSecond?: number }): number | undefined {
+export function throughputOf(timing: {
+	iterations: number;
+	timedMs: number;
+	reportedPerSecond?: number;
+}): number | undefined {
 	const { iterations, timedMs, reportedPerSecond } = timing;
 	const perSecond = reportedPerSecond ?? (1000 * iterations) / timedMs;
 	return Number.isFinite(perSecond) && perSecond > 0 ? perSecond : undefined;
@@ -51,7 +55,9 @@ export function isSummarized(run: PerfRun): run is SummarizedRun {
 
 /** The largest peak over the runs, or null where no run reports one. */
 export function peakOf(runs: readonly PerfRun[]): number | null {
-	const peaks = runs.flatMap((run) => (run.state === "ok" && typeof run.peakMemoryBytes === "number" ? [run.peakMemoryBytes] : []));
+	const peaks = runs.flatMap((run) =>
+		run.state === "ok" && typeof run.peakMemoryBytes === "number" ? [run.peakMemoryBytes] : [],
+	);
 	return peaks.length === 0 ? null : peaks.reduce((largest, bytes) => Math.max(largest, bytes));
 }
 

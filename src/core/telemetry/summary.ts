@@ -1,5 +1,12 @@
 // Puts the GPU's state for base and head side by side, and explains what that means for the change.
-import type { Comparison, GpuSummary, GpuUse, GpuWindow, PerfRun, WorkloadGpu } from "../../../generated/result.ts";
+import type {
+	Comparison,
+	GpuSummary,
+	GpuUse,
+	GpuWindow,
+	PerfRun,
+	WorkloadGpu,
+} from "../../../generated/result.ts";
 import { formatPercent } from "../text/units.ts";
 import { highest, meanOf } from "./window.ts";
 
@@ -13,9 +20,12 @@ export function workloadGpu(runs: readonly PerfRun[], estimate: number | null): 
 }
 
 export function summarizeGpu(runs: readonly PerfRun[], arm: PerfRun["arm"]): GpuSummary | null {
-	const windows = runs.flatMap((run) => (run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : []));
+	const windows = runs.flatMap((run) =>
+		run.arm === arm && run.state === "ok" && run.gpu !== undefined ? [run.gpu] : [],
+	);
 	if (windows.length === 0) return null;
-	const mean = (of: (window: GpuWindow) => number | null | undefined): number | null => meanOf(windows.map((window) => of(window) ?? null));
+	const mean = (of: (window: GpuWindow) => number | null | undefined): number | null =>
+		meanOf(windows.map((window) => of(window) ?? null));
 	return {
 		runs: windows.length,
 		smClockMhz: mean((window) => window.smClockMhz?.mean),
@@ -34,23 +44,32 @@ function useOf(all: readonly GpuUse[]): GpuUse | null {
 	const source = all.find((use) => use.source === "gpm")?.source ?? all[0]?.source ?? "nvidia-smi";
 	const uses = all.filter((use) => use.source === source);
 	if (uses.length === 0) return null;
-	const mean = (of: (use: GpuUse) => number | null | undefined): number | null => meanOf(uses.map((use) => of(use) ?? null));
-	const [smUtilisation, memoryBandwidth] = [mean((use) => use.smUtilisation), mean((use) => use.memoryBandwidth)];
+	const mean = (of: (use: GpuUse) => number | null | undefined): number | null =>
+		meanOf(uses.map((use) => of(use) ?? null));
+	const [smUtilisation, memoryBandwidth] = [
+		mean((use) => use.smUtilisation),
+		mean((use) => use.memoryBandwidth),
+	];
 	if (source !== "gpm") return { source, smUtilisation, memoryBandwidth };
 	const [smOccupancy, tensorActivity] = [mean((use) => use.smOccupancy), mean((use) => use.tensorActivity)];
 	return { source, smUtilisation, memoryBandwidth, smOccupancy, tensorActivity };
 }
 
 /** Sentences on clocks, for the reader of a comparison that was measured on a GPU. */
-export function clockNotes(gpu: WorkloadGpu, latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">): string[] {
+export function clockNotes(
+	gpu: WorkloadGpu,
+	latency: Pick<Comparison, "verdict" | "estimate" | "minimalEffect">,
+): string[] {
 	const [from, to] = [gpu.base?.smClockMhz ?? null, gpu.head?.smClockMhz ?? null];
 	if (from === null || to === null || gpu.cycles === null || latency.estimate === null) return [];
-	if (Math.abs(to / from - 1) <= equalClocks) return [`The GPU clock was the same for base and head: ${Math.round(to)} MHz.`];
+	if (Math.abs(to / from - 1) <= equalClocks)
+		return [`The GPU clock was the same for base and head: ${Math.round(to)} MHz.`];
 	const cycles = formatPercent(gpu.cycles, { sign: true });
 	const clocks = `The GPU ran at ${Math.round(from)} MHz for the base and at ${Math.round(to)} MHz for the head`;
 	if (latency.verdict !== "regressed" && latency.verdict !== "improved")
 		return [`${clocks}; counted in its cycles, the change is ${cycles}.`];
-	const holds = Math.sign(gpu.cycles) === Math.sign(latency.estimate) && Math.abs(gpu.cycles) >= latency.minimalEffect;
+	const holds =
+		Math.sign(gpu.cycles) === Math.sign(latency.estimate) && Math.abs(gpu.cycles) >= latency.minimalEffect;
 	return [
 		holds
 			? `Confirmed in GPU cycles (${cycles}): ${clocks.slice(0, 1).toLowerCase() + clocks.slice(1)}.`

@@ -61,7 +61,9 @@ function disturbed({ foreignProcesses }: RunConditions): string | null {
 }
 
 function starved(run: RunConditions, all: readonly RunConditions[]): string | null {
-	const usual = median(all.filter((other) => other !== run).flatMap(({ computeShare }) => computeShare ?? []));
+	const usual = median(
+		all.filter((other) => other !== run).flatMap(({ computeShare }) => computeShare ?? []),
+	);
 	const isLow = ({ computeShare }: RunConditions): boolean =>
 		computeShare !== null && usual > 0 && computeShare < usual * (1 - validityLimits.computeFall);
 	if (run.computeShare === null || !isLow(run) || !isIncident(isLow, all)) return null;
@@ -71,7 +73,8 @@ function starved(run: RunConditions, all: readonly RunConditions[]): string | nu
 function clockOff(run: RunConditions, all: readonly RunConditions[]): string | null {
 	const usual = median(all.flatMap(({ window }) => window?.smClockMhz?.mean ?? []));
 	const isOff = ({ window }: RunConditions): boolean => {
-		if (!window?.smClockMhz || !(usual > 0) || (window.powerCapShare ?? 0) > validityLimits.powerCapShare) return false;
+		if (!window?.smClockMhz || !(usual > 0) || (window.powerCapShare ?? 0) > validityLimits.powerCapShare)
+			return false;
 		return Math.abs(window.smClockMhz.mean / usual - 1) > validityLimits.clockShare;
 	};
 	const mean = run.window?.smClockMhz?.mean;

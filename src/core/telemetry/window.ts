@@ -102,13 +102,23 @@ export function highest(values: readonly (number | null)[]): number | null {
 }
 
 /** Where a process hides its memory, or none is known as ours and one might be, there is no sum. */
-function memoryOf(readings: readonly ProcessSample[], belongs: (process: GpuProcess) => boolean): number | null {
+function memoryOf(
+	readings: readonly ProcessSample[],
+	belongs: (process: GpuProcess) => boolean,
+): number | null {
 	const isComplete = readings.every(({ processes }) => {
 		const isKnown = processes.every(({ memoryBytes }) => memoryBytes !== null);
-		return isKnown && (processes.some(({ owner }) => owner === "ours") || processes.every(({ owner }) => owner !== "unknown"));
+		return (
+			isKnown &&
+			(processes.some(({ owner }) => owner === "ours") || processes.every(({ owner }) => owner !== "unknown"))
+		);
 	});
 	if (!isComplete) return null;
-	return highest(readings.map(({ processes }) => processes.filter(belongs).reduce((sum, process) => sum + (process.memoryBytes ?? 0), 0)));
+	return highest(
+		readings.map(({ processes }) =>
+			processes.filter(belongs).reduce((sum, process) => sum + (process.memoryBytes ?? 0), 0),
+		),
+	);
 }
 
 function counted(readings: readonly UseSample[]): GpuUse | null {
@@ -123,11 +133,15 @@ function counted(readings: readonly UseSample[]): GpuUse | null {
 function sampled(busy: readonly TelemetrySample[], source: GpuTrace["source"] = "nvidia-smi"): GpuUse | null {
 	const smUtilisation = meanOf(busy.map((sample) => sample.kernelTime));
 	const memoryBandwidth = meanOf(busy.map((sample) => sample.memoryTime));
-	return smUtilisation === null && memoryBandwidth === null ? null : { source, smUtilisation, memoryBandwidth };
+	return smUtilisation === null && memoryBandwidth === null
+		? null
+		: { source, smUtilisation, memoryBandwidth };
 }
 
 function shareCapped(busy: readonly TelemetrySample[]): number | null {
-	return meanOf(busy.map(({ eventReasons }) => (eventReasons === null ? null : Number(isPowerCapped(eventReasons)))));
+	return meanOf(
+		busy.map(({ eventReasons }) => (eventReasons === null ? null : Number(isPowerCapped(eventReasons)))),
+	);
 }
 
 interface Timed {
@@ -135,7 +149,11 @@ interface Timed {
 }
 
 /** Those of `sorted` with fromMs ≤ atMs ≤ toMs. `sorted` ascends in time. */
-export function between<Reading extends Timed>(sorted: readonly Reading[], fromMs: number, toMs: number): readonly Reading[] {
+export function between<Reading extends Timed>(
+	sorted: readonly Reading[],
+	fromMs: number,
+	toMs: number,
+): readonly Reading[] {
 	return sorted.slice(
 		firstFrom(sorted, (atMs) => atMs >= fromMs),
 		firstFrom(sorted, (atMs) => atMs > toMs),

@@ -1,7 +1,8 @@
 // Makes users' text (names, paths, messages, logs) harmless in Markdown, HTML, XML and terminals.
 
 // ECMA-48: CSI and OSC sequences, then the two-character ones.
-const ansiSequence = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
+const ansiSequence =
+	/\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 // Marks that reorder or reshape the text around them, and invisible tags: a path could look different from what it is.
 const bidiMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
@@ -11,7 +12,11 @@ const joiner = "\u200d";
 
 /** One line of plain text: no escape sequences, control characters, reordering marks or broken code units. */
 export function cleanText(text: string): string {
-	return text.replace(ansiSequence, "").replace(controls, " ").replace(bidiMarks, "").replace(loneSurrogates, "\ufffd");
+	return text
+		.replace(ansiSequence, "")
+		.replace(controls, " ")
+		.replace(bidiMarks, "")
+		.replace(loneSurrogates, "\ufffd");
 }
 
 /** Cuts the middle out of a text longer than `maxChars`: the ends distinguish names and paths. */
@@ -40,7 +45,13 @@ export function shellWord(text: string): string {
 	return /^[\w.:,=@%+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-const htmlEntities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const htmlEntities: Readonly<Record<string, string>> = {
+	"&": "&amp;",
+	"<": "&lt;",
+	">": "&gt;",
+	'"': "&quot;",
+	"'": "&#39;",
+};
 
 /** For text and quoted attributes of HTML. */
 export function escapeHtml(text: string): string {
@@ -72,7 +83,9 @@ export function escapeMarkdown(text: string): string {
 /** A name in code letters; HTML's own where Markdown's fence could be broken out of. */
 export function markdownCode(text: string): string {
 	const clean = cleanText(text);
-	return /^[\w.,:;/+=()[\] -]+$/.test(clean) && clean.trim() === clean ? `\`${clean}\`` : `<code>${escapeMarkdown(text)}</code>`;
+	return /^[\w.,:;/+=()[\] -]+$/.test(clean) && clean.trim() === clean
+		? `\`${clean}\``
+		: `<code>${escapeMarkdown(text)}</code>`;
 }
 
 /** A block of log lines, fenced by more backticks than any line has. */

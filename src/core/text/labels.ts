@@ -25,7 +25,13 @@ export const outcomeLabels: Readonly<Record<Outcome, string>> = {
 	error: "could not decide",
 };
 
-export const outcomeSymbols: Readonly<Record<Outcome, string>> = { pass: "✅", warn: "⚠️", fail: "❌", inconclusive: "❔", error: "🛑" };
+export const outcomeSymbols: Readonly<Record<Outcome, string>> = {
+	pass: "✅",
+	warn: "⚠️",
+	fail: "❌",
+	inconclusive: "❔",
+	error: "🛑",
+};
 
 /** Of figures that a fork's code could forge. */
 export const unverifiedText = "Reported by the fork's own job; not verified";
@@ -78,13 +84,22 @@ export function withCaveat(label: string, backend: BackendFacts): string {
 
 const workLabels: Partial<Record<VerdictKind, string>> = { regressed: "more work", improved: "less work" };
 
-export function speedLabel({ verdict, work }: Pick<WorkloadResult, "verdict" | "work">, backend: BackendFacts): string {
-	return withCaveat((work === undefined ? undefined : workLabels[verdict]) ?? verdictLabels[verdict], backend);
+export function speedLabel(
+	{ verdict, work }: Pick<WorkloadResult, "verdict" | "work">,
+	backend: BackendFacts,
+): string {
+	return withCaveat(
+		(work === undefined ? undefined : workLabels[verdict]) ?? verdictLabels[verdict],
+		backend,
+	);
 }
 
 /** What the check calls itself: never TensorRT's gate where TensorRT did not run. */
 export function gateTitle(backend: BackendFacts): string {
-	return withCaveat(backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`, backend);
+	return withCaveat(
+		backend.kind === "tensorrt" ? "TensorRT gate" : `Gate on ${cleanName(backend.name)}`,
+		backend,
+	);
 }
 
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
@@ -116,8 +131,10 @@ export function armName(arm: ArmSource): string {
 
 /** `output y float32 [batch, 4] is gone`. */
 export function interfaceText({ side, base, head }: InterfaceRow): string {
-	if (side === "size" && base !== null && head !== null) return `${base.name} takes ${head.shape}; in the base ${base.shape}`;
-	if (side === "workload" && base !== null) return `workload ${base.name} of the base no longer runs: ${base.shape}`;
+	if (side === "size" && base !== null && head !== null)
+		return `${base.name} takes ${head.shape}; in the base ${base.shape}`;
+	if (side === "workload" && base !== null)
+		return `workload ${base.name} of the base no longer runs: ${base.shape}`;
 	if (base === null) return head === null ? side : `${side} ${interfaceValueText(head)} is new`;
 	if (head === null) return `${side} ${interfaceValueText(base)} was removed`;
 	return `${side} ${interfaceValueText(base)} → ${interfaceValueText(head)}`;

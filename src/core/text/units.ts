@@ -138,6 +138,7 @@ export function formatValue(value: number | "NaN" | "Infinity" | "-Infinity" | n
 	if (!Number.isFinite(value)) return notANumber;
 	const size = Math.abs(value);
 	if (value === 0) return "0";
-	if (size >= 0.1 && size < 1e6) return withMinus(String(Number(value.toPrecision(size >= 1e3 ? Math.max(digits, 6) : digits))));
+	if (size >= 0.1 && size < 1e6)
+		return withMinus(String(Number(value.toPrecision(size >= 1e3 ? Math.max(digits, 6) : digits))));
 	return withMinus(Number(value.toPrecision(Math.max(2, digits - 2))).toExponential());
 }

@@ -1,7 +1,8 @@
 // From sound to the tensors that a model is fed: rate, start, windows, length, scale.
+
+import type { AudioPreprocess, DType } from "../../../generated/golden.ts";
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import type { AudioPreprocess, DType } from "../../../generated/golden.ts";
 import { tensorInvalid } from "../tensor/refusal.ts";
 import type { Sound } from "./wav.ts";
 
@@ -14,7 +15,11 @@ interface SoundInput {
 }
 
 /** One tensor for each window. @throws ConfigError tensor-invalid where no sound is left. */
-export function preprocessSound(sound: Sound, input: SoundInput, { path, ...how }: AudioPreprocess & { path: string }): Tensor[] {
+export function preprocessSound(
+	sound: Sound,
+	input: SoundInput,
+	{ path, ...how }: AudioPreprocess & { path: string },
+): Tensor[] {
 	const rate = how.rate ?? sound.rate;
 	const samples = resample(sound.samples, sound.rate, rate).subarray(Math.round((how.start ?? 0) * rate));
 	if (samples.length === 0) {
@@ -30,7 +35,11 @@ export function preprocessSound(sound: Sound, input: SoundInput, { path, ...how 
 	const scale = how.scale ?? 1;
 	return Array.from({ length: windows }, (_, index) => {
 		const first = windows === 1 ? 0 : Math.round((room * index) / (windows - 1));
-		return encodeTensor(input.dtype, input.shapeOf(length), (at) => scale * (at < length ? (samples[first + at] ?? 0) : 0));
+		return encodeTensor(
+			input.dtype,
+			input.shapeOf(length),
+			(at) => scale * (at < length ? (samples[first + at] ?? 0) : 0),
+		);
 	});
 }
 
@@ -52,7 +61,8 @@ export function resample(samples: Float64Array, from: number, to: number): Float
 		const first = Math.max(0, Math.ceil((middle - half) / up));
 		const last = Math.min(samples.length - 1, Math.floor((middle + half) / up));
 		let sum = 0;
-		for (let at = first; at <= last; at += 1) sum += (samples[at] as number) * (filter[middle - at * up + half] as number);
+		for (let at = first; at <= last; at += 1)
+			sum += (samples[at] as number) * (filter[middle - at * up + half] as number);
 		out[index] = sum;
 	}
 	return out;

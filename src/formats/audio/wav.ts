@@ -42,8 +42,12 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 			});
 		if (chunk === "fmt ") format = readFormat(new DataView(view.buffer, view.byteOffset + start, size), path);
 		if (chunk === "data") {
-			if (format === null) throw tensorInvalid(path, { expected: 'a chunk "fmt " before the samples', got: "none", fix: again });
-			return { rate: format.rate, samples: mixSamples(new DataView(view.buffer, view.byteOffset + start, size), format) };
+			if (format === null)
+				throw tensorInvalid(path, { expected: 'a chunk "fmt " before the samples', got: "none", fix: again });
+			return {
+				rate: format.rate,
+				samples: mixSamples(new DataView(view.buffer, view.byteOffset + start, size), format),
+			};
 		}
 		// Chunks begin at even places.
 		at = start + size + (size % 2);
@@ -57,7 +61,8 @@ const floatTag = 3;
 const extensibleTag = 0xfffe;
 
 function readFormat(view: DataView, path: string): Format {
-	if (view.byteLength < 16) throw tensorInvalid(path, { expected: "16 bytes of format", got: `${view.byteLength}`, fix: again });
+	if (view.byteLength < 16)
+		throw tensorInvalid(path, { expected: "16 bytes of format", got: `${view.byteLength}`, fix: again });
 	const tag = view.getUint16(0, true);
 	const encodingTag = tag === extensibleTag && view.byteLength >= 26 ? view.getUint16(24, true) : tag;
 	const [channels, rate, bits] = [view.getUint16(2, true), view.getUint32(4, true), view.getUint16(14, true)];
@@ -65,11 +70,25 @@ function readFormat(view: DataView, path: string): Format {
 	const widths = encoding === "float" ? [32, 64] : [8, 16, 24, 32];
 	if (encoding === null || !widths.includes(bits)) {
 		const got = encoding === null ? `encoding ${encodingTag}` : `${encoding} of ${bits} bits`;
-		throw tensorInvalid(path, { expected: "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64", got, fix: again });
+		throw tensorInvalid(path, {
+			expected: "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64",
+			got,
+			fix: again,
+		});
 	}
-	if (channels < 1 || channels > maxChannels || rate < 1 || rate > maxRate || view.getUint16(12, true) !== (channels * bits) / 8) {
+	if (
+		channels < 1 ||
+		channels > maxChannels ||
+		rate < 1 ||
+		rate > maxRate ||
+		view.getUint16(12, true) !== (channels * bits) / 8
+	) {
 		const got = `${channels} channels of ${bits} bits in blocks of ${view.getUint16(12, true)} bytes at ${rate} Hz`;
-		throw tensorInvalid(path, { expected: `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`, got, fix: again });
+		throw tensorInvalid(path, {
+			expected: `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`,
+			got,
+			fix: again,
+		});
 	}
 	return { encoding, channels, rate, bits };
 }
@@ -93,7 +112,8 @@ function mixSamples(view: DataView, { encoding, channels, bits }: Format): Float
 	const samples = new Float64Array(Math.floor(view.byteLength / (width * channels)));
 	for (let index = 0; index < samples.length; index += 1) {
 		let sum = 0;
-		for (let channel = 0; channel < channels; channel += 1) sum += read(view, (index * channels + channel) * width);
+		for (let channel = 0; channel < channels; channel += 1)
+			sum += read(view, (index * channels + channel) * width);
 		samples[index] = sum / channels;
 	}
 	return samples;

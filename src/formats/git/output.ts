@@ -53,11 +53,16 @@ const faults: readonly { fault: FetchFault; pattern: RegExp }[] = [
 			/not our ref|couldn't find remote ref|no such ref|unadvertised object|did not send all necessary objects|no commits selected for shallow|server does not support (shallow|--)/i,
 	},
 	{ fault: "keyless", pattern: /Permission denied \(publickey/i },
-	{ fault: "refused", pattern: /could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 401/i },
+	{
+		fault: "refused",
+		pattern:
+			/could not read (Username|Password)|Authentication failed|terminal prompts disabled|returned error: 401/i,
+	},
 	{
 		fault: "denied",
 		// GitHub answers 404 for a repository that a token may not read.
-		pattern: /returned error: 40[34]|Permission denied|Repository ('[^']*' )?not found|access denied|Permission to .* denied/i,
+		pattern:
+			/returned error: 40[34]|Permission denied|Repository ('[^']*' )?not found|access denied|Permission to .* denied/i,
 	},
 ];
 
@@ -72,9 +77,16 @@ export type LfsFault = "absent" | "budget" | "denied" | "refused" | "unreachable
 const lfsFaults: readonly { fault: LfsFault; pattern: RegExp }[] = [
 	// GitHub's words, today's and those before.
 	{ fault: "budget", pattern: /exceeded its LFS budget|over its data quota/i },
-	{ fault: "refused", pattern: /Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i },
+	{
+		fault: "refused",
+		pattern:
+			/Authentication required|credentials .*not found|could not read (Username|Password)|Bad credentials/i,
+	},
 	{ fault: "absent", pattern: /does not exist on the server/i },
-	{ fault: "denied", pattern: /Authorization error|proper access|forbidden|not accessible|Repository or object not found/i },
+	{
+		fault: "denied",
+		pattern: /Authorization error|proper access|forbidden|not accessible|Repository or object not found/i,
+	},
 ];
 
 /** Why `git lfs pull` failed, and the line that says so: its last one says only that it failed. */
@@ -83,5 +95,8 @@ export function classifyLfs(lines: readonly string[]): { fault: LfsFault; line: 
 		const line = lines.find((one) => pattern.test(one));
 		if (line !== undefined) return { fault, line };
 	}
-	return { fault: "unreachable", line: lines.findLast((one) => !/failed to fetch some objects/i.test(one)) ?? lines.at(-1) ?? "" };
+	return {
+		fault: "unreachable",
+		line: lines.findLast((one) => !/failed to fetch some objects/i.test(one)) ?? lines.at(-1) ?? "",
+	};
 }

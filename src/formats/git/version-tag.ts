@@ -83,7 +83,9 @@ export function tagsBefore(name: string, tags: readonly Tag[]): Candidates {
 	const others = tags.filter((tag) => tag.name !== name);
 	const own = parseVersion(name);
 	if (own === null) return { order: "none", tags: others };
-	const lower = versioned(others).filter(({ version }) => version.series === own.series && compareVersions(version, own) < 0);
+	const lower = versioned(others).filter(
+		({ version }) => version.series === own.series && compareVersions(version, own) < 0,
+	);
 	return releasesFirst(lower, own.pre.length === 0);
 }
 
@@ -98,5 +100,7 @@ export function releaseTags(tags: readonly Tag[]): Candidates {
 			versions.filter(({ version }) => version.series === ""),
 			true,
 		);
-	return series.size === 1 ? releasesFirst(versions, true) : { order: "none", tags: versions.map(({ tag }) => tag) };
+	return series.size === 1
+		? releasesFirst(versions, true)
+		: { order: "none", tags: versions.map(({ tag }) => tag) };
 }

@@ -11,7 +11,8 @@ export type CacheKind = "timing" | "engines" | "pin";
 
 /** `trtgate-timing-v1-Linux-NVIDIA-H200-580.159.03-10.15.1-`; null where the machine is not known well enough. */
 export function cachePrefix(kind: CacheKind, fingerprint: Readonly<Record<string, string>>): string | null {
-	const part = (name: string): string => (Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "");
+	const part = (name: string): string =>
+		Object.hasOwn(fingerprint, name) ? slug(fingerprint[name] ?? "") : "";
 	const [os, gpu, tensorrt] = [part("os"), part("gpu"), part("tensorrt")];
 	const driver = part("driver") || part("driverBranch");
 	if ([os, gpu, tensorrt, driver].includes("")) return null;
@@ -46,15 +47,24 @@ const untrustedEvents: ReadonlySet<string> = new Set([
 ]);
 
 /** Why this run may not write to the cache; null where it may. */
-export function cacheWriteRefusal(event: RunEvent, given: { eventName: string; cacheMode?: string | undefined }): string | null {
+export function cacheWriteRefusal(
+	event: RunEvent,
+	given: { eventName: string; cacheMode?: string | undefined },
+): string | null {
 	if (event.kind === "pull-request" && event.isFork) return "the change comes from a fork";
-	if (untrustedEvents.has(given.eventName) || event.kind === "workflow-run") return `a run for ${given.eventName} may be caused by anyone`;
+	if (untrustedEvents.has(given.eventName) || event.kind === "workflow-run")
+		return `a run for ${given.eventName} may be caused by anyone`;
 	if (event.kind === "other") return "the event of this run is not known";
-	if (given.cacheMode === "read" || given.cacheMode === "none") return "the token of this run may not write to the cache";
+	if (given.cacheMode === "read" || given.cacheMode === "none")
+		return "the token of this run may not write to the cache";
 	return null;
 }
 
 /** Whether what this run leaves on the machine must stay apart from what other runs trust. */
 export function isUntrustedRun(event: RunEvent, eventName: string): boolean {
-	return (event.kind === "pull-request" && event.isFork) || untrustedEvents.has(eventName) || event.kind === "workflow-run";
+	return (
+		(event.kind === "pull-request" && event.isFork) ||
+		untrustedEvents.has(eventName) ||
+		event.kind === "workflow-run"
+	);
 }

@@ -48,7 +48,12 @@ export interface RunFacts {
 }
 
 /** Events whose payload is that of a pull request. */
-const pullRequestEvents = ["pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"];
+const pullRequestEvents = [
+	"pull_request",
+	"pull_request_target",
+	"pull_request_review",
+	"pull_request_review_comment",
+];
 /** Names of events: lower-case words. */
 const namePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -116,7 +121,11 @@ function isSameRepository(head: Fields, base: Fields): boolean {
 	const [headId, baseId] = [head.value("id"), base.value("id")];
 	if (isId(headId) && isId(baseId)) return headId === baseId;
 	const [headName, baseName] = [head.value("full_name"), base.value("full_name")];
-	return isRepositoryName(headName) && isRepositoryName(baseName) && headName.toLowerCase() === baseName.toLowerCase();
+	return (
+		isRepositoryName(headName) &&
+		isRepositoryName(baseName) &&
+		headName.toLowerCase() === baseName.toLowerCase()
+	);
 }
 
 function parsePush(root: Fields, run: RunFacts): RunEvent | null {
@@ -168,6 +177,7 @@ interface Fields {
 
 function fieldsOf(value: unknown): Fields {
 	const object = typeof value === "object" && value !== null ? value : {};
-	const own = (name: string): unknown => (Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined);
+	const own = (name: string): unknown =>
+		Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
 	return { value: own, fields: (name) => fieldsOf(own(name)) };
 }

@@ -17,12 +17,20 @@ export function isRefName(text: unknown): text is string {
 	if (typeof text !== "string" || text === "" || text === "@" || text.length > maxRefBytes) return false;
 	if (new TextEncoder().encode(text).length > maxRefBytes) return false;
 	if (/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate} ~^:?*[\\]|\.\.|@\{|\.$/u.test(text)) return false;
-	return text.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"));
+	return text
+		.split("/")
+		.every(
+			(part) => part !== "" && !part.startsWith(".") && !part.startsWith("-") && !part.endsWith(".lock"),
+		);
 }
 
 /** `owner/name`. */
 export function isRepositoryName(text: unknown): text is string {
-	return typeof text === "string" && text.length <= maxNameChars && /^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9._-]+$/.test(text);
+	return (
+		typeof text === "string" &&
+		text.length <= maxNameChars &&
+		/^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9._-]+$/.test(text)
+	);
 }
 
 /** `feature/x` of `refs/heads/feature/x`; null for a ref of another kind, or one that git does not allow. */
@@ -57,7 +65,8 @@ export function artifactName(prefix: string, { config, job }: { config: string; 
 /** Names to try one after the other where the first is taken. */
 export function otherNames(name: string, attempt: number): string[] {
 	const dot = name.lastIndexOf(".");
-	const [stem, ending] = dot > 0 && name.length - dot < 6 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
+	const [stem, ending] =
+		dot > 0 && name.length - dot < 6 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
 	const again = `${stem}-attempt${attempt}`;
 	return [name, `${again}${ending}`, ...[2, 3, 4, 5].map((count) => `${again}-${count}${ending}`)];
 }

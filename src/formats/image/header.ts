@@ -12,7 +12,9 @@ export function readImageHeader(bytes: Uint8Array): ImageHeader | null {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	if (pngMagic.every((byte, at) => bytes[at] === byte)) {
 		// The header chunk (PNG 1.2, 4.1.1) is the first.
-		return view.byteLength < 24 ? null : { kind: "png", width: view.getUint32(16), height: view.getUint32(20) };
+		return view.byteLength < 24
+			? null
+			: { kind: "png", width: view.getUint32(16), height: view.getUint32(20) };
 	}
 	return bytes[0] === 0xff && bytes[1] === 0xd8 ? jpegHeader(view) : null;
 }

@@ -6,7 +6,16 @@ const maxScans = 32;
 /** A block's first coefficient takes a bit at least. */
 const blocksPerByte = 8;
 
-const marks = { tables: 0xc4, reserved: 0xc8, arithmetic: 0xcc, end: 0xd9, scan: 0xda, quantization: 0xdb, lines: 0xdc, restart: 0xdd };
+const marks = {
+	tables: 0xc4,
+	reserved: 0xc8,
+	arithmetic: 0xcc,
+	end: 0xd9,
+	scan: 0xda,
+	quantization: 0xdb,
+	lines: 0xdc,
+	restart: 0xdd,
+};
 
 /** null: valid. Else the problem. */
 export function jpegFault(bytes: Uint8Array): string | null {
@@ -38,7 +47,11 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 		const next = at + 2 + high * 256 + low;
 		const data = bytes.subarray(at + 4, next);
 		if (mark !== 0xff) return yield "bytes between two segments";
-		if (marker !== 0xff && marker !== marks.end && (at + 4 + data.length !== next || sizeOf(marker, data) !== data.length))
+		if (
+			marker !== 0xff &&
+			marker !== marks.end &&
+			(at + 4 + data.length !== next || sizeOf(marker, data) !== data.length)
+		)
 			return yield `a broken segment ${marker.toString(16)}`;
 		if (marker === 0xff) at += 1;
 		else {
@@ -50,7 +63,13 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 
 /** C0 to CF but for three that are none. */
 function isFrame(marker: number): boolean {
-	return marker >= 0xc0 && marker <= 0xcf && marker !== marks.tables && marker !== marks.reserved && marker !== marks.arithmetic;
+	return (
+		marker >= 0xc0 &&
+		marker <= 0xcf &&
+		marker !== marks.tables &&
+		marker !== marks.reserved &&
+		marker !== marks.arithmetic
+	);
 }
 
 /** Bytes that a segment's content takes; NaN for a segment that no decoder of ours reads. */
@@ -58,8 +77,10 @@ function sizeOf(marker: number, data: Uint8Array): number {
 	if (isFrame(marker)) return 6 + 3 * (data[5] ?? 0);
 	if (marker === marks.scan) return 4 + 2 * (data[0] ?? 0);
 	if (marker === marks.lines || marker === marks.restart) return 2;
-	if (marker === marks.quantization) return tablesSize(data, (at) => ((data[at] as number) >> 4 === 0 ? 65 : 129));
-	if (marker === marks.tables) return tablesSize(data, (at) => data.subarray(at + 1, at + 17).reduce((sum, count) => sum + count, 17));
+	if (marker === marks.quantization)
+		return tablesSize(data, (at) => ((data[at] as number) >> 4 === 0 ? 65 : 129));
+	if (marker === marks.tables)
+		return tablesSize(data, (at) => data.subarray(at + 1, at + 17).reduce((sum, count) => sum + count, 17));
 	return (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe ? data.length : Number.NaN;
 }
 

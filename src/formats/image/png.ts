@@ -34,7 +34,8 @@ export const interlaced = "an interlaced image";
 export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 	const { header, palette, packed } = readChunks(bytes);
 	const size = header.height * (1 + header.rowBytes);
-	if (size > packed.length * maxInflation) throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
+	if (size > packed.length * maxInflation)
+		throw new Error(`${packed.length} bytes of pixels, too few for the size in the header`);
 	const raw = inflate(packed, size);
 	if (raw.length !== size) throw new Error(`${raw.length} bytes of pixels where ${size} belong`);
 	const rgb = new Uint8Array(header.width * header.height * 3);
@@ -75,7 +76,10 @@ function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Arra
 		const dataAt = at + 8;
 		const dataEnd = dataAt + view.getUint32(at);
 		if (dataEnd + 4 > bytes.length) return;
-		yield { type: String.fromCharCode(...bytes.subarray(at + 4, dataAt)), data: bytes.subarray(dataAt, dataEnd) };
+		yield {
+			type: String.fromCharCode(...bytes.subarray(at + 4, dataAt)),
+			data: bytes.subarray(dataAt, dataEnd),
+		};
 		at = dataEnd + 4;
 	}
 }
@@ -95,11 +99,20 @@ function readHeader(type: string, data: Uint8Array): Header {
 	const view = new DataView(data.buffer, data.byteOffset, data.length);
 	const [depth = 0, colour = 0, compression, filter, interlace = 0] = data.subarray(8);
 	const known = colourTypes[colour];
-	if (known === undefined || !known.depths.includes(depth)) throw new Error(`colour type ${colour} with ${depth} bits`);
+	if (known === undefined || !known.depths.includes(depth))
+		throw new Error(`colour type ${colour} with ${depth} bits`);
 	if (interlace === 1) throw new Error(interlaced);
-	if (compression !== 0 || filter !== 0 || interlace > 1) throw new Error("an unknown way to compress, filter or interlace");
+	if (compression !== 0 || filter !== 0 || interlace > 1)
+		throw new Error("an unknown way to compress, filter or interlace");
 	const [width, height, { samples }] = [view.getUint32(0), view.getUint32(4), known];
-	return { width, height, depth, samples, isPalette: colour === 3, rowBytes: Math.ceil((width * samples * depth) / 8) };
+	return {
+		width,
+		height,
+		depth,
+		samples,
+		isPalette: colour === 3,
+		rowBytes: Math.ceil((width * samples * depth) / 8),
+	};
 }
 
 /** Each row begins with its filter's number; what it predicts is added in place. */
@@ -114,7 +127,11 @@ function unfilter(rows: Uint8Array, { height, rowBytes, samples, depth }: Header
 	}
 }
 
-function unfilterRow(row: Uint8Array, above: Uint8Array, { filter, pixelBytes }: { filter: number; pixelBytes: number }): void {
+function unfilterRow(
+	row: Uint8Array,
+	above: Uint8Array,
+	{ filter, pixelBytes }: { filter: number; pixelBytes: number },
+): void {
 	if (filter > 4) throw new Error(`the unknown row filter ${filter}`);
 	if (filter === 0) return;
 	for (let i = 0; i < row.length; i += 1) {
@@ -124,7 +141,10 @@ function unfilterRow(row: Uint8Array, above: Uint8Array, { filter, pixelBytes }:
 	}
 }
 
-function predict(filter: number, { left, above, corner }: { left: number; above: number; corner: number }): number {
+function predict(
+	filter: number,
+	{ left, above, corner }: { left: number; above: number; corner: number },
+): number {
 	if (filter === 1) return left;
 	if (filter === 2) return above;
 	if (filter === 3) return (left + above) >> 1;
@@ -167,7 +187,11 @@ function colourOf(palette: Uint8Array, index: number): Uint8Array {
 }
 
 /** Scaled to a byte, but for an index into the palette. */
-function sampleAt(rows: Uint8Array, start: number, { index, header }: { index: number; header: Header }): number {
+function sampleAt(
+	rows: Uint8Array,
+	start: number,
+	{ index, header }: { index: number; header: Header },
+): number {
 	const { depth, isPalette } = header;
 	if (depth === 8) return rows[start + index] as number;
 	if (depth === 16) {

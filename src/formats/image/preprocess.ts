@@ -1,6 +1,7 @@
 // From pixels to the tensor that a model is fed: colour, resize, crop, normalisation, layout, in this order.
-import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
+
 import type { Preprocess, TensorFile } from "../../../generated/golden.ts";
+import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
 import { maxPixels } from "./header.ts";
 
@@ -22,17 +23,31 @@ interface Planes {
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
 	const { preprocess } = file;
 	if (preprocess === undefined) {
-		throw tensorInvalid(path, { expected: "how the image becomes a tensor", got: "nothing", fix: 'Add "preprocess" to the manifest.' });
+		throw tensorInvalid(path, {
+			expected: "how the image becomes a tensor",
+			got: "nothing",
+			fix: 'Add "preprocess" to the manifest.',
+		});
 	}
 	const size = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, size);
 	const supported = file.dtype === "float32" || file.dtype === "uint8";
-	if (!supported || planned.length !== file.shape.length || planned.some((length, axis) => length !== file.shape[axis])) {
+	if (
+		!supported ||
+		planned.length !== file.shape.length ||
+		planned.some((length, axis) => length !== file.shape[axis])
+	) {
 		const dtype = supported ? file.dtype : "float32 or uint8";
-		throw tensorInvalid(path, { expected: formatLayout(file), got: `${dtype} ${formatShape(planned)} by its preprocess` });
+		throw tensorInvalid(path, {
+			expected: formatLayout(file),
+			got: `${dtype} ${formatShape(planned)} by its preprocess`,
+		});
 	}
 	if (size.resized.height * size.resized.width > maxPixels) {
-		throw tensorInvalid(path, { expected: `at most ${maxPixels} pixels`, got: `${size.resized.height} × ${size.resized.width}` });
+		throw tensorInvalid(path, {
+			expected: `at most ${maxPixels} pixels`,
+			got: `${size.resized.height} × ${size.resized.width}`,
+		});
 	}
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const cropped = crop(resize(colours, size.resized), size.cropped);
@@ -44,7 +59,10 @@ interface Size {
 	width: number;
 }
 
-function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess): { resized: Size; cropped: Size } {
+function sizeAfter(
+	pixels: Size,
+	{ resize: requested, crop: cut }: Preprocess,
+): { resized: Size; cropped: Size } {
 	const resized = resizedSize(pixels, requested);
 	const [height, width] = cut ?? [resized.height, resized.width];
 	return { resized, cropped: { height, width } };
@@ -52,15 +70,23 @@ function sizeAfter(pixels: Size, { resize: requested, crop: cut }: Preprocess): 
 
 function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): Size {
 	if (requested === undefined) return { height, width };
-	if (typeof requested !== "number") return inProportion({ height, width }, { height: requested[0], width: requested[1] });
-	const scale = (side: number): number => Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
-	return height <= width ? { height: requested, width: scale(width) } : { height: scale(height), width: requested };
+	if (typeof requested !== "number")
+		return inProportion({ height, width }, { height: requested[0], width: requested[1] });
+	const scale = (side: number): number =>
+		Math.max(1, Math.floor((side * requested) / Math.min(height, width)));
+	return height <= width
+		? { height: requested, width: scale(width) }
+		: { height: scale(height), width: requested };
 }
 
 /** A free side keeps the picture's proportion. */
 function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
-	const side = (fixed: number | null, of: number, other: number): number => Math.max(1, Math.round(((fixed ?? other) * of) / other));
-	return { height: height ?? side(width, own.height, own.width), width: width ?? side(height, own.width, own.height) };
+	const side = (fixed: number | null, of: number, other: number): number =>
+		Math.max(1, Math.round(((fixed ?? other) * of) / other));
+	return {
+		height: height ?? side(width, own.height, own.width),
+		width: width ?? side(height, own.width, own.height),
+	};
 }
 
 /** Of the tensor that is made of a picture of this size. */
@@ -146,7 +172,10 @@ function crop(image: Planes, size: Size): Planes {
 		const out = new Float32Array(size.height * size.width);
 		for (let y = Math.max(0, -top); y < size.height && y + top < image.height; y += 1) {
 			const row = (y + top) * image.width;
-			out.set(plane.subarray(row + from, row + Math.min(image.width, left + size.width)), y * size.width + from - left);
+			out.set(
+				plane.subarray(row + from, row + Math.min(image.width, left + size.width)),
+				y * size.width + from - left,
+			);
 		}
 		return out;
 	});
@@ -168,7 +197,10 @@ function channelValue(values: readonly number[] | undefined, channel: number, ot
 	return values?.[values.length === 1 ? 0 : channel] ?? otherwise;
 }
 
-function layOut({ planes, width, height }: Planes, { file, channelsLast }: { file: TensorFile; channelsLast: boolean }): Tensor {
+function layOut(
+	{ planes, width, height }: Planes,
+	{ file, channelsLast }: { file: TensorFile; channelsLast: boolean },
+): Tensor {
 	const values = new Float32Array(planes.length * width * height);
 	const step = channelsLast ? planes.length : 1;
 	for (const [channel, plane] of planes.entries()) {

@@ -1,6 +1,7 @@
 // NumPy's .npz archives: one member, inflated no further than its tensor needs.
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+
 import type { TensorFile } from "../../../generated/golden.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { decodeNpy } from "../tensor/npy.ts";
 import { memberMissing, tensorInvalid } from "../tensor/refusal.ts";
@@ -22,13 +23,25 @@ export interface NpzMember {
 }
 
 /** @throws ConfigError tensor-invalid. */
-export function decodeNpzMember(source: ByteSource, file: TensorFile, { path, member, inflate }: NpzMember): Tensor {
+export function decodeNpzMember(
+	source: ByteSource,
+	file: TensorFile,
+	{ path, member, inflate }: NpzMember,
+): Tensor {
 	// numpy has no 4-bit numbers: each takes a byte.
-	return decodeNpy(npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, { path, member, inflate }), file, path);
+	return decodeNpy(
+		npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, { path, member, inflate }),
+		file,
+		path,
+	);
 }
 
 /** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
-export function npzMember(source: ByteSource, most: number, { path, member, inflate }: NpzMember): Uint8Array {
+export function npzMember(
+	source: ByteSource,
+	most: number,
+	{ path, member, inflate }: NpzMember,
+): Uint8Array {
 	const entry = findMember(source, member, path);
 	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
 		throw tensorInvalid(path, {
@@ -40,12 +53,19 @@ export function npzMember(source: ByteSource, most: number, { path, member, infl
 	return entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate });
 }
 
-function inflated(packed: Uint8Array, entry: ZipEntry, { path, inflate }: { path: string; inflate: Inflate }): Uint8Array {
+function inflated(
+	packed: Uint8Array,
+	entry: ZipEntry,
+	{ path, inflate }: { path: string; inflate: Inflate },
+): Uint8Array {
 	let bytes: Uint8Array;
 	try {
 		bytes = inflate(packed, entry.bytes);
 	} catch {
-		throw tensorInvalid(path, { expected: `${entry.bytes} bytes of deflated data`, got: "broken data, or more" });
+		throw tensorInvalid(path, {
+			expected: `${entry.bytes} bytes of deflated data`,
+			got: "broken data, or more",
+		});
 	}
 	if (bytes.length === entry.bytes) return bytes;
 	throw tensorInvalid(path, { expected: `${entry.bytes} bytes of deflated data`, got: `${bytes.length}` });
@@ -60,6 +80,7 @@ function findMember(source: ByteSource, member: string, path: string): ZipEntry 
 	if (typeof entries === "string") throw tensorInvalid(path, { expected: "a .npz archive", got: entries });
 	const [entry, second] = entries;
 	if (entry === undefined) throw memberMissing(path, member, seen);
-	if (second !== undefined) throw tensorInvalid(path, { expected: `one member ${JSON.stringify(member)}`, got: `${entries.length}` });
+	if (second !== undefined)
+		throw tensorInvalid(path, { expected: `one member ${JSON.stringify(member)}`, got: `${entries.length}` });
 	return entry;
 }

@@ -38,7 +38,18 @@ export type StatsReport = keyof typeof statsReports;
 
 /** Writes `<output>_<name>.csv`. Forced, because nsys rejects a database that is older than its report. */
 export function statsArgs(report: string, options: { name: string; output: string }): string[] {
-	return ["stats", "-q", "--force-export=true", "--format", "csv", "--output", options.output, "--report", options.name, report];
+	return [
+		"stats",
+		"-q",
+		"--force-export=true",
+		"--format",
+		"csv",
+		"--output",
+		options.output,
+		"--report",
+		options.name,
+		report,
+	];
 }
 
 export const helpReportsArgs: readonly string[] = ["stats", "--help-reports"];
@@ -93,8 +104,13 @@ export function diagnoseNcu(log: string): string {
 	if (forbidden.test(log)) {
 		return "ncu has no permission to read the GPU's performance counters (ERR_NVGPUCTRPERM). Load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run the runner's container with --cap-add=SYS_ADMIN.";
 	}
-	if (/No kernels were profiled/i.test(log)) return "ncu saw no launch of the selected kernel and wrote no report.";
-	if (/another (?:tool|process|instance).*(?:profil|counter)|ERR_NVCMPT_BUSY|driver resource .*unavailable/i.test(log)) {
+	if (/No kernels were profiled/i.test(log))
+		return "ncu saw no launch of the selected kernel and wrote no report.";
+	if (
+		/another (?:tool|process|instance).*(?:profil|counter)|ERR_NVCMPT_BUSY|driver resource .*unavailable/i.test(
+			log,
+		)
+	) {
 		return "ncu could not access the GPU's counters because another tool uses them. Stop DCGM's profiling (dcgmi profile --pause) or the other profiler.";
 	}
 	const reason = [...log.matchAll(fault)].at(-1)?.[1] ?? lastLine(log);

@@ -1,7 +1,10 @@
 // Reads the kernel table of `nsys stats --format csv`.
 import type { KernelFact } from "../../core/explain/kernels.ts";
 
-export type KernelTable = { state: "ok"; kernels: KernelFact[] } | { state: "no-data" } | { state: "unknown"; why: string };
+export type KernelTable =
+	| { state: "ok"; kernels: KernelFact[] }
+	| { state: "no-data" }
+	| { state: "unknown"; why: string };
 
 /** Networks have a few thousand kernels at most; a larger table is something else. */
 const maxRows = 100_000;
@@ -15,9 +18,12 @@ export function parseKernelTable(text: string): KernelTable {
 		if (text.trim() === "" || /does not contain .* data/.test(text)) return { state: "no-data" };
 		return { state: "unknown", why: `no header in ${lines.length} lines` };
 	}
-	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) => name.replace(/\s+/g, " ").trim());
+	const columns = splitCsvLine(header, Number.POSITIVE_INFINITY).map((name) =>
+		name.replace(/\s+/g, " ").trim(),
+	);
 	if (!columns.includes("Name")) return { state: "unknown", why: `no column Name in ${columns.join(", ")}` };
-	if (!columns.includes("Total Time (ns)")) return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
+	if (!columns.includes("Total Time (ns)"))
+		return { state: "unknown", why: `no column Total Time (ns) in ${columns.join(", ")}` };
 	const body = lines.slice(at + 1, at + 1 + maxRows).filter((line) => line.trim() !== "");
 	const kernels = body.flatMap((line) => rowOf(splitCsvLine(line, columns.length), columns) ?? []);
 	return { state: "ok", kernels };
@@ -26,7 +32,9 @@ export function parseKernelTable(text: string): KernelTable {
 function rowOf(cells: readonly string[], columns: readonly string[]): KernelFact | null {
 	const name = cells[columns.indexOf("Name")]?.trim();
 	const value = (...titles: string[]): number | null => {
-		const text = titles.map((title) => cells[columns.indexOf(title)]).find((cell) => cell !== undefined && cell !== "");
+		const text = titles
+			.map((title) => cells[columns.indexOf(title)])
+			.find((cell) => cell !== undefined && cell !== "");
 		const number = text === undefined ? Number.NaN : Number(text);
 		return Number.isFinite(number) ? number : null;
 	};

@@ -36,7 +36,10 @@ export function parseGpus(csv: string, fields: readonly QueryField[], list: stri
 	});
 }
 
-function gpuOf(cells: ReadonlyMap<string, string | undefined>, slices: ReadonlyMap<string, readonly MigSlice[]>): Gpu | null {
+function gpuOf(
+	cells: ReadonlyMap<string, string | undefined>,
+	slices: ReadonlyMap<string, readonly MigSlice[]>,
+): Gpu | null {
 	const text = (key: string): string | null => cellText(cells.get(key));
 	const value = (key: string): number | null => cellNumber(cells.get(key));
 	const [index, uuid, memoryMib] = [value("index"), text("uuid"), value("memory.total")];
@@ -67,7 +70,8 @@ function parseSlices(list: string): Map<string, MigSlice[]> {
 			found.set(gpu, parent);
 		}
 		const slice = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)\s]+)\)/.exec(line);
-		if (slice?.[1] !== undefined && slice[2] !== undefined) parent.push({ profile: slice[1], uuid: slice[2] });
+		if (slice?.[1] !== undefined && slice[2] !== undefined)
+			parent.push({ profile: slice[1], uuid: slice[2] });
 	}
 	return found;
 }
@@ -127,5 +131,7 @@ export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string
 		ecc: gpu.ecc,
 		mig: slice === null ? gpu.mig : slice.profile,
 	};
-	return Object.fromEntries(Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+	return Object.fromEntries(
+		Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+	);
 }

@@ -69,7 +69,10 @@ const gpmMetrics = "2,3,5,10";
 export const helpArgs: readonly string[] = ["--help-query-gpu"];
 export const listArgs: readonly string[] = ["-L"];
 
-export function queryArgs(fields: readonly QueryField[], options: { gpu?: string; everyMs?: number } = {}): string[] {
+export function queryArgs(
+	fields: readonly QueryField[],
+	options: { gpu?: string; everyMs?: number } = {},
+): string[] {
 	return [
 		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
 		`--query-gpu=${fields.map(({ name }) => name).join(",")}`,

@@ -107,7 +107,12 @@ export function dmonParser(): DmonParser {
 }
 
 /** Names of the columns of GPM metrics, as driver 580 prints them. */
-const gpmColumns = { smUtilisation: "smutil", smOccupancy: "smocc", tensorActivity: "mmaact", memoryBandwidth: "dram" } as const;
+const gpmColumns = {
+	smUtilisation: "smutil",
+	smOccupancy: "smocc",
+	tensorActivity: "mmaact",
+	memoryBandwidth: "dram",
+} as const;
 
 export function hasGpm(columns: readonly string[]): boolean {
 	return Object.values(gpmColumns).some((name) => columns.includes(name));
@@ -127,7 +132,10 @@ export function useSampleOf(row: ReadonlyMap<string, string>, atMs: number): Use
 }
 
 /** What nvidia-smi prints where it has no value: `[N/A]`, `[Not Supported]`, bare `N/A`, `-`; `ERR!` and `Unknown Error` on failure. */
-type Cell = { state: "value"; text: string } | { state: "none"; why: string } | { state: "lost"; why: string };
+type Cell =
+	| { state: "value"; text: string }
+	| { state: "none"; why: string }
+	| { state: "lost"; why: string };
 
 /** Not a missing value: the GPU no longer responds (NVML's error strings). */
 const losses = /GPU is lost|GPU requires reset|fallen off the bus|Unable to determine the device handle/i;
@@ -135,7 +143,12 @@ const losses = /GPU is lost|GPU requires reset|fallen off the bus|Unable to dete
 export function readCell(text: string): Cell {
 	const trimmed = text.trim();
 	if (losses.test(trimmed)) return { state: "lost", why: unbracket(trimmed) };
-	if (trimmed === "" || trimmed === "-" || trimmed.startsWith("[") || /^(N\/A|ERR!|(Unknown|Insufficient|Not) \w+)$/i.test(trimmed))
+	if (
+		trimmed === "" ||
+		trimmed === "-" ||
+		trimmed.startsWith("[") ||
+		/^(N\/A|ERR!|(Unknown|Insufficient|Not) \w+)$/i.test(trimmed)
+	)
 		return { state: "none", why: unbracket(trimmed) };
 	return { state: "value", text: trimmed };
 }
@@ -148,7 +161,8 @@ function unbracket(text: string): string {
 export function cellNumber(text: string | undefined): number | null {
 	if (text === undefined) return null;
 	const cell = readCell(text);
-	const match = cell.state === "value" ? /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cell.text) : null;
+	const match =
+		cell.state === "value" ? /^(-?\d+(?:\.\d+)?)(?: ?(?:%|MiB|MHz|W|C|us))?$/.exec(cell.text) : null;
 	const value = match ? Number(match[1]) : Number.NaN;
 	return Number.isFinite(value) ? value : null;
 }

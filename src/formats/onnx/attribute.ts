@@ -25,7 +25,17 @@ interface ReadAttribute {
 
 export function readAttribute(wire: WireReader): ReadAttribute {
 	wire.keep(2);
-	const draft: Draft = { name: "", reference: "", type: 0, value: null, numbers: [], texts: [], isLong: false, tensor: null, graphs: [] };
+	const draft: Draft = {
+		name: "",
+		reference: "",
+		type: 0,
+		value: null,
+		numbers: [],
+		texts: [],
+		isLong: false,
+		tensor: null,
+		graphs: [],
+	};
 	wire.message((field) => readAttributeField(wire, field, draft));
 	const attribute: OnnxAttribute = { name: draft.name, value: attributeValue(draft) };
 	if (draft.tensor !== null) attribute.tensor = draft.tensor;
@@ -74,7 +84,8 @@ function setText(wire: WireReader, draft: Draft): void {
 }
 
 function addText(wire: WireReader, draft: Draft): void {
-	const text = draft.texts.length < limits.attributeEntries ? wire.shortText(limits.attributeTextBytes) : null;
+	const text =
+		draft.texts.length < limits.attributeEntries ? wire.shortText(limits.attributeTextBytes) : null;
 	if (text === null) draft.isLong = true;
 	else draft.texts.push(text);
 }
@@ -135,7 +146,11 @@ function readContainer(wire: WireReader, kind: "sequence" | "map" | "optional"):
 	return { kind, dtype, dims: null };
 }
 
-function readTensorType(wire: WireReader, kind: "tensor" | "sparse-tensor", readDims: typeof readShape): ValueType {
+function readTensorType(
+	wire: WireReader,
+	kind: "tensor" | "sparse-tensor",
+	readDims: typeof readShape,
+): ValueType {
 	let dtype: OnnxValue["dtype"] = "undefined";
 	let dims: OnnxDim[] | null = null;
 	wire.message((field) => {

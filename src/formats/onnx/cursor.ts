@@ -177,7 +177,8 @@ export const limits = {
 	valueElements: 64,
 } as const;
 
-const fixOfDamage = "Export or download the model again; `onnx.checker.check_model` in Python judges the file.";
+const fixOfDamage =
+	"Export or download the model again; `onnx.checker.check_model` in Python judges the file.";
 
 export function unreadable(message: string, path: string, fix = fixOfDamage): ConfigError {
 	return new ConfigError({ code: "model-unreadable", message, fix, location: { path } });

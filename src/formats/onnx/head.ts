@@ -29,7 +29,12 @@ const kinds: readonly Kind[] = [
 	{ what: "a TensorFlow Lite model", at: 4, magic: "TFL3", fix: "Convert it with tf2onnx --tflite." },
 	{ what: "an ONNX Runtime .ort model", at: 4, magic: "ORTM", fix: ofOther },
 	{ what: "a NumPy array", at: 0, magic: "\u0093NUMPY", fix: ofOther },
-	{ what: "a TensorRT engine", at: 0, magic: "ftrt", fix: "Give the ONNX file that the engine was built from." },
+	{
+		what: "a TensorRT engine",
+		at: 0,
+		magic: "ftrt",
+		fix: "Give the ONNX file that the engine was built from.",
+	},
 	{ what: "a Python pickle", at: 0, magic: "\u0080\u0002", fix: "Export the model with torch.onnx.export." },
 	{ what: "a program or library (ELF)", at: 0, magic: "\u007fELF", fix: ofOther },
 ];
@@ -41,7 +46,11 @@ export function isLfsPointer(head: Uint8Array): boolean {
 /** The refusal of a file that cannot be an ONNX model, or null. */
 export function judgeHead(head: Uint8Array, size: number, path: string): ConfigError | null {
 	if (size === 0)
-		return unreadable(`${path} is empty (0 bytes).`, path, "Export or download the model again; a failed export leaves such a file.");
+		return unreadable(
+			`${path} is empty (0 bytes).`,
+			path,
+			"Export or download the model again; a failed export leaves such a file.",
+		);
 	if (isLfsPointer(head)) {
 		return unreadable(
 			`${path} is a Git LFS pointer of ${size} bytes, not the model.`,

@@ -33,7 +33,14 @@ export function readOnnx(source: ByteSource, path: string): OnnxModel {
 	const refusal = judgeHead(source.read(0, Math.min(headBytes, source.size)), source.size, path);
 	if (refusal !== null) throw refusal;
 	const wire = new WireReader(source, path);
-	const draft: Draft = { irVersion: 0, producer: "", producerVersion: "", opsets: emptyOpsets(), graph: null, functions: [] };
+	const draft: Draft = {
+		irVersion: 0,
+		producer: "",
+		producerVersion: "",
+		opsets: emptyOpsets(),
+		graph: null,
+		functions: [],
+	};
 	wire.fields((field) => readModelField(wire, field, draft));
 	if (draft.graph === null) {
 		throw unreadable(

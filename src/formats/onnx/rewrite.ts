@@ -22,7 +22,9 @@ export function rewriteOnnx(file: Uint8Array, edit: GraphEdit): Uint8Array {
 function rewriteGraph(graph: Uint8Array, { nodes, addedOutputs = [] }: GraphEdit): Uint8Array {
 	const fields = fieldsOf(graph);
 	const old = fields.flatMap((field) => (isMessage(field, 1) ? [field.bytes] : []));
-	const written = nodes.map((node) => bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)));
+	const written = nodes.map((node) =>
+		bytesField(1, "kept" in node ? keptNode(node, old) : nodeMessage(node)),
+	);
 	const others = fields.filter(({ number }) => number !== 1).map(({ whole }) => whole);
 	return joinBytes(...written, ...others, ...addedOutputs.map((output) => bytesField(12, valueInfo(output))));
 }
@@ -34,10 +36,19 @@ function keptNode({ kept, inputs, outputs, bodies }: KeptNode, nodes: readonly U
 	if (inputs === undefined && outputs === undefined && bodies === undefined) return message;
 	const fields = fieldsOf(message);
 	const rest = fields.flatMap((field) => {
-		if ((field.number === 1 && inputs !== undefined) || (field.number === 2 && outputs !== undefined)) return [];
-		return [isMessage(field, 5) && bodies !== undefined ? bytesField(5, editedAttribute(field.bytes, bodies)) : field.whole];
+		if ((field.number === 1 && inputs !== undefined) || (field.number === 2 && outputs !== undefined))
+			return [];
+		return [
+			isMessage(field, 5) && bodies !== undefined
+				? bytesField(5, editedAttribute(field.bytes, bodies))
+				: field.whole,
+		];
 	});
-	return joinBytes(...(inputs ?? []).map((name) => textField(1, name)), ...(outputs ?? []).map((name) => textField(2, name)), ...rest);
+	return joinBytes(
+		...(inputs ?? []).map((name) => textField(1, name)),
+		...(outputs ?? []).map((name) => textField(2, name)),
+		...rest,
+	);
 }
 
 const utf8 = new TextDecoder();
@@ -48,7 +59,11 @@ function editedAttribute(attribute: Uint8Array, bodies: ReadonlyMap<string, Grap
 	const name = fields.findLast((field) => isMessage(field, 1))?.bytes ?? new Uint8Array(0);
 	const edit = bodies.get(utf8.decode(name));
 	if (edit === undefined) return attribute;
-	return joinBytes(...fields.map((field) => (isMessage(field, 6) ? bytesField(6, rewriteGraph(field.bytes, edit)) : field.whole)));
+	return joinBytes(
+		...fields.map((field) =>
+			isMessage(field, 6) ? bytesField(6, rewriteGraph(field.bytes, edit)) : field.whole,
+		),
+	);
 }
 
 /** Other wire types of the number are kept as they are. */

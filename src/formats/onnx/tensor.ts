@@ -1,11 +1,20 @@
 // Reads TensorProto: everything but the payload, which is skipped unless it is small.
-import { type FloatFormat, floatFormats, floatOf, halfFormat } from "../../core/golden/tensor/small-numbers.ts";
+import {
+	type FloatFormat,
+	floatFormats,
+	floatOf,
+	halfFormat,
+} from "../../core/golden/tensor/small-numbers.ts";
 import { elementBits, elementTypeOfCode, tensorBytes } from "../../core/onnx/element-type.ts";
 import type { OnnxDType, OnnxExternalData, OnnxInitializer } from "../../core/onnx/model.ts";
 import { limits } from "./cursor.ts";
 import type { NumberKind, WireReader } from "./wire.ts";
 
-export function externalDataOf(wire: WireReader, tensor: string, pairs: readonly (readonly [string, string])[]): OnnxExternalData {
+export function externalDataOf(
+	wire: WireReader,
+	tensor: string,
+	pairs: readonly (readonly [string, string])[],
+): OnnxExternalData {
 	const entries = new Map(pairs);
 	const size = (key: string): number | null => {
 		const text = entries.get(key);
@@ -31,7 +40,13 @@ export function readPair(wire: WireReader): [string, string] {
 }
 
 /** Fields of onnx.proto that hold values by type; string_data is 6. */
-const typedFields: Readonly<Record<number, NumberKind>> = { 4: "float", 5: "int32", 7: "int64", 10: "double", 11: "uint64" };
+const typedFields: Readonly<Record<number, NumberKind>> = {
+	4: "float",
+	5: "int32",
+	7: "int64",
+	10: "double",
+	11: "uint64",
+};
 /** Room for the largest element (complex128). */
 const valueBytes = limits.valueElements * 16;
 /** Room for the longest varints. */
@@ -102,12 +117,21 @@ function finish(wire: WireReader, draft: Draft): OnnxInitializer {
 	const elements = dims.reduce((product, size) => product * size, 1);
 	if (draft.isExternal) {
 		const external = externalDataOf(wire, name, draft.pairs);
-		return { name, dtype, dims, bytes: external.length ?? tensorBytes(dtype, elements) ?? 0, storage: "external", external };
+		return {
+			name,
+			dtype,
+			dims,
+			bytes: external.length ?? tensorBytes(dtype, elements) ?? 0,
+			storage: "external",
+			external,
+		};
 	}
 	const values = elements > limits.valueElements ? null : valuesOf(draft, elements);
 	const storage = draft.rawBytes !== null ? "raw" : draft.typedBytes > 0 ? "typed" : "none";
 	const bytes = draft.rawBytes ?? draft.typedBytes;
-	return values === null ? { name, dtype, dims, bytes, storage } : { name, dtype, dims, bytes, storage, values };
+	return values === null
+		? { name, dtype, dims, bytes, storage }
+		: { name, dtype, dims, bytes, storage, values };
 }
 
 function valuesOf(draft: Draft, elements: number): number[] | null {
@@ -126,7 +150,15 @@ export function readSparseTensor(wire: WireReader): OnnxInitializer {
 		else if (field === 3) wire.numbers("int64", (size) => addDim(wire, dims, size));
 	});
 	const { name, dtype, bytes, storage, external } = values;
-	return { name, dtype, dims, bytes: bytes + indexBytes, storage, sparse: true, ...(external && { external }) };
+	return {
+		name,
+		dtype,
+		dims,
+		bytes: bytes + indexBytes,
+		storage,
+		sparse: true,
+		...(external && { external }),
+	};
 }
 
 // Turns the bytes or typed entries of a small tensor into numbers, floats of 4 to 16 bits included.
@@ -171,7 +203,9 @@ function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): numbe
 	const readWhole = wholeElements[dtype];
 	const values: number[] = [];
 	for (let index = 0; index < elements; index++) {
-		const value = readWhole ? readWhole(view, (index * bits) / 8) : decodeBits(dtype, bits, bitsAt(view, index, bits));
+		const value = readWhole
+			? readWhole(view, (index * bits) / 8)
+			: decodeBits(dtype, bits, bitsAt(view, index, bits));
 		if (value === null) return null;
 		values.push(value);
 	}

@@ -1,5 +1,9 @@
 // Finds the byte ranges of the float weights of a model, so that they can be changed in place.
-import { type WeightDType, type WeightLocation, weightBytes } from "../../core/golden/record/defects/weights.ts";
+import {
+	type WeightDType,
+	type WeightLocation,
+	weightBytes,
+} from "../../core/golden/record/defects/weights.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { limits } from "./cursor.ts";
@@ -46,7 +50,8 @@ function readNode(wire: WireReader, found: WeightPlaces): void {
 			else if (inner === 6) wire.message((graph) => readGraph(wire, graph, found));
 		});
 	});
-	for (const draft of drafts) keep(wire, { ...draft, name: draft.name === "" ? output : draft.name }, { found, least: minConstant });
+	for (const draft of drafts)
+		keep(wire, { ...draft, name: draft.name === "" ? output : draft.name }, { found, least: minConstant });
 }
 
 interface Draft {
@@ -97,7 +102,11 @@ function keep(wire: WireReader, draft: Draft, into: { found: WeightPlaces; least
 		into.found.places.push({ name: draft.name, dtype, dims: draft.dims, bytes, ...place });
 }
 
-function placeOf(wire: WireReader, draft: Draft, bytes: number): Pick<WeightLocation, "file" | "offset"> | null {
+function placeOf(
+	wire: WireReader,
+	draft: Draft,
+	bytes: number,
+): Pick<WeightLocation, "file" | "offset"> | null {
 	if (draft.external) {
 		const { location, offset, length } = externalDataOf(wire, draft.name, draft.pairs);
 		return length === null || length >= bytes ? { file: location, offset } : null;

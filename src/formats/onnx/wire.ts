@@ -115,7 +115,10 @@ export class WireReader {
 	text(): string {
 		const length = this.#payloadLength();
 		if (length > limits.textBytes)
-			throw this.fault(`holds a name of ${length} bytes`, `Shorten it: a name may have ${limits.textBytes} bytes.`);
+			throw this.fault(
+				`holds a name of ${length} bytes`,
+				`Shorten it: a name may have ${limits.textBytes} bytes.`,
+			);
 		return this.#decode(length);
 	}
 
@@ -148,7 +151,10 @@ export class WireReader {
 	keep(weight = 1): void {
 		this.#elements += weight;
 		if (this.#elements <= limits.elements) return;
-		throw this.fault("contains more nodes, tensors and names than any model", "Split the model: nothing builds a graph of this size.");
+		throw this.fault(
+			"contains more nodes, tensors and names than any model",
+			"Split the model: nothing builds a graph of this size.",
+		);
 	}
 
 	#decode(length: number): string {
@@ -174,7 +180,8 @@ export class WireReader {
 		const cursor = this.#cursor;
 		const end = cursor.end;
 		while (cursor.position < end) {
-			if (++this.#fields > limits.fields) throw this.fault(`contains more than ${limits.fields} fields`, "No real model has so many.");
+			if (++this.#fields > limits.fields)
+				throw this.fault(`contains more than ${limits.fields} fields`, "No real model has so many.");
 			cursor.varint();
 			const tag = cursor.low >>> 0;
 			if (tag < 8 || cursor.high !== 0) throw this.fault("is damaged (no field begins here)");
@@ -204,7 +211,8 @@ export class WireReader {
 	}
 
 	#expect(type: number): void {
-		if (this.#type !== type) throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
+		if (this.#type !== type)
+			throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
 	}
 
 	/** Read, and checked to be inside the message. */

@@ -53,13 +53,19 @@ export function int64Values(values: readonly number[]): Uint8Array {
 /** TensorProto: dims 1, data_type 2 (float is 1, int64 is 7), raw_data 9. */
 function tensorMessage({ dtype, dims, values }: ConstantValue): Uint8Array {
 	const raw = dtype === "float" ? floatValues(values) : int64Values(values);
-	return joinBytes(...dims.map((size) => integerField(1, size)), integerField(2, dtype === "float" ? 1 : 7), bytesField(9, raw));
+	return joinBytes(
+		...dims.map((size) => integerField(1, size)),
+		integerField(2, dtype === "float" ? 1 : 7),
+		bytesField(9, raw),
+	);
 }
 
 /** AttributeProto: name 1, i 3, t 5, type 20 (2 is an integer, 4 a tensor). */
 function attributeMessage(name: string, value: number | ConstantValue): Uint8Array {
 	const parts =
-		typeof value === "number" ? [integerField(3, value), integerField(20, 2)] : [bytesField(5, tensorMessage(value)), integerField(20, 4)];
+		typeof value === "number"
+			? [integerField(3, value), integerField(20, 2)]
+			: [bytesField(5, tensorMessage(value)), integerField(20, 4)];
 	return joinBytes(textField(1, name), ...parts);
 }
 
@@ -67,7 +73,11 @@ function attributeMessage(name: string, value: number | ConstantValue): Uint8Arr
 export function nodesFile(nodes: readonly Omit<NewNode, "attributes">[]): Uint8Array {
 	return bytesField(
 		7,
-		joinBytes(...nodes.map(({ name, op, inputs, outputs }) => bytesField(1, nodeMessage({ name, op, inputs, outputs })))),
+		joinBytes(
+			...nodes.map(({ name, op, inputs, outputs }) =>
+				bytesField(1, nodeMessage({ name, op, inputs, outputs })),
+			),
+		),
 	);
 }
 

@@ -59,7 +59,8 @@ export function createWarningCounter(): { add(line: string): void; classes(): Wa
 			const name = (found["raiser"] ?? found["file"] ?? "").slice(0, 100);
 			const known = classes.get(name);
 			if (known !== undefined) known.count += 1;
-			else if (classes.size < maxClasses) classes.set(name, { class: name, count: 1, example: (found["text"] ?? "").slice(0, 300) });
+			else if (classes.size < maxClasses)
+				classes.set(name, { class: name, count: 1, example: (found["text"] ?? "").slice(0, 300) });
 		},
 		classes: () => [...classes.values()].sort((a, b) => b.count - a.count || (a.class < b.class ? -1 : 1)),
 	};

@@ -21,12 +21,21 @@ const bytesOf: Readonly<Record<string, number>> = {
 const shapeOps = new Set(["Shape", "Size", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"]);
 
 /** Times are in millions of instructions. */
-export function countedLayers(nodes: readonly CountedNode[], graph: OnnxGraph): { info: EngineLayers; times: LayerProfile } {
+export function countedLayers(
+	nodes: readonly CountedNode[],
+	graph: OnnxGraph,
+): { info: EngineLayers; times: LayerProfile } {
 	const known = new Map(graph.nodes.map((node) => [node.name, node]));
 	const total = nodes.reduce((sum, { instructions }) => sum + instructions, 0);
 	const layers = nodes.map(({ name, instructions }) => {
 		const millions = instructions / 1e6;
-		return { name, sumMs: millions, averageMs: millions, medianMs: millions, share: total === 0 ? 0 : instructions / total };
+		return {
+			name,
+			sumMs: millions,
+			averageMs: millions,
+			medianMs: millions,
+			share: total === 0 ? 0 : instructions / total,
+		};
 	});
 	return {
 		info: { detail: "detailed", layers: nodes.map((node) => layerOf(node, known.get(node.name))), io: [] },
@@ -35,9 +44,21 @@ export function countedLayers(nodes: readonly CountedNode[], graph: OnnxGraph): 
 }
 
 /** Of a fused node, the model has the first of its nodes. */
-function layerOf({ name, op, inputs, outputs, weightBytes }: CountedNode, node: OnnxNode | undefined): EngineLayer {
-	const named = (tensors: readonly NodeTensor[], names: readonly string[] = [], way: "in" | "out"): LayerTensor[] =>
-		tensors.map(({ dtype, dims }, at) => ({ name: names[at] || `${name} ${way} ${at}`, dims, dtype: dtypes[dtype] ?? dtype, format: "" }));
+function layerOf(
+	{ name, op, inputs, outputs, weightBytes }: CountedNode,
+	node: OnnxNode | undefined,
+): EngineLayer {
+	const named = (
+		tensors: readonly NodeTensor[],
+		names: readonly string[] = [],
+		way: "in" | "out",
+	): LayerTensor[] =>
+		tensors.map(({ dtype, dims }, at) => ({
+			name: names[at] || `${name} ${way} ${at}`,
+			dims,
+			dtype: dtypes[dtype] ?? dtype,
+			format: "",
+		}));
 	const read = named(inputs, node?.inputs, "in");
 	const [data, weights] = read;
 	const dtype = (weightBytes > 0 ? weights?.dtype : undefined) ?? data?.dtype ?? null;

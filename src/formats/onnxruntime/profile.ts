@@ -39,7 +39,10 @@ export function parseProfile(text: string): CountedNode[] {
 	const nodes = new Map<string, CountedNode>();
 	for (const { key, from: _, to: __, ...node } of withoutInner(runs.at(-2) ?? [])) {
 		const known = nodes.get(key);
-		nodes.set(key, known === undefined ? node : { ...known, instructions: known.instructions + node.instructions });
+		nodes.set(
+			key,
+			known === undefined ? node : { ...known, instructions: known.instructions + node.instructions },
+		);
 	}
 	return [...nodes.values()];
 }

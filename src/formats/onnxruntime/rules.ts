@@ -29,7 +29,8 @@ export interface Rule {
 
 const reExport = "Export the model again, and check it with `onnx.checker.check_model`.";
 const feedFix = "Compare the golden's case, or `dims` and `inputs` in trtgate.yml, with the model's inputs.";
-const runFix = "Give sizes and values that the model takes: `dims` and `inputs` in trtgate.yml, or --dims, --shape and --inputs.";
+const runFix =
+	"Give sizes and values that the model takes: `dims` and `inputs` in trtgate.yml, or --dims, --shape and --inputs.";
 const replaceOperator =
 	"Replace the operator at export, or run this model on TensorRT. ONNX Runtime on the CPU supports neither TensorRT plugins nor custom operators.";
 
@@ -49,20 +50,25 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		code: "ort-unsupported-op",
-		pattern: /Could not find an implementation for (?<op>\w+)\((?<version>\d+)\) node with name '(?<node>[^']*)'/,
-		title: ({ op, version, node }) => `ONNX Runtime has no CPU kernel for ${op} (version ${version}) with these types, at node "${node}".`,
+		pattern:
+			/Could not find an implementation for (?<op>\w+)\((?<version>\d+)\) node with name '(?<node>[^']*)'/,
+		title: ({ op, version, node }) =>
+			`ONNX Runtime has no CPU kernel for ${op} (version ${version}) with these types, at node "${node}".`,
 		fix: "Use a data type that ONNX Runtime supports on the CPU (bfloat16, float8 and int4 mostly are not), or run this model on TensorRT.",
 	},
 	{
 		code: "ort-unsupported-dtype",
 		pattern: /[Uu]nsupported data type: (?<dtype>\d+)/,
-		title: ({ dtype }) => `An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API does not support.`,
+		title: ({ dtype }) =>
+			`An input or output is of type ${dtypeName(dtype)}, which ONNX Runtime's JavaScript API does not support.`,
 		fix: "Cast the graph's inputs and outputs to float32 or float16 at export, or run this model on TensorRT.",
 	},
 	{
 		code: "ort-newer-opset",
-		pattern: /Opset (?<opset>\d+) is under development[\s\S]*?domain (?<domain>\S+) is till opset (?<most>\d+)/,
-		title: ({ opset, domain, most }) => `The model uses opset ${opset} of ${domain}; ONNX Runtime supports opsets up to ${most}.`,
+		pattern:
+			/Opset (?<opset>\d+) is under development[\s\S]*?domain (?<domain>\S+) is till opset (?<most>\d+)/,
+		title: ({ opset, domain, most }) =>
+			`The model uses opset ${opset} of ${domain}; ONNX Runtime supports opsets up to ${most}.`,
 		fix: "Export with an older opset.",
 	},
 	{
@@ -74,12 +80,14 @@ export const rules: readonly Rule[] = [
 	{
 		code: "ort-external-data",
 		pattern: /External data path escapes model directory\. External data path: "(?<file>[^"]*)"/,
-		title: ({ file }) => `The model refers to the external file ${file}, which is outside the model's folder.`,
+		title: ({ file }) =>
+			`The model refers to the external file ${file}, which is outside the model's folder.`,
 		fix: "Save the external data in the model's folder.",
 	},
 	{
 		code: "ort-external-data",
-		pattern: /External data path does not exist: \\?"(?<file>[^"\\]*)|external data file "+(?<other>[^"]*)"+, error: Module\.MountedFiles/,
+		pattern:
+			/External data path does not exist: \\?"(?<file>[^"\\]*)|external data file "+(?<other>[^"]*)"+, error: Module\.MountedFiles/,
 		title: ({ file, other }) => `The external data file ${file ?? other} is missing.`,
 		fix: "Put the file next to the model. With Git LFS, fetch it (`git lfs pull`).",
 	},
@@ -88,7 +96,9 @@ export const rules: readonly Rule[] = [
 		pattern:
 			/External initializer: (?<tensor>\S+) .*given file_length: (?<got>\d+)|external data file "+(?<file>[^"]*)"+, error: Out of bounds/,
 		title: ({ tensor, file }) =>
-			file === undefined ? `The external data of ${tensor} is too short.` : `The external data file ${file} is too short.`,
+			file === undefined
+				? `The external data of ${tensor} is too short.`
+				: `The external data file ${file} is too short.`,
 		fix: "Export the model again. With Git LFS, fetch the file (`git lfs pull`).",
 	},
 	{
@@ -101,7 +111,8 @@ export const rules: readonly Rule[] = [
 		code: "ort-input-mismatch",
 		pattern:
 			/Got invalid dimensions for input: (?<input>.+) for the following indices\s+index: (?<axis>\d+) Got: (?<got>-?\d+) Expected: (?<expected>-?\d+)/,
-		title: ({ input, axis, got, expected }) => `Input "${input}" has size ${got} in dimension ${axis}, expected ${expected}.`,
+		title: ({ input, axis, got, expected }) =>
+			`Input "${input}" has size ${got} in dimension ${axis}, expected ${expected}.`,
 		fix: feedFix,
 	},
 	{
@@ -112,7 +123,8 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		code: "ort-input-mismatch",
-		pattern: /Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) , expected: \(tensor\((?<expected>\w+)\)\)/,
+		pattern:
+			/Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) , expected: \(tensor\((?<expected>\w+)\)\)/,
 		title: ({ got, expected }) => `An input is of type ${got}, expected ${expected}.`,
 		fix: feedFix,
 	},
@@ -124,7 +136,8 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		code: "ort-not-started",
-		pattern: /no available backend found[\s\S]*(?:[Oo]ut of memory|could not allocate memory|Array buffer allocation failed)/,
+		pattern:
+			/no available backend found[\s\S]*(?:[Oo]ut of memory|could not allocate memory|Array buffer allocation failed)/,
 		title: () => "ONNX Runtime could not start: too little memory is available to it.",
 		fix: "Use a runner with more memory, or raise the memory limit of its processes (`ulimit -v`, the container's memory).",
 		kind: "runner",
@@ -184,20 +197,23 @@ export const rules: readonly Rule[] = [
 	},
 	{
 		code: "ort-invalid-graph",
-		pattern: /\bError:? (?<why>.*(?:not acyclic|Duplicate definition|Unrecognized attribute|size \d+ not in range).*)/,
+		pattern:
+			/\bError:? (?<why>.*(?:not acyclic|Duplicate definition|Unrecognized attribute|size \d+ not in range).*)/,
 		title: ({ why }) => `The graph is not valid: ${why}`,
 		fix: reExport,
 	},
 	{
 		code: "ort-invalid-graph",
-		pattern: /(?<why>Unrecognized attribute: .*|Node\(.*\) with schema\(.*\) has (?:in|out)put size .*|[Ii]nvalid model\b.*)/,
+		pattern:
+			/(?<why>Unrecognized attribute: .*|Node\(.*\) with schema\(.*\) has (?:in|out)put size .*|[Ii]nvalid model\b.*)/,
 		title: ({ why }) => `The graph is not valid: ${why}`,
 		fix: reExport,
 	},
 	{
 		code: "ort-run-failed",
 		// Every node around the one that failed repeats its message: the last is that of the node itself.
-		pattern: /^[\s\S]*Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>[^\n]*)/,
+		pattern:
+			/^[\s\S]*Non-zero status code returned while running (?<op>\w+) node\. Name:'(?<node>[^']*)' Status Message: (?<why>[^\n]*)/,
 		title: ({ op, node, why }) => `${op} "${node}" cannot run with these inputs: ${why}`,
 		fix: runFix,
 	},

@@ -13,11 +13,16 @@ const saveAgain = "Save the results of both runs with `polygraphy run … --save
 export function parseRunResults(bytes: Uint8Array, path: string): RunnerResults[] {
 	refuseLfsPointer(bytes, path);
 	const list = fieldOf(parse(bytes, path), "lst");
-	if (!Array.isArray(list)) throw tensorInvalid(path, { expected: "Polygraphy's RunResults", got: "other JSON", fix: saveAgain });
+	if (!Array.isArray(list))
+		throw tensorInvalid(path, { expected: "Polygraphy's RunResults", got: "other JSON", fix: saveAgain });
 	return list.map((pair: unknown) => {
 		const [runner, iterations]: unknown[] = Array.isArray(pair) ? pair : [];
 		if (typeof runner !== "string" || !Array.isArray(iterations)) {
-			throw tensorInvalid(path, { expected: "pairs of a runner and its iterations", got: "something else", fix: saveAgain });
+			throw tensorInvalid(path, {
+				expected: "pairs of a runner and its iterations",
+				got: "something else",
+				fix: saveAgain,
+			});
 		}
 		return { runner, iterations: iterations.map((iteration: unknown) => outputsOf(iteration, path)) };
 	});
@@ -38,7 +43,8 @@ function parse(bytes: Uint8Array, path: string): unknown {
 
 function outputsOf(iteration: unknown, path: string): Map<string, Tensor> {
 	const outputs = fieldOf(iteration, "outputs");
-	if (!isObject(outputs)) throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
+	if (!isObject(outputs))
+		throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
 	return new Map(
 		Object.entries(outputs).map(([key, value]) => [
 			key.startsWith(mark) ? key.slice(mark.length) : key,

@@ -1,6 +1,7 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
-import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
+
 import type { DType, TensorFile } from "../../../generated/golden.ts";
+import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 
@@ -51,7 +52,8 @@ export function decodeOwnSafetensor(source: ByteSource, member: Member): Tensor 
 
 function findSpan(source: ByteSource, { path, member }: Member): TensorSpan {
 	const header = readHeader(source, path);
-	const entry = Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
+	const entry =
+		Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
 	if (entry !== undefined) return spanOf(entry, header.dataAt, path);
 	throw memberMissing(
 		path,
@@ -60,10 +62,15 @@ function findSpan(source: ByteSource, { path, member }: Member): TensorSpan {
 	);
 }
 
-function readSpan(source: ByteSource, { start, end }: TensorSpan, layout: { dtype: DType; shape: number[]; path: string }): Tensor {
+function readSpan(
+	source: ByteSource,
+	{ start, end }: TensorSpan,
+	layout: { dtype: DType; shape: number[]; path: string },
+): Tensor {
 	const { dtype, shape, path } = layout;
 	const needed = tensorBytes(layout);
-	if (end - start === needed && end <= source.size) return { dtype, shape, data: source.read(start, needed).slice() };
+	if (end - start === needed && end <= source.size)
+		return { dtype, shape, data: source.read(start, needed).slice() };
 	throw tensorInvalid(path, {
 		expected: `${needed} bytes inside the file for ${formatLayout(layout)}`,
 		got: `bytes ${start} to ${end} of ${source.size}`,
@@ -80,11 +87,14 @@ function readHeader(source: ByteSource, path: string): Header {
 	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
 	const head = source.read(0, lengthBytes);
 	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);
-	if (length > BigInt(maxHeaderBytes)) throw wrong(`a header of ${length} bytes, where ${maxHeaderBytes} are read`);
+	if (length > BigInt(maxHeaderBytes))
+		throw wrong(`a header of ${length} bytes, where ${maxHeaderBytes} are read`);
 	const dataAt = lengthBytes + Number(length);
 	if (dataAt > source.size) throw wrong("a header that ends beyond the file");
 	try {
-		const entries: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(source.read(lengthBytes, Number(length))));
+		const entries: unknown = JSON.parse(
+			new TextDecoder("utf-8", { fatal: true }).decode(source.read(lengthBytes, Number(length))),
+		);
 		if (typeof entries === "object" && entries !== null && !Array.isArray(entries)) {
 			return { entries: entries as Record<string, unknown>, dataAt };
 		}
@@ -102,12 +112,25 @@ interface TensorSpan {
 }
 
 function spanOf(entry: unknown, dataAt: number, path: string): TensorSpan {
-	const { dtype, shape, data_offsets: offsets } = (typeof entry === "object" && entry !== null ? entry : {}) as Record<string, unknown>;
+	const {
+		dtype,
+		shape,
+		data_offsets: offsets,
+	} = (typeof entry === "object" && entry !== null ? entry : {}) as Record<string, unknown>;
 	const [start, end] = isSizes(offsets) ? offsets : [];
-	if (typeof dtype === "string" && isSizes(shape) && start !== undefined && end !== undefined && start <= end) {
+	if (
+		typeof dtype === "string" &&
+		isSizes(shape) &&
+		start !== undefined &&
+		end !== undefined &&
+		start <= end
+	) {
 		return { dtype, shape, start: dataAt + start, end: dataAt + end };
 	}
-	throw tensorInvalid(path, { expected: "dtype, shape and data_offsets of the tensor", got: "something else in the header" });
+	throw tensorInvalid(path, {
+		expected: "dtype, shape and data_offsets of the tensor",
+		got: "something else in the header",
+	});
 }
 
 function isSizes(value: unknown): value is number[] {
@@ -116,7 +139,11 @@ function isSizes(value: unknown): value is number[] {
 
 function checkLayout(span: TensorSpan, file: TensorFile, path: string): void {
 	const dtype = Object.hasOwn(dtypeNames, span.dtype) ? dtypeNames[span.dtype] : undefined;
-	const same = span.shape.length === file.shape.length && span.shape.every((size, axis) => size === file.shape[axis]);
+	const same =
+		span.shape.length === file.shape.length && span.shape.every((size, axis) => size === file.shape[axis]);
 	if (dtype === file.dtype && same) return;
-	throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? span.dtype, shape: span.shape }) });
+	throw tensorInvalid(path, {
+		expected: formatLayout(file),
+		got: formatLayout({ dtype: dtype ?? span.dtype, shape: span.shape }),
+	});
 }

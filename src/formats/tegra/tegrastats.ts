@@ -89,7 +89,13 @@ export function isGpuDevice(name: string): boolean {
 /** What must match before numbers of two boards may be compared. Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
 export function boardFingerprint({ model, l4t, powerMode, gpuClock }: TegraBoard): Record<string, string> {
 	const clock =
-		gpuClock === null ? null : gpuClock.minMhz === gpuClock.maxMhz ? `${gpuClock.maxMhz} MHz, fixed` : `up to ${gpuClock.maxMhz} MHz`;
+		gpuClock === null
+			? null
+			: gpuClock.minMhz === gpuClock.maxMhz
+				? `${gpuClock.maxMhz} MHz, fixed`
+				: `up to ${gpuClock.maxMhz} MHz`;
 	const known: Readonly<Record<string, string | null>> = { board: model, l4t, powerMode, gpuClock: clock };
-	return Object.fromEntries(Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+	return Object.fromEntries(
+		Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+	);
 }

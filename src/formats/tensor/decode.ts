@@ -1,13 +1,19 @@
 // Decodes a tensor file in any format that a golden manifest may name.
+
+import type { BytesPreprocess, DType, TensorFile } from "../../../generated/golden.ts";
 import { encodeTensor } from "../../core/golden/record/generators/encode.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { BytesPreprocess, DType, TensorFile } from "../../../generated/golden.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import { decodePolygraphy, maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
+import {
+	decodePolygraphy,
+	maxPolygraphyBytes,
+	parsePolygraphy,
+	polygraphyMember,
+} from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
@@ -39,7 +45,11 @@ export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	if (format !== undefined) return format;
 	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
 	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
-	throw tensorInvalid(path, { expected, got: ending === "" ? "no ending" : `.${ending}`, fix: 'Add "format" to the manifest.' });
+	throw tensorInvalid(path, {
+		expected,
+		got: ending === "" ? "no ending" : `.${ending}`,
+		fix: 'Add "format" to the manifest.',
+	});
 }
 
 export function isContainer(format: TensorFormat): format is ContainerFormat {
@@ -62,7 +72,10 @@ export function checkFileSize(sizeBytes: number, file: TensorFile, path: string)
 	const { least, most } = sizeLimits(file, path);
 	if (sizeBytes <= most && sizeBytes >= least) return;
 	const expected = least === most ? `${most} bytes` : `at most ${most} bytes`;
-	throw tensorInvalid(path, { expected: `${expected} for ${file.dtype} [${file.shape.join(", ")}]`, got: `${sizeBytes} bytes` });
+	throw tensorInvalid(path, {
+		expected: `${expected} for ${file.dtype} [${file.shape.join(", ")}]`,
+		got: `${sizeBytes} bytes`,
+	});
 }
 
 function sizeLimits(file: TensorFile, path: string): { least: number; most: number } {
@@ -97,11 +110,14 @@ export function refuseLfsPointer(head: Uint8Array, path: string): void {
 export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	refuseLfsPointer(bytes, path);
 	const format = tensorFormat(file, path);
-	if (isContainer(format) || format === "image") throw tensorInvalid(path, { expected: "a file of one tensor", got: format });
+	if (isContainer(format) || format === "image")
+		throw tensorInvalid(path, { expected: "a file of one tensor", got: format });
 	return decoders[format](bytes, file, path);
 }
 
-const decoders: Readonly<Record<SingleFormat, (bytes: Uint8Array, file: TensorFile, path: string) => Tensor>> = {
+const decoders: Readonly<
+	Record<SingleFormat, (bytes: Uint8Array, file: TensorFile, path: string) => Tensor>
+> = {
 	raw: decodeRaw,
 	npy: decodeNpy,
 	"tensor-proto": decodeTensorProto,
@@ -122,7 +138,11 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: Member
 	const { path, inflate, once } = place;
 	const { member } = file;
 	if (member === undefined)
-		throw tensorInvalid(path, { expected: "the name of a tensor in it", got: "none", fix: 'Add "member" to the manifest.' });
+		throw tensorInvalid(path, {
+			expected: "the name of a tensor in it",
+			got: "none",
+			fix: 'Add "member" to the manifest.',
+		});
 	switch (tensorFormat(file, path)) {
 		case "npz":
 			return decodeNpzMember(source, file, { path, member, inflate });
@@ -168,7 +188,11 @@ export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 		case "npz":
 			return decodeOwnNpy(npzMember(source, maxBytes, place), path, dtype);
 		case "json":
-			return decodeOwnNpy(polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place), path, dtype);
+			return decodeOwnNpy(
+				polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place),
+				path,
+				dtype,
+			);
 		case "safetensors":
 			return decodeOwnSafetensor(source, place);
 	}
@@ -177,7 +201,10 @@ export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	const needed = tensorBytes(file);
 	if (bytes.length !== needed) {
-		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${bytes.length} bytes` });
+		throw tensorInvalid(path, {
+			expected: `${needed} bytes for ${formatLayout(file)}`,
+			got: `${bytes.length} bytes`,
+		});
 	}
 	return { dtype: file.dtype, shape: file.shape, data: bytes };
 }

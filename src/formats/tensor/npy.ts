@@ -1,8 +1,9 @@
 // NumPy's .npy files, versions 1 to 3: read in either order and endianness, written as version 1.
+
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { isPacked, isSmall, nibbleAt } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 
 /** numpy's type letters with the size; bfloat16 has none and is written as two bytes of anything. */
@@ -37,9 +38,13 @@ export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Te
 	const values = bytes.subarray(header.dataAt);
 	const needed = isPacked(file.dtype) ? elementCount(file.shape) : tensorBytes(file);
 	if (values.length !== needed) {
-		throw tensorInvalid(path, { expected: `${needed} bytes of values for ${formatLayout(file)}`, got: `${values.length} bytes` });
+		throw tensorInvalid(path, {
+			expected: `${needed} bytes of values for ${formatLayout(file)}`,
+			got: `${values.length} bytes`,
+		});
 	}
-	if (isPacked(file.dtype)) return { dtype: file.dtype, shape: file.shape, data: packHalves(orderedBytes(values, header, 1)) };
+	if (isPacked(file.dtype))
+		return { dtype: file.dtype, shape: file.shape, data: packHalves(orderedBytes(values, header, 1)) };
 	const size = elementBytes[file.dtype];
 	// A view, unless the values are misaligned, which would slow down every read.
 	const aligned = values.byteOffset % size === 0 ? values : values.slice();
@@ -54,7 +59,11 @@ export function decodeOwnNpy(bytes: Uint8Array, path: string, wanted?: DType): T
 	const isOthers = /^V|^f1/.test(letter);
 	const dtype = dtypes.find((name) => letters[name] === letter && (!isOthers || name === wanted));
 	if (dtype === undefined) {
-		throw tensorInvalid(path, { expected: "numbers or bools", got: describeType(descr), fix: "Cast the array before it is saved." });
+		throw tensorInvalid(path, {
+			expected: "numbers or bools",
+			got: describeType(descr),
+			fix: "Cast the array before it is saved.",
+		});
 	}
 	return decodeNpy(bytes, { path, sha256: "", dtype, shape }, path);
 }
@@ -66,17 +75,27 @@ function orderedBytes(bytes: Uint8Array, { fortranOrder, shape }: NpyHeader, siz
 /** From a byte each to two in a byte, the first in the low half. */
 function packHalves(bytes: Uint8Array): Uint8Array {
 	const packed = new Uint8Array(Math.ceil(bytes.length / 2));
-	for (let i = 0; i < bytes.length; i += 1) packed[i >>> 1] = (packed[i >>> 1] ?? 0) | (((bytes[i] as number) & 15) << (i & 1 ? 4 : 0));
+	for (let i = 0; i < bytes.length; i += 1)
+		packed[i >>> 1] = (packed[i >>> 1] ?? 0) | (((bytes[i] as number) & 15) << (i & 1 ? 4 : 0));
 	return packed;
 }
 
 function checkHeader(header: NpyHeader, file: TensorFile, path: string): void {
 	const letter = header.descr.slice(1);
 	if (!/^[<>|=]/.test(header.descr) || letter !== letters[file.dtype]) {
-		throw tensorInvalid(path, { expected: `${file.dtype}, which numpy writes as ${letters[file.dtype]}`, got: describeType(header.descr) });
+		throw tensorInvalid(path, {
+			expected: `${file.dtype}, which numpy writes as ${letters[file.dtype]}`,
+			got: describeType(header.descr),
+		});
 	}
-	const same = header.shape.length === file.shape.length && header.shape.every((size, axis) => size === file.shape[axis]);
-	if (!same) throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: file.dtype, shape: header.shape }) });
+	const same =
+		header.shape.length === file.shape.length &&
+		header.shape.every((size, axis) => size === file.shape[axis]);
+	if (!same)
+		throw tensorInvalid(path, {
+			expected: formatLayout(file),
+			got: formatLayout({ dtype: file.dtype, shape: header.shape }),
+		});
 }
 
 function describeType(descr: string): string {
@@ -95,7 +114,9 @@ function swapBytes(bytes: Uint8Array, size: number): Uint8Array {
 /** Column-major to row-major, one element after the other in the order of the result. */
 function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): Uint8Array {
 	const rowMajor = new Uint8Array(bytes.length);
-	const strides = shape.map((_, axis) => size * shape.slice(0, axis).reduce((product, length) => product * length, 1));
+	const strides = shape.map(
+		(_, axis) => size * shape.slice(0, axis).reduce((product, length) => product * length, 1),
+	);
 	const position = new Array<number>(shape.length).fill(0);
 	let from = 0;
 	for (let to = 0; to < bytes.length; to += size) {
@@ -106,7 +127,11 @@ function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): 
 }
 
 /** Moves to the next element in row-major order and returns where it lies. */
-function stepOn(position: number[], from: number, layout: { shape: readonly number[]; strides: readonly number[] }): number {
+function stepOn(
+	position: number[],
+	from: number,
+	layout: { shape: readonly number[]; strides: readonly number[] },
+): number {
 	let at = from;
 	for (let axis = position.length - 1; axis >= 0; axis -= 1) {
 		const stride = layout.strides[axis] as number;
@@ -163,17 +188,27 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
 
 function parseNpyHeader(bytes: Uint8Array, path: string): NpyHeader {
 	if (magic.some((byte, at) => bytes[at] !== byte))
-		throw tensorInvalid(path, { expected: "a .npy file", got: bytes.length === 0 ? "an empty file" : "no .npy magic" });
+		throw tensorInvalid(path, {
+			expected: "a .npy file",
+			got: bytes.length === 0 ? "an empty file" : "no .npy magic",
+		});
 	const version = bytes[magic.length] ?? 0;
-	if (version < 1 || version > 3) throw tensorInvalid(path, { expected: ".npy version 1, 2 or 3", got: `version ${version}` });
+	if (version < 1 || version > 3)
+		throw tensorInvalid(path, { expected: ".npy version 1, 2 or 3", got: `version ${version}` });
 	const lengthBytes = version === 1 ? 2 : 4;
 	const textAt = prefixBytes + lengthBytes;
 	const length = littleEndian(bytes, prefixBytes, textAt);
-	if (length > maxHeaderChars) throw tensorInvalid(path, { expected: `a header of at most ${maxHeaderChars} bytes`, got: `${length}` });
+	if (length > maxHeaderChars)
+		throw tensorInvalid(path, { expected: `a header of at most ${maxHeaderChars} bytes`, got: `${length}` });
 	const dataAt = textAt + length;
-	if (bytes.length < dataAt) throw tensorInvalid(path, { expected: `a header of ${length} bytes`, got: "the end of the file" });
+	if (bytes.length < dataAt)
+		throw tensorInvalid(path, { expected: `a header of ${length} bytes`, got: "the end of the file" });
 	if (known === null || known.dataAt !== dataAt || !startsWith(bytes, known.head)) {
-		known = { ...parseDictionary(latin1(bytes.subarray(textAt, dataAt)), path), dataAt, head: bytes.slice(0, dataAt) };
+		known = {
+			...parseDictionary(latin1(bytes.subarray(textAt, dataAt)), path),
+			dataAt,
+			head: bytes.slice(0, dataAt),
+		};
 	}
 	return { descr: known.descr, fortranOrder: known.fortranOrder, shape: [...known.shape], dataAt };
 }
@@ -188,7 +223,11 @@ function startsWith(bytes: Uint8Array, head: Uint8Array): boolean {
 
 function parseDictionary(text: string, path: string): Omit<NpyHeader, "dataAt"> {
 	const problem = (got: string): Error =>
-		tensorInvalid(path, { expected: "a plain array (descr, fortran_order, shape)", got, fix: "Save one plain array with numpy.save." });
+		tensorInvalid(path, {
+			expected: "a plain array (descr, fortran_order, shape)",
+			got,
+			fix: "Save one plain array with numpy.save.",
+		});
 	const descr = /'descr'\s*:\s*(?:'([^']*)'|"([^"]*)"|(\[))/.exec(text);
 	const order = /'fortran_order'\s*:\s*(True|False)\b/.exec(text);
 	const shape = /'shape'\s*:\s*\(([\d,\sL]*)\)/.exec(text);
@@ -197,7 +236,11 @@ function parseDictionary(text: string, path: string): Omit<NpyHeader, "dataAt"> 
 	const type = descr[1] ?? descr[2] ?? "";
 	if (type.slice(1).startsWith("O")) throw problem("Python objects (a pickle), which are never loaded");
 	const sizes = (shape[1] ?? "").split(",").map((part) => part.replace(/[\sL]/g, ""));
-	return { descr: type, fortranOrder: order[1] === "True", shape: sizes.filter((size) => size !== "").map(Number) };
+	return {
+		descr: type,
+		fortranOrder: order[1] === "True",
+		shape: sizes.filter((size) => size !== "").map(Number),
+	};
 }
 
 function littleEndian(bytes: Uint8Array, from: number, to: number): number {

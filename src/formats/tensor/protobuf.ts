@@ -25,8 +25,14 @@ export function readFields(bytes: Uint8Array, visit: (field: Field) => void): Wi
 		const number = Number(key.value >> 3n);
 		const type = Number(key.value & 7n);
 		const span = payloadOf(bytes, key.end, type);
-		if (span === null || number === 0) return { got: `a field at byte ${at} that ends beyond the file or is none` };
-		visit({ number, type: type as WireType, bytes: bytes.subarray(span.start, span.end), whole: bytes.subarray(at, span.end) });
+		if (span === null || number === 0)
+			return { got: `a field at byte ${at} that ends beyond the file or is none` };
+		visit({
+			number,
+			type: type as WireType,
+			bytes: bytes.subarray(span.start, span.end),
+			whole: bytes.subarray(at, span.end),
+		});
 		at = span.end;
 	}
 	return null;
@@ -42,7 +48,9 @@ function spanOf(bytes: Uint8Array, at: number, type: number): { start: number; e
 	if (type === 5) return { start: at, end: at + 4 };
 	const varint = type === 0 || type === 2 ? readVarint(bytes, at) : null;
 	if (varint === null) return null;
-	return type === 0 ? { start: at, end: varint.end } : { start: varint.end, end: varint.end + Number(varint.value) };
+	return type === 0
+		? { start: at, end: varint.end }
+		: { start: varint.end, end: varint.end + Number(varint.value) };
 }
 
 /** An unsigned 64-bit varint; null where it does not end within ten bytes of the message. */

@@ -1,8 +1,9 @@
 // The one error of tensor files: what was expected, what is there, what to do.
+
+import type { DType } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../../generated/golden.ts";
 import { listNames } from "../../core/text/labels.ts";
 
 interface TensorProblem {

@@ -1,8 +1,9 @@
 // ONNX TensorProto files (.pb), as the test data sets beside ONNX models hold them.
+
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
-import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 
@@ -66,7 +67,10 @@ export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: str
  * Dtype, shape and name that a file says of itself, for files that no manifest describes.
  * @throws ConfigError tensor-invalid where it is no tensor, or of a type that no golden holds.
  */
-export function describeTensorProto(bytes: Uint8Array, path: string): { dtype: DType; shape: number[]; name: string } {
+export function describeTensorProto(
+	bytes: Uint8Array,
+	path: string,
+): { dtype: DType; shape: number[]; name: string } {
 	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
 	let name = "";
 	const problem = readFields(bytes, (field) => {
@@ -76,7 +80,12 @@ export function describeTensorProto(bytes: Uint8Array, path: string): { dtype: D
 	const type = elementTypeOfCode(draft.code);
 	const dtype = toDType(type);
 	const shape = draft.dims.map(Number);
-	if (problem === null && dtype !== null && shape.length <= maxRank && shape.every((size) => Number.isSafeInteger(size)))
+	if (
+		problem === null &&
+		dtype !== null &&
+		shape.length <= maxRank &&
+		shape.every((size) => Number.isSafeInteger(size))
+	)
 		return { dtype, shape, name };
 	throw tensorInvalid(path, {
 		expected: "an ONNX TensorProto of numbers",
@@ -122,14 +131,20 @@ function checkDraft(draft: Draft, file: TensorFile, path: string): void {
 	const shape = draft.dims.map(Number);
 	const same = shape.length === file.shape.length && shape.every((size, axis) => size === file.shape[axis]);
 	if (dtype !== file.dtype || !same) {
-		throw tensorInvalid(path, { expected: formatLayout(file), got: formatLayout({ dtype: dtype ?? type, shape }) });
+		throw tensorInvalid(path, {
+			expected: formatLayout(file),
+			got: formatLayout({ dtype: dtype ?? type, shape }),
+		});
 	}
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
 	const needed = tensorBytes(file);
 	if (raw.length !== needed)
-		throw tensorInvalid(path, { expected: `${needed} bytes for ${formatLayout(file)}`, got: `${raw.length} bytes` });
+		throw tensorInvalid(path, {
+			expected: `${needed} bytes for ${formatLayout(file)}`,
+			got: `${raw.length} bytes`,
+		});
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
 }
 
@@ -144,7 +159,9 @@ function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
 	if (present < needed) throw wrong(`at most ${present}`);
 	const out = new Uint8Array(tensorBytes(file));
 	const fixed = file.dtype === "float32" || file.dtype === "float64";
-	const count = fixed ? copyFixed(fields, out) / elementBytes[file.dtype] : copyVarints(fields, out, file.dtype);
+	const count = fixed
+		? copyFixed(fields, out) / elementBytes[file.dtype]
+		: copyVarints(fields, out, file.dtype);
 	if (count !== needed) throw wrong(count > needed ? `more than ${needed}` : count);
 	return out;
 }

@@ -92,7 +92,8 @@ function calibrationPart(path: string | undefined, version: TensorRtVersion): Pa
 }
 
 function pluginPart(plugins: Plugins | undefined): Part {
-	const each = (name: string, paths: readonly string[] | undefined): string[] => (paths ?? []).map((path) => `${name}=${path}`);
+	const each = (name: string, paths: readonly string[] | undefined): string[] =>
+		(paths ?? []).map((path) => `${name}=${path}`);
 	return [...each("--staticPlugins", plugins?.static), ...each("--dynamicPlugins", plugins?.dynamic)];
 }
 
@@ -105,7 +106,9 @@ function extraPart(flags: readonly string[]): Part {
 }
 
 function inputsPart(inputs: RunArgs["inputs"]): Part {
-	const bad = (inputs ?? []).find(({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path));
+	const bad = (inputs ?? []).find(
+		({ name, path }) => unsupportedChars.test(name) || /[,:'\u0000]/.test(path),
+	);
 	if (bad)
 		return refused(
 			bad.path,
@@ -145,7 +148,9 @@ function runParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVer
 	return [
 		[`--loadEngine=${spec.enginePath}`],
 		shapeList("--shapes", spec.shapes),
-		spec.profileIndex ? [`${(settingArgs("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`] : [],
+		spec.profileIndex
+			? [`${(settingArgs("select-profile", version) ?? ["--useProfile"])[0]}=${spec.profileIndex}`]
+			: [],
 		inputsPart(spec.inputs),
 		...taskParts(spec, version),
 	];
@@ -166,7 +171,11 @@ function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVe
 			[`--warmUp=${spec.warmUpMs}`, "--duration=0", `--iterations=${spec.iterations}`],
 			...modeParts({ cudaGraph: false, spinWait: true, transfers: spec.transfers }, version),
 			setting("separate-profile-run", version),
-			["--profilingVerbosity=detailed", `--exportProfile=${spec.profilePath}`, `--exportLayerInfo=${spec.layerInfoPath}`],
+			[
+				"--profilingVerbosity=detailed",
+				`--exportProfile=${spec.profilePath}`,
+				`--exportLayerInfo=${spec.layerInfoPath}`,
+			],
 		];
 	}
 	// Exactly one inference up to 11.0, two from 11.1 on; versions before 11.1 crash with 0 iterations.

@@ -20,7 +20,8 @@ function versionOf(major: number, minor: number, patch: number): TensorRtVersion
 export function parseVersionNumber(digits: string): TensorRtVersion | null {
 	if (!/^\d{4,7}$/.test(digits)) return null;
 	const value = Number(digits);
-	if (digits.length === 4) return versionOf(Math.floor(value / 1000), Math.floor(value / 100) % 10, value % 100);
+	if (digits.length === 4)
+		return versionOf(Math.floor(value / 1000), Math.floor(value / 100) % 10, value % 100);
 	return versionOf(Math.floor(value / 10_000), Math.floor(value / 100) % 100, value % 100);
 }
 
@@ -58,7 +59,8 @@ const mebibyte = 1024 * 1024;
 
 /** null where the text has no such section. */
 export function parseDeviceSection(text: string): TrtexecDevice | null {
-	const value = (key: string, pattern: string): string | null => new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;
+	const value = (key: string, pattern: string): string | null =>
+		new RegExp(`\\] ${key}: (${pattern})\\s*$`, "m").exec(text)?.[1] ?? null;
 	const name = value("Selected Device", ".{1,100}");
 	if (name === null) return null;
 	const memory = value("Device Global Memory", "\\d{1,9} MiB");

@@ -16,7 +16,10 @@ const classes = [
 	["precision-ignored", /mode is not allowed if graph is strongly typed/],
 	["int8-uncalibrated", /Calibrator is not being used|Missing scale and zero-point for tensor/],
 	["calibration-ignored", /Calibrator won't be used in explicit quantization mode/],
-	["timing-cache-unreadable", /Could not read (?:timing )?cache from|Detected invalid timing cache|timing cache will not be used/],
+	[
+		"timing-cache-unreadable",
+		/Could not read (?:timing )?cache from|Detected invalid timing cache|timing cache will not be used/,
+	],
 	["tactic-memory", /insuff?icient memory|Device memory is insufficient|could not be allocated/],
 	["backend-skipped", /Skipping this backend strategy/],
 	["opset-old", /Models using older opsets are not guaranteed/],
@@ -98,7 +101,12 @@ function readCache(cache: TimingCacheFacts, text: string): void {
 }
 
 export function createBuildLog(): BuildLogReader {
-	const memory: BuildMemory = { weightsBytes: null, activationBytes: null, scratchBytes: null, contextMiB: null };
+	const memory: BuildMemory = {
+		weightsBytes: null,
+		activationBytes: null,
+		scratchBytes: null,
+		contextMiB: null,
+	};
 	const timingCache: TimingCacheFacts = { mode: "unknown", entries: null };
 	const warnings = new Map<WarningClass, BuildWarning>();
 	let precision: string | null = null;
@@ -117,7 +125,12 @@ export function createBuildLog(): BuildLogReader {
 			readCache(timingCache, text);
 			precision ??= /\] Precision: (.+)$/.exec(text)?.[1]?.trim() ?? null;
 		},
-		result: () => ({ precision, memory: { ...memory }, timingCache: { ...timingCache }, warnings: [...warnings.values()] }),
+		result: () => ({
+			precision,
+			memory: { ...memory },
+			timingCache: { ...timingCache },
+			warnings: [...warnings.values()],
+		}),
 	};
 }
 
@@ -148,7 +161,11 @@ function switchOf(text: string, label: string, known: boolean | null): boolean |
 }
 
 export function createPerfLog(): PerfLogReader {
-	const facts: PerfLogFacts = { throughput: null, iterations: null, mode: { cudaGraph: null, spinWait: null, transfers: null } };
+	const facts: PerfLogFacts = {
+		throughput: null,
+		iterations: null,
+		mode: { cudaGraph: null, spinWait: null, transfers: null },
+	};
 	return {
 		feed: ({ level, text }) => {
 			if (level !== "info") return;

@@ -70,7 +70,10 @@ function factsOf(evidence: Evidence, scan: LogScan): Facts {
 
 function firstHit(rule: Rule, scan: LogScan): Hit | null {
 	const hits = (rule.lines ?? []).flatMap((pattern) => scan.hits.get(pattern) ?? []);
-	return hits.reduce<Hit | null>((first, hit) => (first === null || hit.line.number < first.line.number ? hit : first), null);
+	return hits.reduce<Hit | null>(
+		(first, hit) => (first === null || hit.line.number < first.line.number ? hit : first),
+		null,
+	);
 }
 
 function nodeNames(facts: Facts): Names {
@@ -87,7 +90,9 @@ function findRule(rule: Rule, facts: Facts, scan: LogScan): Found | null {
 	const supports = (rule.with ?? []).map((pattern) => scan.hits.get(pattern));
 	if (supports.some((support) => support === undefined)) return null;
 	if (rule.when && !rule.when(facts)) return null;
-	const lines = hit ? [hit.line, ...supports.flatMap((support) => support?.line ?? [])] : (rule.show?.(facts) ?? []);
+	const lines = hit
+		? [hit.line, ...supports.flatMap((support) => support?.line ?? [])]
+		: (rule.show?.(facts) ?? []);
 	return { rule, names: { ...nodeNames(facts), ...rule.names?.(facts), ...hit?.names }, lines };
 }
 
@@ -121,9 +126,12 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
 	// A symptom or fallback is printed after its cause.
-	const before = rankOf(found.rule) === "cause" ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
+	const before =
+		rankOf(found.rule) === "cause" ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
-	const beside = scan.errors.filter((line) => line.number >= first && line.text.trim() !== "" && !own.includes(line));
+	const beside = scan.errors.filter(
+		(line) => line.number >= first && line.text.trim() !== "" && !own.includes(line),
+	);
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
 	return toExcerpt(lines.length > 0 || rankOf(found.rule) === "cause" ? lines : lastLines(scan.tail));
 }
@@ -142,7 +150,8 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 	const { rule, names } = first;
 	// Two rules that match the same line describe one failure.
 	const others = rest.filter(
-		(entry) => rankOf(entry.rule) === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]),
+		(entry) =>
+			rankOf(entry.rule) === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]),
 	);
 	return {
 		code: rule.code,
@@ -156,7 +165,11 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 
 function unknown(facts: Facts, scan: LogScan): Diagnosis {
 	const ending =
-		facts.signal !== null ? `was ended by ${facts.signal}` : facts.exitCode !== null ? `ended with exit code ${facts.exitCode}` : "failed";
+		facts.signal !== null
+			? `was ended by ${facts.signal}`
+			: facts.exitCode !== null
+				? `ended with exit code ${facts.exitCode}`
+				: "failed";
 	const lines = scan.lastErrors.length > 0 ? scan.lastErrors : scan.tail;
 	return {
 		code: "unknown",
@@ -168,7 +181,14 @@ function unknown(facts: Facts, scan: LogScan): Diagnosis {
 	};
 }
 
-const ok: Diagnosis = { code: "ok", kind: "none", title: "trtexec completed without problems.", fix: "", excerpt: [], also: [] };
+const ok: Diagnosis = {
+	code: "ok",
+	kind: "none",
+	title: "trtexec completed without problems.",
+	fix: "",
+	excerpt: [],
+	also: [],
+};
 
 function hasFailed(facts: Facts): boolean {
 	if (facts.spawnError !== null || facts.timedOut || facts.signal !== null) return true;
@@ -186,7 +206,8 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 		facts,
 		scan,
 	);
-	const cause = logged[0] && rankOf(logged[0].rule) !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
+	const cause =
+		logged[0] && rankOf(logged[0].rule) !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
 	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
 	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
 }
@@ -196,7 +217,11 @@ function diagnoseOpenEnd(facts: Facts, scan: LogScan): Diagnosis {
 	const logged = byRank(findAll(catalogue.log, facts, scan));
 	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);
 	if (facts.log.printedHelp && logged.length === 0) return falseSuccess ?? ok;
-	return toDiagnosis(logged, scan) ?? toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ?? unknown(facts, scan);
+	return (
+		toDiagnosis(logged, scan) ??
+		toDiagnosis(findAll([catalogue.incomplete], facts, scan), scan) ??
+		unknown(facts, scan)
+	);
 }
 
 export function diagnose(evidence: Evidence): Diagnosis {
@@ -219,6 +244,8 @@ export function evidenceOfRecording(meta: RecordingMeta): Omit<Evidence, "lines"
 		spawnError: meta.spawnError,
 		argv: meta.argv,
 		wrote: meta.wrote,
-		absent: exportFlags.map((flag) => flags.get(flag) ?? "").filter((path) => path !== "" && !path.startsWith("/") && !wrote.has(path)),
+		absent: exportFlags
+			.map((flag) => flags.get(flag) ?? "")
+			.filter((path) => path !== "" && !path.startsWith("/") && !wrote.has(path)),
 	};
 }

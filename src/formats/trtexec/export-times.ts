@@ -39,7 +39,9 @@ export interface ExportTimes {
 
 export type TimesFault = "truncated" | "not-finite" | "malformed" | "empty" | "too-many";
 
-export type TimesResult = { state: "ok"; times: ExportTimes } | { state: "broken"; fault: TimesFault; message: string };
+export type TimesResult =
+	| { state: "ok"; times: ExportTimes }
+	| { state: "broken"; fault: TimesFault; message: string };
 
 export interface TimesParser {
 	push(chunk: Uint8Array): void;
@@ -140,7 +142,12 @@ export function createTimesParser(): TimesParser {
 	const takeUnusualEntry = (bytes: Uint8Array, at: number): number => {
 		const next = bytes.indexOf(closeBrace, at) + 1;
 		const length = (next === 0 ? bytes.length : next) - at;
-		const fault = length > longestEntry ? "malformed" : next === 0 ? null : readEntrySlow(decoder.decode(bytes.subarray(at, next)), values);
+		const fault =
+			length > longestEntry
+				? "malformed"
+				: next === 0
+					? null
+					: readEntrySlow(decoder.decode(bytes.subarray(at, next)), values);
 		if (fault) fail(fault);
 		return next === 0 ? -1 : next;
 	};
@@ -187,7 +194,9 @@ export function createTimesParser(): TimesParser {
 	const end = (): TimesResult => {
 		if (state !== "after") fail("truncated");
 		if (sink.count() === 0) fail("empty");
-		return broken ? { state: "broken", fault: broken, message: messages[broken] } : { state: "ok", times: sink.times() };
+		return broken
+			? { state: "broken", fault: broken, message: messages[broken] }
+			: { state: "ok", times: sink.times() };
 	};
 	return { push, end };
 }

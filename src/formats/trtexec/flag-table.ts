@@ -66,7 +66,9 @@ function ordinal(version: TensorRtVersion): number {
 /** The arguments for this setting in this version, or null if it is unsupported. */
 export function settingArgs(setting: Setting, version: TensorRtVersion): readonly string[] | null {
 	const at = ordinal(version);
-	const row = table[setting].find(({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until);
+	const row = table[setting].find(
+		({ from = 0, until = Number.POSITIVE_INFINITY }) => at >= from && at < until,
+	);
 	return row?.argv ?? null;
 }
 

@@ -1,14 +1,17 @@
 // Reads --exportProfile: the time of each layer.
+
+import type { ArmLayers } from "../../../generated/result.ts";
 import type { EngineLayers, LayerProfile, LayerTime } from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { joinLayers } from "../../core/explain/layers.ts";
-import type { ArmLayers } from "../../../generated/result.ts";
 import { parseLayerInfo } from "./layers.ts";
 
 const number = "(-?(?:\\d[\\d.]*(?:e[-+]?\\d+)?|nan|inf))";
 const nameStart = '"name" : "';
 const nameEnd = '", "timeMs" : ';
-const figures = new RegExp(`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`);
+const figures = new RegExp(
+	`^${nameEnd}${number}, "averageMs" : ${number}(?:, "medianMs" : ${number})?, "percentage" : ${number}`,
+);
 
 /** trtexec does not escape quotes and control characters in names: the name extends to the last `timeMs`. */
 function toTime(line: string): LayerTime | null {
@@ -19,7 +22,13 @@ function toTime(line: string): LayerTime | null {
 	if (whole === undefined) return null;
 	const name = line.slice(from, to);
 	const averageMs = Number(average);
-	return { name, sumMs: Number(sum), averageMs, medianMs: median === undefined ? averageMs : Number(median), share: 0 };
+	return {
+		name,
+		sumMs: Number(sum),
+		averageMs,
+		medianMs: median === undefined ? averageMs : Number(median),
+		share: 0,
+	};
 }
 
 /**
@@ -30,7 +39,9 @@ export function parseProfile(text: string): LayerProfile {
 	const iterations = /"count" : (\d+)/.exec(text)?.[1];
 	const layers = text.split(/\n(?=[,[\]]? *[{\]])/).flatMap((line) => toTime(line) ?? []);
 	const isComplete = text.trimEnd().endsWith("]");
-	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) => Number.isFinite(sumMs + averageMs + medianMs));
+	const areNumbers = layers.every(({ sumMs, averageMs, medianMs }) =>
+		Number.isFinite(sumMs + averageMs + medianMs),
+	);
 	if (iterations === undefined || !isComplete || !areNumbers) {
 		throw new ToolError({
 			code: "tool-output",

@@ -1,5 +1,12 @@
 // Reads --exportLayerInfo: an engine's layers, in detail or by name.
-import type { EngineIo, EngineLayer, EngineLayers, LayerKind, LayerTensor, LayerWeights } from "../../core/engine/layer.ts";
+import type {
+	EngineIo,
+	EngineLayer,
+	EngineLayers,
+	LayerKind,
+	LayerTensor,
+	LayerWeights,
+} from "../../core/engine/layer.ts";
 import { ToolError } from "../../core/errors.ts";
 import { readLayerName } from "./layer-names.ts";
 
@@ -54,25 +61,47 @@ function toTensor(value: unknown): LayerTensor {
 function toWeights(value: unknown): LayerWeights | null {
 	const fields = asFields(value);
 	const count = fields["Count"];
-	return typeof count === "number" && count > 0 ? { dtype: parseLayerDtype(asText(fields["Type"])), elements: count } : null;
+	return typeof count === "number" && count > 0
+		? { dtype: parseLayerDtype(asText(fields["Type"])), elements: count }
+		: null;
 }
 
-function precisionOf({ inputs, outputs, weights, tactic }: Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">): string | null {
+function precisionOf({
+	inputs,
+	outputs,
+	weights,
+	tactic,
+}: Pick<EngineLayer, "inputs" | "outputs" | "weights" | "tactic">): string | null {
 	const carrier = inputs.find(({ dtype }) => dtype !== null && numericTypes.has(dtype));
 	const precision = weights?.dtype ?? carrier?.dtype ?? outputs[0]?.dtype ?? null;
 	return precision === "fp32" && tactic !== null && /tf32/i.test(tactic) ? "tf32" : precision;
 }
 
 const noopTypes = new Set(["NoOp", "Constant", "constant"]);
-const controlTypes = new Set(["shape_call", "TrainStation", "jmp", "cjmp", "DeviceToShapeHost", "ShapeHostToDevice", "signal", "wait"]);
+const controlTypes = new Set([
+	"shape_call",
+	"TrainStation",
+	"jmp",
+	"cjmp",
+	"DeviceToShapeHost",
+	"ShapeHostToDevice",
+	"signal",
+	"wait",
+]);
 const sizeTypes = new Set(["int32", "int64", "bool"]);
 
 /** Myelin computes sizes on the GPU: a few integers. */
 function holdsSizes({ dtype, dims }: LayerTensor): boolean {
-	return dtype !== null && sizeTypes.has(dtype) && dims.length <= 1 && (dims[0] ?? 1) >= 0 && (dims[0] ?? 1) <= 16;
+	return (
+		dtype !== null && sizeTypes.has(dtype) && dims.length <= 1 && (dims[0] ?? 1) >= 0 && (dims[0] ?? 1) <= 16
+	);
 }
 
-function kindOf(type: string | null, fields: Fields, { inputs, outputs }: Pick<EngineLayer, "inputs" | "outputs">): LayerKind {
+function kindOf(
+	type: string | null,
+	fields: Fields,
+	{ inputs, outputs }: Pick<EngineLayer, "inputs" | "outputs">,
+): LayerKind {
 	if (type === null) return "compute";
 	if (noopTypes.has(type)) return "noop";
 	if (controlTypes.has(type)) return "shape";
@@ -113,14 +142,18 @@ function parametersOf(fields: Fields): EngineLayer["parameters"] {
 
 /** Each node is in brackets; U+001E and U+001F separate them. */
 function metadataNodes(text: string): string[] {
-	const nodes = text.split(/[\u001e\u001f]/).flatMap((part) => /^\[ONNX Layer: (.*)\]$/s.exec(part.trim())?.[1] ?? []);
+	const nodes = text
+		.split(/[\u001e\u001f]/)
+		.flatMap((part) => /^\[ONNX Layer: (.*)\]$/s.exec(part.trim())?.[1] ?? []);
 	return [...new Set(nodes)];
 }
 
 /** A convolution that was fused with what follows it states its own settings with a prefix. */
 function flattened(fields: Fields): Fields {
 	if (asText(fields["ConvParameterType"]) === "") return fields;
-	const own = Object.entries(fields).flatMap(([key, value]) => (/^Conv[A-Z]/.test(key) ? [[key.slice(4), value] as const] : []));
+	const own = Object.entries(fields).flatMap(([key, value]) =>
+		/^Conv[A-Z]/.test(key) ? [[key.slice(4), value] as const] : [],
+	);
 	return { ...fields, ...Object.fromEntries(own) };
 }
 
@@ -168,7 +201,10 @@ function toIo(value: unknown): EngineIo {
 function escapeControls(text: string): string {
 	return text
 		.replace(/^\ufeff/, "")
-		.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+		.replace(
+			/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g,
+			(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+		);
 }
 
 /** @throws ToolError tool-output if the text is not layer info. */

@@ -45,7 +45,9 @@ const byLevel = {
 };
 
 function cleanNames(groups: Record<string, string | undefined> | undefined): Names {
-	const entries = Object.entries(groups ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");
+	const entries = Object.entries(groups ?? {}).filter(
+		(entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
+	);
 	return Object.fromEntries(entries.map(([key, value]) => [key, value.trim().slice(0, nameChars)]));
 }
 
@@ -75,11 +77,13 @@ type MutableFacts = ReturnType<typeof emptyFacts>;
 
 function readTensors(facts: MutableFacts, line: LogLine): void {
 	const [, path, loaded] = /Using values loaded from (.+) for input (.+)$/.exec(line.text) ?? [];
-	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < maxTensors) facts.loadedInputs.set(loaded, { path, line });
+	if (path !== undefined && loaded !== undefined && facts.loadedInputs.size < maxTensors)
+		facts.loadedInputs.set(loaded, { path, line });
 	const random = /Using random values for input (.+)$/.exec(line.text)?.[1];
 	if (random !== undefined && facts.randomInputs.size < maxTensors) facts.randomInputs.set(random, line);
 	const tensor = parseDumpLine(line.text);
-	if (tensor && facts.dumps.size < maxTensors) facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
+	if (tensor && facts.dumps.size < maxTensors)
+		facts.dumps.set(`${tensor.io} ${tensor.name}`, { tensor, line });
 }
 
 function readInfo(facts: MutableFacts, line: LogLine): void {

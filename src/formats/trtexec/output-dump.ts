@@ -1,6 +1,7 @@
 // Raw tensor files of --dumpRawBindingsToFile: their names, sizes and the log lines that map tensors to files.
-import { groupBy } from "../../core/group.ts";
+
 import type { DType } from "../../../generated/golden.ts";
+import { groupBy } from "../../core/group.ts";
 
 export interface DumpedTensor {
 	/** The original name, from the log; the file name has special characters replaced. */
@@ -13,17 +14,40 @@ export interface DumpedTensor {
 }
 
 const bitsOf: Readonly<Record<string, number>> = {
-	...{ fp32: 32, fp16: 16, bf16: 16, fp8: 8, fp4: 4, e8m0: 8, int64: 64, int32: 32, int8: 8, int4: 4, uint8: 8, bool: 8 },
+	...{
+		fp32: 32,
+		fp16: 16,
+		bf16: 16,
+		fp8: 8,
+		fp4: 4,
+		e8m0: 8,
+		int64: 64,
+		int32: 32,
+		int8: 8,
+		int4: 4,
+		uint8: 8,
+		bool: 8,
+	},
 	// TensorRT 8.6 uses type names.
 	...{ Float: 32, Half: 16, Float8: 8, Int32: 32, Int8: 8, UInt8: 8, Bool: 8 },
 };
 
 const dtypeOf: Readonly<Record<string, DType>> = {
-	...{ fp32: "float32", fp16: "float16", bf16: "bfloat16", int64: "int64", int32: "int32", int8: "int8", uint8: "uint8", bool: "bool" },
+	...{
+		fp32: "float32",
+		fp16: "float16",
+		bf16: "bfloat16",
+		int64: "int64",
+		int32: "int32",
+		int8: "int8",
+		uint8: "uint8",
+		bool: "bool",
+	},
 	...{ Float: "float32", Half: "float16", Int32: "int32", Int8: "int8", UInt8: "uint8", Bool: "bool" },
 };
 
-const line = /Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
+const line =
+	/Writing file for (input|output) binding (.+) \(with datatype (\w+) and dimensions ([-\d.]*)\) to (.+)$/;
 
 function dimsOf(text: string): number[] {
 	return text

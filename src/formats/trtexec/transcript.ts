@@ -17,7 +17,13 @@ export interface LogLine {
 export const longestLineChars = 16_384;
 
 // F (fatal) is treated like E.
-const levels: Readonly<Record<string, LogLevel>> = { V: "verbose", I: "info", W: "warning", E: "error", F: "error" };
+const levels: Readonly<Record<string, LogLevel>> = {
+	V: "verbose",
+	I: "info",
+	W: "warning",
+	E: "error",
+	F: "error",
+};
 
 // CSI and OSC sequences of coloured output; other control characters would garble a report.
 const ansi = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,512}(?:\u0007|\u001b\\)?)/g;
@@ -130,7 +136,8 @@ function asText(value: unknown): string | null {
 function asWritten(value: unknown): WrittenFile[] {
 	if (typeof value !== "object" || value === null) return [];
 	return Object.entries(value).flatMap(([path, file]) => {
-		const bytes: unknown = typeof file === "object" && file !== null ? (file as Record<string, unknown>)["bytes"] : undefined;
+		const bytes: unknown =
+			typeof file === "object" && file !== null ? (file as Record<string, unknown>)["bytes"] : undefined;
 		return typeof bytes === "number" && bytes >= 0 ? [{ path, bytes }] : [];
 	});
 }

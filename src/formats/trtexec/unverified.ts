@@ -41,12 +41,16 @@ function unchecked(evidence: Evidence & { scan: LogScan }): string[] {
 	const sizes = new Set((evidence.inputs ?? []).map((file) => file.path));
 	const read = [...facts.loadedInputs].flatMap(([name, { path }]) => {
 		const dump = facts.dumps.get(`input ${name}`);
-		return sizes.has(path) && dump !== undefined && dumpBytes(dump.tensor) !== null ? [] : [`the size of ${path}`];
+		return sizes.has(path) && dump !== undefined && dumpBytes(dump.tensor) !== null
+			? []
+			: [`the size of ${path}`];
 	});
 	const loads = flagsOf(evidence.argv ?? facts.command ?? []).get("--loadEngine");
 	return [
 		...(model !== null && evidence.model === undefined ? [`the tensors of ${model}`] : []),
-		...(plan !== null && evidence.wrote?.some((file) => file.path === plan) !== true ? [`the plan ${plan}`] : []),
+		...(plan !== null && evidence.wrote?.some((file) => file.path === plan) !== true
+			? [`the plan ${plan}`]
+			: []),
 		...(loads && evidence.plan === undefined ? [`whether ${loads} is unchanged since its build`] : []),
 		...read,
 	];

@@ -19,7 +19,8 @@ export interface RawFrame {
 /** The prefix and the header as one piece; the payload's parts follow it unchanged. */
 export function encodeHeader(header: Header, payloadBytes: number): Uint8Array {
 	const text = new TextEncoder().encode(JSON.stringify(header));
-	if (text.length > longestHeaderBytes) throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
+	if (text.length > longestHeaderBytes)
+		throw new RangeError(`a header of ${text.length} bytes; at most ${longestHeaderBytes} are allowed`);
 	const bytes = new Uint8Array(prefixBytes + text.length);
 	const view = new DataView(bytes.buffer);
 	bytes.set(magic, 0);
@@ -87,27 +88,35 @@ interface Step {
 /** The next stage once a stage has all its bytes, or why the stream is broken. */
 function nextStage(stage: Stage, bytes: Uint8Array, payloadLimit: number): Step | string {
 	if (stage.kind === "prefix") return readPrefix(bytes, payloadLimit);
-	if (stage.kind === "payload") return { stage: { kind: "prefix" }, bytes: prefixBytes, frame: { header: stage.header, payload: bytes } };
+	if (stage.kind === "payload")
+		return { stage: { kind: "prefix" }, bytes: prefixBytes, frame: { header: stage.header, payload: bytes } };
 	const header = parseHeader(bytes);
-	return typeof header === "string" ? header : { stage: { kind: "payload", header }, bytes: stage.payloadBytes, frame: null };
+	return typeof header === "string"
+		? header
+		: { stage: { kind: "payload", header }, bytes: stage.payloadBytes, frame: null };
 }
 
 function readPrefix(bytes: Uint8Array, payloadLimit: number): Step | string {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0) return "the output is not made of frames";
+	if (magic.some((byte, index) => bytes[index] !== byte) || view.getUint16(6, true) !== 0)
+		return "the output is not made of frames";
 	const version = view.getUint16(4, true);
 	if (version !== protocolVersion) return `protocol version ${version}, expected ${protocolVersion}`;
 	const headerBytes = view.getUint32(8, true);
-	if (headerBytes > longestHeaderBytes) return `a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`;
+	if (headerBytes > longestHeaderBytes)
+		return `a header of ${headerBytes} bytes; at most ${longestHeaderBytes} are allowed`;
 	const payloadBytes = view.getBigUint64(12, true);
-	if (payloadBytes > BigInt(payloadLimit)) return `a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`;
+	if (payloadBytes > BigInt(payloadLimit))
+		return `a payload of ${payloadBytes} bytes; at most ${payloadLimit} are allowed`;
 	return { stage: { kind: "header", payloadBytes: Number(payloadBytes) }, bytes: headerBytes, frame: null };
 }
 
 function parseHeader(bytes: Uint8Array): Header | string {
 	try {
 		const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-		return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Header) : "a header is not an object";
+		return typeof value === "object" && value !== null && !Array.isArray(value)
+			? (value as Header)
+			: "a header is not an object";
 	} catch {
 		return "a header is not JSON";
 	}

@@ -1,7 +1,8 @@
 // The messages in the golden worker's frames: cases go out; a hello, results, errors and an end come back.
+
+import type { DType } from "../../../generated/golden.ts";
 import { isObject } from "../../core/found.ts";
 import { elementBytes, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
-import type { DType } from "../../../generated/golden.ts";
 import { encodeHeader, type Header, type RawFrame } from "./frames.ts";
 
 /** An input or output of the engine. Its dtype may be one that goldens do not support, such as `float8_e8m0`. */
@@ -33,7 +34,9 @@ const typesByWireName: ReadonlyMap<string, DType> = new Map([
 	["float8_e4m3", "float8e4m3fn"],
 	["float4_e2m1", "float4e2m1"],
 ]);
-const wireNames: ReadonlyMap<DType, string> = new Map([...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]));
+const wireNames: ReadonlyMap<DType, string> = new Map(
+	[...typesByWireName].map(([wireName, dtype]) => [dtype, wireName]),
+);
 
 /** The parts of a case's frame, in order; tensors are not copied. */
 export function encodeCase(id: string, inputs: Readonly<Record<string, Tensor>>): Uint8Array[] {
@@ -89,12 +92,18 @@ function parsePorts(value: unknown): WorkerPort[] | null {
 }
 
 function isPort(value: unknown): value is WorkerPort {
-	return isObject(value) && typeof value["name"] === "string" && typeof value["dtype"] === "string" && isShape(value["shape"], -1);
+	return (
+		isObject(value) &&
+		typeof value["name"] === "string" &&
+		typeof value["dtype"] === "string" &&
+		isShape(value["shape"], -1)
+	);
 }
 
 function parseError(header: Header): WorkerMessage | string {
 	const { id, tensor, code, message, fatal } = header;
-	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean") return "an error without a message";
+	if (typeof code !== "string" || typeof message !== "string" || typeof fatal !== "boolean")
+		return "an error without a message";
 	if (!isNameOrNull(id) || !isNameOrNull(tensor)) return "an error with an invalid case or tensor";
 	return { kind: "error", id, tensor, code, message, fatal };
 }
@@ -111,12 +120,15 @@ function parseResult(header: Header, payload: Uint8Array): WorkerMessage | strin
 		if (Object.hasOwn(outputs, entry.name)) return `output ${entry.name} twice in one result`;
 		const tensor = readTensor(entry, payload.subarray(at, at + entry.bytes));
 		if (typeof tensor === "string") return tensor;
-		if (tensor === null) unsupported ??= `output ${entry.name} has type ${entry.dtype}, which goldens do not support`;
+		if (tensor === null)
+			unsupported ??= `output ${entry.name} has type ${entry.dtype}, which goldens do not support`;
 		else outputs[entry.name] = tensor;
 		at += entry.bytes;
 	}
 	if (at !== payload.length) return `a result with ${payload.length} bytes of tensors, expected ${at}`;
-	return unsupported === null ? { kind: "result", id, outputs } : { kind: "unsupported-output", id, message: unsupported };
+	return unsupported === null
+		? { kind: "result", id, outputs }
+		: { kind: "unsupported-output", id, message: unsupported };
 }
 
 interface Entry {
@@ -127,16 +139,21 @@ interface Entry {
 }
 
 /** Null if goldens do not support the type; a message if the bytes do not match the shape. */
-function readTensor({ name, dtype: wireName, shape, bytes }: Entry, data: Uint8Array): Tensor | string | null {
+function readTensor(
+	{ name, dtype: wireName, shape, bytes }: Entry,
+	data: Uint8Array,
+): Tensor | string | null {
 	const dtype = typesByWireName.get(wireName) ?? wireName;
 	if (!isDType(dtype)) return null;
 	const expected = tensorBytes({ dtype, shape });
-	if (bytes !== expected || data.length !== bytes) return `output ${name} has ${data.length} bytes, expected ${expected}`;
+	if (bytes !== expected || data.length !== bytes)
+		return `output ${name} has ${data.length} bytes, expected ${expected}`;
 	return { dtype, shape, data };
 }
 
 function isEntry(value: unknown): value is Entry {
-	if (!isObject(value) || typeof value["name"] !== "string" || typeof value["dtype"] !== "string") return false;
+	if (!isObject(value) || typeof value["name"] !== "string" || typeof value["dtype"] !== "string")
+		return false;
 	return isShape(value["shape"], 0) && isCount(value["bytes"]);
 }
 

@@ -39,7 +39,8 @@ export function findZipEntries(source: ByteSource, wanted: (name: string) => boo
 	const directory = findDirectory(source);
 	if (typeof directory === "string") return directory;
 	const { at, bytes } = directory;
-	if (bytes > maxDirectoryBytes) return `a directory of ${bytes} bytes, where at most ${maxDirectoryBytes} are read`;
+	if (bytes > maxDirectoryBytes)
+		return `a directory of ${bytes} bytes, where at most ${maxDirectoryBytes} are read`;
 	if (at + bytes > source.size) return "a directory beyond the end of the file";
 	return readEntries(source, viewOf(source.read(at, bytes)), wanted);
 }
@@ -58,9 +59,14 @@ function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 	const length = Math.min(source.size, endBytes + longestComment);
 	const tail = viewOf(source.read(source.size - length, length));
 	for (let at = tail.byteLength - endBytes; at >= 0; at -= 1) {
-		if (tail.getUint32(at, true) !== endSignature || tail.getUint16(at + 20, true) !== tail.byteLength - at - endBytes) continue;
+		if (
+			tail.getUint32(at, true) !== endSignature ||
+			tail.getUint16(at + 20, true) !== tail.byteLength - at - endBytes
+		)
+			continue;
 		const directory = { at: tail.getUint32(at + 16, true), bytes: tail.getUint32(at + 12, true) };
-		const is64 = directory.at === long32 || directory.bytes === long32 || tail.getUint16(at + 10, true) === long16;
+		const is64 =
+			directory.at === long32 || directory.bytes === long32 || tail.getUint16(at + 10, true) === long16;
 		return is64 ? findDirectory64(source, source.size - tail.byteLength + at) : directory;
 	}
 	return "not a ZIP archive, or a truncated one";
@@ -68,7 +74,8 @@ function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 
 function findDirectory64(source: ByteSource, endAt: number): ZipAnswer<Directory> {
 	const locator = viewOf(source.read(Math.max(0, endAt - end64LocatorBytes), end64LocatorBytes));
-	if (locator.byteLength < end64LocatorBytes || locator.getUint32(0, true) !== end64LocatorSignature) return "no ZIP64 locator";
+	if (locator.byteLength < end64LocatorBytes || locator.getUint32(0, true) !== end64LocatorSignature)
+		return "no ZIP64 locator";
 	const at = readLong(locator, 8);
 	const end = at === null || at > source.size - end64Bytes ? null : viewOf(source.read(at, end64Bytes));
 	if (end === null || end.getUint32(0, true) !== end64Signature) return "no end of a ZIP64 directory";
@@ -83,17 +90,29 @@ function readLong(view: DataView, at: number): number | null {
 	return Number.isSafeInteger(value) ? value : null;
 }
 
-function readEntries(source: ByteSource, directory: DataView, wanted: (name: string) => boolean): ZipAnswer<ZipEntry[]> {
+function readEntries(
+	source: ByteSource,
+	directory: DataView,
+	wanted: (name: string) => boolean,
+): ZipAnswer<ZipEntry[]> {
 	const entries: ZipEntry[] = [];
 	let at = 0;
 	while (at < directory.byteLength) {
-		if (at + entryBytes > directory.byteLength || directory.getUint32(at, true) !== entrySignature) return "a broken ZIP directory";
+		if (at + entryBytes > directory.byteLength || directory.getUint32(at, true) !== entrySignature)
+			return "a broken ZIP directory";
 		const nameBytes = directory.getUint16(at + 28, true);
-		const next = at + entryBytes + nameBytes + directory.getUint16(at + 30, true) + directory.getUint16(at + 32, true);
+		const next =
+			at + entryBytes + nameBytes + directory.getUint16(at + 30, true) + directory.getUint16(at + 32, true);
 		if (next > directory.byteLength) return "a broken ZIP directory";
-		const name = new TextDecoder().decode(new Uint8Array(directory.buffer, directory.byteOffset + at + entryBytes, nameBytes));
+		const name = new TextDecoder().decode(
+			new Uint8Array(directory.buffer, directory.byteOffset + at + entryBytes, nameBytes),
+		);
 		if (wanted(name)) {
-			const entry = readEntry(source, new DataView(directory.buffer, directory.byteOffset + at, next - at), name);
+			const entry = readEntry(
+				source,
+				new DataView(directory.buffer, directory.byteOffset + at, next - at),
+				name,
+			);
 			if (typeof entry === "string") return entry;
 			entries.push(entry);
 		}
@@ -105,7 +124,8 @@ function readEntries(source: ByteSource, directory: DataView, wanted: (name: str
 function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<ZipEntry> {
 	if (view.getUint16(8, true) & 1) return "an encrypted member";
 	const method = view.getUint16(10, true);
-	if (method !== 0 && method !== 8) return `compression method ${method}, where stored (0) and deflated (8) are read`;
+	if (method !== 0 && method !== 8)
+		return `compression method ${method}, where stored (0) and deflated (8) are read`;
 	const sizes = sizesOf(view);
 	if (sizes === null) return "a member beyond any file";
 	const [bytes, packedBytes, localAt] = sizes;
@@ -117,7 +137,15 @@ function readEntry(source: ByteSource, view: DataView, name: string): ZipAnswer<
 	if (method === 0 && packedBytes !== bytes) return "a stored member of two sizes";
 	// The high half is the Unix mode.
 	const isLink = ((view.getUint32(38, true) >>> 16) & 0xf000) === 0xa000;
-	return { name, method: method === 0 ? "stored" : "deflated", dataAt, packedBytes, bytes, crc32: view.getUint32(16, true), isLink };
+	return {
+		name,
+		method: method === 0 ? "stored" : "deflated",
+		dataAt,
+		packedBytes,
+		bytes,
+		crc32: view.getUint32(16, true),
+		isLink,
+	};
 }
 
 /** Size, packed size and place; those that are all ones are in the ZIP64 field, in this order. */

@@ -3,15 +3,24 @@ import type { ApiFault, ApiResult, GitFile, Repository } from "../../ports/code-
 import type { Proposal, ProposedFile } from "./proposal.ts";
 
 /** @param head commit of an earlier proposal, whose files need not be sent again. */
-export async function writeFiles(proposal: Proposal, head: string | null, repository: Repository): Promise<ApiResult<{ tree: string }>> {
+export async function writeFiles(
+	proposal: Proposal,
+	head: string | null,
+	repository: Repository,
+): Promise<ApiResult<{ tree: string }>> {
 	const before = await filesOf(proposal.commit, proposal, repository);
 	if (before.state === "failed") return before;
-	const earlier = head === null ? ({ state: "done", files: [] } as const) : await filesOf(head, proposal, repository);
+	const earlier =
+		head === null ? ({ state: "done", files: [] } as const) : await filesOf(head, proposal, repository);
 	if (earlier.state === "failed") return earlier;
 	const known = new Set([...before.files, ...earlier.files].map(({ blob }) => blob));
 	const entries: { path: string; blob: string | null }[] = [];
 	for (const file of proposal.files) {
-		const stored = await storeFile(file, { known, earlier: earlier.files.find(({ path }) => path === file.path), repository });
+		const stored = await storeFile(file, {
+			known,
+			earlier: earlier.files.find(({ path }) => path === file.path),
+			repository,
+		});
 		if (stored.state === "failed") return stored;
 		entries.push({ path: file.path, blob: stored.blob });
 	}
@@ -24,7 +33,11 @@ export async function writeFiles(proposal: Proposal, head: string | null, reposi
 	return tree.state === "failed" ? tree : { state: "done", tree: tree.sha };
 }
 
-async function filesOf(commit: string, { folders }: Proposal, repository: Repository): Promise<ApiResult<{ files: readonly GitFile[] }>> {
+async function filesOf(
+	commit: string,
+	{ folders }: Proposal,
+	repository: Repository,
+): Promise<ApiResult<{ files: readonly GitFile[] }>> {
 	const files: GitFile[] = [];
 	for (const folder of folders) {
 		const listed = await repository.filesUnder(commit, folder);
@@ -42,7 +55,10 @@ interface Storing {
 	repository: Repository;
 }
 
-async function storeFile(file: ProposedFile, { known, earlier, repository }: Storing): Promise<ApiResult<{ blob: string }>> {
+async function storeFile(
+	file: ProposedFile,
+	{ known, earlier, repository }: Storing,
+): Promise<ApiResult<{ blob: string }>> {
 	if (known.has(file.blob)) return { state: "done", blob: file.blob };
 	if (earlier !== undefined && file.agreesWith !== undefined) {
 		const read = await repository.readBlob(earlier.blob);

@@ -44,6 +44,8 @@ export interface Proposed {
 }
 
 /** refused: not a fault of the code host; a message, and how to fix it. */
-export type NotProposed = { state: "refused"; why: string; fix: string } | { state: "failed"; fault: ApiFault };
+export type NotProposed =
+	| { state: "refused"; why: string; fix: string }
+	| { state: "failed"; fault: ApiFault };
 
 export type ProposalEnd = { state: "done"; proposed: Proposed } | NotProposed;

@@ -1,4 +1,6 @@
 // The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed once all gates pass again.
+
+import type { Result } from "../../../generated/result.ts";
 import {
 	type AlarmHistory,
 	type AlarmSource,
@@ -11,7 +13,6 @@ import {
 	isRecovered,
 } from "../../core/report/alarm-issue.ts";
 import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
@@ -30,12 +31,23 @@ type Own = HostedIssue & { marker: Marker };
 
 export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
 	const alarm = alarmOf(result.outcome);
-	if (alarm === "keep") return { what, state: "skipped", why: `the run was ${result.outcome}, which says nothing about the engines` };
-	const marker = { id: alarmId(plan.id, plan.alarm), runId: plan.run.id, attempt: plan.run.attempt, sha: plan.sha };
+	if (alarm === "keep")
+		return {
+			what,
+			state: "skipped",
+			why: `the run was ${result.outcome}, which says nothing about the engines`,
+		};
+	const marker = {
+		id: alarmId(plan.id, plan.alarm),
+		runId: plan.run.id,
+		attempt: plan.run.attempt,
+		sha: plan.sha,
+	};
 	const context = { result, plan, codeHost, marker };
 	const own = await findOwn(context);
 	if (own.state === "failed") return { what, ...own };
-	if (own.issues.some((issue) => isNewer(issue.marker, marker))) return { what, state: "skipped", why: "a newer run has already reported" };
+	if (own.issues.some((issue) => isNewer(issue.marker, marker)))
+		return { what, state: "skipped", why: "a newer run has already reported" };
 	if (alarm === "close") return close(context, own.issues);
 	const [oldest] = own.issues;
 	return oldest === undefined ? open(context) : update(context, oldest);
@@ -49,19 +61,32 @@ async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ 
 		return found === null ? [] : [{ ...issue, marker: found }];
 	});
 	const login = marked.length === 0 ? null : await codeHost.login();
-	const issues = marked.filter(({ author }) => isOwnAuthor(author, login)).sort((left, right) => left.number - right.number);
+	const issues = marked
+		.filter(({ author }) => isOwnAuthor(author, login))
+		.sort((left, right) => left.number - right.number);
 	return { state: "done", issues };
 }
 
-function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory): { title: string; body: string } {
+function draftOf(
+	{ result, plan, marker }: AlarmContext,
+	history: AlarmHistory,
+): { title: string; body: string } {
 	const source = plan.alarm;
-	return { title: alarmTitle(result, plan.id, source), body: alarmBody(result, { marker, source, history }, plan.shown) };
+	return {
+		title: alarmTitle(result, plan.id, source),
+		body: alarmBody(result, { marker, source, history }, plan.shown),
+	};
 }
 
 /** The right to read workflow runs may be missing. */
 async function newHistory({ result, plan, marker, codeHost }: AlarmContext): Promise<AlarmHistory> {
 	const good = await codeHost.lastGoodCommit(plan.alarm);
-	return { since: result.startedAt, runs: 1, firstRun: marker.runId, goodCommit: good.state === "done" ? good.sha : null };
+	return {
+		since: result.startedAt,
+		runs: 1,
+		firstRun: marker.runId,
+		goodCommit: good.state === "done" ? good.sha : null,
+	};
 }
 
 /** A second attempt of a run counts once. */
@@ -84,7 +109,10 @@ async function open(context: AlarmContext): Promise<Published> {
 		async () => {
 			const own = await findOwn(context);
 			if (own.state === "failed") return own;
-			return { state: "done", thing: own.issues.find((issue) => issue.marker.runId === marker.runId) ?? null };
+			return {
+				state: "done",
+				thing: own.issues.find((issue) => issue.marker.runId === marker.runId) ?? null,
+			};
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };
@@ -97,7 +125,9 @@ async function settleRace(context: AlarmContext, opened: HostedIssue): Promise<P
 	const oldest = own.state === "failed" ? undefined : own.issues[0];
 	if (oldest === undefined || oldest.number >= opened.number) return { what, state: "done", url: opened.url };
 	await context.codeHost.updateIssue(opened.number, { state: "closed" });
-	return isNewer(oldest.marker, context.marker) ? { what, state: "done", url: oldest.url } : update(context, oldest);
+	return isNewer(oldest.marker, context.marker)
+		? { what, state: "done", url: oldest.url }
+		: update(context, oldest);
 }
 
 async function close({ result, plan, codeHost }: AlarmContext, issues: readonly Own[]): Promise<Published> {

@@ -1,12 +1,17 @@
 // The check run of a commit; where the token may not make one, its commit status; otherwise a note that there is neither.
+
+import type { Result } from "../../../generated/result.ts";
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
 import { noteOutdated, type Outdating } from "../../core/report/comment.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
 import { findOwnComments } from "./comment.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
-export async function publishCheckRun(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published[]> {
+export async function publishCheckRun(
+	result: Result,
+	plan: PublishPlan,
+	codeHost: CodeHost,
+): Promise<Published[]> {
 	const run = await showCheckRun({ ...subjectOf(plan), ...describeCheckRun(result, plan.shown) }, codeHost);
 	if (run.state === "done") return [{ what: "check run", state: "done", url: run.thing.url }];
 	const failed: Published = { what: "check run", ...run };
@@ -23,12 +28,18 @@ function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
 }
 
 /** Publishing twice in one attempt updates the text and duplicates no annotation. */
-async function showCheckRun(draft: CheckRunDraft, codeHost: CodeHost): Promise<ApiResult<{ thing: HostedCheckRun }>> {
+async function showCheckRun(
+	draft: CheckRunDraft,
+	codeHost: CodeHost,
+): Promise<ApiResult<{ thing: HostedCheckRun }>> {
 	const find = async () => asThing(await codeHost.findCheckRun(draft));
 	const before = await find();
 	if (before.state === "failed") return before;
 	const { thing } = before;
-	if (thing !== null) return asThing(await codeHost.updateCheckRun(thing.id, thing.isOpen ? draft : { ...draft, annotations: [] }));
+	if (thing !== null)
+		return asThing(
+			await codeHost.updateCheckRun(thing.id, thing.isOpen ? draft : { ...draft, annotations: [] }),
+		);
 	return createOnce(codeHost, async () => asThing(await codeHost.createCheckRun(draft)), find);
 }
 
@@ -40,18 +51,28 @@ async function publishStatus(result: Result, plan: PublishPlan, codeHost: CodeHo
 	const url = plan.shown.links?.run;
 	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), url };
 	const set = await codeHost.setStatus(draft);
-	return set.state === "failed" ? { what: "commit status", ...set } : { what: "commit status", state: "done" };
+	return set.state === "failed"
+		? { what: "commit status", ...set }
+		: { what: "commit status", state: "done" };
 }
 
 /** @returns null where it is not shown. */
-export async function openCheckRun(title: string, plan: PublishPlan, codeHost: CodeHost): Promise<HostedCheckRun | null> {
+export async function openCheckRun(
+	title: string,
+	plan: PublishPlan,
+	codeHost: CodeHost,
+): Promise<HostedCheckRun | null> {
 	if (!plan.checkRun) return null;
 	const shown = await showCheckRun({ ...subjectOf(plan), ...underWay(title) }, codeHost);
 	return shown.state === "done" ? shown.thing : null;
 }
 
 /** @returns whether it is shown. */
-export async function retitleCheckRun(title: string, { id }: HostedCheckRun, { plan, codeHost }: Shown): Promise<boolean> {
+export async function retitleCheckRun(
+	title: string,
+	{ id }: HostedCheckRun,
+	{ plan, codeHost }: Shown,
+): Promise<boolean> {
 	return (await codeHost.updateCheckRun(id, { ...subjectOf(plan), ...underWay(title) })).state === "done";
 }
 
@@ -70,7 +91,13 @@ export async function concludeUnmeasured(why: string, { plan, codeHost }: Shown)
 	const subject = subjectOf(plan);
 	const open = await codeHost.findCheckRun(subject);
 	if (open.state === "failed" || open.found?.isOpen !== true) return;
-	await codeHost.updateCheckRun(open.found.id, { ...subject, conclusion: "cancelled", title: why, summary: why, annotations: [] });
+	await codeHost.updateCheckRun(open.found.id, {
+		...subject,
+		conclusion: "cancelled",
+		title: why,
+		summary: why,
+		annotations: [],
+	});
 }
 
 /** Marks the newest comment where it is about an earlier commit. */
@@ -81,6 +108,10 @@ export async function markOutdated(state: Outdating["state"], { plan, codeHost }
 	const listed = await findOwnComments({ codeHost, issue, marker });
 	const newest = listed.state === "failed" ? undefined : listed.comments.at(-1);
 	if (newest === undefined) return;
-	const body = noteOutdated(newest.body, { own: newest.marker, newcomer: { ...marker, url: shown.links.run }, state });
+	const body = noteOutdated(newest.body, {
+		own: newest.marker,
+		newcomer: { ...marker, url: shown.links.run },
+		state,
+	});
 	if (body !== null) await codeHost.updateComment(newest.id, body);
 }

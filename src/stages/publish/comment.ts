@@ -1,6 +1,7 @@
 // The comment of a pull request: one for each config, kept up to date, whatever other jobs do at the same time.
-import { findMarker, isNewer, isOwnAuthor, type Marker, renderComment } from "../../core/report/comment.ts";
+
 import type { Result } from "../../../generated/result.ts";
+import { findMarker, isNewer, isOwnAuthor, type Marker, renderComment } from "../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedComment } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
@@ -18,14 +19,24 @@ const newerRun = "a newer run has commented already";
 /** Earlier runs have already minimised older ones. */
 const maxMinimised = 3;
 
-export async function publishComment(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
+export async function publishComment(
+	result: Result,
+	plan: PublishPlan,
+	codeHost: CodeHost,
+): Promise<Published> {
 	if (plan.pullRequest === null) return { what, state: "skipped", why: "there is no pull request" };
 	const { run, sha, id } = plan;
 	const marker = { id, runId: run.id, attempt: run.attempt, sha };
-	const context = { codeHost, issue: plan.pullRequest, marker, body: renderComment(result, marker, plan.shown) };
+	const context = {
+		codeHost,
+		issue: plan.pullRequest,
+		marker,
+		body: renderComment(result, marker, plan.shown),
+	};
 	const own = await findOwnComments(context);
 	if (own.state === "failed") return { what, ...own };
-	if (own.comments.some((comment) => isNewer(comment.marker, marker))) return { what, state: "skipped", why: newerRun };
+	if (own.comments.some((comment) => isNewer(comment.marker, marker)))
+		return { what, state: "skipped", why: newerRun };
 	if (plan.comment === "fresh") return fresh(context, own.comments);
 	if (own.comments.length > 0) return update(context, own.comments);
 	if (plan.comment === "changes" && result.outcome === "pass")
@@ -34,7 +45,11 @@ export async function publishComment(result: Result, plan: PublishPlan, codeHost
 }
 
 /** Our comments of this id, oldest first; similar text of other authors does not count. */
-export async function findOwnComments({ codeHost, issue, marker }: Omit<CommentContext, "body">): Promise<ApiResult<{ comments: Own[] }>> {
+export async function findOwnComments({
+	codeHost,
+	issue,
+	marker,
+}: Omit<CommentContext, "body">): Promise<ApiResult<{ comments: Own[] }>> {
 	const listed = await codeHost.comments(issue);
 	if (listed.state === "failed") return listed;
 	const marked = listed.comments.flatMap((comment) => {
@@ -42,7 +57,9 @@ export async function findOwnComments({ codeHost, issue, marker }: Omit<CommentC
 		return found === null ? [] : [{ ...comment, marker: found }];
 	});
 	const login = marked.length === 0 ? null : await codeHost.login();
-	const comments = marked.filter(({ author }) => isOwnAuthor(author, login)).sort((left, right) => left.id - right.id);
+	const comments = marked
+		.filter(({ author }) => isOwnAuthor(author, login))
+		.sort((left, right) => left.id - right.id);
 	return { state: "done", comments };
 }
 
@@ -76,7 +93,8 @@ async function createNew(context: CommentContext): Promise<ApiResult<{ thing: Ho
 		},
 		async () => {
 			const own = await findOwnComments(context);
-			const ofThisRun = (one: Own): boolean => one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
+			const ofThisRun = (one: Own): boolean =>
+				one.marker.runId === marker.runId && one.marker.attempt === marker.attempt;
 			return own.state === "failed" ? own : { state: "done", thing: own.comments.find(ofThisRun) ?? null };
 		},
 	);
@@ -103,7 +121,8 @@ async function settleRace(context: CommentContext, created: HostedComment): Prom
 
 async function remove(codeHost: CodeHost, comment: HostedComment): Promise<void> {
 	const deleted = await codeHost.deleteComment(comment.id);
-	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found") await codeHost.minimiseComment(comment.nodeId);
+	if (deleted.state === "failed" && deleted.fault.code !== "github-not-found")
+		await codeHost.minimiseComment(comment.nodeId);
 }
 
 async function fresh(context: CommentContext, older: readonly Own[]): Promise<Published> {

@@ -22,7 +22,15 @@ export interface PublishPlan {
 	alarm: AlarmSource | null;
 }
 
-export type PublishedThing = "check run" | "commit status" | "comment" | "alarm issue" | "artifact" | "report page" | "profiles" | "cache";
+export type PublishedThing =
+	| "check run"
+	| "commit status"
+	| "comment"
+	| "alarm issue"
+	| "artifact"
+	| "report page"
+	| "profiles"
+	| "cache";
 
 export type Published =
 	| { what: PublishedThing; state: "done"; url?: string; note?: string }

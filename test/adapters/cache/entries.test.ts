@@ -1,5 +1,14 @@
 // A cache gives back whole what it was given, or nothing.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	truncateSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
@@ -34,16 +43,19 @@ it.each([
 	["the manifest is cut", (place: string) => truncateSync(join(place, "entry.json"), 10)],
 	["the manifest is another's", (place: string) => writeFileSync(join(place, "entry.json"), "[]")],
 	["the manifest is huge", (place: string) => truncateSync(join(place, "entry.json"), 2 ** 21)],
-])("entryStore gives nothing, leaves what was at the target, and removes the entry where %s", async (_, damage) => {
-	const { folder, put, get, target, work } = open();
-	await put("a", "one");
-	writeFileSync(target, "before");
-	damage(join(folder, "a"));
-	expect(await get("a")).toBeNull();
-	expect(readFileSync(target, "utf8")).toBe("before");
-	expect(existsSync(join(folder, "a"))).toBe(false);
-	expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
-});
+])(
+	"entryStore gives nothing, leaves what was at the target, and removes the entry where %s",
+	async (_, damage) => {
+		const { folder, put, get, target, work } = open();
+		await put("a", "one");
+		writeFileSync(target, "before");
+		damage(join(folder, "a"));
+		expect(await get("a")).toBeNull();
+		expect(readFileSync(target, "utf8")).toBe("before");
+		expect(existsSync(join(folder, "a"))).toBe(false);
+		expect(readdirSync(work).sort()).toEqual(["cache", "source", "target"]);
+	},
+);
 
 it("entryStore lists names by their beginning, last used first", async () => {
 	const { folder, store, put, get } = open();
@@ -74,6 +86,8 @@ it("entryStore drops the longest unused beyond its size, and what a killed run l
 
 it("entryStore explains why it could not keep something, and leaves nothing half written", async () => {
 	const { folder, store, work } = open();
-	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(/ENOENT/);
+	expect(await store.keep("a", { files: { "engine.plan": join(work, "absent") }, facts: {} })).toMatch(
+		/ENOENT/,
+	);
 	expect(readdirSync(folder)).toEqual([]);
 });

@@ -12,7 +12,10 @@ async function filled(names: readonly string[], bytes = 10): Promise<{ work: str
 	const source = join(work, "source");
 	for (const [at, name] of names.entries()) {
 		writeFileSync(source, name.padEnd(bytes, "."));
-		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, { files: { "engine.plan": source }, facts: {} });
+		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, {
+			files: { "engine.plan": source },
+			facts: {},
+		});
 		const usedS = Date.now() / 1000 - 1000 + at;
 		utimesSync(join(store, name, "entry.json"), usedS, usedS);
 	}
@@ -29,7 +32,9 @@ it("collectEntries and adoptEntries bring a store to another machine, and know t
 	expect((await importEntries(folder, other)).names.toSorted()).toEqual(["a", "b"]);
 	expect((await collectEntries(other, join(work, "again"), every)).digest).toBe(collected.digest);
 	const target = join(work, "target");
-	expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual({});
+	expect(await entryStore({ folder: other, maxBytes: 1e9 }).fetch("a", { "engine.plan": target })).toEqual(
+		{},
+	);
 });
 
 it("collectEntries and adoptEntries take the last used as long as there is room, and report how many found none", async () => {
@@ -42,7 +47,11 @@ it("collectEntries and adoptEntries take the last used as long as there is room,
 it("collectEntries and adoptEntries leave behind what this run has neither used nor brought: it may be another repository's", async () => {
 	const { work, store } = await filled(["foreign", "brought", "used"]);
 	utimesSync(join(store, "used", "entry.json"), Date.now() / 1000, Date.now() / 1000);
-	await collectEntries(store, join(work, "folder"), { sinceMs: Date.now() - 5000, names: ["brought"], maxBytes: 1e9 });
+	await collectEntries(store, join(work, "folder"), {
+		sinceMs: Date.now() - 5000,
+		names: ["brought"],
+		maxBytes: 1e9,
+	});
 	expect(readdirSync(join(work, "folder")).sort()).toEqual(["brought", "used"]);
 });
 
@@ -53,7 +62,11 @@ it.each<[string, (place: string) => void]>([
 	["no manifest", (place) => writeFileSync(join(place, "entry.json"), "")],
 	[
 		"a manifest that names a file outside",
-		(place) => writeFileSync(join(place, "entry.json"), '{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}'),
+		(place) =>
+			writeFileSync(
+				join(place, "entry.json"),
+				'{"version":1,"files":{"../../up":{"bytes":1,"sha256":"0"}},"facts":{}}',
+			),
 	],
 ])("collectEntries and adoptEntries refuse an entry with %s", async (_, damage) => {
 	const { work, store } = await filled(["a"]);

@@ -43,7 +43,13 @@ it("lockFolder lets exactly one of many have it", async () => {
 });
 
 it("lockFolder passes the lock of a dead owner to one waiter at a time", async () => {
-	const owner = { pid: deadPid(), host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "1", token: "x" };
+	const owner = {
+		pid: deadPid(),
+		host: hostname(),
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "1",
+		token: "x",
+	};
 	writeFileSync(file(), JSON.stringify(owner));
 	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
 	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
@@ -51,22 +57,40 @@ it("lockFolder passes the lock of a dead owner to one waiter at a time", async (
 });
 
 it("lockFolder is not fooled by a new process with the number of a dead owner", async () => {
-	const owner = { pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "12345", token: "x" };
+	const owner = {
+		pid: process.pid,
+		host: hostname(),
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "12345",
+		token: "x",
+	};
 	writeFileSync(file(), JSON.stringify(owner));
 	await (await lockFolder(folder)).release();
 	expect(existsSync(file())).toBe(false);
 });
 
 it("lockFolder trusts an owner on another machine", async () => {
-	const owner = { pid: deadPid(), host: "elsewhere", startedAt: "2026-01-01T00:00:00Z", born: "", token: "x" };
+	const owner = {
+		pid: deadPid(),
+		host: "elsewhere",
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "",
+		token: "x",
+	};
 	writeFileSync(file(), JSON.stringify(owner));
-	await expect(lockFolder(folder)).rejects.toMatchObject({ code: "output-busy", message: expect.stringContaining("on elsewhere") });
+	await expect(lockFolder(folder)).rejects.toMatchObject({
+		code: "output-busy",
+		message: expect.stringContaining("on elsewhere"),
+	});
 });
 
-it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])("lockFolder takes over a lock that says %j", async (text) => {
-	writeFileSync(file(), text);
-	await (await lockFolder(folder)).release();
-});
+it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
+	"lockFolder takes over a lock that says %j",
+	async (text) => {
+		writeFileSync(file(), text);
+		await (await lockFolder(folder)).release();
+	},
+);
 
 it("lockFolder does not release a lock that has become another's", async () => {
 	const lock = await lockFolder(folder);
@@ -78,5 +102,7 @@ it("lockFolder does not release a lock that has become another's", async () => {
 
 it("lockFolder reports a folder that cannot be written", async () => {
 	await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });
-	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({ code: "output-unwritable" });
+	await expect(lockFolder(join(process.execPath, "out"))).rejects.toMatchObject({
+		code: "output-unwritable",
+	});
 });

@@ -41,7 +41,11 @@ const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 
 const sha256 = (data: Bytes | string): string => createHash("sha256").update(data).digest("hex");
 
 /** A folder of its own with a model that keeps 16 bytes from byte 8 on at `location`. */
-function place(name: string, location: string, entries: Record<string, string> = { offset: "8", length: "16" }): string {
+function place(
+	name: string,
+	location: string,
+	entries: Record<string, string> = { offset: "8", length: "16" },
+): string {
 	const home = join(folder, name);
 	mkdirSync(join(home, "sub"), { recursive: true });
 	const path = join(home, "m.onnx");
@@ -119,12 +123,18 @@ it("fileModelReader follows external data that is there, and hashes it with the 
 	const data = new Uint8Array(24).fill(7);
 	writeFileSync(join(folder, "good/sub/w.bin"), data);
 	const read = await fileModelReader().read(path);
-	expect(read.external).toEqual([{ location: "sub/w.bin", path: join(folder, "good/sub/w.bin"), neededBytes: 24, problem: null }]);
+	expect(read.external).toEqual([
+		{ location: "sub/w.bin", path: join(folder, "good/sub/w.bin"), neededBytes: 24, problem: null },
+	]);
 	const lines = [`${sha256(readFileSync(path))}  -\n`, `${sha256(data)}  sub/w.bin\n`].sort();
 	expect(read.sha256).toBe(sha256(lines.join("")));
-	const shell = execFileSync("sh", ["-c", "{ sha256sum < m.onnx; sha256sum sub/w.bin; } | LC_ALL=C sort | sha256sum"], {
-		cwd: join(folder, "good"),
-	});
+	const shell = execFileSync(
+		"sh",
+		["-c", "{ sha256sum < m.onnx; sha256sum sub/w.bin; } | LC_ALL=C sort | sha256sum"],
+		{
+			cwd: join(folder, "good"),
+		},
+	);
 	expect(shell.toString().slice(0, 64)).toBe(read.sha256);
 	writeFileSync(join(folder, "good/sub/w.bin"), new Uint8Array(24).fill(8));
 	expect((await fileModelReader().read(path)).sha256).not.toBe(read.sha256);
@@ -141,7 +151,9 @@ it("fileModelReader follows external data to the furthest end of all tensors, in
 });
 
 it("fileModelReader follows external data that is missing, short, a Git LFS pointer or a folder", async () => {
-	expect(await externalOf(place("missing", "w.bin"))).toMatchObject([{ problem: "missing", neededBytes: 24 }]);
+	expect(await externalOf(place("missing", "w.bin"))).toMatchObject([
+		{ problem: "missing", neededBytes: 24 },
+	]);
 	const short = place("short", "w.bin");
 	writeFileSync(join(folder, "short/w.bin"), new Uint8Array(23));
 	expect(await externalOf(short)).toMatchObject([{ problem: "short" }]);
@@ -160,12 +172,15 @@ it.each<[string, string, ExternalFile["problem"]]>([
 	["nul", "w\u0000.bin", "missing"],
 	["long", "w".repeat(10_000), "missing"],
 	["dots", "..weights", "missing"],
-])("fileModelReader follows external data never out of the model's folder: %s", async (...[name, location, problem]) => {
-	writeFileSync(join(folder, "w.bin"), new Uint8Array(100));
-	const [found] = await externalOf(place(`escape-${name}`, location));
-	expect(found?.problem).toBe(problem);
-	if (problem !== "missing") expect(found?.path).toBeNull();
-});
+])(
+	"fileModelReader follows external data never out of the model's folder: %s",
+	async (...[name, location, problem]) => {
+		writeFileSync(join(folder, "w.bin"), new Uint8Array(100));
+		const [found] = await externalOf(place(`escape-${name}`, location));
+		expect(found?.problem).toBe(problem);
+		if (problem !== "missing") expect(found?.path).toBeNull();
+	},
+);
 
 it("fileModelReader follows external data never through a link out of the model's folder, nor in circles", async () => {
 	const linked = place("linked", "w.bin");
@@ -182,7 +197,10 @@ it("fileModelReader follows external data through links beside each other, as mo
 	const snapshot = join(folder, "cache/snapshots/1");
 	mkdirSync(blobs, { recursive: true });
 	mkdirSync(snapshot, { recursive: true });
-	writeFileSync(join(blobs, "aaa"), model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }));
+	writeFileSync(
+		join(blobs, "aaa"),
+		model({ initializers: [externalTensor("w", [4], { location: "w.bin" })] }),
+	);
 	writeFileSync(join(blobs, "bbb"), new Uint8Array(16));
 	symlinkSync("../../blobs/aaa", join(snapshot, "m.onnx"));
 	symlinkSync("../../blobs/bbb", join(snapshot, "w.bin"));

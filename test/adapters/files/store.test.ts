@@ -44,7 +44,9 @@ it("fileStore hashes and sizes files, and reports missing ones", async () => {
 	const path = join(folder, "abc");
 	await files.writeText(path, "abc");
 	// FIPS 180-2, B.1.
-	expect(await files.sha256(path, inputKinds.tensor)).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	expect(await files.sha256(path, inputKinds.tensor)).toBe(
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+	);
 	expect(await files.size(path)).toBe(3);
 	expect(await files.size(folder)).toBeNull();
 	expect(await files.size(join(path, "below-a-file"))).toBeNull();
@@ -70,10 +72,15 @@ it.each([
 	mkdirSync(join(folder, "taken", "inside"), { recursive: true });
 	const before = readdirSync(folder).sort();
 	const path = pathOf();
-	await expect(files.writeText(path, "x")).rejects.toMatchObject({ code, message: expect.stringContaining(path) });
+	await expect(files.writeText(path, "x")).rejects.toMatchObject({
+		code,
+		message: expect.stringContaining(path),
+	});
 	expect(readdirSync(folder).sort()).toEqual(before);
 });
 
 it("fileStore returns from a folder that cannot be made under /proc", async () => {
-	await expect(files.makeFolder("/proc/trtgate/deep/er")).rejects.toMatchObject({ code: "output-unwritable" });
+	await expect(files.makeFolder("/proc/trtgate/deep/er")).rejects.toMatchObject({
+		code: "output-unwritable",
+	});
 });

@@ -7,11 +7,11 @@ import { deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { PNG } from "pngjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DType, Preprocess, TensorFile } from "../../../generated/golden.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { float32Reader } from "../../../src/core/golden/tensor/values.ts";
-import type { DType, Preprocess, TensorFile } from "../../../generated/golden.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
@@ -40,7 +40,13 @@ async function read(
 ): Promise<Tensor> {
 	const path = join(folder, name);
 	await writeFile(path, bytes);
-	const file = { path: name, sha256: sha256(bytes), ...rest, dtype: rest.dtype as DType, shape: [...rest.shape] };
+	const file = {
+		path: name,
+		sha256: sha256(bytes),
+		...rest,
+		dtype: rest.dtype as DType,
+		shape: [...rest.shape],
+	};
 	return fileTensorReader().read(path, file);
 }
 
@@ -52,25 +58,47 @@ function expectTensor(tensor: Tensor, entry: Entry): void {
 	});
 }
 
-const plain = (entry: Entry): { dtype: string; shape: readonly number[] } => ({ dtype: entry.dtype, shape: entry.shape });
+const plain = (entry: Entry): { dtype: string; shape: readonly number[] } => ({
+	dtype: entry.dtype,
+	shape: entry.shape,
+});
 
 describe("files of several tensors", () => {
 	const archives = oracle.npz.flatMap(({ name, file, members }) =>
 		Object.entries(members).map(([member, entry]) => ({ name, file, member, entry: entry as Entry })),
 	);
-	it.each(archives)("files of several tensors are read from .npz, $name: $member", async ({ file, member, entry }) => {
-		expectTensor(await read("a.npz", bytesOf(file), { ...plain(entry), member }), entry);
-	});
+	it.each(archives)(
+		"files of several tensors are read from .npz, $name: $member",
+		async ({ file, member, entry }) => {
+			expectTensor(await read("a.npz", bytesOf(file), { ...plain(entry), member }), entry);
+		},
+	);
 
-	it.each(Object.entries(oracle.safetensors.members))("files of several tensors are read from safetensors: %s", async (member, entry) => {
-		expectTensor(await read("a.safetensors", bytesOf(oracle.safetensors.file), { ...plain(entry), member }), entry);
-	});
+	it.each(Object.entries(oracle.safetensors.members))(
+		"files of several tensors are read from safetensors: %s",
+		async (member, entry) => {
+			expectTensor(
+				await read("a.safetensors", bytesOf(oracle.safetensors.file), { ...plain(entry), member }),
+				entry,
+			);
+		},
+	);
 
 	const { polygraphy } = oracle;
 	it.each([
 		{ what: "inputs", file: polygraphy.inputs, wanted: polygraphy.y, rest: { member: "x" } },
-		{ what: "the second inputs", file: polygraphy.inputs, wanted: polygraphy.y1, rest: { member: "x", iteration: 1 } },
-		{ what: "results", file: polygraphy.results, wanted: polygraphy.y, rest: { member: "y", runner: "onnxrt" } },
+		{
+			what: "the second inputs",
+			file: polygraphy.inputs,
+			wanted: polygraphy.y1,
+			rest: { member: "x", iteration: 1 },
+		},
+		{
+			what: "results",
+			file: polygraphy.results,
+			wanted: polygraphy.y,
+			rest: { member: "y", runner: "onnxrt" },
+		},
 		{
 			what: "the second results of another runner",
 			file: polygraphy.results,
@@ -90,7 +118,8 @@ describe("files of several tensors", () => {
 		out.set(new TextEncoder().encode(text), 8);
 		return out;
 	};
-	const place = (from: number, to: number): string => JSON.stringify({ y: { dtype: "F32", shape: [2, 3], data_offsets: [from, to] } });
+	const place = (from: number, to: number): string =>
+		JSON.stringify({ y: { dtype: "F32", shape: [2, 3], data_offsets: [from, to] } });
 	it.each<{ what: string; name: string; bytes: Uint8Array; rest?: Partial<TensorFile>; words: string }>([
 		{
 			what: "an archive without the member",
@@ -99,8 +128,18 @@ describe("files of several tensors", () => {
 			rest: { member: "z" },
 			words: '"z", got "y"',
 		},
-		{ what: "a cut archive", name: "a.npz", bytes: bytesOf(oracle.npz[0]?.file ?? "").subarray(0, -9), words: "not a ZIP archive" },
-		{ what: "an archive that is none", name: "a.npz", bytes: new Uint8Array(100), words: "not a ZIP archive" },
+		{
+			what: "a cut archive",
+			name: "a.npz",
+			bytes: bytesOf(oracle.npz[0]?.file ?? "").subarray(0, -9),
+			words: "not a ZIP archive",
+		},
+		{
+			what: "an archive that is none",
+			name: "a.npz",
+			bytes: new Uint8Array(100),
+			words: "not a ZIP archive",
+		},
 		{
 			what: "a member that inflates beyond its tensor",
 			name: "a.npz",
@@ -127,10 +166,30 @@ describe("files of several tensors", () => {
 			bytes: Uint8Array.of(99, 0, 0, 0, 0, 0, 0, 0, 1),
 			words: "ends beyond the file",
 		},
-		{ what: "a safetensors header that is no JSON", name: "a.safetensors", bytes: header("{,}"), words: "not a JSON object" },
-		{ what: "safetensors offsets beyond the file", name: "a.safetensors", bytes: header(place(0, 24)), words: "24 bytes inside the file" },
-		{ what: "safetensors offsets turned round", name: "a.safetensors", bytes: header(place(24, 0), 24), words: "data_offsets" },
-		{ what: "safetensors offsets of another size", name: "a.safetensors", bytes: header(place(0, 20), 24), words: "24 bytes inside" },
+		{
+			what: "a safetensors header that is no JSON",
+			name: "a.safetensors",
+			bytes: header("{,}"),
+			words: "not a JSON object",
+		},
+		{
+			what: "safetensors offsets beyond the file",
+			name: "a.safetensors",
+			bytes: header(place(0, 24)),
+			words: "24 bytes inside the file",
+		},
+		{
+			what: "safetensors offsets turned round",
+			name: "a.safetensors",
+			bytes: header(place(24, 0), 24),
+			words: "data_offsets",
+		},
+		{
+			what: "safetensors offsets of another size",
+			name: "a.safetensors",
+			bytes: header(place(0, 20), 24),
+			words: "24 bytes inside",
+		},
 		{
 			what: "the metadata of safetensors",
 			name: "a.safetensors",
@@ -138,7 +197,12 @@ describe("files of several tensors", () => {
 			rest: { member: "__metadata__" },
 			words: "got none",
 		},
-		{ what: "results of two runners", name: "a.json", bytes: bytesOf(polygraphy.results), words: "results of one runner" },
+		{
+			what: "results of two runners",
+			name: "a.json",
+			bytes: bytesOf(polygraphy.results),
+			words: "results of one runner",
+		},
 		{
 			what: "an iteration that is not there",
 			name: "a.json",
@@ -152,8 +216,18 @@ describe("files of several tensors", () => {
 			bytes: json([{ y: { values: { array: "gAJ9", polygraphy_class: "Tensor" } } }]),
 			words: "a pickle",
 		},
-		{ what: "no base64", name: "a.json", bytes: json([{ y: { array: "a*==" } }]), words: "an array in base64" },
-		{ what: "other JSON", name: "a.json", bytes: json({ lst: 3 }), words: "Polygraphy's inputs or RunResults" },
+		{
+			what: "no base64",
+			name: "a.json",
+			bytes: json([{ y: { array: "a*==" } }]),
+			words: "an array in base64",
+		},
+		{
+			what: "other JSON",
+			name: "a.json",
+			bytes: json({ lst: 3 }),
+			words: "Polygraphy's inputs or RunResults",
+		},
 		{ what: "no JSON", name: "a.json", bytes: Uint8Array.of(0xff, 0xfe), words: "invalid JSON" },
 	])("files of several tensors are refused with the reason: $what", async ({ name, bytes, rest, words }) => {
 		await expect(read(name, bytes, { ...y, member: "y", ...rest })).rejects.toMatchObject({
@@ -174,44 +248,67 @@ describe("files of several tensors", () => {
 			member: "y",
 		};
 		expect((await reader.read(path, file)).shape).toEqual([2, 3]);
-		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({ code: "tensor-invalid" });
+		await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({
+			code: "tensor-invalid",
+		});
 	});
 
 	it("files of several tensors either read or refuse any bytes, and never anything else", async () => {
-		const seeds = [oracle.npz[0]?.file, oracle.npz[1]?.file, oracle.npz[2]?.file, oracle.safetensors.file, polygraphy.inputs].map((text) =>
-			bytesOf(text ?? ""),
-		);
+		const seeds = [
+			oracle.npz[0]?.file,
+			oracle.npz[1]?.file,
+			oracle.npz[2]?.file,
+			oracle.safetensors.file,
+			polygraphy.inputs,
+		].map((text) => bytesOf(text ?? ""));
 		const names = ["a.npz", "a.npz", "a.npz", "a.safetensors", "a.json"];
 		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 		await fc.assert(
-			fc.asyncProperty(fc.nat(seeds.length - 1), fc.array(change, { maxLength: 4 }), fc.nat(64), async (which, changes, cut) => {
-				const bytes = (seeds[which] ?? new Uint8Array()).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[bytes.length - 1 - (at % bytes.length)] = byte;
-				try {
-					expect((await read(names[which] ?? "", bytes, { ...y, member: which === 4 ? "x" : "y" })).data.length).toBe(24);
-				} catch (error) {
-					expect(error).toBeInstanceOf(ConfigError);
-				}
-			}),
+			fc.asyncProperty(
+				fc.nat(seeds.length - 1),
+				fc.array(change, { maxLength: 4 }),
+				fc.nat(64),
+				async (which, changes, cut) => {
+					const bytes = (seeds[which] ?? new Uint8Array()).slice(0, -cut || undefined);
+					for (const [at, byte] of changes) bytes[bytes.length - 1 - (at % bytes.length)] = byte;
+					try {
+						expect(
+							(await read(names[which] ?? "", bytes, { ...y, member: which === 4 ? "x" : "y" })).data.length,
+						).toBe(24);
+					} catch (error) {
+						expect(error).toBeInstanceOf(ConfigError);
+					}
+				},
+			),
 			{ numRuns: 150 },
 		);
 	});
 });
 
-it.each(oracle.small)("numbers of 8 and 4 bits are what ml_dtypes says: every pattern of $dtype", ({ dtype, values }) => {
-	const packed = values.length === 16;
-	const patterns = packed ? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4)) : Uint8Array.from(values, (_, i) => i);
-	const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
-	expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
-	if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
-});
+it.each(oracle.small)(
+	"numbers of 8 and 4 bits are what ml_dtypes says: every pattern of $dtype",
+	({ dtype, values }) => {
+		const packed = values.length === 16;
+		const patterns = packed
+			? Uint8Array.from({ length: 8 }, (_, i) => 2 * i + ((2 * i + 1) << 4))
+			: Uint8Array.from(values, (_, i) => i);
+		const tensor: Tensor = { dtype: dtype as DType, shape: [values.length], data: patterns };
+		expect([...float32Reader(tensor)(0, values.length)]).toEqual(values.map(Number));
+		if (packed) expect([...float32Reader(tensor)(3, 4)]).toEqual(values.slice(3, 7).map(Number));
+	},
+);
 
 it.each(oracle.small)("numbers of 8 and 4 bits are read from .npy and .pb, and written: $dtype", (entry) => {
 	const file = { path: "y", sha256: "", dtype: entry.dtype as DType, shape: entry.shape };
 	expectTensor(decodeTensor(bytesOf(entry.npy), { ...file, format: "npy" }, "y"), entry);
 	expectTensor(decodeTensor(bytesOf(entry.proto), { ...file, format: "tensor-proto" }, "y"), entry);
-	expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), { ...entry, data: entry.typedData });
-	expect(Buffer.from(encodeNpy(fromBase64(entry.dtype, entry.shape, entry.data))).toString("base64")).toBe(entry.npy);
+	expectTensor(decodeTensor(bytesOf(entry.typed), { ...file, format: "tensor-proto" }, "y"), {
+		...entry,
+		data: entry.typedData,
+	});
+	expect(Buffer.from(encodeNpy(fromBase64(entry.dtype, entry.shape, entry.data))).toString("base64")).toBe(
+		entry.npy,
+	);
 });
 
 describe("images", () => {
@@ -225,12 +322,20 @@ describe("images", () => {
 	const jpeg = bytesOf(images.jpeg);
 	const frameAt = Buffer.from(jpeg).indexOf("ffc00011", "hex");
 	const scanAt = Buffer.from(jpeg).indexOf("ffda", "hex");
-	const spliced = (at: number, ...parts: Uint8Array[]): Buffer => Buffer.concat([jpeg.subarray(0, at), ...parts, jpeg.subarray(at)]);
+	const spliced = (at: number, ...parts: Uint8Array[]): Buffer =>
+		Buffer.concat([jpeg.subarray(0, at), ...parts, jpeg.subarray(at)]);
 
 	function jpegOfColours(colours: number): Buffer {
 		const size = 8 + 3 * colours;
 		const head = [0xff, 0xc0, size >> 8, size & 255, 8, 0, 8, 0, 8, colours];
-		return Buffer.from([0xff, 0xd8, ...head, ...Array.from({ length: colours }, (_, id) => [id, 0x11, 0]).flat(), 0xff, 0xd9]);
+		return Buffer.from([
+			0xff,
+			0xd8,
+			...head,
+			...Array.from({ length: colours }, (_, id) => [id, 0x11, 0]).flat(),
+			0xff,
+			0xd9,
+		]);
 	}
 
 	/** jpeg-js reads a whole table, whatever the segment's length says, and so goes on at another place. */
@@ -240,7 +345,10 @@ describe("images", () => {
 
 	async function hashOf(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<string> {
 		const error = await read(name, bytes, rest).catch((caught: unknown) => caught);
-		return (error instanceof ConfigError && /"tensorSha256": "(\w{64})"/.exec(error.fix ?? "")?.[1]) || String(error);
+		return (
+			(error instanceof ConfigError && /"tensorSha256": "(\w{64})"/.exec(error.fix ?? "")?.[1]) ||
+			String(error)
+		);
 	}
 
 	async function taken(name: string, bytes: Uint8Array, rest: Parameters<typeof read>[2]): Promise<Tensor> {
@@ -250,31 +358,54 @@ describe("images", () => {
 	it("images are read from PNG to the byte, and report the hash that the manifest is to hold", async () => {
 		const tensor = await taken("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
 		expect(Buffer.from(tensor.data).toString("base64")).toBe(images.pixels);
-		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(sha256(bytesOf(images.pixels)));
+		expect(await hashOf("a.png", png, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).toBe(
+			sha256(bytesOf(images.pixels)),
+		);
 	});
 
-	const depths: Readonly<Record<number, readonly number[]>> = { 0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16] };
-	const kinds = Object.entries(depths).flatMap(([colour, bits]) => bits.map((depth) => ({ depth, colour: Number(colour) })));
-	it.each(kinds)("images are read from PNG as pngjs reads them: colour $colour, $depth bits", async (kind) => {
-		for (const [width, height] of [
-			[13, 11],
-			[1, 1],
-			[3, 20],
-		] as const) {
-			let seed = width;
-			const bytes = writePng({ ...kind, width, height, interlaced: false }, () => {
-				seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-				return (seed >> 16) & 255;
-			});
-			const tensor = await taken("a.png", bytes, { dtype: "uint8", shape: [height, width, 3], preprocess: same });
-			expect([...tensor.data]).toEqual([...PNG.sync.read(bytes).data].filter((_, at) => at % 4 !== 3));
-		}
-	});
+	const depths: Readonly<Record<number, readonly number[]>> = {
+		0: [1, 2, 4, 8, 16],
+		2: [8, 16],
+		3: [1, 2, 4, 8],
+		4: [8, 16],
+		6: [8, 16],
+	};
+	const kinds = Object.entries(depths).flatMap(([colour, bits]) =>
+		bits.map((depth) => ({ depth, colour: Number(colour) })),
+	);
+	it.each(kinds)(
+		"images are read from PNG as pngjs reads them: colour $colour, $depth bits",
+		async (kind) => {
+			for (const [width, height] of [
+				[13, 11],
+				[1, 1],
+				[3, 20],
+			] as const) {
+				let seed = width;
+				const bytes = writePng({ ...kind, width, height, interlaced: false }, () => {
+					seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+					return (seed >> 16) & 255;
+				});
+				const tensor = await taken("a.png", bytes, {
+					dtype: "uint8",
+					shape: [height, width, 3],
+					preprocess: same,
+				});
+				expect([...tensor.data]).toEqual([...PNG.sync.read(bytes).data].filter((_, at) => at % 4 !== 3));
+			}
+		},
+	);
 
 	it("images are read from JPEG as libjpeg does, but for rounding", async () => {
-		const tensor = await taken("a.jpg", bytesOf(images.jpeg), { dtype: "uint8", shape: [13, 17, 3], preprocess: same });
+		const tensor = await taken("a.jpg", bytesOf(images.jpeg), {
+			dtype: "uint8",
+			shape: [13, 17, 3],
+			preprocess: same,
+		});
 		const wanted = bytesOf(images.jpegPixels);
-		expect(Math.max(...tensor.data.map((value, i) => Math.abs(value - (wanted[i] ?? 0))))).toBeLessThanOrEqual(3);
+		expect(
+			Math.max(...tensor.data.map((value, i) => Math.abs(value - (wanted[i] ?? 0)))),
+		).toBeLessThanOrEqual(3);
 	});
 
 	it("images are resized, cropped and normalised by the written formula", async () => {
@@ -304,7 +435,10 @@ describe("images", () => {
 			preprocess: { layout: "chw", colour: "grey", scale: 1 },
 		});
 		const [r, g, b] = pixels.subarray(30, 33);
-		expect(float32Reader(grey)(10, 1)[0]).toBeCloseTo(0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0), 4);
+		expect(float32Reader(grey)(10, 1)[0]).toBeCloseTo(
+			0.299 * (r ?? 0) + 0.587 * (g ?? 0) + 0.114 * (b ?? 0),
+			4,
+		);
 	});
 
 	it("images keep their proportion where one side is named, and are padded by a larger crop", async () => {
@@ -315,9 +449,24 @@ describe("images", () => {
 	});
 
 	it.each<{ what: string; bytes: Uint8Array; rest?: object; words: string }>([
-		{ what: "a hash that is another", bytes: png, rest: { tensorSha256: "0".repeat(64) }, words: "a tensor of SHA-256 000" },
-		{ what: "no preprocess", bytes: png, rest: { preprocess: undefined }, words: "how the image becomes a tensor" },
-		{ what: "a shape that preprocessing does not give", bytes: png, rest: { shape: [3, 13, 17] }, words: "got uint8 [13, 17, 3]" },
+		{
+			what: "a hash that is another",
+			bytes: png,
+			rest: { tensorSha256: "0".repeat(64) },
+			words: "a tensor of SHA-256 000",
+		},
+		{
+			what: "no preprocess",
+			bytes: png,
+			rest: { preprocess: undefined },
+			words: "how the image becomes a tensor",
+		},
+		{
+			what: "a shape that preprocessing does not give",
+			bytes: png,
+			rest: { shape: [3, 13, 17] },
+			words: "got uint8 [13, 17, 3]",
+		},
 		{ what: "another dtype", bytes: png, rest: { dtype: "float16" }, words: "float32 or uint8" },
 		{ what: "a cut image", bytes: png.subarray(0, 60), words: "a complete PNG image" },
 		{ what: "no image", bytes: new Uint8Array(50), words: "a PNG or JPEG image" },
@@ -334,7 +483,13 @@ describe("images", () => {
 		},
 		{
 			what: "a second header",
-			bytes: Buffer.concat([pngSignature, small, pngHeader({ ...square, width: 30_000, height: 30_000 }), idat(5), iend]),
+			bytes: Buffer.concat([
+				pngSignature,
+				small,
+				pngHeader({ ...square, width: 30_000, height: 30_000 }),
+				idat(5),
+				iend,
+			]),
 			words: "a second IHDR",
 		},
 		{
@@ -347,34 +502,65 @@ describe("images", () => {
 			bytes: Buffer.concat([pngSignature, small, idat(99), iend]),
 			words: "99 bytes of pixels where",
 		},
-		{ what: "interlacing", bytes: writePng({ ...square, interlaced: true }, () => 0), words: "an interlaced image" },
+		{
+			what: "interlacing",
+			bytes: writePng({ ...square, interlaced: true }, () => 0),
+			words: "an interlaced image",
+		},
 		{
 			what: "hardly any pixels for a large header",
-			bytes: Buffer.concat([pngSignature, pngHeader({ ...square, width: 4096, height: 4096 }), idat(5), iend]),
+			bytes: Buffer.concat([
+				pngSignature,
+				pngHeader({ ...square, width: 4096, height: 4096 }),
+				idat(5),
+				iend,
+			]),
 			words: "too few for the size in the header",
 		},
-		{ what: "a JPEG of two frames", bytes: spliced(frameAt, jpeg.subarray(frameAt, frameAt + 19)), words: "a second frame" },
-		{ what: "a JPEG of many scans", bytes: spliced(scanAt, ...Array(40).fill(jpeg.subarray(scanAt, -2))), words: "more than 32 scans" },
+		{
+			what: "a JPEG of two frames",
+			bytes: spliced(frameAt, jpeg.subarray(frameAt, frameAt + 19)),
+			words: "a second frame",
+		},
+		{
+			what: "a JPEG of many scans",
+			bytes: spliced(scanAt, ...Array(40).fill(jpeg.subarray(scanAt, -2))),
+			words: "more than 32 scans",
+		},
 		{
 			what: "a large JPEG of few bytes",
 			bytes: Uint8Array.from(jpeg, (byte, at) => (at >= frameAt + 5 && at < frameAt + 9 ? 0x0f : byte)),
 			words: "too few for the size in the header",
 		},
 		{ what: "a JPEG of 200 colours", bytes: jpegOfColours(200), words: "200 colour components" },
-		{ what: "a JPEG with a frame behind a table too short", bytes: hiddenFrame(), words: "a broken segment db" },
+		{
+			what: "a JPEG with a frame behind a table too short",
+			bytes: hiddenFrame(),
+			words: "a broken segment db",
+		},
 	])("images are refused with the reason: $what", async ({ bytes, rest, words }) => {
 		const file = { dtype: "uint8", shape: [13, 17, 3], preprocess: same, ...rest };
-		await expect(read("a.png", bytes, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining(words) });
+		await expect(read("a.png", bytes, file)).rejects.toMatchObject({
+			code: "tensor-invalid",
+			message: expect.stringContaining(words),
+		});
 	});
 
 	it("images either read or refuse any bytes, and never anything else", async () => {
 		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 		await fc.assert(
-			fc.asyncProperty(fc.constantFrom("a.png", "a.jpg"), fc.array(change, { maxLength: 4 }), fc.nat(64), async (name, changes, cut) => {
-				const bytes = (name === "a.png" ? png : bytesOf(images.jpeg)).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
-				await expect(read(name, bytes, { dtype: "uint8", shape: [13, 17, 3], preprocess: same })).rejects.toBeInstanceOf(ConfigError);
-			}),
+			fc.asyncProperty(
+				fc.constantFrom("a.png", "a.jpg"),
+				fc.array(change, { maxLength: 4 }),
+				fc.nat(64),
+				async (name, changes, cut) => {
+					const bytes = (name === "a.png" ? png : bytesOf(images.jpeg)).slice(0, -cut || undefined);
+					for (const [at, byte] of changes) bytes[at % bytes.length] = byte;
+					await expect(
+						read(name, bytes, { dtype: "uint8", shape: [13, 17, 3], preprocess: same }),
+					).rejects.toBeInstanceOf(ConfigError);
+				},
+			),
 			{ numRuns: 150 },
 		);
 	});
@@ -385,7 +571,12 @@ it("a file of several tensors that changes between two reads gives the tensors t
 	const reader = fileTensorReader();
 	const npyOf = (value: number): string => Buffer.from(encodeNpy(float32([value]))).toString("base64");
 	const text = (x: number, y: number): string =>
-		JSON.stringify([{ x: { array: npyOf(x), polygraphy_class: "ndarray" }, y: { array: npyOf(y), polygraphy_class: "ndarray" } }]);
+		JSON.stringify([
+			{
+				x: { array: npyOf(x), polygraphy_class: "ndarray" },
+				y: { array: npyOf(y), polygraphy_class: "ndarray" },
+			},
+		]);
 	const member = (name: string, of: string): TensorFile => ({
 		path: "changing.json",
 		sha256: sha256(Buffer.from(of)),

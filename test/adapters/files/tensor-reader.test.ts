@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import type { TensorFile } from "../../../generated/golden.ts";
+import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32 } from "../../support/golden-tensors.ts";
 
@@ -21,7 +21,15 @@ afterAll(() => rm(folder, { recursive: true }));
 async function write(name: string, bytes: Uint8Array): Promise<{ path: string; file: TensorFile }> {
 	const path = join(folder, name);
 	await writeFile(path, bytes);
-	return { path, file: { path: name, sha256: createHash("sha256").update(bytes).digest("hex"), dtype: "float32", shape: [3] } };
+	return {
+		path,
+		file: {
+			path: name,
+			sha256: createHash("sha256").update(bytes).digest("hex"),
+			dtype: "float32",
+			shape: [3],
+		},
+	};
 }
 
 it.each([
@@ -47,12 +55,17 @@ it("fileTensorReader reports that a file is missing", async () => {
 		code: "golden-missing",
 		message: expect.stringContaining("gone.raw"),
 	});
-	await expect(reader.read(join(folder, "there.raw", "below.raw"), file)).rejects.toMatchObject({ code: "golden-missing" });
+	await expect(reader.read(join(folder, "there.raw", "below.raw"), file)).rejects.toMatchObject({
+		code: "golden-missing",
+	});
 });
 
 it("fileTensorReader refuses a folder", async () => {
 	const { file } = await write("there.raw", tensor.data);
-	await expect(reader.read(folder, file)).rejects.toMatchObject({ code: "tensor-invalid", message: expect.stringContaining("a folder") });
+	await expect(reader.read(folder, file)).rejects.toMatchObject({
+		code: "tensor-invalid",
+		message: expect.stringContaining("a folder"),
+	});
 });
 
 it("fileTensorReader refuses another hash with both", async () => {
@@ -70,11 +83,16 @@ it("fileTensorReader refuses another size before it reads the file", async () =>
 		message: expect.stringContaining("got 11 bytes"),
 	});
 	const large = await write("large.npy", new Uint8Array(2 * 1024 * 1024));
-	await expect(reader.read(large.path, large.file)).rejects.toMatchObject({ message: expect.stringContaining("got 2097152 bytes") });
+	await expect(reader.read(large.path, large.file)).rejects.toMatchObject({
+		message: expect.stringContaining("got 2097152 bytes"),
+	});
 });
 
 it("fileTensorReader recognises a Git LFS pointer before size and hash", async () => {
-	const { path, file } = await write("pointer.raw", Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"));
+	const { path, file } = await write(
+		"pointer.raw",
+		Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n"),
+	);
 	await expect(reader.read(path, { ...file, sha256: "0".repeat(64) })).rejects.toMatchObject({
 		fix: expect.stringContaining("git lfs pull"),
 	});

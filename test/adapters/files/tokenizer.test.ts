@@ -19,17 +19,28 @@ function store(definition: unknown): string {
 	return path;
 }
 
-it.each(texts.rows)("readTokenizer gives the tokens of $tokenizer, length $length", async ({ tokenizer: name, length, rows }) => {
-	const tokenizer = await readTokenizer(store(texts.tokenizers[name]));
-	const got = texts.lines.map((line) => fitTokens(tokenizer.encode(line), length, tokenizer.padding));
-	expect(got).toEqual(rows);
-});
+it.each(texts.rows)(
+	"readTokenizer gives the tokens of $tokenizer, length $length",
+	async ({ tokenizer: name, length, rows }) => {
+		const tokenizer = await readTokenizer(store(texts.tokenizers[name]));
+		const got = texts.lines.map((line) => fitTokens(tokenizer.encode(line), length, tokenizer.padding));
+		expect(got).toEqual(rows);
+	},
+);
 
 it.each([
 	["no JSON", "{", "tokenizer-invalid"],
 	["another document", { version: 1 }, "tokenizer-invalid"],
-	["a model of no known kind", { ...texts.tokenizers["word-piece"], model: { type: "Magic", vocab: {} } }, "tokenizer-invalid"],
-	["a vocabulary of something else", { ...texts.tokenizers["word-piece"], model: { type: "WordPiece", vocab: 7 } }, "tokenizer-invalid"],
+	[
+		"a model of no known kind",
+		{ ...texts.tokenizers["word-piece"], model: { type: "Magic", vocab: {} } },
+		"tokenizer-invalid",
+	],
+	[
+		"a vocabulary of something else",
+		{ ...texts.tokenizers["word-piece"], model: { type: "WordPiece", vocab: 7 } },
+		"tokenizer-invalid",
+	],
 	["a model of null", { model: null }, "tokenizer-invalid"],
 ])("readTokenizer refuses %s", async (_, definition, code) => {
 	const reading = readTokenizer(store(definition)).then((tokenizer) => tokenizer.encode("the fox"));
@@ -37,5 +48,7 @@ it.each([
 });
 
 it("readTokenizer refuses a tokenizer that is not there", async () => {
-	await expect(readTokenizer(join(temporaryFolder(), "tokenizer.json"))).rejects.toMatchObject({ code: "tokenizer-invalid" });
+	await expect(readTokenizer(join(temporaryFolder(), "tokenizer.json"))).rejects.toMatchObject({
+		code: "tokenizer-invalid",
+	});
 });

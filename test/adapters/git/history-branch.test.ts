@@ -30,7 +30,13 @@ function repositories(clones: number): { remote: string; clones: string[] } {
 }
 
 function storeIn(repository: string, patienceMs?: number) {
-	return historyBranch({ repository, branch, processes: gitProcesses(), readFolder, ...(patienceMs === undefined ? {} : { patienceMs }) });
+	return historyBranch({
+		repository,
+		branch,
+		processes: gitProcesses(),
+		readFolder,
+		...(patienceMs === undefined ? {} : { patienceMs }),
+	});
 }
 
 function recordsAt(remote: string): string[] {
@@ -100,7 +106,9 @@ it("a history on a branch fails with the reason where the remote refuses the pus
 it("a history on a branch fails where the remote cannot be reached, and never reports a record that is not there", async () => {
 	const [clone = ""] = repositories(1).clones;
 	git(clone, "remote", "set-url", "origin", join(clone, "gone.git"));
-	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: expect.stringMatching(/^history-/) });
+	await expect(storeIn(clone, 1).add([fileOfNight(0)])).rejects.toMatchObject({
+		code: expect.stringMatching(/^history-/),
+	});
 });
 
 it("a history on a branch goes on after a writer that was killed in the middle of a push", async () => {
@@ -110,7 +118,9 @@ it("a history on a branch goes on after a writer that was killed in the middle o
 	const lock = join(remote, "refs", "heads", `${branch}.lock`);
 	writeFileSync(lock, "");
 	const store = storeIn(clones[0] ?? "");
-	await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({ code: "history-unwritable" });
+	await expect(storeIn(clones[0] ?? "", 1).add([fileOfNight(0)])).rejects.toMatchObject({
+		code: "history-unwritable",
+	});
 	rmSync(lock);
 	await store.add([fileOfNight(0)]);
 	expect(recordsAt(remote)).toEqual([fileOfNight(0).path]);

@@ -1,6 +1,14 @@
 // Git refs are checked out beside the working tree, and refusals say what to do.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -12,8 +20,18 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-git-")));
 const repository = join(root, "a repo");
 const processes = createProcesses({ env: childEnvironment() });
 const commits: string[] = [];
-const settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"];
-const git = (cwd: string, ...args: string[]): string => execFileSync("git", [...settings, ...args], { cwd, encoding: "utf8" }).trim();
+const settings = [
+	"-c",
+	"user.name=t",
+	"-c",
+	"user.email=t@t",
+	"-c",
+	"commit.gpgsign=false",
+	"-c",
+	"init.defaultBranch=main",
+];
+const git = (cwd: string, ...args: string[]): string =>
+	execFileSync("git", [...settings, ...args], { cwd, encoding: "utf8" }).trim();
 
 beforeAll(() => {
 	mkdirSync(join(repository, "deep"), { recursive: true });
@@ -26,7 +44,9 @@ beforeAll(() => {
 	}
 	git(repository, "tag", "v1", commits[0] ?? "");
 	git(repository, "branch", "feature/x", commits[0] ?? "");
-	writeFileSync(join(repository, ".git/hooks/post-checkout"), `#!/bin/sh\necho ran > "${root}/hook-ran"\n`, { mode: 0o755 });
+	writeFileSync(join(repository, ".git/hooks/post-checkout"), `#!/bin/sh\necho ran > "${root}/hook-ran"\n`, {
+		mode: 0o755,
+	});
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -42,7 +62,12 @@ it.each(["v1", "feature/x", "HEAD~1", "main^"])("openRef checks %s out and remov
 });
 
 it("openRef leads to the same folder as the one it was asked from", async () => {
-	const tree = await openRef({ repository: join(repository, "deep"), ref: "v1", folder: join(root, "same"), processes });
+	const tree = await openRef({
+		repository: join(repository, "deep"),
+		ref: "v1",
+		folder: join(root, "same"),
+		processes,
+	});
 	expect(readFileSync(join(tree.path, "model.txt"), "utf8")).toBe("one");
 	await tree.remove();
 });
@@ -65,10 +90,13 @@ it("openRef tidies up even after the run was cancelled", async () => {
 	expect(git(repository, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
-it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])("openRef refuses the name %j without asking git", async (ref) => {
-	const run = openRef({ repository, ref, folder: join(root, "never"), processes });
-	await expect(run).rejects.toMatchObject({ code: "git-ref" });
-});
+it.each(["--upload-pack=touch x", "-h", "", "no space", "a\nb"])(
+	"openRef refuses the name %j without asking git",
+	async (ref) => {
+		const run = openRef({ repository, ref, folder: join(root, "never"), processes });
+		await expect(run).rejects.toMatchObject({ code: "git-ref" });
+	},
+);
 
 it("openRef explains how to get a missing ref", async () => {
 	const run = openRef({ repository, ref: "v2", folder: join(root, "never"), processes });
@@ -82,16 +110,25 @@ it("openRef explains how to get a missing ref", async () => {
 it("openRef recognises a shallow clone, and lists the remote's branches", async () => {
 	const clone = join(root, "clone");
 	git(root, "clone", "-q", "--depth", "1", "--no-single-branch", `file://${repository}`, clone);
-	const tree = await openRef({ repository: clone, ref: "feature/x", folder: join(root, "remote"), processes });
+	const tree = await openRef({
+		repository: clone,
+		ref: "feature/x",
+		folder: join(root, "remote"),
+		processes,
+	});
 	expect(tree.commit).toBe(commits[0]);
 	await tree.remove();
-	await expect(openRef({ repository: clone, ref: "main~1", folder: join(root, "never"), processes })).rejects.toMatchObject({
+	await expect(
+		openRef({ repository: clone, ref: "main~1", folder: join(root, "never"), processes }),
+	).rejects.toMatchObject({
 		message: expect.stringContaining("this clone is shallow"),
 	});
 });
 
 it("openRef distinguishes a folder outside any repository from a missing ref", async () => {
-	await expect(openRef({ repository: tmpdir(), ref: "v1", folder: join(root, "never"), processes })).rejects.toMatchObject({
+	await expect(
+		openRef({ repository: tmpdir(), ref: "v1", folder: join(root, "never"), processes }),
+	).rejects.toMatchObject({
 		code: "git-ref",
 		message: expect.stringContaining("is neither a folder nor in a git repository"),
 	});
@@ -99,14 +136,19 @@ it("openRef distinguishes a folder outside any repository from a missing ref", a
 
 it("openRef reports that git is missing", async () => {
 	const bare = createProcesses({ env: { PATH: "/nowhere" } });
-	await expect(openRef({ repository, ref: "v1", folder: join(root, "never"), processes: bare })).rejects.toMatchObject({
+	await expect(
+		openRef({ repository, ref: "v1", folder: join(root, "never"), processes: bare }),
+	).rejects.toMatchObject({
 		code: "tool-missing",
 	});
 	expect(await describeFolder(repository, bare)).toBeNull();
 });
 
 it("describeFolder reports the commit and whether files were changed", async () => {
-	expect(await describeFolder(join(repository, "deep"), processes)).toEqual({ commit: commits[1], dirty: false });
+	expect(await describeFolder(join(repository, "deep"), processes)).toEqual({
+		commit: commits[1],
+		dirty: false,
+	});
 	writeFileSync(join(repository, "deep", "model.txt"), "three");
 	expect(await describeFolder(repository, processes)).toEqual({ commit: commits[1], dirty: true });
 });

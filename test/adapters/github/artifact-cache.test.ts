@@ -19,7 +19,11 @@ it.each([
 	["of our own branch", listed({}), { isForeign: false, branch: "main", endsMs: Date.UTC(2026, 2, 1) }],
 	["of another branch", listed({ head_branch: "try" }), { branch: "try" }],
 	["of a fork's branch of the same name", listed({ head_repository_id: 2 }), { isForeign: true }],
-	["of a run that names no repository", listed({ repository_id: null, head_repository_id: null }), { isForeign: true }],
+	[
+		"of a run that names no repository",
+		listed({ repository_id: null, head_repository_id: null }),
+		{ isForeign: true },
+	],
 	["that has expired", listed({}, { expired: true }), { endsMs: 0 }],
 ])("the list of artifacts tells one %s", (_, data, expected) => {
 	expect(parseArtifacts(data)).toMatchObject([{ id: 7, runId: 5, bytes: 100, ...expected }]);
@@ -35,7 +39,10 @@ it("a pin without an artifact of its own is not restored, and the right that the
 	const run = readWorkflowRun(given);
 	if (run === null) throw new Error("no run");
 	const cacheWith = (token: string) => artifactCache({ run, token, temp, maxBytes: 1000 });
-	expect(await cacheWith(github.token({ actions: "read" })).restore(temp, ["trtgate-pin"])).toEqual({ state: "done", key: null });
+	expect(await cacheWith(github.token({ actions: "read" })).restore(temp, ["trtgate-pin"])).toEqual({
+		state: "done",
+		key: null,
+	});
 	expect(await cacheWith(github.token({ contents: "read" })).restore(temp, ["trtgate-pin"])).toMatchObject({
 		state: "failed",
 		fault: { fix: expect.stringContaining("actions: read") },

@@ -23,7 +23,13 @@ const rights = [
 		"GITHUB_ENTERPRISE_TOKEN",
 		"github_token",
 	],
-	...["ACTIONS_RUNTIME_TOKEN", "ACTIONS_RUNTIME_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_CACHE_URL", "RUNNER_PERFLOG"],
+	...[
+		"ACTIONS_RUNTIME_TOKEN",
+		"ACTIONS_RUNTIME_URL",
+		"ACTIONS_ID_TOKEN_REQUEST_URL",
+		"ACTIONS_CACHE_URL",
+		"RUNNER_PERFLOG",
+	],
 	...["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"],
 	...[
 		"HF_TOKEN",
@@ -35,11 +41,27 @@ const rights = [
 		"GH_PAT",
 		"PGPASSWORD",
 	],
-	...["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GHA_CREDS_PATH", "AZURE_CLIENT_SECRET", "SSH_PRIVATE_KEY", "GPG_PASSPHRASE", "KUBECONFIG"],
+	...[
+		"GOOGLE_APPLICATION_CREDENTIALS",
+		"GOOGLE_GHA_CREDS_PATH",
+		"AZURE_CLIENT_SECRET",
+		"SSH_PRIVATE_KEY",
+		"GPG_PASSPHRASE",
+		"KUBECONFIG",
+	],
 	...["SLACK_WEBHOOK_URL", "SENTRY_DSN", "KEYMAP"],
 ];
 const harmless = [
-	...["PATH", "HOME", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "GITHUB_SHA", "GITHUB_WORKSPACE", "RUNNER_TEMP", "RUNNER_TOOL_CACHE"],
+	...[
+		"PATH",
+		"HOME",
+		"CUDA_VISIBLE_DEVICES",
+		"LD_LIBRARY_PATH",
+		"GITHUB_SHA",
+		"GITHUB_WORKSPACE",
+		"RUNNER_TEMP",
+		"RUNNER_TOOL_CACHE",
+	],
 	// By its mark the runner finds what a killed job left; without its number's name, git refuses to start.
 	...["RUNNER_TRACKING_ID", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "SSH_AUTH_SOCK"],
 	...["TOKENIZERS_PARALLELISM", "PATIENCE", "COMPATIBILITY", "AUTHOR", "HTTPS_PROXY"],
@@ -53,7 +75,9 @@ it("the environment keeps from child processes whatever carries rights, by its n
 
 it("the environment lends a command the variables that its config names, but never the runner's own", () => {
 	const env = { HF_TOKEN: "a", INPUT_TOKEN: "b", ACTIONS_RUNTIME_TOKEN: "c", GITHUB_ENV: "d" };
-	expect(lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env)).toEqual({ HF_TOKEN: "a" });
+	expect(
+		lentVariables(["HF_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "GITHUB_ENV", "UNSET"], env),
+	).toEqual({ HF_TOKEN: "a" });
 });
 
 it.each([
@@ -83,7 +107,12 @@ it("the environment knows a workflow run by its repository, and takes hostile fi
 		GITHUB_RUN_ID: "1e9",
 		GITHUB_RUN_ATTEMPT: "-1",
 	});
-	expect(run).toMatchObject({ runId: 0, runAttempt: 1, apiUrl: "https://api.github.com", graphQlUrl: "https://api.github.com/graphql" });
+	expect(run).toMatchObject({
+		runId: 0,
+		runAttempt: 1,
+		apiUrl: "https://api.github.com",
+		graphQlUrl: "https://api.github.com/graphql",
+	});
 	expect(run?.services).toEqual({ artifacts: false, cache: false, cacheMode: undefined });
 });
 
@@ -105,8 +134,14 @@ it("in a workflow, programs, libraries and modules are found by name in no folde
 	];
 	const lists = { PATH: list.join(":"), LD_LIBRARY_PATH: `${outside}:`, PYTHONPATH: workspace };
 	const env = { ...lists, GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: workspace };
-	expect(childEnvironment(env)).toMatchObject({ PATH: `${outside}:${workspace}-2`, LD_LIBRARY_PATH: outside, PYTHONPATH: undefined });
-	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({ PATH: `${outside}:${workspace}-2` });
+	expect(childEnvironment(env)).toMatchObject({
+		PATH: `${outside}:${workspace}-2`,
+		LD_LIBRARY_PATH: outside,
+		PYTHONPATH: undefined,
+	});
+	expect(childEnvironment({ ...env, GITHUB_WORKSPACE: link })).toMatchObject({
+		PATH: `${outside}:${workspace}-2`,
+	});
 	expect(readEnvironment(env).libraryPath).toBe(outside);
 	expect(userSearchPaths(env)).toEqual(lists);
 	expect(childEnvironment({ ...env, GITHUB_ACTIONS: undefined })).toMatchObject(lists);

@@ -1,6 +1,11 @@
 // What a failed request is, and what to say of it.
 import { expect, it } from "vitest";
-import { faultOf, type RequestFailure, type RequestInfo, readFailure } from "../../../src/adapters/github/faults.ts";
+import {
+	faultOf,
+	type RequestFailure,
+	type RequestInfo,
+	readFailure,
+} from "../../../src/adapters/github/faults.ts";
 import { serviceFault } from "../../../src/adapters/github/service-faults.ts";
 
 const get: RequestInfo = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
@@ -41,8 +46,14 @@ it.each([
 		"Failed to CreateArtifact: Received non-retryable error: Failed request: (409) Conflict: an artifact with this name already exists",
 		"github-conflict",
 	],
-	["Failed to CreateArtifact: Received non-retryable error: Failed request: (403) Forbidden", "github-permission"],
-	["Failed to make request after 5 attempts: Failed request: (503) Service Unavailable", "github-unavailable"],
+	[
+		"Failed to CreateArtifact: Received non-retryable error: Failed request: (403) Forbidden",
+		"github-permission",
+	],
+	[
+		"Failed to make request after 5 attempts: Failed request: (503) Service Unavailable",
+		"github-unavailable",
+	],
 	["Upload progress stalled.", "github-unavailable"],
 	["connect ETIMEDOUT 1.2.3.4:443", "github-timeout"],
 ])("a fault of a service is read from its words: %s", (message, code) =>

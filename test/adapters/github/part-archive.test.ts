@@ -23,7 +23,12 @@ it.each([
 	["stored", [{ ...good, method: 0 }]],
 	[
 		"among others, some of which lead out of the folder",
-		[{ name: "../../escape", content: "x" }, { name: "/etc/x", content: "x" }, good, { name: "logs/result.json", content: "no" }],
+		[
+			{ name: "../../escape", content: "x" },
+			{ name: "/etc/x", content: "x" },
+			good,
+			{ name: "logs/result.json", content: "no" },
+		],
 	],
 ] as [string, ZipFile[]][])("takeFile reads a file that is %s, and writes nothing", async (_, files) => {
 	expect(await take(zipOf(files))).toEqual({ taken: { state: "read", text: '{"ok":"é"}' }, left: ["a.zip"] });
@@ -47,16 +52,32 @@ it.each([
 	["an encrypted file", zipOf([{ ...good, flags: 1 }]), /encrypted/],
 	["an unknown method", zipOf([{ ...good, method: 99 }]), /method 99/],
 	["two files of the name", zipOf([good, good]), /twice/],
-	["a file larger than the limit", zipOf([{ ...good, content: "x".repeat(100_001) }]), /100001 bytes; at most 100000/],
-	["a bomb that says how large it is", zipOf([{ ...good, says: { bytes: 0xfffffff0 } }]), /4294967280 bytes; at most/],
+	[
+		"a file larger than the limit",
+		zipOf([{ ...good, content: "x".repeat(100_001) }]),
+		/100001 bytes; at most 100000/,
+	],
+	[
+		"a bomb that says how large it is",
+		zipOf([{ ...good, says: { bytes: 0xfffffff0 } }]),
+		/4294967280 bytes; at most/,
+	],
 	[
 		"a bomb that lies about its size",
 		zipOf([{ ...good, content: "\0".repeat(50_000_000), says: { bytes: 10 } }]),
 		/does not have the size in its directory/,
 	],
-	["a file that is shorter than it says", zipOf([{ ...good, says: { bytes: 12 } }]), /does not have the size in its directory/],
+	[
+		"a file that is shorter than it says",
+		zipOf([{ ...good, says: { bytes: 12 } }]),
+		/does not have the size in its directory/,
+	],
 	["a wrong checksum", zipOf([{ ...good, says: { crc32: 1 } }]), /checksum/],
-	["a place outside the archive", zipOf([{ ...good, says: { offset: 0x7fffffff } }]), /beyond the end of the file/],
+	[
+		"a place outside the archive",
+		zipOf([{ ...good, says: { offset: 0x7fffffff } }]),
+		/beyond the end of the file/,
+	],
 	["a list outside the archive", zipOf([good], { listOffset: 0x7fffffff }), /beyond the end of the file/],
 	["a list that is too short", zipOf([good], { listBytes: 40 }), /broken/],
 	["ZIP64", zipOf([good], { listOffset: 0xffffffff }), /ZIP64/],

@@ -13,10 +13,15 @@ const quick: Pace = { callMs: 5000, patienceMs: 60_000, secondMs: 1 };
 
 const files = { "golden/net/golden.json": "of old", "golden/net/r1/a.npy": "1", "golden/netting.txt": "no" };
 
-async function openRepository(permissions: Record<string, "read" | "write"> = { contents: "write", "pull-requests": "write" }) {
+async function openRepository(
+	permissions: Record<string, "read" | "write"> = { contents: "write", "pull-requests": "write" },
+) {
 	const origin = join(temporaryFolder(), "origin.git");
 	const commits = line("main", 3).map((commit) => ({ ...commit, files }));
-	const hashes = drawRepository(origin, { commits, refs: { "refs/heads/main": "main-2", "refs/heads/a/b": "main-0" } });
+	const hashes = drawRepository(origin, {
+		commits,
+		refs: { "refs/heads/main": "main-2", "refs/heads/a/b": "main-0" },
+	});
 	const github = await startLocalGitHub({ gitDir: origin });
 	onTestFinished(() => github.close());
 	const repository = githubRepository({
@@ -46,13 +51,24 @@ it("what a repository holds is read: branches, relations, trees, the files of a 
 		...{ relation: "ahead", total: 2 },
 		commits: [main[1], main[2]].map((sha, index) => ({ sha, message: `main-${index + 1}` })),
 	});
-	expect(await repository.compare(main[2], "a/b")).toMatchObject({ relation: "behind", total: 0, commits: [] });
+	expect(await repository.compare(main[2], "a/b")).toMatchObject({
+		relation: "behind",
+		total: 0,
+		commits: [],
+	});
 	expect(await repository.compare("main", main[2])).toMatchObject({ relation: "identical" });
-	expect(await repository.treeOf(main[1])).toMatchObject({ tree: git(origin, "rev-parse", `${main[1]}^{tree}`) });
+	expect(await repository.treeOf(main[1])).toMatchObject({
+		tree: git(origin, "rev-parse", `${main[1]}^{tree}`),
+	});
 	const listed = doneOf(await repository.filesUnder(main[2], "golden/net")).files;
 	expect(listed.map(({ path }) => path)).toEqual(["golden/net/golden.json", "golden/net/r1/a.npy"]);
-	expect(await repository.filesUnder(main[2], "golden/none/at/all")).toMatchObject({ state: "done", files: [] });
-	expect(new TextDecoder().decode(doneOf(await repository.readBlob(listed[0]?.blob ?? "")).bytes)).toBe("of old");
+	expect(await repository.filesUnder(main[2], "golden/none/at/all")).toMatchObject({
+		state: "done",
+		files: [],
+	});
+	expect(new TextDecoder().decode(doneOf(await repository.readBlob(listed[0]?.blob ?? "")).bytes)).toBe(
+		"of old",
+	);
 	expect(github.state.violations).toEqual([]);
 });
 
@@ -65,7 +81,10 @@ it("what a repository holds is not taken for whole where GitHub cut the listing 
 		status: 200,
 		body: { sha: main[0], url: "", truncated: true, tree: [] },
 	});
-	expect(await repository.filesUnder(main[2], "golden")).toMatchObject({ state: "failed", fault: { code: "github-reply" } });
+	expect(await repository.filesUnder(main[2], "golden")).toMatchObject({
+		state: "failed",
+		fault: { code: "github-reply" },
+	});
 });
 
 it("what is written is bytes as they are, a tree over a tree, a commit, and a branch that only moves forward", async () => {
@@ -81,10 +100,17 @@ it("what is written is bytes as they are, a tree over a tree, a commit, and a br
 	const { sha: tree } = doneOf(await repository.writeTree(base, entries));
 	const names = git(origin, "ls-tree", "-r", "--name-only", tree).split("\n");
 	expect(names).toEqual(["golden/net/golden.json", "golden/net/r2/a b.npy", "golden/netting.txt", "name"]);
-	const { sha: commit } = doneOf(await repository.writeCommit({ message: "Why.\n\nTrailer: x", tree, parents: [main[2], main[0]] }));
-	expect(git(origin, "show", "-s", "--format=%P|%B", commit)).toBe(`${main[2]} ${main[0]}|Why.\n\nTrailer: x`);
+	const { sha: commit } = doneOf(
+		await repository.writeCommit({ message: "Why.\n\nTrailer: x", tree, parents: [main[2], main[0]] }),
+	);
+	expect(git(origin, "show", "-s", "--format=%P|%B", commit)).toBe(
+		`${main[2]} ${main[0]}|Why.\n\nTrailer: x`,
+	);
 	expect(await repository.createBranch("x/y", main[2])).toMatchObject({ state: "done" });
-	expect(await repository.createBranch("x/y", commit)).toMatchObject({ state: "failed", fault: { code: "github-rejected" } });
+	expect(await repository.createBranch("x/y", commit)).toMatchObject({
+		state: "failed",
+		fault: { code: "github-rejected" },
+	});
 	expect(await repository.advanceBranch("x/y", commit)).toMatchObject({ state: "done" });
 	expect(await repository.advanceBranch("x/y", main[1])).toMatchObject({
 		fault: { message: expect.stringContaining("not a fast forward") },
@@ -93,28 +119,38 @@ it("what is written is bytes as they are, a tree over a tree, a commit, and a br
 	expect(github.state.violations).toEqual([]);
 });
 
-it.each(["blobs", "trees", "commits"])("what is written to %s is written again where the answer was lost", async (kind) => {
-	const { repository, main, github, origin } = await openRepository();
-	github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
-	const { tree } = doneOf(await repository.treeOf(main[2]));
-	const { sha: blob } = doneOf(await repository.writeBlob(new Uint8Array([1])));
-	const { sha } = doneOf(await repository.writeTree(tree, [{ path: "a", blob }]));
-	const { sha: commit } = doneOf(await repository.writeCommit({ message: "m", tree: sha, parents: [main[2]] }));
-	expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(sha);
-});
+it.each(["blobs", "trees", "commits"])(
+	"what is written to %s is written again where the answer was lost",
+	async (kind) => {
+		const { repository, main, github, origin } = await openRepository();
+		github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
+		const { tree } = doneOf(await repository.treeOf(main[2]));
+		const { sha: blob } = doneOf(await repository.writeBlob(new Uint8Array([1])));
+		const { sha } = doneOf(await repository.writeTree(tree, [{ path: "a", blob }]));
+		const { sha: commit } = doneOf(
+			await repository.writeCommit({ message: "m", tree: sha, parents: [main[2]] }),
+		);
+		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(sha);
+	},
+);
 
 it("what is written as a pull request is not requested twice: the fault warns that it may exist", async () => {
 	const { repository, github } = await openRepository();
 	await repository.createBranch("x", doneOf(await repository.branchHead("main")).sha ?? "");
 	github.inject({ method: "POST", path: /\/pulls$/, hangUp: true });
 	const draft = { title: "t", body: "b", head: "x", base: "a/b", draft: true };
-	expect(await repository.createPull(draft)).toMatchObject({ state: "failed", fault: { code: "github-unavailable", unclear: true } });
+	expect(await repository.createPull(draft)).toMatchObject({
+		state: "failed",
+		fault: { code: "github-unavailable", unclear: true },
+	});
 	const { pull } = doneOf(await repository.createPull(draft));
 	expect(await repository.openPulls({ head: "x", base: "a/b" })).toMatchObject({
 		pulls: [{ number: pull.number, title: "t", body: "b" }],
 	});
 	expect(await repository.openPulls({ head: "x", base: "main" })).toMatchObject({ pulls: [] });
-	expect(await repository.updatePull(pull.number, { title: "T", body: "B" })).toMatchObject({ pull: { title: "T", body: "B" } });
+	expect(await repository.updatePull(pull.number, { title: "T", body: "B" })).toMatchObject({
+		pull: { title: "T", body: "B" },
+	});
 	expect(github.state.pulls).toMatchObject([{ isDraft: true }]);
 });
 
@@ -123,12 +159,19 @@ it("a refusal for want of rights names both lines that a proposal needs", async 
 	const both = /`contents: write` .* `pull-requests: write`/;
 	const lacking = async (answer: Promise<ApiResult<object>>, line: string): Promise<void> =>
 		expect(await answer).toMatchObject({
-			fault: { code: "github-permission", message: expect.stringContaining(`lacks \`${line}\``), fix: expect.stringMatching(both) },
+			fault: {
+				code: "github-permission",
+				message: expect.stringContaining(`lacks \`${line}\``),
+				fix: expect.stringMatching(both),
+			},
 		});
 	await lacking(repository.writeBlob(new Uint8Array()), "contents: write");
 	await lacking(repository.createBranch("x", main[0]), "contents: write");
 	await lacking(repository.openPulls({ head: "x", base: "main" }), "pull-requests: read");
-	await lacking(repository.createPull({ title: "", body: "", head: "x", base: "main", draft: false }), "pull-requests: write");
+	await lacking(
+		repository.createPull({ title: "", body: "", head: "x", base: "main", draft: false }),
+		"pull-requests: write",
+	);
 });
 
 it.each<[string, { status: number; body?: object }, object]>([
@@ -143,9 +186,17 @@ it.each<[string, { status: number; body?: object }, object]>([
 	[
 		"by a rule says what GitHub says",
 		{ status: 422, body: { message: "Repository rule violations found" } },
-		{ code: "github-rejected", message: expect.stringMatching(/rule violations/), fix: expect.stringMatching(/Fix what GitHub reports/) },
+		{
+			code: "github-rejected",
+			message: expect.stringMatching(/rule violations/),
+			fix: expect.stringMatching(/Fix what GitHub reports/),
+		},
 	],
-	["of a token that is none says so", { status: 401 }, { code: "github-permission", fix: expect.stringMatching(/must be valid/) }],
+	[
+		"of a token that is none says so",
+		{ status: 401 },
+		{ code: "github-permission", fix: expect.stringMatching(/must be valid/) },
+	],
 	[
 		"because too much was asked says when",
 		{ status: 429 },

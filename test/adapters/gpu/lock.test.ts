@@ -14,9 +14,17 @@ beforeEach(() => {
 afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 const gpuUuid = "GPU-00000000-0000-0000-0000-000000000000";
-const lock = (over: Partial<Parameters<typeof lockGpu>[0]> = {}) => lockGpu({ folder, gpuUuid, waitMs: 0, ...over });
+const lock = (over: Partial<Parameters<typeof lockGpu>[0]> = {}) =>
+	lockGpu({ folder, gpuUuid, waitMs: 0, ...over });
 const owner = (over: object): string =>
-	JSON.stringify({ pid: process.pid, host: hostname(), startedAt: "2026-01-01T00:00:00Z", born: "", token: "x", ...over });
+	JSON.stringify({
+		pid: process.pid,
+		host: hostname(),
+		startedAt: "2026-01-01T00:00:00Z",
+		born: "",
+		token: "x",
+		...over,
+	});
 
 describe("lockGpu", () => {
 	it("lockGpu locks each GPU by itself", async () => {
@@ -56,14 +64,18 @@ describe("lockGpu", () => {
 	it("lockGpu stops waiting when it is cancelled", async () => {
 		const first = await lock();
 		const stop = new AbortController();
-		await expect(lock({ waitMs: 600_000, signal: stop.signal, onWait: () => stop.abort() })).rejects.toMatchObject({ code: "interrupted" });
+		await expect(
+			lock({ waitMs: 600_000, signal: stop.signal, onWait: () => stop.abort() }),
+		).rejects.toMatchObject({ code: "interrupted" });
 		await first.release();
 	});
 
 	it("lockGpu breaks the lock of a job that was killed", async () => {
 		const source = `import { lockGpu } from ${JSON.stringify(resolve("src/adapters/gpu/lock.ts"))};
 			await lockGpu(${JSON.stringify({ folder, gpuUuid, waitMs: 0 })}); console.log("held"); setInterval(() => {}, 1000);`;
-		const child = spawn(process.execPath, ["--input-type=module", "-e", source], { stdio: ["ignore", "pipe", "ignore"] });
+		const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+			stdio: ["ignore", "pipe", "ignore"],
+		});
 		await new Promise((done) => child.stdout.once("data", done));
 		await expect(lock()).rejects.toMatchObject({ code: "gpu-busy" });
 		child.kill("SIGKILL");

@@ -28,7 +28,12 @@ it("watchProcesses distinguishes our processes and their children from foreign a
 	await until(() => readings.length > 0);
 	expect(readings).toHaveLength(1);
 	expect(readings[0]?.atMs).toBe(5);
-	expect(readings[0]?.processes.map(({ owner, memoryBytes }) => [owner, memoryBytes === null ? null : memoryBytes / 1024 / 1024])).toEqual([
+	expect(
+		readings[0]?.processes.map(({ owner, memoryBytes }) => [
+			owner,
+			memoryBytes === null ? null : memoryBytes / 1024 / 1024,
+		]),
+	).toEqual([
 		["ours", 100],
 		["foreign", 8],
 		["unknown", 7],

@@ -38,7 +38,8 @@ async function watch(options: string[], setting: Setting = {}) {
 	return { telemetry, processes, fromMs };
 }
 
-const noGpm = "NVIDIA H200 offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.";
+const noGpm =
+	"NVIDIA H200 offers no hardware counters (GPM), so utilisation is nvidia-smi's: the share of time in which any kernel ran.";
 
 it("gpuTelemetry samples a GPU, and reports what it did between two times", async () => {
 	const { telemetry, processes, fromMs } = await watch(["samples=comparison-same-model.csv"]);
@@ -69,7 +70,10 @@ it.each([
 	["na:5", "nvidia-smi's rows could not be parsed: no value in any column, but N/A."],
 	["unknown-error:5", "nvidia-smi's rows could not be parsed: no value in any column, but Unknown Error."],
 ])("gpuTelemetry with %s keeps what came before, and reports what happened", async (fault, sentence) => {
-	const { telemetry, fromMs } = await watch([`fault=${fault}`], fault.startsWith("hang") ? { silenceMs: 1_500 } : {});
+	const { telemetry, fromMs } = await watch(
+		[`fault=${fault}`],
+		fault.startsWith("hang") ? { silenceMs: 1_500 } : {},
+	);
 	await until(() => telemetry.degradations().some((text) => text.startsWith(sentence)));
 	expect(telemetry.window(fromMs, clock.now())?.samples).toBe(5);
 });
@@ -85,7 +89,9 @@ it.each([
 
 it("gpuTelemetry without nvidia-smi reports that it is missing", async () => {
 	const { telemetry } = await watch([], { argv: ["/nonexistent/nvidia-smi"] });
-	expect(telemetry.degradations()).toEqual(["nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown."]);
+	expect(telemetry.degradations()).toEqual([
+		"nvidia-smi is not installed, so the GPU's clocks, power and foreign processes are unknown.",
+	]);
 });
 
 it("gpuTelemetry does not wait for an nvidia-smi that never answers and ignores SIGTERM", async () => {
@@ -97,20 +103,28 @@ it("gpuTelemetry finds the given GPU, and reports if there is none", async () =>
 	const { telemetry } = await watch(["gpus=2"], { device: "GPU-10000000" });
 	expect(telemetry.degradations()).not.toContain(expect.stringContaining("No GPU"));
 	const none = await watch([], { device: "7" });
-	expect(none.telemetry.degradations()).toEqual(['No GPU on this machine matches "7", so none is monitored.']);
+	expect(none.telemetry.degradations()).toEqual([
+		'No GPU on this machine matches "7", so none is monitored.',
+	]);
 });
 
 it("gpuTelemetry notes an idle process that was there before, and does not count it as foreign", async () => {
 	const options = ["samples=h200-query-idle.csv", "apps=h200-neighbour-apps.csv", "speed=10"];
 	const { telemetry, fromMs } = await watch(options, { silenceMs: 10_000 });
-	expect(telemetry.degradations()).toContain("python3 (process 5796) was on the GPU before the measurements, idle.");
+	expect(telemetry.degradations()).toContain(
+		"python3 (process 5796) was on the GPU before the measurements, idle.",
+	);
 	await until(() => telemetry.window(fromMs, clock.now())?.otherMemoryBytes === 682 * 1024 * 1024);
 	expect(telemetry.foreignProcesses(fromMs, clock.now())).toEqual([]);
 	expect(telemetry.window(fromMs, clock.now())?.ownMemoryBytes).toBe(0);
 });
 
 it("gpuTelemetry counts a process that keeps the GPU busy as foreign", async () => {
-	const { telemetry, fromMs } = await watch(["samples=h200-query-load.csv", "apps=h200-neighbour-apps.csv", "speed=10"]);
+	const { telemetry, fromMs } = await watch([
+		"samples=h200-query-load.csv",
+		"apps=h200-neighbour-apps.csv",
+		"speed=10",
+	]);
 	await until(() => telemetry.foreignProcesses(fromMs, clock.now()).length > 0);
 	expect(telemetry.foreignProcesses(fromMs, clock.now())[0]).toMatchObject({ pid: 5796, name: "python3" });
 });

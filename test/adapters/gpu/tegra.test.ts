@@ -52,7 +52,11 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 	if (read.state !== "found") throw new Error(read.state);
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
 	const backend = trtexecBackend({ trtexec: found.trtexec, gpu: read.device, processes, timing });
-	expect(await backend.facts()).toMatchObject({ device: "Orin", computeCapability: "8.7", memoryBytes: 15536 * 1024 ** 2 });
+	expect(await backend.facts()).toMatchObject({
+		device: "Orin",
+		computeCapability: "8.7",
+		memoryBytes: 15536 * 1024 ** 2,
+	});
 	expect(await backend.fingerprint()).toMatchObject({
 		...{ gpu: "Orin", computeCapability: "8.7", driverBranch: "36", l4t: "36.4.4", powerMode: "MAXN" },
 		...{ board: "NVIDIA Jetson AGX Orin Developer Kit", gpuClock: "up to 1301 MHz" },
@@ -62,7 +66,12 @@ it("a Jetson is described by its files, nvpmodel and trtexec, where nvidia-smi i
 
 it("a Jetson is known in a container by its release alone, without its power mode", async () => {
 	const { root, processes } = jetson({}, (path) => path.startsWith("etc/"));
-	expect(await readBoard(processes, root)).toEqual({ model: null, l4t: "36.4.4", powerMode: null, gpuClock: null });
+	expect(await readBoard(processes, root)).toEqual({
+		model: null,
+		l4t: "36.4.4",
+		powerMode: null,
+		gpuClock: null,
+	});
 	expect(await readBoard(processes, join(root, "empty"))).toBeNull();
 });
 
@@ -90,8 +99,13 @@ it("a Jetson is watched by tegrastats while engines run, and the report says wha
 
 it("without tegrastats runs on, and says what is unknown", async () => {
 	const { processes } = jetson({});
-	const watch = tegraTelemetry({ tool: { argv: ["tegrastats"], name: "tegrastats", processes }, clock: systemClock() });
+	const watch = tegraTelemetry({
+		tool: { argv: ["tegrastats"], name: "tegrastats", processes },
+		clock: systemClock(),
+	});
 	await watch.start();
-	expect(watch.degradations()).toEqual(["tegrastats is not installed; from then on, the GPU's clocks and power are unknown."]);
+	expect(watch.degradations()).toEqual([
+		"tegrastats is not installed; from then on, the GPU's clocks and power are unknown.",
+	]);
 	expect(watch.window(0, 1)).toBeNull();
 });

@@ -17,8 +17,12 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const processes = createProcesses({ env: { PATH: "/nonexistent" } });
 
 function look(mode: string, timeoutMs = 600_000) {
-	const argv: [string, ...string[]] = mode === "absent" ? ["/nonexistent/ncu"] : [process.execPath, program("ncu"), `mode=${mode}`];
-	return lookIntoKernel({ command: ["trtexec"], kernel: "k", folder, name: "head", timeoutMs }, { argv, processes });
+	const argv: [string, ...string[]] =
+		mode === "absent" ? ["/nonexistent/ncu"] : [process.execPath, program("ncu"), `mode=${mode}`];
+	return lookIntoKernel(
+		{ command: ["trtexec"], kernel: "k", folder, name: "head", timeoutMs },
+		{ argv, processes },
+	);
 }
 
 function install(path: string, tool: "nsys" | "ncu"): string {
@@ -70,7 +74,11 @@ describe("nsightTracer", () => {
 
 	it("nsightTracer traces with what it found, and reports the kernels", async () => {
 		install("usr/local/cuda/bin/nsys", "nsys");
-		const traced = await nsightTracer({ processes, root: folder })({ ...job, tool: "nsys", folder: join(folder, "out") });
+		const traced = await nsightTracer({ processes, root: folder })({
+			...job,
+			tool: "nsys",
+			folder: join(folder, "out"),
+		});
 		expect(traced.kernels).toHaveLength(10);
 		expect(traced.sentence).toBeUndefined();
 	});
@@ -78,6 +86,8 @@ describe("nsightTracer", () => {
 	it.each(["nsys", "ncu"] as const)("nsightTracer reports where it looked for %s", async (tool) => {
 		const { files, sentence } = await nsightTracer({ processes, root: folder })({ ...job, tool, folder });
 		expect(files).toEqual([]);
-		expect(sentence).toMatch(new RegExp(`\\(${tool}\\) is not installed, so .+ not on PATH, in /opt/nvidia/nsight-`));
+		expect(sentence).toMatch(
+			new RegExp(`\\(${tool}\\) is not installed, so .+ not on PATH, in /opt/nvidia/nsight-`),
+		);
 	});
 });

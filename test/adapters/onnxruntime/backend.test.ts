@@ -48,11 +48,21 @@ it("facts report what runs the models and that it is not TensorRT", async () => 
 
 it("build keeps the model with its recipe as the engine", () => {
 	const { record } = engine;
-	expect(record).toMatchObject({ state: "built", engineKind: "ONNX model with recipe", engineSha256: engine.model.sha256, warnings: [] });
+	expect(record).toMatchObject({
+		state: "built",
+		engineKind: "ONNX model with recipe",
+		engineSha256: engine.model.sha256,
+		warnings: [],
+	});
 	expect(record.engineBytes).toBe(statSync(net).size);
 	expect(readFileSync(engine.path)).toEqual(readFileSync(net));
 	expect(record.recipe).toEqual(JSON.parse(readFileSync(join(engine.path, "../recipe.json"), "utf8")));
-	expect(record.recipe).toMatchObject({ runtime: "onnxruntime-web", version: "1.30.0", flavour: "wasm", threads: "1" });
+	expect(record.recipe).toMatchObject({
+		runtime: "onnxruntime-web",
+		version: "1.30.0",
+		flavour: "wasm",
+		threads: "1",
+	});
 });
 
 it("build counts warnings by class", async () => {
@@ -79,10 +89,18 @@ it("build copies external data, so that the engine is self-contained", async () 
 		{ location: "external.bin", path: join(models, "external.bin"), neededBytes: 64, problem: null },
 	]);
 	const built = await builtEngine(backend, model, join(folder, "external"));
-	expect(readdirSync(join(built.path, "..")).sort()).toEqual(["external.bin", "external.onnx", "recipe.json"]);
+	expect(readdirSync(join(built.path, "..")).sort()).toEqual([
+		"external.bin",
+		"external.onnx",
+		"recipe.json",
+	]);
 	expect(built.record.engineBytes).toBe(statSync(fixture("external")).size + 64);
 	const result = await backend.infer(
-		inferJob(built, [{ id: "a", inputs: { x: floats([1, 2, 3, 4, 5, 6, 7, 8], [2, 4]) } }], join(folder, "external")),
+		inferJob(
+			built,
+			[{ id: "a", inputs: { x: floats([1, 2, 3, 4, 5, 6, 7, 8], [2, 4]) } }],
+			join(folder, "external"),
+		),
 	);
 	expect(result).toMatchObject({ cases: [{ outputs: { y: floats([2, 4, 6, 8, 10, 12, 14, 16], [2, 4]) } }] });
 });
@@ -93,7 +111,8 @@ it("build raises an engine folder that cannot be written", async () => {
 });
 
 describe("infer", () => {
-	const image = (value: number): ReturnType<typeof floats> => floats(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
+	const image = (value: number): ReturnType<typeof floats> =>
+		floats(new Array<number>(3072).fill(value), [1, 3, 32, 32]);
 
 	it("infer gives every case's outputs, the same at every run, and counts", async () => {
 		const cases = [0, 0.5, 1].map((value) => ({ id: `grey ${value}`, inputs: { image: image(value) } }));
@@ -147,22 +166,30 @@ describe("infer", () => {
 		);
 		const same = { ...engine, path: fixture("same-all"), model: modelAt(fixture("same-all")) };
 		const result = await backend.infer(inferJob(same, [{ id: "a", inputs }], folder));
-		const expected = Object.fromEntries(Object.entries(inputs).map(([dtype, tensor]) => [`${dtype}-out`, tensor]));
+		const expected = Object.fromEntries(
+			Object.entries(inputs).map(([dtype, tensor]) => [`${dtype}-out`, tensor]),
+		);
 		const [only] = result.state === "done" ? result.cases : [];
 		expect(only?.state === "done" && { ...only.outputs }).toEqual(expected);
 	});
 
 	it("infer cannot bring strings out", async () => {
 		const same = { ...engine, path: fixture("same-string"), model: modelAt(fixture("same-string")) };
-		const result = await backend.infer(inferJob(same, [{ id: "a", inputs: { x: floats([1, 2], [1, 2]) } }], folder));
-		expect(result).toMatchObject({ cases: [{ state: "failed", message: "An input is of type float, expected string." }] });
+		const result = await backend.infer(
+			inferJob(same, [{ id: "a", inputs: { x: floats([1, 2], [1, 2]) } }], folder),
+		);
+		expect(result).toMatchObject({
+			cases: [{ state: "failed", message: "An input is of type float, expected string." }],
+		});
 	});
 
 	it("infer reports that bfloat16 inputs cannot be fed", async () => {
 		const x = { dtype: "bfloat16", shape: [1, 2], data: new Uint8Array(4) } as const;
 		const same = { ...engine, path: fixture("same-float32"), model: modelAt(fixture("same-float32")) };
 		const result = await backend.infer(inferJob(same, [{ id: "a", inputs: { x } }], folder));
-		expect(result).toMatchObject({ cases: [{ state: "failed", message: expect.stringContaining("bfloat16") }] });
+		expect(result).toMatchObject({
+			cases: [{ state: "failed", message: expect.stringContaining("bfloat16") }],
+		});
 	});
 
 	it("infer takes tensors named __proto__ and constructor for what they are: names", async () => {
@@ -195,13 +222,20 @@ it("count explains why an engine does not run", async () => {
 
 it("profile counts the instructions of each node, which together are those of the inference", async () => {
 	const folderOf = (name: string) => join(folder, "layers", name);
-	const places = { profilePath: folderOf("p.json"), layersPath: folderOf("l.json"), nodesPath: folderOf("n.onnx") };
+	const places = {
+		profilePath: folderOf("p.json"),
+		layersPath: folderOf("l.json"),
+		nodesPath: folderOf("n.onnx"),
+	};
 	const result = await backend.profile?.({ ...countJob(engine, folder), ...places });
 	const whole = await backend.count?.(countJob(engine, folder));
 	if (result?.state !== "done" || whole?.state !== "counted") throw new Error("neither profiled nor counted");
 	expect(result.layers).toMatchObject({ unit: "M instructions", iterations: 1 });
 	expect(result.layers?.layers.map(({ name, type }) => [name, type])).toContainEqual(["/conv", "FusedConv"]);
-	expect(result.info?.layers.find(({ name }) => name === "/conv")?.weights).toEqual({ dtype: "fp32", elements: 8 * 3 * 3 * 3 });
+	expect(result.info?.layers.find(({ name }) => name === "/conv")?.weights).toEqual({
+		dtype: "fp32",
+		elements: 8 * 3 * 3 * 3,
+	});
 	expect((result.layers?.totalMs ?? 0) / (whole.instructions / 1e6)).toBeGreaterThan(0.8);
 	expect((result.layers?.totalMs ?? 0) / (whole.instructions / 1e6)).toBeLessThan(1.2);
 });

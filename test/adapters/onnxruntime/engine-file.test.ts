@@ -14,7 +14,12 @@ beforeEach(() => {
 	writeFileSync(join(folder, "m.onnx"), "model");
 });
 afterEach(() => rmSync(folder, { recursive: true }));
-const external = (location: string, path: string | null) => ({ location, path, neededBytes: 4, problem: null });
+const external = (location: string, path: string | null) => ({
+	location,
+	path,
+	neededBytes: 4,
+	problem: null,
+});
 
 it("placeModel does not change when the model is written again", async () => {
 	const engine = await placeModel(modelAt(join(folder, "m.onnx")), engines);
@@ -36,7 +41,10 @@ it("placeModel links what is too large to copy", async () => {
 it("placeModel counts external data, in folders of its own too", async () => {
 	mkdirSync(join(folder, "deep"));
 	writeFileSync(join(folder, "deep/w.bin"), "1234");
-	const engine = await placeModel(modelAt(join(folder, "m.onnx"), [external("deep/w.bin", join(folder, "deep/w.bin"))]), engines);
+	const engine = await placeModel(
+		modelAt(join(folder, "m.onnx"), [external("deep/w.bin", join(folder, "deep/w.bin"))]),
+		engines,
+	);
 	expect(engine.bytes).toBe(9);
 	expect(readFileSync(join(engines, "deep/w.bin"), "utf8")).toBe("1234");
 });

@@ -41,7 +41,13 @@ const tarballPath = (name: string): string => `/npm/${name}/-/${name}-1.0.0.tgz`
 /** What a registry says of a package. */
 function manifestOf(name: string): Buffer {
 	const dist = { tarball: new URL(tarballPath(name), registry).href };
-	return Buffer.from(JSON.stringify({ name, "dist-tags": { latest: "1.0.0" }, versions: { "1.0.0": { name, version: "1.0.0", dist } } }));
+	return Buffer.from(
+		JSON.stringify({
+			name,
+			"dist-tags": { latest: "1.0.0" },
+			versions: { "1.0.0": { name, version: "1.0.0", dist } },
+		}),
+	);
 }
 
 beforeAll(async () => {
@@ -75,7 +81,15 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function fetchIt(changes: Partial<Parameters<typeof fetchNative>[0]> = {}): Promise<string> {
 	const processes = createProcesses({ env: { ...process.env, npm_config_cache: join(folder, "npm") } });
-	return fetchNative({ cacheFolder, processes, registry, packages, platform: "linux", arch: "x64", ...changes });
+	return fetchNative({
+		cacheFolder,
+		processes,
+		registry,
+		packages,
+		platform: "linux",
+		arch: "x64",
+		...changes,
+	});
 }
 
 it("fetchNative keeps the builds of this machine only, once", async () => {
@@ -96,18 +110,27 @@ it("fetchNative lets two at once end with one whole folder", async () => {
 
 it.each<[string, Answer, RegExp]>([
 	["a server's error", { status: 503, body: Buffer.from("busy") }, /E503/],
-	["an archive of other contents", { body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) }, /EINTEGRITY/],
+	[
+		"an archive of other contents",
+		{ body: gzippedTarball([{ path: "package/package.json", text: "{ }" }]) },
+		/EINTEGRITY/,
+	],
 	["an archive that breaks off", { body: node, cut: 100 }, /\w/],
 ])("fetchNative refuses %s and leaves nothing behind", async (_what, answer, excerpt) => {
 	answers[tarballPath("onnxruntime-node")] = answer;
 	const error: unknown = await fetchIt().catch((caught: unknown) => caught);
-	expect(error).toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("npm ci ended with exit code 1") });
+	expect(error).toMatchObject({
+		code: "runtime-fetch",
+		message: expect.stringContaining("npm ci ended with exit code 1"),
+	});
 	expect((error as ToolError).excerpt?.join(" ")).toMatch(excerpt);
 	expect(readdirSync(cacheFolder)).toEqual([]);
 });
 
 it("fetchNative reports that there is no build for this machine", async () => {
-	await expect(fetchIt({ arch: "s390x" })).rejects.toMatchObject({ message: expect.stringContaining("no build for linux on s390x") });
+	await expect(fetchIt({ arch: "s390x" })).rejects.toMatchObject({
+		message: expect.stringContaining("no build for linux on s390x"),
+	});
 	expect(readdirSync(cacheFolder)).toEqual([]);
 });
 
@@ -121,7 +144,10 @@ it("fetchNative gives up on a server that does not respond", async () => {
 
 it("fetchNative reports that npm is not installed", async () => {
 	const processes = createProcesses({ env: { PATH: folder } });
-	await expect(fetchIt({ processes })).rejects.toMatchObject({ code: "runtime-fetch", message: expect.stringContaining("npm") });
+	await expect(fetchIt({ processes })).rejects.toMatchObject({
+		code: "runtime-fetch",
+		message: expect.stringContaining("npm"),
+	});
 });
 
 it("fetchNative reports that the cache cannot be written", async () => {

@@ -43,7 +43,10 @@ it.each([
 		"a path that leaves": { path: "../out.bin" },
 		"an absolute path": { path: "/etc/passwd" },
 		"a name that is a number": { name: 5 },
-	}).map(([what, change]) => [what, JSON.stringify({ kind: "infer", cases: [{ state: "done", outputs: [{ ...place, ...change }] }] })]),
+	}).map(([what, change]) => [
+		what,
+		JSON.stringify({ kind: "infer", cases: [{ state: "done", outputs: [{ ...place, ...change }] }] }),
+	]),
 ])("parseReply refuses %s", (_what, text) => {
 	expect(parseReply(text)).toBeNull();
 });

@@ -32,12 +32,17 @@ async function writeModel(folder: string) {
 		tensor({ name: "near", dims: [4], raw: floats(1, 2, 3, 4) }),
 		tensor({ name: "zero", dims: [1], raw: floats(0) }),
 	];
-	writeFileSync(join(folder, "m.onnx"), model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] }));
+	writeFileSync(
+		join(folder, "m.onnx"),
+		model({ nodes, initializers, inputs: [value("x", [1, 4])], outputs: [value("y", [1, 4])] }),
+	);
 	writeFileSync(join(folder, "w.bin"), floats(9, 9, 9, 9, 10, 20, 30, 40));
 	return fileModelReader().read(join(folder, "m.onnx"));
 }
 
-const numbers = (data: Uint8Array | undefined): number[] => [...new Float32Array((data ?? new Uint8Array(0)).slice().buffer)];
+const numbers = (data: Uint8Array | undefined): number[] => [
+	...new Float32Array((data ?? new Uint8Array(0)).slice().buffer),
+];
 
 it("onnxRuntimeReference runs a model with external data in any level", async () => {
 	const folder = temporaryFolder();
@@ -60,13 +65,24 @@ it("onnxRuntimeReference runs with weights one unit in the last place off, in a 
 	const { places } = await readWeights(onDisk);
 	const cases = [{ id: "one", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
 	const variant = { flavour: "wasm", level: "basic", threads: 1 } as const;
-	const job = { model: onDisk, cases, variant, scratchFolder: join(folder, "s"), logPath: join(folder, "log"), timeoutMs: 600_000 };
+	const job = {
+		model: onDisk,
+		cases,
+		variant,
+		scratchFolder: join(folder, "s"),
+		logPath: join(folder, "log"),
+		timeoutMs: 600_000,
+	};
 	const before = readFileSync(join(folder, "w.bin"));
-	const result = await reference.run({ ...job, nudged: places.flatMap((place) => (place.name === "far" ? [{ ...place, steps: 1 }] : [])) });
+	const result = await reference.run({
+		...job,
+		nudged: places.flatMap((place) => (place.name === "far" ? [{ ...place, steps: 1 }] : [])),
+	});
 	const [only] = result.state === "done" ? result.cases : [];
 	const found = only?.state === "done" ? numbers(only.outputs["y"]?.data) : [];
 	expect(found).not.toEqual([11, 22, 33, 44]);
-	for (const [at, right] of [11, 22, 33, 44].entries()) expect(Math.abs(found[at]! / right - 1)).toBeLessThan(4e-7);
+	for (const [at, right] of [11, 22, 33, 44].entries())
+		expect(Math.abs(found[at]! / right - 1)).toBeLessThan(4e-7);
 	expect(readFileSync(join(folder, "w.bin"))).toEqual(before);
 });
 
@@ -79,12 +95,18 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 	const cases = [{ id: "case", inputs: { x: tensorOf([1, 1, 1, 1], [1, 4]) } }];
 	const expected = { y: tensorOf([11, 22, 33, 44], [1, 4]) };
 	const manifest = {
-		...manifestOf(expected, { y: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.08, fp16: 0.2 } }] } }),
+		...manifestOf(expected, {
+			y: { comparators: [{ kind: "relative-l2", tolerance: { fp32: 0.08, fp16: 0.2 } }] },
+		}),
 		model: { path: "m.onnx", sha256: "0".repeat(64) },
 	};
 	const kinds = ["tensor-zero", "tensor-noise", "row-zero"] as const;
 	const defects = kinds.flatMap((kind, round) =>
-		places.map((place, index) => ({ number: round * 3 + index, place, defect: { kind, index, axis: 0, row: 0, seed: 1 } })),
+		places.map((place, index) => ({
+			number: round * 3 + index,
+			place,
+			defect: { kind, index, axis: 0, row: 0, seed: 1 },
+		})),
 	);
 	const verdicts: Record<number, DefectVerdict | null> = {};
 	const result = await reference.tryDefects({
@@ -118,7 +140,10 @@ it("onnxRuntimeReference tries one defect after the other, beside the model and 
 		["row-zero", "zero", null],
 	]);
 	// Row 0 of "far" is 10 of 11 in the first of four outputs.
-	expect(verdicts[6]).toMatchObject({ change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5), output: "y" });
+	expect(verdicts[6]).toMatchObject({
+		change: expect.closeTo(10 / Math.hypot(11, 22, 33, 44), 5),
+		output: "y",
+	});
 	expect([readFileSync(join(folder, "m.onnx")), readFileSync(join(folder, "w.bin"))]).toEqual(before);
 });
 

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { OnnxRuntimeOptions } from "../../../src/adapters/onnxruntime/backend.ts";
 import { installFakeNative } from "../../support/fake-native.ts";
-import { buildJob, builtEngine, countJob, floats, inferJob, modelAt, temporaryFolder, testBackend } from "../../support/ort-jobs.ts";
+import {
+	buildJob,
+	builtEngine,
+	countJob,
+	floats,
+	inferJob,
+	modelAt,
+	temporaryFolder,
+	testBackend,
+} from "../../support/ort-jobs.ts";
 
 const folder = temporaryFolder();
 const nativeFolder = installFakeNative(join(folder, "installed"));
@@ -23,8 +32,16 @@ it.each([
 		{ flavour: "auto", nativeFolder },
 		"ONNX Runtime (WebAssembly) 1.30.0",
 	],
-	["wasm takes WebAssembly whatever is named", { flavour: "wasm", nativeFolder }, "ONNX Runtime (WebAssembly) 1.30.0"],
-	["native takes what is named before it fetches", { flavour: "native", nativeFolder }, "ONNX Runtime (native) 9.9.9"],
+	[
+		"wasm takes WebAssembly whatever is named",
+		{ flavour: "wasm", nativeFolder },
+		"ONNX Runtime (WebAssembly) 1.30.0",
+	],
+	[
+		"native takes what is named before it fetches",
+		{ flavour: "native", nativeFolder },
+		"ONNX Runtime (native) 9.9.9",
+	],
 ] as const)("the choice of runtime %s", async (_what, changes, name) => {
 	expect(await nameOf(changes)).toBe(name);
 });
@@ -54,15 +71,23 @@ it("the choice of runtime refuses a named folder in the checkout of an action, b
 	const link = join(folder, "link");
 	symlinkSync(nativeFolder, link);
 	for (const named of [nativeFolder, link])
-		await expect(nameOf({ flavour: "native", nativeFolder: named, untrustedFolder: folder })).rejects.toMatchObject({
+		await expect(
+			nameOf({ flavour: "native", nativeFolder: named, untrustedFolder: folder }),
+		).rejects.toMatchObject({
 			code: "usage",
 			message: expect.stringContaining("is in the workspace, where a pull request can change it"),
 		});
-	expect(await nameOf({ flavour: "native", nativeFolder: link, untrustedFolder: empty })).toBe("ONNX Runtime (native) 9.9.9");
+	expect(await nameOf({ flavour: "native", nativeFolder: link, untrustedFolder: empty })).toBe(
+		"ONNX Runtime (native) 9.9.9",
+	);
 });
 
 it("the choice of runtime raises a fetch that fails, at every question", async () => {
-	const backend = testBackend({ flavour: "native", registry: "http://127.0.0.1:1", cacheFolder: join(folder, "cache") });
+	const backend = testBackend({
+		flavour: "native",
+		registry: "http://127.0.0.1:1",
+		cacheFolder: join(folder, "cache"),
+	});
 	await expect(backend.facts()).rejects.toMatchObject({ code: "runtime-fetch" });
 	await expect(backend.fingerprint()).rejects.toMatchObject({ code: "runtime-fetch" });
 });
@@ -85,7 +110,12 @@ describe("the native runtime", () => {
 		expect(engine.record).toMatchObject({
 			engineKind: "ONNX model with recipe",
 			engineBytes: "plain".length,
-			recipe: { runtime: "onnxruntime-node", version: "9.9.9", flavour: "native", optimisation: "all when loaded" },
+			recipe: {
+				runtime: "onnxruntime-node",
+				version: "9.9.9",
+				flavour: "native",
+				optimisation: "all when loaded",
+			},
 		});
 		expect(readFileSync(engine.path, "utf8")).toBe("plain");
 	});
@@ -105,12 +135,17 @@ describe("the native runtime", () => {
 	it("the native runtime counts nothing, and says so", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "uncounted"));
 		const result = await backend.count?.(countJob(engine, folder));
-		expect(result).toMatchObject({ state: "absent", reason: expect.stringContaining("`onnxruntime: wasm` does") });
+		expect(result).toMatchObject({
+			state: "absent",
+			reason: expect.stringContaining("`onnxruntime: wasm` does"),
+		});
 	});
 
 	it("the native runtime answers a case with the bytes that it was given", async () => {
 		const engine = await builtEngine(backend, modelOf("echo"), join(folder, "echo"));
-		const result = await backend.infer(inferJob(engine, [{ id: "a", inputs: { x: floats([1, 2]) } }], folder));
+		const result = await backend.infer(
+			inferJob(engine, [{ id: "a", inputs: { x: floats([1, 2]) } }], folder),
+		);
 		expect(result).toMatchObject({ cases: [{ outputs: { y: floats([1, 2]) } }] });
 	});
 });

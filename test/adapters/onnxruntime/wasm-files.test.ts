@@ -1,6 +1,15 @@
 // The WebAssembly files that ship gzipped are unpacked once, whole, and checked.
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -11,7 +20,11 @@ import { wasmFolder } from "../../../src/adapters/onnxruntime/wasm-files.ts";
 import { wasmSource } from "../../support/ort-jobs.ts";
 
 const [wasm, module] = [Buffer.from("\0asm and so on"), Buffer.from("export {}")];
-const pin = (name: string, bytes: Buffer) => ({ name, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") });
+const pin = (name: string, bytes: Buffer) => ({
+	name,
+	bytes: bytes.length,
+	sha256: createHash("sha256").update(bytes).digest("hex"),
+});
 const pinned = { version: "0.0.1", wasm: pin("x.wasm", wasm), module: pin("x.mjs", module) };
 const name = `ort-0.0.1-${pinned.wasm.sha256.slice(0, 12)}`;
 const second = join(tmpdir(), `trtgate-${userInfo().uid}`, name);
@@ -79,7 +92,10 @@ it.each([
 ] as const)("wasmFolder refuses to run a file that is %s: %s", async (...[, file, content, code]) => {
 	if (content === null) rmSync(join(source.wasmFolder, file));
 	else writeFileSync(join(source.wasmFolder, file), content);
-	await expect(wasmFolder(source)).rejects.toMatchObject({ code, message: expect.stringContaining(file.replace(".gz", "")) });
+	await expect(wasmFolder(source)).rejects.toMatchObject({
+		code,
+		message: expect.stringContaining(file.replace(".gz", "")),
+	});
 });
 
 it("wasmFolder does not mind a shipped folder that cannot be written", async () => {
@@ -92,12 +108,22 @@ it("the pinned files are those that ship", () => {
 	for (const file of [pinnedWasm.wasm, pinnedWasm.module]) {
 		const path = join(wasmSource, file.name);
 		const bytes = file === pinnedWasm.wasm ? gunzipSync(readFileSync(`${path}.gz`)) : readFileSync(path);
-		expect({ ...file, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }).toEqual(file);
+		expect({
+			...file,
+			bytes: bytes.length,
+			sha256: createHash("sha256").update(bytes).digest("hex"),
+		}).toEqual(file);
 	}
 });
 
 it("the pinned files are of the version in the lock file, the native ones too", () => {
 	const locked = lock.packages["node_modules/onnxruntime-common"];
-	expect([pinnedWasm.version, ...pinnedNative.map((one) => one.version)]).toEqual([locked.version, locked.version, locked.version]);
-	expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(locked.integrity.replace("sha512-", ""));
+	expect([pinnedWasm.version, ...pinnedNative.map((one) => one.version)]).toEqual([
+		locked.version,
+		locked.version,
+		locked.version,
+	]);
+	expect(pinnedNative.find((one) => one.name === "onnxruntime-common")?.sha512).toBe(
+		locked.integrity.replace("sha512-", ""),
+	);
 });

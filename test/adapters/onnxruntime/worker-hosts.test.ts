@@ -61,7 +61,10 @@ describe("jobs of one run", () => {
 
 	it("jobs of one run get a new process after a case that failed, and after a model that was refused", async () => {
 		await backend.infer(inferJob(engine, [{ id: "bad", inputs: {} }, good], folder));
-		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({ state: "done", cases: [{ state: "done" }] });
+		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({
+			state: "done",
+			cases: [{ state: "done" }],
+		});
 		expect(started).toHaveLength(2);
 		await backend.build(buildJob(modelAt(join(models, "refused-kernel.onnx")), join(folder, "refused")));
 		expect(await backend.infer(inferJob(engine, [good], folder))).toMatchObject({ state: "done" });
@@ -70,7 +73,8 @@ describe("jobs of one run", () => {
 
 	it("jobs of one run run at the same time in processes of their own, and a count in one that no other job uses", async () => {
 		const jobs = ["a", "b"].map((name) => inferJob(engine, [good], join(folder, name)));
-		for (const result of await Promise.all(jobs.map((job) => backend.infer(job)))) expect(result.state).toBe("done");
+		for (const result of await Promise.all(jobs.map((job) => backend.infer(job))))
+			expect(result.state).toBe("done");
 		expect(started).toHaveLength(2);
 		expect((await backend.count?.(countJob(engine, folder)))?.state).toBe("counted");
 		expect(started).toHaveLength(3);

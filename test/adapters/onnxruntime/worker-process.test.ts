@@ -24,7 +24,14 @@ const cases = [{ id: "a", inputs: { x: floats([1]) } }];
 let engine: BuiltEngine;
 beforeAll(() => {
 	const { spec } = buildJob(modelAt(net), folder);
-	const record = { model: "m", engine: "fp32", arm: "head", state: "built", durationMs: 1, warnings: [] } as const;
+	const record = {
+		model: "m",
+		engine: "fp32",
+		arm: "head",
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+	} as const;
 	engine = { spec, arm: "head", record: { ...record, warnings: [] }, path: net, model: modelAt(net) };
 });
 
@@ -33,36 +40,57 @@ it.each([
 	["crasher", "tool-crashed", 600_000, "about to touch bad memory"],
 	["garbage", "tool-output", 600_000, "all is well"],
 	["absent", "tool-crashed", 600_000, "Error: Cannot find module"],
-])("a worker that does not do its work is reported with its cause: %s", async (...[name, code, timeoutMs, word]) => {
-	const backend = backendOf(name);
-	const failure = {
-		code,
-		excerpt: expect.arrayContaining([expect.stringContaining(word)]),
-		log: expect.stringMatching(/\.log$/),
-	};
-	expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
-	expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({ state: "failed", failure });
-	const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
-	expect(record).toMatchObject({ state: code === "tool-timeout" ? "timed-out" : "refused", failure: { code, kind: "runner" } });
-});
+])(
+	"a worker that does not do its work is reported with its cause: %s",
+	async (...[name, code, timeoutMs, word]) => {
+		const backend = backendOf(name);
+		const failure = {
+			code,
+			excerpt: expect.arrayContaining([expect.stringContaining(word)]),
+			log: expect.stringMatching(/\.log$/),
+		};
+		expect(await backend.count?.({ ...countJob(engine, folder), timeoutMs })).toMatchObject({
+			state: "failed",
+			failure,
+		});
+		expect(await backend.infer({ ...inferJob(engine, cases, folder), timeoutMs })).toMatchObject({
+			state: "failed",
+			failure,
+		});
+		const record = await backend.build(buildJob(engine.model, folder, { timeoutMs }));
+		expect(record).toMatchObject({
+			state: code === "tool-timeout" ? "timed-out" : "refused",
+			failure: { code, kind: "runner" },
+		});
+	},
+);
 
 it("a worker that does not do its work is reported where it ends well without an answer", async () => {
 	const silent = testBackend({ workerPath: "/dev/null" });
-	const failure = { code: "tool-output", message: expect.stringContaining("left no result that can be read") };
+	const failure = {
+		code: "tool-output",
+		message: expect.stringContaining("left no result that can be read"),
+	};
 	expect(await silent.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure });
 	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
 });
 
 it("a worker that does not do its work is missing where node is", async () => {
 	const backend = testBackend({ nodePath: "/no/node" });
-	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure: { code: "tool-missing" } });
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({
+		state: "failed",
+		failure: { code: "tool-missing" },
+	});
 });
 
 it("a worker that does not do its work is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
 	setTimeout(() => void processes.killAll(), 200);
-	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({ state: "failed", failure: { code: "interrupted" } });
+	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({
+		state: "failed",
+		failure: { code: "interrupted" },
+	});
 });
 
 it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-cases", "other-job"])(
@@ -82,7 +110,11 @@ it("a worker that does not do its work is rejected where it answers another job"
 
 it("a worker that does not do its work is killed in the middle of a model that never ends", async () => {
 	const endless = { ...engine, path: join(models, "endless.onnx") };
-	const job = inferJob(endless, [{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }], folder);
+	const job = inferJob(
+		endless,
+		[{ id: "a", inputs: { x: floats(new Array<number>(16).fill(1), [4, 4]) } }],
+		folder,
+	);
 	const result = await testBackend().infer({ ...job, timeoutMs: 1_500 });
 	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-timeout" } });
 });

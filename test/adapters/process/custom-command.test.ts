@@ -25,7 +25,10 @@ console.log("loading a network …");
 console.log(JSON.stringify({ value, detail: about.case + " " + about.output + " " + process.cwd() }));
 `;
 
-async function run(source: string, options: { args?: string[]; timeoutMs?: number; program?: string } = {}): Promise<CommandAnswer> {
+async function run(
+	source: string,
+	options: { args?: string[]; timeoutMs?: number; program?: string } = {},
+): Promise<CommandAnswer> {
 	const script = join(folder, `${Math.abs(hash(source))}.mjs`);
 	writeFileSync(script, source);
 	const processes = createProcesses({ env: { PATH: process.env["PATH"] } });
@@ -58,7 +61,12 @@ function hash(text: string): number {
 }
 
 it("a command of the user's own gets both tensors, the case and its own arguments, and its answer is read", async () => {
-	expect(await run(honest, { args: ["2"] })).toEqual({ state: "answered", pass: true, value: 1, detail: `a; rm -rf $HOME y ${folder}` });
+	expect(await run(honest, { args: ["2"] })).toEqual({
+		state: "answered",
+		pass: true,
+		value: 1,
+		detail: `a; rm -rf $HOME y ${folder}`,
+	});
 });
 
 it("a command of the user's own leaves no files behind", async () => {
@@ -77,7 +85,12 @@ it.each<[string, string, { timeoutMs?: number; program?: string }, string]>([
 	["is not there", "", { program: "/nowhere/program" }, "did not start"],
 	["ends itself by a signal", "process.kill(process.pid, 'SIGKILL')", {}, "ended by SIGKILL"],
 	["answers with nonsense", 'console.log(\'{"value":null,"pass":"yes"}\')', {}, "its pass is"],
-	["talks without end", "process.stdout.write('{'.repeat(3e6)); process.exitCode = 0", {}, "not a JSON object"],
+	[
+		"talks without end",
+		"process.stdout.write('{'.repeat(3e6)); process.exitCode = 0",
+		{},
+		"not a JSON object",
+	],
 ])("a command of the user's own that %s gives no answer", async (_, source, options, message) => {
 	const answer = await run(source, options);
 	// A program that crashes exits with 1 in Node, which is a plain no.
@@ -112,8 +125,14 @@ it("userShell shows the last lines of a command that failed", async () => {
 });
 
 it("userShell kills a command that does not end", async () => {
-	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), { ...options, timeoutMs: 300 });
+	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), {
+		...options,
+		timeoutMs: 300,
+	});
 	expect(result).toMatchObject({
-		failure: { code: "tool-timeout", message: "The prepare command did not finish within 0.3 s and was killed." },
+		failure: {
+			code: "tool-timeout",
+			message: "The prepare command did not finish within 0.3 s and was killed.",
+		},
 	});
 });

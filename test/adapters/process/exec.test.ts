@@ -6,7 +6,11 @@ import { execCommand } from "../../../src/adapters/process/exec.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
-const usual = { env: { PATH: process.env["PATH"] ?? "" }, timeoutMs: 60_000, signal: new AbortController().signal };
+const usual = {
+	env: { PATH: process.env["PATH"] ?? "" },
+	timeoutMs: 60_000,
+	signal: new AbortController().signal,
+};
 const sh = (script: string): [string, ...string[]] => ["sh", "-c", script];
 
 interface Row {
@@ -19,10 +23,24 @@ const rows: Row[] = [
 	{
 		what: "keeps the start of the output, and the last lines of both streams",
 		run: { argv: sh("echo one; echo two; echo three >&2; exit 4"), captureBytes: 5 },
-		record: { state: "exited", exitCode: 4, stdout: "one\nt", tail: expect.arrayContaining(["one", "two", "three"]), problem: "" },
+		record: {
+			state: "exited",
+			exitCode: 4,
+			stdout: "one\nt",
+			tail: expect.arrayContaining(["one", "two", "three"]),
+			problem: "",
+		},
 	},
-	{ what: "gives the command its own variables alone", run: { argv: sh('echo "[$HOME]"'), captureBytes: 9 }, record: { stdout: "[]\n" } },
-	{ what: "knows a death by signal", run: { argv: sh("kill -9 $$") }, record: { state: "signalled", exitCode: null } },
+	{
+		what: "gives the command its own variables alone",
+		run: { argv: sh('echo "[$HOME]"'), captureBytes: 9 },
+		record: { stdout: "[]\n" },
+	},
+	{
+		what: "knows a death by signal",
+		run: { argv: sh("kill -9 $$") },
+		record: { state: "signalled", exitCode: null },
+	},
 	{
 		what: "names a program that is missing on the command's own PATH",
 		run: { argv: ["git", "--version"], env: { PATH: "/nowhere" } },

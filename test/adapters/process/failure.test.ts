@@ -16,8 +16,16 @@ const record: ProcessRecord = {
 };
 
 it.each([
-	[{ state: "not-started", exitCode: null, problem: "ENOENT" }, "tool-missing", "Tool did not start: ENOENT."],
-	[{ state: "timed-out", exitCode: null, signal: "SIGKILL" }, "tool-timeout", "Tool did not finish within 1.5 s and was killed."],
+	[
+		{ state: "not-started", exitCode: null, problem: "ENOENT" },
+		"tool-missing",
+		"Tool did not start: ENOENT.",
+	],
+	[
+		{ state: "timed-out", exitCode: null, signal: "SIGKILL" },
+		"tool-timeout",
+		"Tool did not finish within 1.5 s and was killed.",
+	],
 	[
 		{ state: "timed-out", exitCode: null, problem: "process 7 outlived SIGKILL by 5000 ms" },
 		"tool-timeout",
@@ -28,13 +36,19 @@ it.each([
 	[{ exitCode: 134 }, "tool-crashed", "Tool ended with exit code 134."],
 	[{}, "tool-output", "Tool ended without a result."],
 ] as const)("describeFailure tells %j apart", (changes, code, message) => {
-	const failure = describeFailure({ ...record, ...changes } as ProcessRecord, { what: "Tool", timeoutMs: 1_500 });
+	const failure = describeFailure({ ...record, ...changes } as ProcessRecord, {
+		what: "Tool",
+		timeoutMs: 1_500,
+	});
 	expect(failure).toMatchObject({ code, message, log: "/x.log" });
 	expect(failure.fix).toMatch(/\.$/);
 	expect(failure.excerpt).toHaveLength(20);
 });
 
 it("describeFailure mentions memory if the kernel may have killed the process", () => {
-	const failure = describeFailure({ ...record, state: "signalled", signal: "SIGKILL", exitCode: null }, { what: "Tool", timeoutMs: 1 });
+	const failure = describeFailure(
+		{ ...record, state: "signalled", signal: "SIGKILL", exitCode: null },
+		{ what: "Tool", timeoutMs: 1 },
+	);
 	expect(failure.fix).toContain("out-of-memory");
 });

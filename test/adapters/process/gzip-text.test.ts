@@ -13,5 +13,7 @@ it("toBytes compresses files that end in .gz alone, the same each time", () => {
 it("toText refuses compressed data that is broken or unpacks to more than 256 MiB", () => {
 	expect(toText("a.gz", gzipSync("x"))).toBe("x");
 	expect(() => toText("a.gz", gzipSync("x".repeat(99)).subarray(0, 15))).toThrow();
-	expect(() => toText("a.gz", gzipSync(Buffer.alloc(257 * 1024 * 1024), { level: 1 }))).toThrow(/larger than/);
+	expect(() => toText("a.gz", gzipSync(Buffer.alloc(257 * 1024 * 1024), { level: 1 }))).toThrow(
+		/larger than/,
+	);
 });

@@ -25,13 +25,23 @@ interface Contender {
 }
 
 function contend(times: number, seed: number): Contender {
-	const args = [resolve("test/support/programs/lock-contender.mjs"), module, folder, String(times), String(seed)];
+	const args = [
+		resolve("test/support/programs/lock-contender.mjs"),
+		module,
+		folder,
+		String(times),
+		String(seed),
+	];
 	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 	let text = "";
 	child.stdout.on("data", (chunk) => {
 		text += chunk;
 	});
-	return { child, started: once(child.stdout, "data"), lines: once(child, "close").then(() => text.trim().split("\n")) };
+	return {
+		child,
+		started: once(child.stdout, "data"),
+		lines: once(child, "close").then(() => text.trim().split("\n")),
+	};
 }
 
 it("the lock file is held by one at a time, and no try throws, where four contend and owners die", async () => {

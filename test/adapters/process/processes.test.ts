@@ -24,19 +24,28 @@ it("createProcesses ends every living group, grandchildren included, and starts 
 	const processes = createProcesses();
 	const lines: string[] = [];
 	const run = { timeoutMs: 600_000, onLine: (line: string) => lines.push(line) };
-	const both = [processes.run({ argv: [node, program("forker")], ...run }), processes.run({ argv: [node, program("sleeper")], ...run })];
+	const both = [
+		processes.run({ argv: [node, program("forker")], ...run }),
+		processes.run({ argv: [node, program("sleeper")], ...run }),
+	];
 	await until(() => lines.length >= 2);
 	await processes.killAll();
 	expect((await Promise.all(both)).map((record) => record.state)).toEqual(["aborted", "aborted"]);
 	const grandchild = Number(lines.find((line) => /^\d+$/.test(line)));
 	expect(await gone(grandchild)).toBe(true);
 	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000 })).state).toBe("aborted");
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000, tidying: true })).state).toBe("exited");
+	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000, tidying: true })).state).toBe(
+		"exited",
+	);
 });
 
 it("createProcesses kills at once when there is no time left", async () => {
 	const processes = createProcesses();
-	const running = processes.run({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 600_000, onLine: () => processes.killNow() });
+	const running = processes.run({
+		argv: [node, program("sleeper"), "deaf"],
+		timeoutMs: 600_000,
+		onLine: () => processes.killNow(),
+	});
 	expect(await running).toMatchObject({ state: "signalled", signal: "SIGKILL" });
 });
 
@@ -44,7 +53,10 @@ it("createProcesses counts the time of children once, however many there are", a
 	const processes = createProcesses();
 	const started = performance.now();
 	const sleep = { argv: [node, "-e", "setTimeout(() => {}, 200)"] as const, timeoutMs: 600_000 };
-	await Promise.all([processes.run({ ...sleep, argv: [...sleep.argv] }), processes.run({ ...sleep, argv: [...sleep.argv] })]);
+	await Promise.all([
+		processes.run({ ...sleep, argv: [...sleep.argv] }),
+		processes.run({ ...sleep, argv: [...sleep.argv] }),
+	]);
 	const elapsed = performance.now() - started;
 	const counted = processes.childMs();
 	expect(counted).toBeGreaterThan(190);
@@ -58,7 +70,9 @@ it("createProcesses stops on the signal of its creator and on that of a run", as
 	const processes = createProcesses({ signal: stop.signal });
 	const own = new AbortController();
 	own.abort();
-	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000, signal: own.signal })).state).toBe("aborted");
+	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000, signal: own.signal })).state).toBe(
+		"aborted",
+	);
 	stop.abort();
 	expect((await processes.run({ argv: [node, "-e", "0"], timeoutMs: 1_000 })).state).toBe("aborted");
 });

@@ -28,7 +28,12 @@ async function gone(pid: number): Promise<boolean> {
 it("runProcess hands arguments over unread by any shell and keeps what the child said", async () => {
 	const logPath = join(folder, "deep", "echo.log");
 	const script = "console.log(process.argv[1]); console.error('two'); process.exit(3)";
-	const record = await runProcess({ argv: [node, "-e", script, "$HOME `id` ; 'x'"], timeoutMs: 600_000, logPath, captureBytes: 100 });
+	const record = await runProcess({
+		argv: [node, "-e", script, "$HOME `id` ; 'x'"],
+		timeoutMs: 600_000,
+		logPath,
+		captureBytes: 100,
+	});
 	expect(record).toMatchObject({ state: "exited", exitCode: 3, signal: null, problem: "", logPath });
 	expect([...record.tail].sort()).toEqual(["$HOME `id` ; 'x'", "two"]);
 	expect(record.stdout).toBe("$HOME `id` ; 'x'\n");
@@ -37,14 +42,22 @@ it("runProcess hands arguments over unread by any shell and keeps what the child
 });
 
 it("runProcess gives the child its input, folder and environment", async () => {
-	const script = "process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
-	const record = await runProcess({ argv: [node, "-e", script], timeoutMs: 600_000, stdin: "hello\n", cwd: "/", env: { ONLY: "this" } });
+	const script =
+		"process.stdin.pipe(process.stdout); console.log(process.cwd(), process.env.ONLY, process.env.HOME)";
+	const record = await runProcess({
+		argv: [node, "-e", script],
+		timeoutMs: 600_000,
+		stdin: "hello\n",
+		cwd: "/",
+		env: { ONLY: "this" },
+	});
 	expect([...record.tail].sort()).toEqual(["/ this undefined", "hello"]);
 });
 
 it("runProcess hands input and output over for a conversation, and keeps only errors in the log", async () => {
 	const logPath = join(folder, "talk.log");
-	const script = "process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
+	const script =
+		"process.stdin.on('data', (x) => process.stdout.write(x + '?')).on('end', () => console.error('bye'))";
 	let heard = "";
 	const record = await runProcess({
 		argv: [node, "-e", script],
@@ -74,7 +87,11 @@ it("runProcess outlives a conversation in which the child hangs up", async () =>
 });
 
 it("runProcess does not mind a child that never reads a long input", async () => {
-	const record = await runProcess({ argv: [node, "-e", "0"], timeoutMs: 600_000, stdin: "x".repeat(1_000_000) });
+	const record = await runProcess({
+		argv: [node, "-e", "0"],
+		timeoutMs: 600_000,
+		stdin: "x".repeat(1_000_000),
+	});
 	expect(record).toMatchObject({ state: "exited", exitCode: 0 });
 });
 
@@ -84,7 +101,11 @@ it("runProcess kills a child at its timeout", async () => {
 });
 
 it("runProcess kills a child that ignores SIGTERM once the grace is over", async () => {
-	const record = await runProcess({ argv: [node, program("sleeper"), "deaf"], timeoutMs: 3_000, graceMs: 200 });
+	const record = await runProcess({
+		argv: [node, program("sleeper"), "deaf"],
+		timeoutMs: 3_000,
+		graceMs: 200,
+	});
 	expect(record).toMatchObject({ state: "timed-out", signal: "SIGKILL" });
 });
 
@@ -102,9 +123,18 @@ it("runProcess does not wait for a grandchild that holds the pipes of a child th
 
 it("runProcess stops at an abort, and starts nothing after one", async () => {
 	const stop = new AbortController();
-	const running = runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal, onLine: () => stop.abort() });
+	const running = runProcess({
+		argv: [node, program("sleeper")],
+		timeoutMs: 600_000,
+		signal: stop.signal,
+		onLine: () => stop.abort(),
+	});
 	expect((await running).state).toBe("aborted");
-	const never = await runProcess({ argv: [node, program("sleeper")], timeoutMs: 600_000, signal: stop.signal });
+	const never = await runProcess({
+		argv: [node, program("sleeper")],
+		timeoutMs: 600_000,
+		signal: stop.signal,
+	});
 	expect(never).toMatchObject({ state: "aborted", problem: "interrupted before the start" });
 });
 
@@ -175,6 +205,13 @@ it("runProcess refuses a log that cannot be written before the child starts", as
 });
 
 it("runProcess reports that the disk is full where the log no longer fits", async () => {
-	const run = runProcess({ argv: [node, "-e", "console.log('x'.repeat(100000))"], timeoutMs: 600_000, logPath: "/dev/full" });
-	await expect(run).rejects.toMatchObject({ code: "disk-full", message: "No space left for /dev/full (ENOSPC)." });
+	const run = runProcess({
+		argv: [node, "-e", "console.log('x'.repeat(100000))"],
+		timeoutMs: 600_000,
+		logPath: "/dev/full",
+	});
+	await expect(run).rejects.toMatchObject({
+		code: "disk-full",
+		message: "No space left for /dev/full (ENOSPC).",
+	});
 });

@@ -18,7 +18,11 @@ async function open() {
 	const { backend, telemetry } = replay(recording, clock);
 	const measure = (id: string, arm: "base" | "head", durationMs = 1000) => {
 		nowMs += 10;
-		return backend.measure({ engine: engine(id, arm), durationMs, samplesPath: `${folder}/raw/run.f64` } as MeasureJob);
+		return backend.measure({
+			engine: engine(id, arm),
+			durationMs,
+			samplesPath: `${folder}/raw/run.f64`,
+		} as MeasureJob);
 	};
 	return { recording, backend, telemetry, measure, folder };
 }
@@ -61,13 +65,27 @@ it.each(["nobody/fp16", "__proto__", "constructor"])("the replay rejects an engi
 		threads: 1,
 		timeoutMs: 1,
 	};
-	expect(await backend.infer(job)).toMatchObject({ state: "done", cases: [{ id: "case-0", state: "failed" }] });
+	expect(await backend.infer(job)).toMatchObject({
+		state: "done",
+		cases: [{ id: "case-0", state: "failed" }],
+	});
 });
 
 it("the replay rejects golden cases other than its own", async () => {
 	const { backend } = await open();
 	const cases = ["case-0", "case-1", "__proto__"].map((id) => ({ id, inputs: {} }));
-	const job = { engine: engine("segmenter/fp32", "head"), cases, scratchFolder: "", logPath: "", threads: 1, timeoutMs: 1 };
+	const job = {
+		engine: engine("segmenter/fp32", "head"),
+		cases,
+		scratchFolder: "",
+		logPath: "",
+		threads: 1,
+		timeoutMs: 1,
+	};
 	const result = await backend.infer(job);
-	expect(result.state === "done" && result.cases.map(({ state }) => state)).toEqual(["done", "failed", "failed"]);
+	expect(result.state === "done" && result.cases.map(({ state }) => state)).toEqual([
+		"done",
+		"failed",
+		"failed",
+	]);
 });

@@ -14,11 +14,19 @@ it("fitInput leaves what needs no change, and what it may not change", () => {
 it("fitInput narrows int64 to int32 without a change of value, and refuses what does not fit", () => {
 	fc.assert(
 		fc.property(fc.array(fc.bigInt({ min: -(2n ** 33n), max: 2n ** 33n }), { maxLength: 20 }), (values) => {
-			const tensor = { ...int64([values.length], []), data: new Uint8Array(BigInt64Array.from(values).buffer) };
+			const tensor = {
+				...int64([values.length], []),
+				data: new Uint8Array(BigInt64Array.from(values).buffer),
+			};
 			const fits = values.every((value) => value >= -(2n ** 31n) && value < 2n ** 31n);
 			const fitted = fitInput(tensor, "int32");
 			if (!fits) expect(fitted).toContain("which the engine's int32 does not hold");
-			else expect(fitted).toEqual({ dtype: "int32", shape: [values.length], data: new Uint8Array(Int32Array.from(values, Number).buffer) });
+			else
+				expect(fitted).toEqual({
+					dtype: "int32",
+					shape: [values.length],
+					data: new Uint8Array(Int32Array.from(values, Number).buffer),
+				});
 		}),
 	);
 });

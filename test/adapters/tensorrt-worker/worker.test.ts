@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { DType } from "../../../generated/golden.ts";
 import { createProcesses } from "../../../src/adapters/process/processes.ts";
 import { tensorRtWorker, type WorkerJob } from "../../../src/adapters/tensorrt-worker/worker.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { DType } from "../../../generated/golden.ts";
 import { createFrameDecoder } from "../../../src/formats/worker/frames.ts";
 import { encodeCase, encodeEnd } from "../../../src/formats/worker/messages.ts";
 import type { InferCase, InferResult } from "../../../src/ports/backend.ts";
@@ -40,7 +40,10 @@ const negation: FakePlan = {
 };
 
 function numbered(count: number): InferCase[] {
-	return Array.from({ length: count }, (_, index) => ({ id: `case ${index}`, inputs: { x: float32([1, 2], [index, 0.5]) } }));
+	return Array.from({ length: count }, (_, index) => ({
+		id: `case ${index}`,
+		inputs: { x: float32([1, 2], [index, 0.5]) },
+	}));
 }
 
 interface Extra extends Partial<WorkerJob> {
@@ -90,9 +93,14 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	});
 
 	it("the golden worker keeps the caller's ids, twice the same one and __proto__ among them", async () => {
-		const cases = ["a", "a", "__proto__", "x".repeat(100_000)].map((id) => ({ id, inputs: { x: float32([1, 2], [1, 2]) } }));
+		const cases = ["a", "a", "__proto__", "x".repeat(100_000)].map((id) => ({
+			id,
+			inputs: { x: float32([1, 2], [1, 2]) },
+		}));
 		const result = await infer(negation, cases);
-		expect(result.state === "done" && result.cases.map(({ id, state }) => [id, state])).toEqual(cases.map(({ id }) => [id, "done"]));
+		expect(result.state === "done" && result.cases.map(({ id, state }) => [id, state])).toEqual(
+			cases.map(({ id }) => [id, "done"]),
+		);
 	});
 
 	it("the golden worker has tensors named __proto__ like any other", async () => {
@@ -143,9 +151,14 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			inputs: [{ name: "x", dtype: "INT32", shape: [2] }],
 			outputs: [{ name: "y", dtype: "INT32", shape: [2], op: "same", from: "x" }],
 		};
-		const cases = [int64([2], [-1, 2_147_483_647]), int64([2], [0, 2_147_483_648])].map((x) => ({ id: "a", inputs: { x } }));
+		const cases = [int64([2], [-1, 2_147_483_647]), int64([2], [0, 2_147_483_648])].map((x) => ({
+			id: "a",
+			inputs: { x },
+		}));
 		const [fits, wide] = outputsOf(await infer(plan, cases));
-		expect(fits).toEqual({ y: { dtype: "int32", shape: [2], data: new Uint8Array(Int32Array.of(-1, 2_147_483_647).buffer) } });
+		expect(fits).toEqual({
+			y: { dtype: "int32", shape: [2], data: new Uint8Array(Int32Array.of(-1, 2_147_483_647).buffer) },
+		});
 		expect(wide).toBe("input x holds 2147483648, which the engine's int32 does not hold");
 	});
 
@@ -167,13 +180,19 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			},
 		];
 		const rows = [1, 5, 2, 0, 3];
-		const cases = rows.map((row) => ({ id: `${row}`, inputs: { x: float32([row, 2], new Array(row * 2).fill(row)) } }));
+		const cases = rows.map((row) => ({
+			id: `${row}`,
+			inputs: { x: float32([row, 2], new Array(row * 2).fill(row)) },
+		}));
 		const expected = rows.map((row) => ({ y: float32([row, 2], new Array(row * 2).fill(-row)) }));
 		expect(outputsOf(await infer({ ...negation, profiles }, cases))).toEqual(expected);
 	});
 
 	it("the golden worker names the input whose shape no profile holds", async () => {
-		const cases = [9, 1].map((rows) => ({ id: "a", inputs: { x: float32([rows, 2], new Array(rows * 2).fill(1)) } }));
+		const cases = [9, 1].map((rows) => ({
+			id: "a",
+			inputs: { x: float32([rows, 2], new Array(rows * 2).fill(1)) },
+		}));
 		const [refused, fine] = outputsOf(await infer(negation, cases));
 		expect(refused).toBe("input x has the shape [9, 2], the engine's profiles hold [1, 2] to [8, 2]");
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]) });
@@ -189,7 +208,11 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			[0, 0, 0, 0],
 			[1, 1, 1, 1],
 		].map((values) => ({ id: "a", inputs: { x: float32([2, 2], values) } }));
-		const expected = [int64([2, 2], [0, 1, 0, 1]), int64([2, 0], []), int64([2, 4], [0, 0, 1, 1, 0, 1, 0, 1])];
+		const expected = [
+			int64([2, 2], [0, 1, 0, 1]),
+			int64([2, 0], []),
+			int64([2, 4], [0, 0, 1, 1, 0, 1, 0, 1]),
+		];
 		expect(outputsOf(await infer(plan, cases))).toEqual(expected.map((at) => ({ at })));
 	});
 
@@ -215,12 +238,20 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 			[2, 3],
 			[3, 2],
 		].map((shape) => ({ id: "a", inputs: { x, to: int64([2], shape) } }));
-		expect(outputsOf(await infer(plan, cases))).toEqual([{ y: { ...x, shape: [2, 3] } }, { y: { ...x, shape: [3, 2] } }]);
+		expect(outputsOf(await infer(plan, cases))).toEqual([
+			{ y: { ...x, shape: [2, 3] } },
+			{ y: { ...x, shape: [3, 2] } },
+		]);
 	});
 
 	it("the golden worker lets an output lie in the memory of its input", async () => {
-		const plan = { ...negation, outputs: negation.outputs.map((output) => ({ ...output, op: "increment", alias: "x" })) };
-		expect(outputsOf(await infer(plan, numbered(3)))).toEqual([1, 2, 3].map((first) => ({ y: float32([1, 2], [first, 1.5]) })));
+		const plan = {
+			...negation,
+			outputs: negation.outputs.map((output) => ({ ...output, op: "increment", alias: "x" })),
+		};
+		expect(outputsOf(await infer(plan, numbered(3)))).toEqual(
+			[1, 2, 3].map((first) => ({ y: float32([1, 2], [first, 1.5]) })),
+		);
 	});
 
 	it("the golden worker shows bytes that the engine never wrote as NaN, not as the last case's answer", async () => {
@@ -248,12 +279,21 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	});
 
 	it.each<[string, string]>([
-		["refuse", "TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)"],
+		[
+			"refuse",
+			"TensorRT did not run the case: IExecutionContext::enqueueV3: Error Code 1: Cuda Runtime (a stub refused)",
+		],
 		["raise", "TensorRT raised an error (a binding raised): API Usage Error"],
 		["confuse", "KeyError: 'a bug'"],
 	])("the golden worker loses one case and not the others where TensorRT does %s", async (what, message) => {
-		const [first, second, third] = outputsOf(await infer({ ...negation, behave: [{ run: 2, do: what }] }, numbered(3)));
-		expect([first, second, third]).toEqual([{ y: float32([1, 2], [-0, -0.5]) }, message, { y: float32([1, 2], [-2, -0.5]) }]);
+		const [first, second, third] = outputsOf(
+			await infer({ ...negation, behave: [{ run: 2, do: what }] }, numbered(3)),
+		);
+		expect([first, second, third]).toEqual([
+			{ y: float32([1, 2], [-0, -0.5]) },
+			message,
+			{ y: float32([1, 2], [-2, -0.5]) },
+		]);
 	});
 
 	it("the golden worker loses one case where GPU memory is short", async () => {
@@ -270,17 +310,25 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 				},
 			],
 		};
-		const cases = [99, 1].map((rows) => ({ id: "a", inputs: { x: float32([rows, 2], new Array(rows * 2).fill(1)) } }));
+		const cases = [99, 1].map((rows) => ({
+			id: "a",
+			inputs: { x: float32([rows, 2], new Array(rows * 2).fill(1)) },
+		}));
 		const [short, fine] = outputsOf(await infer(plan, cases));
 		expect(short).toBe("792 bytes of GPU memory for x could not be had");
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]) });
 	});
 
 	it("the golden worker refuses inputs and answers above the limit, and goes on", async () => {
-		const rows = (count: number): InferCase => ({ id: "a", inputs: { x: float32([count, 2], new Array(count * 2).fill(1)) } });
+		const rows = (count: number): InferCase => ({
+			id: "a",
+			inputs: { x: float32([count, 2], new Array(count * 2).fill(1)) },
+		});
 		const z = { name: "z", dtype: "FLOAT", shape: [-1, 2], op: "same", from: "x" };
 		const plan = { ...negation, outputs: [...negation.outputs, z] };
-		const [wide, tall, fine] = outputsOf(await infer(plan, [rows(8), rows(5), rows(1)], { payloadBytes: 60 }));
+		const [wide, tall, fine] = outputsOf(
+			await infer(plan, [rows(8), rows(5), rows(1)], { payloadBytes: 60 }),
+		);
 		expect(wide).toBe("the inputs have 64 bytes, a case may have 60");
 		expect(tall).toBe("output z has 80 bytes, an answer may have 60");
 		expect(fine).toEqual({ y: float32([1, 2], [-1, -1]), z: float32([1, 2], [1, 1]) });
@@ -311,7 +359,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	});
 
 	it("the golden worker is killed at its timeout, with the case named", async () => {
-		const result = await infer({ ...negation, behave: [{ run: 2, do: "hang" }] }, numbered(3), { timeoutMs: 4_500 });
+		const result = await infer({ ...negation, behave: [{ run: 2, do: "hang" }] }, numbered(3), {
+			timeoutMs: 4_500,
+		});
 		expect(failureOf(result)).toMatchObject({
 			code: "tool-timeout",
 			message: expect.stringContaining(`at case "case 1" did not finish within 4.5 s`),
@@ -329,7 +379,11 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["is absent", null, "cannot be read: No such file or directory"],
 		["is empty", "", "is empty"],
 		["is text", "not a plan", "is not a TensorRT plan"],
-		["is damaged", `ftrt${"\0".repeat(24)}{`, "a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged"],
+		[
+			"is damaged",
+			`ftrt${"\0".repeat(24)}{`,
+			"a plan of version 0.0.0.0: IRuntime::deserializeCudaEngine: the plan is damaged",
+		],
 	])("the golden worker reports that an engine %s", async (_, content, message) => {
 		const enginePath = join(temporaryFolder(), "other.plan");
 		if (content !== null) writeFileSync(enginePath, content);
@@ -356,7 +410,12 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	});
 
 	it.each<[string, (good: Buffer) => Uint8Array, number, string]>([
-		["text", () => Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"), 4, "the input is not made of frames"],
+		[
+			"text",
+			() => Buffer.from("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
+			4,
+			"the input is not made of frames",
+		],
 		["nothing", () => Buffer.alloc(0), 4, "ended without an end frame"],
 		["half a prefix", (good) => good.subarray(0, 9), 4, "ends inside a frame"],
 		["half a header", (good) => good.subarray(0, 30), 4, "ends inside a frame"],
@@ -379,7 +438,10 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		["a case without tensors", () => withHeader(`{"kind":"case","id":"a"}`), 4, "no list of at most"],
 		[
 			"an absurd shape",
-			() => withHeader(`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[9e99],"bytes":1}]}`),
+			() =>
+				withHeader(
+					`{"kind":"case","id":"a","tensors":[{"name":"x","dtype":"float32","shape":[9e99],"bytes":1}]}`,
+				),
 			4,
 			"has no shape",
 		],
@@ -408,9 +470,13 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		const folder = temporaryFolder();
 		const cases = join(folder, "cases.bin");
 		writeFileSync(cases, Buffer.concat([...encodeCase("a", { x: float32([1, 2], [1, 2]) }), encodeEnd()]));
-		const done = spawnSync(python, [workerPath, `--engine=${writePlan(folder, negation)}`, `--cases=${cases}`], {
-			env: fakeEnvironment(),
-		});
+		const done = spawnSync(
+			python,
+			[workerPath, `--engine=${writePlan(folder, negation)}`, `--cases=${cases}`],
+			{
+				env: fakeEnvironment(),
+			},
+		);
 		const said = createFrameDecoder({ payloadBytes: 1_000 })
 			.push(done.stdout)
 			.map(({ header }) => header["kind"]);
@@ -422,7 +488,9 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 		symlinkSync(workerPath, join(folder, "link.py"));
 		symlinkSync(dirname(workerPath), join(folder, "worker"));
 		// The worker's folder by another name, before the one that has TensorRT.
-		const PYTHONPATH = [join(folder, "worker"), dirname(workerPath), fakeEnvironment()["PYTHONPATH"]].join(delimiter);
+		const PYTHONPATH = [join(folder, "worker"), dirname(workerPath), fakeEnvironment()["PYTHONPATH"]].join(
+			delimiter,
+		);
 		const processes = createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } });
 		for (const path of [workerPath, join(folder, "link.py"), join(folder, "worker/tensorrt.py")]) {
 			const probed = await tensorRtWorker({ python, workerPath: path, processes }).probe();
@@ -433,20 +501,35 @@ suite(missing === null ? "the golden worker" : `the golden worker (skipped: ${mi
 	it("the golden worker finds TensorRT, or explains why there is none", async () => {
 		expect(await fakeWorker().probe()).toEqual({ tensorrt: "10.6.0", device: "Fake GPU" });
 		const broken = temporaryFolder();
-		writeFileSync(join(broken, "tensorrt.py"), "raise ImportError('libnvinfer.so.10: cannot open shared object file')");
+		writeFileSync(
+			join(broken, "tensorrt.py"),
+			"raise ImportError('libnvinfer.so.10: cannot open shared object file')",
+		);
 		const old = temporaryFolder();
 		writeFileSync(join(old, "tensorrt.py"), "__version__ = '8.2.1'");
 		const absent = (program: string, PYTHONPATH: string): Promise<unknown> =>
-			tensorRtWorker({ python: program, workerPath, processes: createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } }) }).probe();
-		expect(await absent(python, broken)).toEqual({ absent: expect.stringContaining("has no TensorRT: libnvinfer.so.10: cannot open") });
-		expect(await absent(python, old)).toEqual({ absent: expect.stringContaining("TensorRT 8.2.1 is too old") });
+			tensorRtWorker({
+				python: program,
+				workerPath,
+				processes: createProcesses({ env: { ...fakeEnvironment(), PYTHONPATH } }),
+			}).probe();
+		expect(await absent(python, broken)).toEqual({
+			absent: expect.stringContaining("has no TensorRT: libnvinfer.so.10: cannot open"),
+		});
+		expect(await absent(python, old)).toEqual({
+			absent: expect.stringContaining("TensorRT 8.2.1 is too old"),
+		});
 		expect(await absent("/no/python3", "")).toEqual({ absent: expect.stringContaining("did not start") });
 	});
 });
 
 describe("the client of the golden worker", () => {
 	const talkTo = (script: string): Promise<InferResult> =>
-		tensorRtWorker({ python: process.execPath, workerPath: scriptFile(script), processes: createProcesses() }).infer({
+		tensorRtWorker({
+			python: process.execPath,
+			workerPath: scriptFile(script),
+			processes: createProcesses(),
+		}).infer({
 			enginePath: "engine.plan",
 			cases: numbered(1),
 			device: 0,
@@ -464,10 +547,18 @@ describe("the client of the golden worker", () => {
 		`${headers.map((header) => `process.stdout.write(Buffer.from("${Buffer.from(withHeader(header)).toString("base64")}", "base64"));`).join("\n")}\nsetInterval(() => {}, 1000);`;
 
 	it.each<[string, string, string]>([
-		["text", `console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`, "the output is not made of frames"],
+		[
+			"text",
+			`console.log("Hello, I am not a worker at all"); setInterval(() => {}, 1000);`,
+			"the output is not made of frames",
+		],
 		["a frame of no kind", says("{}"), "a frame of unknown kind"],
 		["two hellos", says(hello, hello), "a second hello"],
-		["a hello without an engine", says(hello.replace(/"engine":.*/, `"engine":null}`)), "a hello without an engine"],
+		[
+			"a hello without an engine",
+			says(hello.replace(/"engine":.*/, `"engine":null}`)),
+			"a hello without an engine",
+		],
 		[
 			"answers to a case that was not sent",
 			says(hello, `{"kind":"result","id":"7","tensors":[]}`),
@@ -479,7 +570,10 @@ describe("the client of the golden worker", () => {
 			"an answer to a case that was not sent",
 		],
 	])("the client of the golden worker ends a worker that says %s", async (_, script, fault) => {
-		expect(failureOf(await talkTo(script))).toMatchObject({ code: "tool-output", message: expect.stringContaining(fault) });
+		expect(failureOf(await talkTo(script))).toMatchObject({
+			code: "tool-output",
+			message: expect.stringContaining(fault),
+		});
 	});
 
 	it("the client of the golden worker does not take an early end for an answer", async () => {

@@ -44,7 +44,11 @@ function manualTime() {
 		now += ms;
 		for (const tick of ticks) tick();
 	};
-	return { clock: { now: () => now, timestamp: () => "" }, ticker: (tick: () => void) => void ticks.push(tick), pass };
+	return {
+		clock: { now: () => now, timestamp: () => "" },
+		ticker: (tick: () => void) => void ticks.push(tick),
+		pass,
+	};
 }
 
 it.each([
@@ -125,12 +129,18 @@ it("terminalProgress lets no name move the cursor or break the line", () => {
 it("plainProgress writes a line for each stage and item", () => {
 	const out = stream();
 	work(plainProgress(out));
-	expect(out.text).toBe("build (2)\n  [1/2] resnet50/fp16 (base)\n  [2/2] resnet50/fp16 (head) · 2 min 5 s left\n  2 of 2 engines built\n");
+	expect(out.text).toBe(
+		"build (2)\n  [1/2] resnet50/fp16 (base)\n  [2/2] resnet50/fp16 (head) · 2 min 5 s left\n  2 of 2 engines built\n",
+	);
 });
 
 describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress]>([
 	["plainProgress", (pulse, write) => plainProgress({ write }, pulse)],
-	["groupProgress", (pulse, write) => groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse)],
+	[
+		"groupProgress",
+		(pulse, write) =>
+			groupProgress(standardStreams({ isActions: true }, { out: { write }, err: { write } }), pulse),
+	],
 ])("%s that is followed", (_, create) => {
 	it("progress shows the current item during a long stage, and nothing between stages", () => {
 		const { clock, ticker, pass } = manualTime();
@@ -143,7 +153,10 @@ describe.each<[string, (pulse: Pulse, write: (text: string) => void) => Progress
 		progress.detail("pair 2 of 5");
 		const before = lines.length;
 		for (const ms of [1000, 600, 1000, 600]) pass(ms);
-		expect(lines.slice(before)).toEqual(["    … pair 2 of 5 · 2 s · 8 s left\n", "    … pair 2 of 5 · 3 s · 8 s left\n"]);
+		expect(lines.slice(before)).toEqual([
+			"    … pair 2 of 5 · 2 s · 8 s left\n",
+			"    … pair 2 of 5 · 3 s · 8 s left\n",
+		]);
 		progress.done("1 workload");
 		const after = lines.length;
 		pass(9000);
@@ -172,12 +185,19 @@ it("groupProgress folds each stage into a group and leaves its summary outside",
 it("groupProgress lets no name become a command of the runner", () => {
 	const log = stream();
 	const progress = groupProgress(standardStreams({ isActions: true }, { out: log, err: log }));
-	for (const name of ["::set-env name=x::y", "\n::stop-commands::x", "##[group]x", "a::endgroup::", ":::error::x"]) {
+	for (const name of [
+		"::set-env name=x::y",
+		"\n::stop-commands::x",
+		"##[group]x",
+		"a::endgroup::",
+		":::error::x",
+	]) {
 		progress.stage(name, 1);
 		progress.item(name);
 		progress.done(name);
 	}
-	for (const line of log.text.split("\n")) if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
+	for (const line of log.text.split("\n"))
+		if (!/^::(group|endgroup)::/.test(line)) expect(line).not.toMatch(/^\s*::|##\[/);
 });
 
 it("quietProgress reports nothing", () => {

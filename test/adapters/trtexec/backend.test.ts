@@ -8,16 +8,26 @@ import { bed, image, infer, measure } from "../../support/replay/bed.ts";
 it.each([
 	["11.1.0", "fp16", "classifier", "precision-in-onnx", /models\.net\.engines\.fp16\.onnx/],
 	["8.6.1", "bf16", "classifier", "setting-unsupported", /8\.6\.1 has no precision bf16/],
-])("build with TensorRT %s refuses %s of %s as %s, without a run", async (version, precision, model, code, says) => {
-	const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
-	const record = await backend.build(await job({ config: ["precision: fp16", `precision: ${precision}`], model }));
-	expect(record).toMatchObject({ state: "refused", failure: { code, kind: "refusal", title: expect.stringMatching(says) } });
-	expect(existsSync(join(folder, "build.log"))).toBe(false);
-});
+])(
+	"build with TensorRT %s refuses %s of %s as %s, without a run",
+	async (version, precision, model, code, says) => {
+		const { backend, job, folder } = bed({ version, replay: { comparison: "slower-head" } });
+		const record = await backend.build(
+			await job({ config: ["precision: fp16", `precision: ${precision}`], model }),
+		);
+		expect(record).toMatchObject({
+			state: "refused",
+			failure: { code, kind: "refusal", title: expect.stringMatching(says) },
+		});
+		expect(existsSync(join(folder, "build.log"))).toBe(false);
+	},
+);
 
 it("build builds an engine whose INT8 was never calibrated, and reports it: its golden is to judge it", async () => {
 	const recording = "10.6/build-classifier-int8-no-calibration";
-	const { backend, job } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] } });
+	const { backend, job } = bed({
+		replay: { comparison: "slower-head", faults: [{ step: "build", do: "recording", recording }] },
+	});
 	const record = await backend.build(await job({ config: ["precision: fp16", "precision: int8"] }));
 	expect(record.state, JSON.stringify(record.failure)).toBe("built");
 	expect(record.recipe?.["typing"]).toBe("FP32+INT8");
@@ -34,7 +44,10 @@ it("build runs a plan once if the log does not show that it was loaded", async (
 		{ step: "golden", do: "recording", recording: "10.6/fail-engine-truncated" },
 	] as const;
 	const broken = bed({ replay: { faults } });
-	expect(await broken.backend.build(await broken.job())).toMatchObject({ state: "refused", failure: { code: "plan-truncated" } });
+	expect(await broken.backend.build(await broken.job())).toMatchObject({
+		state: "refused",
+		failure: { code: "plan-truncated" },
+	});
 });
 
 it("infer gives every output by its name, type and shape", async () => {
@@ -42,7 +55,9 @@ it("infer gives every output by its name, type and shape", async () => {
 	const result = await infer(here, await here.engine());
 	if (result.state !== "done" || result.cases[0]?.state !== "done") throw new Error(JSON.stringify(result));
 	const { outputs } = result.cases[0];
-	expect(Object.entries(outputs).map(([name, tensor]) => [name, tensor.dtype, tensor.shape, tensor.data.length])).toEqual([
+	expect(
+		Object.entries(outputs).map(([name, tensor]) => [name, tensor.dtype, tensor.shape, tensor.data.length]),
+	).toEqual([
 		["logits_out", "float32", [1, 6, 64, 64], 98304],
 		["mask", "int64", [1, 64, 64], 32768],
 	]);
@@ -51,23 +66,38 @@ it("infer gives every output by its name, type and shape", async () => {
 });
 
 it.each([
-	["twice the bytes", { image: image({ data: new Uint8Array(2 * 49152) }) }, /98304 bytes, its shape .* needs 49152/],
+	[
+		"twice the bytes",
+		{ image: image({ data: new Uint8Array(2 * 49152) }) },
+		/98304 bytes, its shape .* needs 49152/,
+	],
 	["half the bytes", { image: image({ data: new Uint8Array(24576) }) }, /24576 bytes/],
-	["another type", { image: image({ dtype: "float16", data: new Uint8Array(24576) }) }, /float16, the model's is float32/],
+	[
+		"another type",
+		{ image: image({ dtype: "float16", data: new Uint8Array(24576) }) },
+		/float16, the model's is float32/,
+	],
 	["another shape", { image: image({ shape: [1, 3, 4096] }) }, /does not take/],
 	["an input too many", { image: image(), ["__proto__2"]: image() }, /none of the engine's/],
 	["no input", {}, /no values for input image/],
 ])("infer refuses a case with %s before trtexec could read it wrongly", async (_what, inputs, says) => {
 	const here = bed();
 	const result = await infer(here, await here.engine(), { inputs });
-	expect(result).toMatchObject({ state: "done", cases: [{ state: "failed", message: expect.stringMatching(says) }] });
+	expect(result).toMatchObject({
+		state: "done",
+		cases: [{ state: "failed", message: expect.stringMatching(says) }],
+	});
 });
 
 it("infer prefers the Python worker of the same TensorRT, and probes it once", async () => {
 	let probes = 0;
 	const worker: GoldenWorker = {
 		probe: async () => ({ tensorrt: "10.6.0.26", n: probes++ }),
-		infer: async ({ cases }) => ({ state: "done", cases: cases.map(({ id }) => ({ id, state: "done", outputs: {} })), wallMs: 1 }),
+		infer: async ({ cases }) => ({
+			state: "done",
+			cases: cases.map(({ id }) => ({ id, state: "done", outputs: {} })),
+			wallMs: 1,
+		}),
 	};
 	const here = bed({ worker });
 	const engine = await here.engine();
@@ -82,7 +112,10 @@ it.each([
 	["of another version", { tensorrt: "10.7.0" }, /Python has TensorRT 10\.7\.0, trtexec is 10\.6\.0/],
 	["that is absent", { absent: "Python has no TensorRT." }, /Python has no TensorRT\.$/],
 ])("infer falls back to trtexec from a worker %s, and reports it", async (_what, probed, says) => {
-	const worker: GoldenWorker = { probe: async () => probed, infer: () => Promise.reject(new Error("not to be asked")) };
+	const worker: GoldenWorker = {
+		probe: async () => probed,
+		infer: () => Promise.reject(new Error("not to be asked")),
+	};
 	const here = bed({ worker });
 	expect(await infer(here, await here.engine())).toMatchObject({ state: "done", cases: [{ state: "done" }] });
 	expect(here.backend.notes?.().join()).toMatch(says);
@@ -98,8 +131,11 @@ it("measure feeds its own inputs, keeps the samples, and reports TensorRT's memo
 	expect(result.samplesMs).toHaveLength(400);
 	expect(result.peakMemoryBytes).toBeGreaterThan(1e6);
 	expect(result.timedMs).toBeGreaterThan(10);
-	const [, reported] = /Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
+	const [, reported] =
+		/Throughput: ([\d.]+) qps/.exec(readFileSync(join(here.folder, "measure.log"), "utf8")) ?? [];
 	expect(result.reportedThroughputPerSecond).toBe(Number(reported));
 	expect(result.enqueueShare).toBeLessThan(0.8);
-	expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain("Using values loaded from in0.bin for input image");
+	expect(readFileSync(join(here.folder, "measure.log"), "utf8")).toContain(
+		"Using values loaded from in0.bin for input image",
+	);
 });

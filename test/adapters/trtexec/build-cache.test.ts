@@ -8,7 +8,15 @@ import type { TrtexecContext } from "../../../src/adapters/trtexec/context.ts";
 import type { BuildJob } from "../../../src/ports/backend.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
-const facts = { durationMs: 1500, builtAt: "2026-01-01T00:00:00Z", recipe: {}, warnings: [], notes: [], weightsBytes: 7, entries: 3 };
+const facts = {
+	durationMs: 1500,
+	builtAt: "2026-01-01T00:00:00Z",
+	recipe: {},
+	warnings: [],
+	notes: [],
+	weightsBytes: 7,
+	entries: 3,
+};
 
 function setUp() {
 	const folder = temporaryFolder();
@@ -39,7 +47,8 @@ function setUp() {
 		writeFileSync(places.layers, "{}");
 		if (timing !== null) writeFileSync(places.cache, timing);
 	};
-	const ask = (...flags: string[]) => buildRequest(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
+	const ask = (...flags: string[]) =>
+		buildRequest(job as unknown as BuildJob, places, [`--onnx=${model.path}`, ...flags]);
 	return { folder, places, context, write, ask, notes };
 }
 
@@ -51,7 +60,10 @@ it("the engine cache gives back an engine with the timings that it was built on,
 	rmSync(places.cache);
 	const recalled = await restoreEngine(await ask("--fp16"), context);
 	expect(recalled).toMatchObject({ state: "built", durationMs: 1500, engineBytes: 4 });
-	expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual(["plan", "timings"]);
+	expect([readFileSync(places.engine, "utf8"), readFileSync(places.cache, "utf8")]).toEqual([
+		"plan",
+		"timings",
+	]);
 	expect(context.cacheEntries.get(places.cache)).toBe(3);
 });
 
@@ -68,7 +80,9 @@ it("the engine cache knows an engine under another name, after which only its ti
 	await saveBuild(await ask(`--timingCacheFile=${places.cache}`), facts, { before: { hash: null }, context });
 	rmSync(places.cache);
 	places.cache = places.cache.replace("net", "renamed");
-	expect(await restoreEngine(await ask(`--timingCacheFile=${places.cache}`), context)).toMatchObject({ state: "built" });
+	expect(await restoreEngine(await ask(`--timingCacheFile=${places.cache}`), context)).toMatchObject({
+		state: "built",
+	});
 });
 
 it("the engine cache distinguishes flags, and the content of the files that they name", async () => {
@@ -86,7 +100,11 @@ it("the engine cache distinguishes flags, and the content of the files that they
 it("the engine cache leaves no plan behind where what is kept is of another version", async () => {
 	const { folder, places, context, write, ask } = setUp();
 	write("plan", "timings");
-	await saveBuild(await ask(), { ...facts, durationMs: undefined as unknown as number }, { before: { hash: null }, context });
+	await saveBuild(
+		await ask(),
+		{ ...facts, durationMs: undefined as unknown as number },
+		{ before: { hash: null }, context },
+	);
 	for (const path of Object.values(places)) rmSync(path);
 	expect(readdirSync(join(folder, "cache"))).toHaveLength(1);
 	expect(await restoreEngine(await ask(), context)).toBeNull();

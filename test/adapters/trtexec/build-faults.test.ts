@@ -44,13 +44,24 @@ const recordedBuilds: readonly (readonly [recording: string, code: string, kind:
 /** Of trtexec, by the recording. */
 const versions: Readonly<Record<string, string>> = { "10.6": "10.6.0", "10.15": "10.15.1", "11.2": "11.1.0" };
 
-it.each(recordedBuilds)("a recorded build that failed %s is refused as %s, a %s", async (recording, code, kind) => {
-	const version = recording.split("/", 1)[0] ?? "";
-	const fault = { step: "build", do: "recording", recording } as const;
-	const { backend, job } = bed({ version: versions[version] ?? "", replay: { comparison: "slower-head", faults: [fault] } });
-	const record = await backend.build(await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}));
-	expect(record).toMatchObject({ state: "refused", failure: { code, kind, fix: expect.stringMatching(/\S/) } });
-});
+it.each(recordedBuilds)(
+	"a recorded build that failed %s is refused as %s, a %s",
+	async (recording, code, kind) => {
+		const version = recording.split("/", 1)[0] ?? "";
+		const fault = { step: "build", do: "recording", recording } as const;
+		const { backend, job } = bed({
+			version: versions[version] ?? "",
+			replay: { comparison: "slower-head", faults: [fault] },
+		});
+		const record = await backend.build(
+			await job(version === "11.2" ? { config: ["precision: fp16", "precision: fp32"] } : {}),
+		);
+		expect(record).toMatchObject({
+			state: "refused",
+			failure: { code, kind, fix: expect.stringMatching(/\S/) },
+		});
+	},
+);
 
 interface BuildRow {
 	what: string;
@@ -61,23 +72,72 @@ interface BuildRow {
 }
 
 const builds: BuildRow[] = [
-	{ what: "leaves a plan of 0 bytes and says PASSED", fault: { do: "zero-plan" }, code: "plan-empty", kind: "runner" },
+	{
+		what: "leaves a plan of 0 bytes and says PASSED",
+		fault: { do: "zero-plan" },
+		code: "plan-empty",
+		kind: "runner",
+	},
 	{ what: "leaves no plan and says PASSED", fault: { do: "no-plan" }, code: "plan-missing", kind: "runner" },
 	{ what: "hangs in silence", fault: { do: "hang" }, code: "timed-out", kind: "runner", state: "timed-out" },
-	{ what: "hangs and takes no SIGTERM", fault: { do: "hang-deaf" }, code: "timed-out", kind: "runner", state: "timed-out" },
-	{ what: "is killed without a word", fault: { do: "kill", signal: "SIGKILL" }, code: "killed", kind: "runner" },
-	{ what: "dies of SIGSEGV without a word", fault: { do: "kill", signal: "SIGSEGV" }, code: "crashed", kind: "runner" },
-	{ what: "dies of SIGABRT without a word", fault: { do: "kill", signal: "SIGABRT" }, code: "crashed", kind: "runner" },
-	{ what: "is another version than at the start", fault: { do: "other-version" }, code: "version-changed", kind: "runner" },
-	{ what: "prints bytes that are no text and fails", fault: { do: "invalid-utf8" }, code: "unknown", kind: "runner" },
+	{
+		what: "hangs and takes no SIGTERM",
+		fault: { do: "hang-deaf" },
+		code: "timed-out",
+		kind: "runner",
+		state: "timed-out",
+	},
+	{
+		what: "is killed without a word",
+		fault: { do: "kill", signal: "SIGKILL" },
+		code: "killed",
+		kind: "runner",
+	},
+	{
+		what: "dies of SIGSEGV without a word",
+		fault: { do: "kill", signal: "SIGSEGV" },
+		code: "crashed",
+		kind: "runner",
+	},
+	{
+		what: "dies of SIGABRT without a word",
+		fault: { do: "kill", signal: "SIGABRT" },
+		code: "crashed",
+		kind: "runner",
+	},
+	{
+		what: "is another version than at the start",
+		fault: { do: "other-version" },
+		code: "version-changed",
+		kind: "runner",
+	},
+	{
+		what: "prints bytes that are no text and fails",
+		fault: { do: "invalid-utf8" },
+		code: "unknown",
+		kind: "runner",
+	},
 	{ what: "ends at once with exit code 0", fault: { do: "silent" }, code: "plan-missing", kind: "runner" },
-	{ what: "floods its log with 200 MB", fault: { do: "flood", bytes: 200e6 }, code: "unknown", kind: "runner" },
+	{
+		what: "floods its log with 200 MB",
+		fault: { do: "flood", bytes: 200e6 },
+		code: "unknown",
+		kind: "runner",
+	},
 ];
 
-it.each(builds)("a build that $what is no engine: $code", async ({ fault, code, kind, state = "refused" }) => {
-	const { backend, job, folder } = bed({ replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] } });
-	const asked = await job();
-	const record = await backend.build({ ...asked, timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs });
-	expect(record).toMatchObject({ state, failure: { code, kind } });
-	expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
-});
+it.each(builds)(
+	"a build that $what is no engine: $code",
+	async ({ fault, code, kind, state = "refused" }) => {
+		const { backend, job, folder } = bed({
+			replay: { comparison: "slower-head", faults: [{ step: "build", ...fault }] },
+		});
+		const asked = await job();
+		const record = await backend.build({
+			...asked,
+			timeoutMs: state === "timed-out" ? 1000 : asked.timeoutMs,
+		});
+		expect(record).toMatchObject({ state, failure: { code, kind } });
+		expect(statSync(record.log ?? join(folder, "none")).size).toBeLessThan(70e6);
+	},
+);

@@ -19,7 +19,15 @@ function recorder(): Processes & { asked: RunOptions[] } {
 		asked,
 		run: async (job) => {
 			asked.push(job);
-			const ended = { state: "not-started", exitCode: null, signal: null, wallMs: 0, tail: [], stdout: "", problem: "not here" } as const;
+			const ended = {
+				state: "not-started",
+				exitCode: null,
+				signal: null,
+				wallMs: 0,
+				tail: [],
+				stdout: "",
+				problem: "not here",
+			} as const;
 			return { ...ended, tail: [], logPath: null, argv: job.argv };
 		},
 		exec: (job) => Promise.reject(new Error(`${job.argv[0]} was not expected`)),
@@ -42,7 +50,9 @@ function assetsOf({ engine }: EngineSpec): EngineAssets {
 
 function bed(engine: string, versionText: string, worker?: GoldenWorker) {
 	const version = parseVersionText(versionText);
-	const [spec] = engineSpecs(loaded(`version: 1\nmodels:\n  net: { onnx: net.onnx, engines: { e: ${engine} } }\n`));
+	const [spec] = engineSpecs(
+		loaded(`version: 1\nmodels:\n  net: { onnx: net.onnx, engines: { e: ${engine} } }\n`),
+	);
 	if (version === null || spec === undefined) throw new Error(versionText);
 	const processes = recorder();
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
@@ -71,11 +81,30 @@ async function build(here: Bed) {
 
 async function built(here: Bed): Promise<BuiltEngine> {
 	const { spec, own } = here;
-	const facts = { model: "net", engine: "e", arm: "base", precision: "fp16", state: "built", durationMs: 1, warnings: [] } as const;
-	return { spec, arm: "base", record: { ...facts, warnings: [] }, path: "/e/engine.plan", model: await here.model, ...own };
+	const facts = {
+		model: "net",
+		engine: "e",
+		arm: "base",
+		precision: "fp16",
+		state: "built",
+		durationMs: 1,
+		warnings: [],
+	} as const;
+	return {
+		spec,
+		arm: "base",
+		record: { ...facts, warnings: [] },
+		path: "/e/engine.plan",
+		model: await here.model,
+		...own,
+	};
 }
 
-const image = (batch: number): Tensor => ({ dtype: "float32", shape: [batch, 3, 32, 32], data: new Uint8Array(batch * 3 * 32 * 32 * 4) });
+const image = (batch: number): Tensor => ({
+	dtype: "float32",
+	shape: [batch, 3, 32, 32],
+	data: new Uint8Array(batch * 3 * 32 * 32 * 4),
+});
 
 async function time(here: Bed, batch: number): Promise<void> {
 	const { backend, folder } = here;
@@ -93,14 +122,30 @@ async function verify(here: Bed, batch: number) {
 }
 
 const shapes = (which: string, batch: number) => `--${which}=images:${batch}x3x32x32`;
-const one = (min: number, opt: number, max: number) => [shapes("minShapes", min), shapes("optShapes", opt), shapes("maxShapes", max)];
+const one = (min: number, opt: number, max: number) => [
+	shapes("minShapes", min),
+	shapes("optShapes", opt),
+	shapes("maxShapes", max),
+];
 const dims = "dims: { batch: { min: 1, opt: 4, max: 8 } }";
 const profiles = "profiles: [{ batch: 1 }, { batch: { min: 2, opt: 8, max: 32 } }]";
 
 it.each([
-	["8.6.1", `precision: fp16, ${dims}, workspace: 512MiB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"]],
-	["10.15.1", `precision: fp16, ${dims}, workspace: 4GB`, ["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"]],
-	["11.1.0", `precision: fp32, ${dims}, optimization-level: 0`, [...one(1, 4, 8), "--builderOptimizationLevel=0"]],
+	[
+		"8.6.1",
+		`precision: fp16, ${dims}, workspace: 512MiB`,
+		["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:512"],
+	],
+	[
+		"10.15.1",
+		`precision: fp16, ${dims}, workspace: 4GB`,
+		["--fp16", ...one(1, 4, 8), "--memPoolSize=workspace:3814M"],
+	],
+	[
+		"11.1.0",
+		`precision: fp32, ${dims}, optimization-level: 0`,
+		[...one(1, 4, 8), "--builderOptimizationLevel=0"],
+	],
 	[
 		"10.6.0",
 		`precision: fp16, ${dims}, plugins: [a.so, { path: b.so, dynamic: true }]`,
@@ -117,7 +162,11 @@ it.each([
 		`precision: int8, ${dims}, calibration: net.cache, plugins: []`,
 		["--int8", "--fp16", ...one(1, 4, 8), "--calib=/arm/net.cache"],
 	],
-	["9.3.0", `precision: fp16, ${profiles}`, ["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)]],
+	[
+		"9.3.0",
+		`precision: fp16, ${profiles}`,
+		["--fp16", "--profile=0", ...one(1, 1, 1), "--profile=1", ...one(2, 8, 32)],
+	],
 	[
 		"11.1.0",
 		`precision: fp32, ${dims}, flags: [--sparsity=enable, --versionCompatible]`,
@@ -130,15 +179,36 @@ it.each([
 });
 
 it.each([
-	["11.1.0", `precision: fp16, ${dims}`, "precision-in-onnx", "models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from"],
-	["11.1.0", `precision: int8, ${dims}, calibration: net.cache`, "precision-in-onnx", "models.net.engines.e.onnx"],
-	["8.6.1", `precision: fp16, ${profiles}`, "setting-unsupported", "models.net.engines.e.profiles: TensorRT 8.6.1 has no several"],
+	[
+		"11.1.0",
+		`precision: fp16, ${dims}`,
+		"precision-in-onnx",
+		"models.net.engines.e.onnx: TensorRT 11.1.0 takes the precision from",
+	],
+	[
+		"11.1.0",
+		`precision: int8, ${dims}, calibration: net.cache`,
+		"precision-in-onnx",
+		"models.net.engines.e.onnx",
+	],
+	[
+		"8.6.1",
+		`precision: fp16, ${profiles}`,
+		"setting-unsupported",
+		"models.net.engines.e.profiles: TensorRT 8.6.1 has no several",
+	],
 	["8.6.1", `precision: bf16, ${dims}`, "setting-unsupported", "models.net.engines.e.precision"],
-])("the arguments of a build of TensorRT %s for { %s } are refused as %s", async (version, engine, code, says) => {
-	const here = bed(`{ ${engine} }`, version);
-	expect(await build(here)).toMatchObject({ state: "refused", failure: { code, title: expect.stringContaining(says) } });
-	expect(here.processes.asked).toEqual([]);
-});
+])(
+	"the arguments of a build of TensorRT %s for { %s } are refused as %s",
+	async (version, engine, code, says) => {
+		const here = bed(`{ ${engine} }`, version);
+		expect(await build(here)).toMatchObject({
+			state: "refused",
+			failure: { code, title: expect.stringContaining(says) },
+		});
+		expect(here.processes.asked).toEqual([]);
+	},
+);
 
 it.each([
 	["10.6.0", `precision: fp16, ${dims}, workspace: 1GiB, optimization-level: 5`, 4, []],
@@ -150,32 +220,56 @@ it.each([
 	],
 	["10.6.0", `precision: fp16, ${profiles}`, 16, ["--useProfile=1"]],
 	["10.6.0", `precision: fp16, ${profiles}`, 1, []],
-])("the arguments of a run of TensorRT %s for { %s } at batch %i are those that the engine needs", async (version, engine, batch, argv) => {
-	const here = bed(`{ ${engine} }`, version);
-	const [shape, modes] = [shapes("shapes", batch), ["--useCudaGraph", "--useSpinWait", "--noDataTransfers"]];
-	const sorted = [...argv].sort();
-	await time(here, batch);
-	expect(tellingArgv(here).sort()).toEqual([shape, ...modes, ...sorted].sort());
-	await verify(here, batch);
-	expect(tellingArgv(here).sort()).toEqual([shape, ...sorted].sort());
-});
+])(
+	"the arguments of a run of TensorRT %s for { %s } at batch %i are those that the engine needs",
+	async (version, engine, batch, argv) => {
+		const here = bed(`{ ${engine} }`, version);
+		const [shape, modes] = [
+			shapes("shapes", batch),
+			["--useCudaGraph", "--useSpinWait", "--noDataTransfers"],
+		];
+		const sorted = [...argv].sort();
+		await time(here, batch);
+		expect(tellingArgv(here).sort()).toEqual([shape, ...modes, ...sorted].sort());
+		await verify(here, batch);
+		expect(tellingArgv(here).sort()).toEqual([shape, ...sorted].sort());
+	},
+);
 
 it("the arguments of a run on a DLA take no CUDA graph, and go to trtexec: the Python worker knows no DLA", async () => {
-	const worker: GoldenWorker = { probe: async () => ({ tensorrt: "10.6.0" }), infer: () => Promise.reject(new Error("not to be asked")) };
+	const worker: GoldenWorker = {
+		probe: async () => ({ tensorrt: "10.6.0" }),
+		infer: () => Promise.reject(new Error("not to be asked")),
+	};
 	const here = bed(`{ precision: fp16, ${dims}, dla: { core: 1 } }`, "10.6.0", worker);
 	await time(here, 4);
-	expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useSpinWait", "--noDataTransfers", "--useDLACore=1"]);
+	expect(tellingArgv(here)).toEqual([
+		shapes("shapes", 4),
+		"--useSpinWait",
+		"--noDataTransfers",
+		"--useDLACore=1",
+	]);
 	await verify(here, 4);
 	expect(tellingArgv(here)).toEqual([shapes("shapes", 4), "--useDLACore=1"]);
 });
 
 it("the arguments of a run are not requested for int64 on TensorRT 8, which would read it as int32: the case names what to install", async () => {
 	const here = bed("{ precision: fp32 }", "8.6.1");
-	const engine = { ...(await built(here)), model: await fileModelReader().read("test/fixtures/models/int64.onnx") };
+	const engine = {
+		...(await built(here)),
+		model: await fileModelReader().read("test/fixtures/models/int64.onnx"),
+	};
 	const x: Tensor = { dtype: "int64", shape: [4], data: new Uint8Array(32) };
 	const places = { scratchFolder: join(here.folder, "scratch"), logPath: join(here.folder, "b.log") };
-	const result = await here.backend.infer({ engine, cases: [{ id: "a", inputs: { x } }], ...places, threads: 1, timeoutMs: 1000 });
-	const message = "input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
+	const result = await here.backend.infer({
+		engine,
+		cases: [{ id: "a", inputs: { x } }],
+		...places,
+		threads: 1,
+		timeoutMs: 1000,
+	});
+	const message =
+		"input x is int64, which TensorRT 8.6.1 takes as int32: install TensorRT's Python package, which converts it";
 	expect(result).toMatchObject({ state: "done", cases: [{ id: "a", state: "failed", message }] });
 	expect(here.processes.asked).toEqual([]);
 });

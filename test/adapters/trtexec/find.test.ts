@@ -31,7 +31,10 @@ it.each([
 	["120000", "12.0.0"],
 ])("findTrtexec reads the version of banner %s as %s", async (digits, version) => {
 	const path = program(temporaryFolder(), banner(digits));
-	expect(await find({ wanted: path })).toMatchObject({ state: "found", trtexec: { program: path, version: { text: version } } });
+	expect(await find({ wanted: path })).toMatchObject({
+		state: "found",
+		trtexec: { program: path, version: { text: version } },
+	});
 });
 
 it("findTrtexec takes the path that the user names, relative to the folder that he is in, and looks nowhere else", async () => {
@@ -39,7 +42,10 @@ it("findTrtexec takes the path that the user names, relative to the folder that 
 	program(join(folder, "bin"), banner("100600"));
 	expect((await find({ wanted: "bin/trtexec", cwd: folder })).state).toBe("found");
 	const missing = await find({ wanted: "bin/none", cwd: folder, installFolders: [join(folder, "bin")] });
-	expect(missing).toMatchObject({ state: "missing", tried: [{ program: join(folder, "bin/none"), why: "does not exist" }] });
+	expect(missing).toMatchObject({
+		state: "missing",
+		tried: [{ program: join(folder, "bin/none"), why: "does not exist" }],
+	});
 });
 
 it("findTrtexec prefers PATH, then the install folders", async () => {
@@ -47,7 +53,9 @@ it("findTrtexec prefers PATH, then the install folders", async () => {
 	program(join(folder, "path"), banner("100600"));
 	program(join(folder, "opt"), banner("110100"));
 	const installFolders = [join(folder, "none"), join(folder, "opt")];
-	expect(await find({ installFolders }, join(folder, "path"))).toMatchObject({ trtexec: { program: "trtexec" } });
+	expect(await find({ installFolders }, join(folder, "path"))).toMatchObject({
+		trtexec: { program: "trtexec" },
+	});
 	expect(await find({ installFolders })).toMatchObject({ trtexec: { version: { text: "11.1.0" } } });
 });
 
@@ -59,13 +67,21 @@ it("findTrtexec finds the newest unpacked archive in the user's home", async () 
 	] as const)
 		program(join(home, `TensorRT-${version}/bin`), banner(digits));
 	const processes = createProcesses({ env: { PATH: "/usr/bin:/bin" } });
-	expect(await findTrtexec({ cwd: "/", home, processes })).toMatchObject({ trtexec: { version: { text: "10.6.0" } } });
+	expect(await findTrtexec({ cwd: "/", home, processes })).toMatchObject({
+		trtexec: { version: { text: "10.6.0" } },
+	});
 });
 
 it("findTrtexec explains why a program that exists cannot be used", async () => {
-	const path = program(temporaryFolder(), "echo 'error while loading shared libraries: libnvinfer.so.10' >&2; exit 127");
+	const path = program(
+		temporaryFolder(),
+		"echo 'error while loading shared libraries: libnvinfer.so.10' >&2; exit 127",
+	);
 	const found = await find({ wanted: path });
-	expect(found).toMatchObject({ state: "missing", tried: [{ why: expect.stringMatching(/127.*libnvinfer\.so\.10/) }] });
+	expect(found).toMatchObject({
+		state: "missing",
+		tried: [{ why: expect.stringMatching(/127.*libnvinfer\.so\.10/) }],
+	});
 });
 
 it("findTrtexec puts the libraries beside an unpacked trtexec, or the folder that is named, before those of the environment", async () => {

@@ -11,8 +11,18 @@ interface RunRow {
 }
 
 const runs: RunRow[] = [
-	{ what: "hangs while it is timed", fault: { step: "perf", do: "hang" }, code: "tool-timeout", says: /\[timed-out\]/ },
-	{ what: "is killed while it is timed", fault: { step: "perf", do: "kill", signal: "SIGKILL" }, code: "tool-crashed", says: /SIGKILL/ },
+	{
+		what: "hangs while it is timed",
+		fault: { step: "perf", do: "hang" },
+		code: "tool-timeout",
+		says: /\[timed-out\]/,
+	},
+	{
+		what: "is killed while it is timed",
+		fault: { step: "perf", do: "kill", signal: "SIGKILL" },
+		code: "tool-crashed",
+		says: /SIGKILL/,
+	},
 	{
 		what: "dies of SIGSEGV while it is timed",
 		fault: { step: "perf", do: "kill", signal: "SIGSEGV" },
@@ -25,24 +35,54 @@ const runs: RunRow[] = [
 		code: "tool-output",
 		says: /times file is truncated/,
 	},
-	{ what: "leaves a time that is NaN", fault: { step: "perf", do: "nan-times" }, code: "tool-output", says: /not a finite number/ },
-	{ what: "leaves an infinite time", fault: { step: "perf", do: "infinite-times" }, code: "tool-output", says: /not a finite number/ },
-	{ what: "leaves a time below 0", fault: { step: "perf", do: "negative-times" }, code: "tool-output", says: /not a list of entries/ },
-	{ what: "leaves an empty list of times", fault: { step: "perf", do: "empty-times" }, code: "tool-output", says: /no iteration/ },
+	{
+		what: "leaves a time that is NaN",
+		fault: { step: "perf", do: "nan-times" },
+		code: "tool-output",
+		says: /not a finite number/,
+	},
+	{
+		what: "leaves an infinite time",
+		fault: { step: "perf", do: "infinite-times" },
+		code: "tool-output",
+		says: /not a finite number/,
+	},
+	{
+		what: "leaves a time below 0",
+		fault: { step: "perf", do: "negative-times" },
+		code: "tool-output",
+		says: /not a list of entries/,
+	},
+	{
+		what: "leaves an empty list of times",
+		fault: { step: "perf", do: "empty-times" },
+		code: "tool-output",
+		says: /no iteration/,
+	},
 	{
 		what: "leaves a page instead of times",
 		fault: { step: "perf", do: "html-times" },
 		code: "tool-output",
 		says: /not a list|truncated/,
 	},
-	{ what: "leaves fewer times than it speaks of", fault: { step: "perf", do: "fewer-times" }, code: "tool-output", says: /reports 400/ },
+	{
+		what: "leaves fewer times than it speaks of",
+		fault: { step: "perf", do: "fewer-times" },
+		code: "tool-output",
+		says: /reports 400/,
+	},
 	{
 		what: "reports another throughput than its times give",
 		fault: { step: "perf", do: "other-throughput" },
 		code: "tool-output",
 		says: /trtexec reports 123\.4/,
 	},
-	{ what: "leaves no times and says PASSED", fault: { step: "perf", do: "no-times" }, code: "tool-output", says: /export-missing/ },
+	{
+		what: "leaves no times and says PASSED",
+		fault: { step: "perf", do: "no-times" },
+		code: "tool-output",
+		says: /export-missing/,
+	},
 	{
 		what: "times without the CUDA graph that was asked for",
 		fault: { step: "perf", do: "other-mode" },
@@ -55,7 +95,12 @@ const runs: RunRow[] = [
 		code: "tool-output",
 		says: /10\.7\.0/,
 	},
-	{ what: "ends without its last line", fault: { step: "perf", do: "no-last-line" }, code: "tool-output", says: /ended-early/ },
+	{
+		what: "ends without its last line",
+		fault: { step: "perf", do: "no-last-line" },
+		code: "tool-output",
+		says: /ended-early/,
+	},
 	{
 		what: "runs out of GPU memory",
 		fault: { step: "perf", do: "recording", recording: "10.6/fail-gpu-memory-context" },
@@ -98,10 +143,30 @@ const runs: RunRow[] = [
 		code: "tool-crashed",
 		says: /no-gpu/,
 	},
-	{ what: "is gone after the builds", fault: { step: "perf", do: "vanish" }, code: "tool-missing", says: /program-missing/ },
-	{ what: "finds its plan damaged", fault: { step: "perf", do: "damaged-plan" }, code: "tool-output", says: /plan-damaged/ },
-	{ what: "hangs on a golden case", fault: { step: "golden", do: "hang" }, code: "tool-timeout", says: /\[timed-out\]/ },
-	{ what: "is killed on a golden case", fault: { step: "golden", do: "kill", signal: "SIGKILL" }, code: "tool-crashed", says: /SIGKILL/ },
+	{
+		what: "is gone after the builds",
+		fault: { step: "perf", do: "vanish" },
+		code: "tool-missing",
+		says: /program-missing/,
+	},
+	{
+		what: "finds its plan damaged",
+		fault: { step: "perf", do: "damaged-plan" },
+		code: "tool-output",
+		says: /plan-damaged/,
+	},
+	{
+		what: "hangs on a golden case",
+		fault: { step: "golden", do: "hang" },
+		code: "tool-timeout",
+		says: /\[timed-out\]/,
+	},
+	{
+		what: "is killed on a golden case",
+		fault: { step: "golden", do: "kill", signal: "SIGKILL" },
+		code: "tool-crashed",
+		says: /SIGKILL/,
+	},
 	{
 		what: "fails on a golden case and says nothing known",
 		fault: { step: "golden", do: "exit", code: 7, says: "xyzzy" },
@@ -116,14 +181,24 @@ it.each(runs)("a trtexec that $what makes no result: $code", async ({ fault, cod
 	const timeoutMs = fault.do === "hang" ? 1000 : 600_000;
 	// What these leave behind meets the next run.
 	if (["vanish", "damaged-plan"].includes(fault.do)) expect((await measure(here, engine)).state).toBe("ok");
-	const result = await (fault.step === "golden" ? infer(here, engine, { timeoutMs }) : measure(here, engine, timeoutMs));
+	const result = await (fault.step === "golden"
+		? infer(here, engine, { timeoutMs })
+		: measure(here, engine, timeoutMs));
 	expect(result).toMatchObject({ state: fault.step === "golden" ? "failed" : "unusable", failure: { code } });
 	expect(JSON.stringify(result)).toMatch(says);
 });
 
 it.each([
-	["refuses an input's name", { do: "recording", recording: "10.6/fail-input-unknown-name" }, /\[input-name-unknown\]/],
-	["cuts a dump short", { do: "recording", recording: "10.6/golden-data-dependent-fp32-0" }, /\[raw-dump-truncated\]/],
+	[
+		"refuses an input's name",
+		{ do: "recording", recording: "10.6/fail-input-unknown-name" },
+		/\[input-name-unknown\]/,
+	],
+	[
+		"cuts a dump short",
+		{ do: "recording", recording: "10.6/golden-data-dependent-fp32-0" },
+		/\[raw-dump-truncated\]/,
+	],
 	["leaves an output of too few bytes", { do: "short-output" }, /logits_out.*bytes/],
 	["leaves an output out", { do: "no-output" }, /logits_out.*is not there/],
 ])("a trtexec that %s for a golden case fails that case, and names it", async (_what, fault, says) => {

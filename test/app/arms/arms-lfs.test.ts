@@ -13,7 +13,8 @@ import { configOf, open, read, texts } from "../../support/opened-arms.ts";
 import { fixtures, temporaryFolder, writeProject } from "../../support/project.ts";
 import { makeRepository, pullEvent, workspaceOf } from "../../support/pull-repository.ts";
 
-const attributes = "*.onnx filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs -text\n*.npy filter=lfs -text\n*.pt filter=lfs -text\n";
+const attributes =
+	"*.onnx filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs -text\n*.npy filter=lfs -text\n*.pt filter=lfs -text\n";
 const weights = "sixteen bytes...";
 /** A model of which only the weights lie in Git LFS. */
 const withWeights = model({ initializers: [externalTensor("w", [4], { location: "w,1 [a].bin" })] });
@@ -29,7 +30,10 @@ function installLfs(folder: string): LfsWorld {
 	const [store, bin] = [join(folder, "lfs-store"), join(folder, "lfs-bin")];
 	for (const made of [store, bin]) mkdirSync(made, { recursive: true });
 	const program = join(bin, "git-lfs");
-	writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}" "${store}" "$@"\n`);
+	writeFileSync(
+		program,
+		`#!/bin/sh\nexec "${process.execPath}" "${resolve("test/support/programs/git-lfs.mjs")}" "${store}" "$@"\n`,
+	);
 	chmodSync(program, 0o755);
 	const log = join(store, "log");
 	return {
@@ -52,7 +56,11 @@ function installLfs(folder: string): LfsWorld {
 
 it("files of Git LFS are fetched where the base needs them, and no others", async () => {
 	const world = installLfs(temporaryFolder());
-	const files = { ".gitattributes": attributes, "model.onnx": world.pointer("the base's model"), "other.onnx": world.pointer("another") };
+	const files = {
+		".gitattributes": attributes,
+		"model.onnx": world.pointer("the base's model"),
+		"other.onnx": world.pointer("another"),
+	};
 	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
 	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
 	expect(read(opened, "base", "model.onnx")).toBe("the base's model");
@@ -64,18 +72,28 @@ it("files of Git LFS are fetched where the base needs them, and no others", asyn
 
 it("files of Git LFS include external data that the model names", async () => {
 	const world = installLfs(temporaryFolder());
-	const files = { ".gitattributes": attributes, "model.onnx": world.pointer(withWeights), "w,1 [a].bin": world.pointer(weights) };
+	const files = {
+		".gitattributes": attributes,
+		"model.onnx": world.pointer(withWeights),
+		"w,1 [a].bin": world.pointer(weights),
+	};
 	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
 	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) }, world.env);
 	expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);
-	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/model.onnx", "--include=/w?1??a?.bin"]);
+	expect(world.pulls().map(({ args }) => args[0])).toEqual([
+		"--include=/model.onnx",
+		"--include=/w?1??a?.bin",
+	]);
 	await opened.close();
 });
 
 it("files of Git LFS include a head's golden tensors, and everything where a command prepares the model", async () => {
 	const world = installLfs(temporaryFolder());
 	const golden = Object.fromEntries(
-		["x0.npy", "y0.npy"].map((name) => [`golden/${name}`, world.pointer(readFileSync(join(fixtures, "golden", name)))]),
+		["x0.npy", "y0.npy"].map((name) => [
+			`golden/${name}`,
+			world.pointer(readFileSync(join(fixtures, "golden", name))),
+		]),
 	);
 	const files = {
 		".gitattributes": attributes,
@@ -85,11 +103,22 @@ it("files of Git LFS include a head's golden tensors, and everything where a com
 	};
 	const repo = makeRepository({ base: files, head: { ...files, "model.onnx": "head model" } });
 	const workspace = workspaceOf(repo);
-	const opened = await open(workspace, { base: repo.base, head: repo.head, event: pullEvent(repo) }, world.env);
+	const opened = await open(
+		workspace,
+		{ base: repo.base, head: repo.head, event: pullEvent(repo) },
+		world.env,
+	);
 	expect(world.pulls().map(({ args }) => args[0])).toEqual(["--include=/golden/x0.npy,/golden/y0.npy"]);
 	await opened.close();
-	const preparing = configOf().models.map((each) => ({ ...each, prepare: { command: "python export.py", env: [] } }));
-	const again = await open(workspace, { config: { ...configOf(), models: preparing }, event: pullEvent(repo) }, world.env);
+	const preparing = configOf().models.map((each) => ({
+		...each,
+		prepare: { command: "python export.py", env: [] },
+	}));
+	const again = await open(
+		workspace,
+		{ config: { ...configOf(), models: preparing }, event: pullEvent(repo) },
+		world.env,
+	);
 	expect(world.pulls().at(-1)?.args).toEqual(["--exclude=", "origin"]);
 	expect(read(again, "base", "weights.pt")).toBe("weights");
 	await again.close();
@@ -130,8 +159,14 @@ it("files of Git LFS are not fetched where the head of a fork names the server",
 	const repo = makeRepository({ base: { "model.onnx": "base model" }, head: files });
 	const workspace = workspaceOf(repo);
 	const headRepository = repository("stranger/engines", 80_002);
-	const opened = await open(workspace, { head: repo.head, event: pullEvent(repo, { headRepository }) }, world.env);
-	expect(opened.notes).toEqual([expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/)]);
+	const opened = await open(
+		workspace,
+		{ head: repo.head, event: pullEvent(repo, { headRepository }) },
+		world.env,
+	);
+	expect(opened.notes).toEqual([
+		expect.stringMatching(/sets its own LFS server in \.lfsconfig and comes from a fork/),
+	]);
 	expect(world.pulls()).toEqual([]);
 	await opened.close();
 	const ours = await open(workspace, { head: repo.head, event: pullEvent(repo) }, world.env);
@@ -184,8 +219,17 @@ describe.skipIf(!hasLfs)("the real git-lfs", () => {
 		git(work, "commit", "-q", "-a", "-m", "head");
 		git(work, "push", "-q", "origin", "HEAD:main");
 		const head = git(work, "rev-parse", "HEAD");
-		const workspace = checkOut({ origin, folder: join(root, "workspace"), ref: "refs/heads/main", commit: head, depth: 1 });
-		const event = parseRunEvent("push", push("refs/heads/main", base, head), { sha: head, ref: "refs/heads/main" });
+		const workspace = checkOut({
+			origin,
+			folder: join(root, "workspace"),
+			ref: "refs/heads/main",
+			commit: head,
+			depth: 1,
+		});
+		const event = parseRunEvent("push", push("refs/heads/main", base, head), {
+			sha: head,
+			ref: "refs/heads/main",
+		});
 		const opened = await open(workspace, { home: join(workspace, "d [x]"), event });
 		expect(opened.notes).toEqual([]);
 		expect(read(opened, "base", "w,1 [a].bin")).toBe(weights);

@@ -20,7 +20,10 @@ it("both sides of a pull request are the workspace and a worktree of the merge b
 		{ label: "main", ref: "main", commit: repo.base, found: expect.stringContaining("merge commit") },
 		{ label: "#7", ref: "refs/pull/7/merge", commit: repo.merge },
 	]);
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
+		"base model",
+		"head model",
+	]);
 	expect(opened.folders[1]?.path).toBe(workspace);
 	await opened.close();
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
@@ -29,10 +32,16 @@ it("both sides of a pull request are the workspace and a worktree of the merge b
 });
 
 it("both sides are read from the config's folder in their commits", async () => {
-	const repo = makeRepository({ base: { "deep/model.onnx": "base model" }, head: { "deep/model.onnx": "head model" } });
+	const repo = makeRepository({
+		base: { "deep/model.onnx": "base model" },
+		head: { "deep/model.onnx": "head model" },
+	});
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { home: join(workspace, "deep"), event: pullEvent(repo) });
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["base model", "head model"]);
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
+		"base model",
+		"head model",
+	]);
 	expect(opened.folders[1]?.source).toMatchObject({ commit: repo.merge });
 	await opened.close();
 });
@@ -56,7 +65,10 @@ it("both sides are those that the user names, whatever the event says", async ()
 	const workspace = workspaceOf(repo);
 	const opened = await open(workspace, { base: repo.head, head: repo.base, event: pullEvent(repo) });
 	expect(opened.folders.map(({ source }) => source.commit)).toEqual([repo.head, repo.base]);
-	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual(["head model", "base model"]);
+	expect([read(opened, "base", "model.onnx"), read(opened, "head", "model.onnx")]).toEqual([
+		"head model",
+		"base model",
+	]);
 	await opened.close();
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
@@ -65,7 +77,15 @@ it("both sides are the head's own files where two TensorRTs are compared, and no
 	const config = configOf("base: { trtexec: /opt/trt/bin/trtexec }");
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
-	for (const event of [{}, { event: parseRunEvent("workflow_dispatch", workflowDispatch, { sha: repo.merge, ref: "refs/heads/main" }) }]) {
+	for (const event of [
+		{},
+		{
+			event: parseRunEvent("workflow_dispatch", workflowDispatch, {
+				sha: repo.merge,
+				ref: "refs/heads/main",
+			}),
+		},
+	]) {
 		const opened = await open(workspace, { config, ...event });
 		expect(opened.folders.map(({ arm, path }) => [arm, path])).toEqual([
 			["base", workspace],
@@ -91,7 +111,10 @@ it("both sides are fetched by the name that the user gives, in a workflow", asyn
 	const opened = await open(workspace, { base: "main", event: pullEvent(repo) });
 	expect(opened.folders[0]?.source).toEqual({ label: "main", ref: "main", commit: repo.base });
 	await opened.close();
-	await expect(open(workspace, { base: "main" })).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining("shallow") });
+	await expect(open(workspace, { base: "main" })).rejects.toMatchObject({
+		code: "git-ref",
+		message: expect.stringContaining("shallow"),
+	});
 });
 
 it("both sides are one, with the reason, where there is no earlier release", async () => {
@@ -108,7 +131,10 @@ it("both sides are one, with the reason, where there is no earlier release", asy
 
 it("a base in a workflow without git or a git repository is an error, since one may exist", async () => {
 	const folder = writeProject(temporaryFolder(), { "model.onnx": "x" });
-	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), { sha: "a".repeat(40), ref: "refs/heads/main" });
+	const event = parseRunEvent("workflow_dispatch", workflowDispatch("refs/heads/main"), {
+		sha: "a".repeat(40),
+		ref: "refs/heads/main",
+	});
 	await expect(open(folder, { event })).rejects.toMatchObject({
 		code: "git-ref",
 		message: expect.stringContaining("not a git repository"),
@@ -118,7 +144,10 @@ it("a base in a workflow without git or a git repository is an error, since one 
 		fix: expect.stringContaining("Install git"),
 	});
 	git(folder, "init", "--quiet");
-	expect(await open(folder, { event })).toMatchObject({ folders: [{ arm: "head" }], noBase: expect.stringContaining("no commit") });
+	expect(await open(folder, { event })).toMatchObject({
+		folders: [{ arm: "head" }],
+		noBase: expect.stringContaining("no commit"),
+	});
 });
 
 it("both sides stay as they were on the command line", async () => {
@@ -144,11 +173,22 @@ it("both sides are compared on the command line with what the config pins, or wi
 	const merged = commit();
 	writeProject(folder, { "model.onnx": "not committed" });
 	const pinned = await open(folder, { config: configOf("baseline: { from: pinned, ref: HEAD }\n") });
-	expect(pinned.folders[0]?.source).toMatchObject({ label: "HEAD", commit: merged, found: expect.stringContaining("baseline.ref") });
-	expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual(["merged", "not committed"]);
+	expect(pinned.folders[0]?.source).toMatchObject({
+		label: "HEAD",
+		commit: merged,
+		found: expect.stringContaining("baseline.ref"),
+	});
+	expect([read(pinned, "base", "model.onnx"), read(pinned, "head", "model.onnx")]).toEqual([
+		"merged",
+		"not committed",
+	]);
 	await pinned.close();
 	const tag = await open(folder, { config: configOf("baseline: { from: tag }\n") });
-	expect(tag.folders[0]?.source).toMatchObject({ label: "v1.0.0", commit: released, found: expect.stringContaining("last release") });
+	expect(tag.folders[0]?.source).toMatchObject({
+		label: "v1.0.0",
+		commit: released,
+		found: expect.stringContaining("last release"),
+	});
 	await tag.close();
 	const nowhere = open(folder, { config: configOf("baseline: { from: pinned, ref: v9 }\n") });
 	await expect(nowhere).rejects.toMatchObject({ code: "git-ref", message: expect.stringContaining('"v9"') });
@@ -157,7 +197,9 @@ it("both sides are compared on the command line with what the config pins, or wi
 it("both sides leave nothing behind where the second cannot be opened", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo);
-	await expect(open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) })).rejects.toMatchObject({ code: "git-ref" });
+	await expect(
+		open(workspace, { head: repo.merge, base: "nowhere", event: pullEvent(repo) }),
+	).rejects.toMatchObject({ code: "git-ref" });
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 });
 
@@ -167,7 +209,10 @@ it("both sides that a killed run left are removed by the post step, from the rep
 	await open(workspace, { head: repo.merge, event: pullEvent(repo) });
 	git(workspace, "worktree", "lock", join(workspace, "out", "worktrees", "base"));
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(3);
-	writeProject(join(workspace, "out", "worktrees"), { "odd/.git": "gitdir: /nowhere/worktrees/odd\n", unused: "file" });
+	writeProject(join(workspace, "out", "worktrees"), {
+		"odd/.git": "gitdir: /nowhere/worktrees/odd\n",
+		unused: "file",
+	});
 	await removeLeftWorktrees(join(workspace, "out", "worktrees"), gitProcesses());
 	expect(git(workspace, "worktree", "list").split("\n")).toHaveLength(1);
 	expect(existsSync(join(workspace, "out", "worktrees"))).toBe(false);
@@ -175,7 +220,10 @@ it("both sides that a killed run left are removed by the post step, from the rep
 });
 
 it("both sides run no hook, no filter and no submodule of the repository", async () => {
-	const repo = makeRepository({ base: { ...texts.base, ".gitattributes": "*.onnx filter=evil\n" }, head: texts.head });
+	const repo = makeRepository({
+		base: { ...texts.base, ".gitattributes": "*.onnx filter=evil\n" },
+		head: texts.head,
+	});
 	const workspace = workspaceOf(repo);
 	const mark = join(repo.root, "ran");
 	writeFileSync(join(workspace, ".git/hooks/post-checkout"), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
@@ -188,22 +236,40 @@ it("both sides are found after a push, by its commit before", async () => {
 	const repo = makeRepository(texts);
 	const workspace = workspaceOf(repo, repo.base);
 	const parent = git(repo.origin, "rev-parse", `${repo.base}^`);
-	const event = parseRunEvent("push", push("refs/heads/main", parent, repo.base), { sha: repo.base, ref: "refs/heads/main" });
+	const event = parseRunEvent("push", push("refs/heads/main", parent, repo.base), {
+		sha: repo.base,
+		ref: "refs/heads/main",
+	});
 	const opened = await open(workspace, { event });
-	expect(opened.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main before this push") });
+	expect(opened.folders[0]?.source).toMatchObject({
+		commit: parent,
+		found: expect.stringContaining("main before this push"),
+	});
 	await opened.close();
-	const first = parseRunEvent("push", push("refs/heads/main", zeros, repo.base), { sha: repo.base, ref: "refs/heads/main" });
+	const first = parseRunEvent("push", push("refs/heads/main", zeros, repo.base), {
+		sha: repo.base,
+		ref: "refs/heads/main",
+	});
 	const again = await open(workspace, { event: first });
-	expect(again.folders[0]?.source).toMatchObject({ commit: parent, found: expect.stringContaining("main is new") });
+	expect(again.folders[0]?.source).toMatchObject({
+		commit: parent,
+		found: expect.stringContaining("main is new"),
+	});
 	await again.close();
 });
 
 const configText = (rest = ""): string => `version: 1\nmodels:\n  net: { onnx: model.onnx }\n${rest}`;
 const withConfig = (base: string, head: string) =>
-	makeRepository({ base: { ...texts.base, "trtgate.yml": base }, head: { ...texts.head, "trtgate.yml": head } });
+	makeRepository({
+		base: { ...texts.base, "trtgate.yml": base },
+		head: { ...texts.head, "trtgate.yml": head },
+	});
 
 it("both sides have their own configs, and the target branch's is the one whose rules hold", async () => {
-	const repo = withConfig(configText("gates: { memory: { fail: 1% } }\n"), configText("gates: { memory: { fail: off } }\n"));
+	const repo = withConfig(
+		configText("gates: { memory: { fail: 1% } }\n"),
+		configText("gates: { memory: { fail: off } }\n"),
+	);
 	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
 	for (const side of [opened.baseConfig, opened.rules])
 		expect(side).toMatchObject({ state: "read", config: { gates: { memory: { fail: 0.01 } } } });
@@ -248,7 +314,9 @@ it("the base of a pull request falls back to the target branch, with a note, whe
 	const repo = withConfig(configText("baseline: { from: tag }\n"), configText());
 	const opened = await open(workspaceOf(repo), { event: pullEvent(repo) });
 	expect(opened.folders[0]?.source.commit).toBe(repo.base);
-	expect(opened.notes).toEqual([expect.stringMatching(/^baseline\.from is tag, but no release .*: the base is main instead\.$/)]);
+	expect(opened.notes).toEqual([
+		expect.stringMatching(/^baseline\.from is tag, but no release .*: the base is main instead\.$/),
+	]);
 	await opened.close();
 });
 

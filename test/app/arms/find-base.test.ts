@@ -21,7 +21,16 @@ import {
 	workflowDispatch,
 	workflowRun,
 } from "../../support/event-payloads.ts";
-import { checkOut, countCommits, type Drawing, drawRepository, forgetDrawing, git, gitProcesses, line } from "../../support/git-history.ts";
+import {
+	checkOut,
+	countCommits,
+	type Drawing,
+	drawRepository,
+	forgetDrawing,
+	git,
+	gitProcesses,
+	line,
+} from "../../support/git-history.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "trtgate-base-")));
 const origin = join(root, "origin.git");
@@ -94,7 +103,12 @@ interface Situation {
 }
 
 const pull = (head: string, number = 7) => pullRequest({ head: at(head), base: at("main-295") }, { number });
-const onMerge = { event: "pull_request", ref: "refs/pull/7/merge", commit: "merge", payload: () => pull("feature-2") };
+const onMerge = {
+	event: "pull_request",
+	ref: "refs/pull/7/merge",
+	commit: "merge",
+	payload: () => pull("feature-2"),
+};
 const onMain = { event: "push", ref: "refs/heads/main", commit: "main-299" };
 const onTopic = { event: "push", ref: "refs/heads/topic", commit: "topic-1" };
 const nightly = { event: "schedule", ref: "refs/heads/main", commit: "main-299", payload: schedule };
@@ -315,7 +329,13 @@ const situations: Situation[] = [
 		says: /v1\.2\.0-rc\.1 is the release before latest/,
 	},
 	{ ...nightly, what: "the clock", base: "main-280", says: /v1\.2\.0 is the last release before/, most: 60 },
-	{ ...nightly, what: "the clock with all history", depth: 0, base: "main-280", says: /v1\.2\.0 is the last release/ },
+	{
+		...nightly,
+		what: "the clock with all history",
+		depth: 0,
+		base: "main-280",
+		says: /v1\.2\.0 is the last release/,
+	},
 	{
 		...nightly,
 		what: "a hand on the commit of a release",
@@ -395,8 +415,21 @@ const situations: Situation[] = [
 ];
 
 async function find(situation: Situation): Promise<{ base: FoundBase; folder: string }> {
-	const { event: name, ref, commit, checkedOut = commit, depth = 1, baseline = { from: "base-ref" } } = situation;
-	const folder = checkOut({ origin, folder: mkdtempSync(join(root, "clone-")), ref, commit: at(checkedOut), depth });
+	const {
+		event: name,
+		ref,
+		commit,
+		checkedOut = commit,
+		depth = 1,
+		baseline = { from: "base-ref" },
+	} = situation;
+	const folder = checkOut({
+		origin,
+		folder: mkdtempSync(join(root, "clone-")),
+		ref,
+		commit: at(checkedOut),
+		depth,
+	});
 	const event = parseRunEvent(name, situation.payload(), { sha: at(commit), ref });
 	const history = await openHistory(gitIn(folder, processes));
 	return { base: await findBase(chooseBase(event, baseline), at(checkedOut), history), folder };
@@ -453,7 +486,13 @@ it("findBase, where there must be a base and is none, refuses a pinned ref that 
 });
 
 it("findBase, where there must be a base and is none, reports that the remote cannot be reached, and what helps", async () => {
-	const folder = checkOut({ origin, folder: join(root, "cut-off"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "cut-off"),
+		ref: "refs/heads/main",
+		commit: at("main-299"),
+		depth: 1,
+	});
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	const history = await openHistory(gitIn(folder, processes));
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
@@ -463,9 +502,19 @@ it("findBase, where there must be a base and is none, reports that the remote ca
 });
 
 it("findBase, where there must be a base and is none, names the permission that a refused fetch lacks", async () => {
-	const folder = checkOut({ origin, folder: join(root, "refused"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "refused"),
+		ref: "refs/heads/main",
+		commit: at("main-299"),
+		depth: 1,
+	});
 	const helper = join(root, "refuse.sh");
-	writeFileSync(helper, "#!/bin/sh\necho 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n", { mode: 0o755 });
+	writeFileSync(
+		helper,
+		"#!/bin/sh\necho 'fatal: could not read Username: terminal prompts disabled' >&2\nexit 128\n",
+		{ mode: 0o755 },
+	);
 	git(folder, "config", "remote.origin.uploadpack", helper);
 	const history = await openHistory(gitIn(folder, processes));
 	await expect(history.bring(at("main-298"))).rejects.toMatchObject({
@@ -475,7 +524,13 @@ it("findBase, where there must be a base and is none, names the permission that 
 });
 
 it("findBase, where there must be a base and is none, uses the credentials that actions/checkout keeps, and never prompts where they fail", async () => {
-	const folder = checkOut({ origin, folder: join(root, "credentials"), ref: "refs/heads/main", commit: at("main-299"), depth: 1 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "credentials"),
+		ref: "refs/heads/main",
+		commit: at("main-299"),
+		depth: 1,
+	});
 	const seen: (string | undefined)[] = [];
 	const server = createServer(({ headers }, response) => {
 		seen.push(headers.authorization);
@@ -495,26 +550,49 @@ it("findBase, where there must be a base and is none, uses the credentials that 
 });
 
 it("a clone without a remote uses what it has", async () => {
-	const folder = checkOut({ origin, folder: join(root, "alone"), ref: "refs/heads/main", commit: at("main-299"), depth: 0 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "alone"),
+		ref: "refs/heads/main",
+		commit: at("main-299"),
+		depth: 0,
+	});
 	git(folder, "remote", "remove", "origin");
 	const history = await openHistory(gitIn(folder, processes));
 	const event = parseRunEvent("push", push("refs/heads/main", at("main-297"), at("main-299")), {
 		sha: at("main-299"),
 		ref: "refs/heads/main",
 	});
-	expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ commit: at("main-297") });
+	expect(await findBase(chooseBase(event, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+		commit: at("main-297"),
+	});
 });
 
 it("a clone with all history needs no remote, which may ask for rights that the job has not kept", async () => {
-	const folder = checkOut({ origin, folder: join(root, "no-rights"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 0 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "no-rights"),
+		ref: "refs/heads/feature",
+		commit: at("feature-2"),
+		depth: 0,
+	});
 	git(folder, "remote", "set-url", "origin", "file:///nowhere/at/all.git");
 	const history = await openHistory(gitIn(folder, processes));
-	const pulled = parseRunEvent("pull_request", pull("feature-2"), { sha: at("merge"), ref: "refs/pull/7/merge" });
-	expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({ commit: at("main-290") });
+	const pulled = parseRunEvent("pull_request", pull("feature-2"), {
+		sha: at("merge"),
+		ref: "refs/pull/7/merge",
+	});
+	expect(await findBase(chooseBase(pulled, { from: "base-ref" }), at("feature-2"), history)).toMatchObject({
+		commit: at("main-290"),
+	});
 	const clock = parseRunEvent("schedule", schedule(), { sha: at("main-299"), ref: "refs/heads/main" });
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ label: "v1.2.0" });
+	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+		label: "v1.2.0",
+	});
 	for (const tag of git(folder, "tag").split("\n")) git(folder, "tag", "-d", tag);
-	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({ state: "none" });
+	expect(await findBase(chooseBase(clock, { from: "base-ref" }), at("main-299"), history)).toMatchObject({
+		state: "none",
+	});
 });
 
 it("a clone that is partial and shallow is deepened too", async () => {
@@ -527,7 +605,13 @@ it("a clone that is partial and shallow is deepened too", async () => {
 });
 
 it("a clone with a commit that its remote does not know is deepened from where it ends", async () => {
-	const folder = checkOut({ origin, folder: join(root, "local"), ref: "refs/heads/feature", commit: at("feature-2"), depth: 1 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "local"),
+		ref: "refs/heads/feature",
+		commit: at("feature-2"),
+		depth: 1,
+	});
 	git(folder, "commit", "-q", "--allow-empty", "-m", "made by the job");
 	const history = await openHistory(gitIn(folder, processes));
 	expect(await history.bring(at("main-299"))).toBe(true);
@@ -535,7 +619,13 @@ it("a clone with a commit that its remote does not know is deepened from where i
 });
 
 it("a clone of some depth is not made shallower", async () => {
-	const folder = checkOut({ origin, folder: join(root, "deep"), ref: "refs/heads/main", commit: at("main-299"), depth: 150 });
+	const folder = checkOut({
+		origin,
+		folder: join(root, "deep"),
+		ref: "refs/heads/main",
+		commit: at("main-299"),
+		depth: 150,
+	});
 	const history = await openHistory(gitIn(folder, processes));
 	expect(await history.bring(at("main-200"))).toBe(true);
 	expect(await history.isAncestor(at("main-200"), at("main-299"))).toBe(true);

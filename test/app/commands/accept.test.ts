@@ -2,20 +2,33 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { acceptChange } from "../../../src/app/commands/accept.ts";
 import { applyAccepted } from "../../../src/core/gates/accepted.ts";
-import type { Result } from "../../../generated/result.ts";
 import { loaded } from "../../core/config/load.ts";
-import { buildBuild, buildComparison, buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
+import {
+	buildBuild,
+	buildComparison,
+	buildGate,
+	buildResult,
+	buildWorkload,
+} from "../../support/build-result.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 import { testTerminal } from "../../support/test-terminal.ts";
 
 const [old, slower] = ["0123456789abcdef", "fedcba9876543210"];
-const config = "version: 1 # ours\nmodels:\n  encoder: { onnx: net.onnx, engines: { fp16: { precision: fp16 } } }\n";
+const config =
+	"version: 1 # ours\nmodels:\n  encoder: { onnx: net.onnx, engines: { fp16: { precision: fp16 } } }\n";
 
-const builds = [buildBuild({ arm: "base", recipeHash: old, engineBytes: 1000 }), buildBuild({ recipeHash: slower, engineBytes: 1234 })];
+const builds = [
+	buildBuild({ arm: "base", recipeHash: old, engineBytes: 1000 }),
+	buildBuild({ recipeHash: slower, engineBytes: 1234 }),
+];
 const row = (workload: string, estimate: number, upper: number) =>
-	buildWorkload({ workload, latency: buildComparison({ verdict: "regressed", estimate, interval: [estimate - 0.01, upper] }) });
+	buildWorkload({
+		workload,
+		latency: buildComparison({ verdict: "regressed", estimate, interval: [estimate - 0.01, upper] }),
+	});
 const failed = buildResult({
 	outcome: "fail",
 	builds,
@@ -30,7 +43,10 @@ const failed = buildResult({
 });
 
 async function run(result: Result, argv: readonly string[], text = config) {
-	const cwd = writeProject(temporaryFolder(), { "trtgate.yml": text, "out/result.json": JSON.stringify(result) });
+	const cwd = writeProject(temporaryFolder(), {
+		"trtgate.yml": text,
+		"out/result.json": JSON.stringify(result),
+	});
 	const said: string[] = [];
 	const code = await acceptChange(
 		["out", ...argv],
@@ -57,10 +73,22 @@ describe("accept", () => {
 	it("accept makes the same run pass with a warning, and no other engine", async () => {
 		const accepted = loaded((await run(failed, because)).text);
 		const facts = { config: accepted, rows: failed.workloads, known: new Set(["encoder/fp16"]) };
-		const statuses = applyAccepted(failed.gates, { ...facts, builds }).map(({ gate, status }) => `${gate} ${status}`);
-		expect(statuses).toEqual(["latency warn", "latency warn", "engine-size warn", "golden fail", "memory pass"]);
-		const other = builds.map((build) => (build.arm === "head" ? { ...build, recipeHash: "1".repeat(16) } : build));
-		expect(applyAccepted(failed.gates, { ...facts, builds: other }).filter(({ status }) => status === "warn")).toEqual([]);
+		const statuses = applyAccepted(failed.gates, { ...facts, builds }).map(
+			({ gate, status }) => `${gate} ${status}`,
+		);
+		expect(statuses).toEqual([
+			"latency warn",
+			"latency warn",
+			"engine-size warn",
+			"golden fail",
+			"memory pass",
+		]);
+		const other = builds.map((build) =>
+			build.arm === "head" ? { ...build, recipeHash: "1".repeat(16) } : build,
+		);
+		expect(
+			applyAccepted(failed.gates, { ...facts, builds: other }).filter(({ status }) => status === "warn"),
+		).toEqual([]);
 	});
 
 	it("accept renews an entry of the same figure, drops what is stale, and leaves those of other jobs' engines", async () => {
@@ -85,7 +113,11 @@ describe("accept", () => {
 		const merged = { ...failed, builds: builds.map((build) => ({ ...build, recipeHash: slower })) };
 		const { text: accepted } = await run(failed, because);
 		expect((await run(merged, ["--prune"], accepted)).text).toBe(config);
-		expect(await run(failed, ["--prune"], accepted)).toEqual({ code: 0, said: "trtgate.yml has no stale entries.\n", text: accepted });
+		expect(await run(failed, ["--prune"], accepted)).toEqual({
+			code: 0,
+			said: "trtgate.yml has no stale entries.\n",
+			text: accepted,
+		});
 	});
 
 	it.each<[string, Result, readonly string[], RegExp]>([
@@ -93,9 +125,17 @@ describe("accept", () => {
 		["a blank reason", failed, ["--reason", " "], /needs a reason/],
 		["a green result", buildResult(), because, /has no failed figure that can be accepted/],
 		["a result whose engine is unknown", { ...failed, builds: [] }, because, /has no failed figure/],
-		["a golden that failed", { ...failed, gates: [buildGate({ gate: "golden", status: "fail" })] }, because, /has no failed figure/],
+		[
+			"a golden that failed",
+			{ ...failed, gates: [buildGate({ gate: "golden", status: "fail" })] },
+			because,
+			/has no failed figure/,
+		],
 	])("accept refuses %s", async (_, result, argv, says) => {
-		await expect(run(result, argv)).rejects.toMatchObject({ code: "usage", message: expect.stringMatching(says) });
+		await expect(run(result, argv)).rejects.toMatchObject({
+			code: "usage",
+			message: expect.stringMatching(says),
+		});
 	});
 
 	it("accept leaves a config that it would make invalid as it is", async () => {

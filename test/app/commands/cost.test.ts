@@ -17,7 +17,9 @@ async function run(...argv: string[]): Promise<string> {
 
 it("one model: totals, operators, and the nodes with most multiply-adds", async () => {
 	const text = await run("segmenter.onnx", "--top", "2");
-	expect(text).toContain("multiply-adds  17.1 M\nparameters     14.6 k\nweights        57.2 KiB\nlive tensors   1.50 MiB");
+	expect(text).toContain(
+		"multiply-adds  17.1 M\nparameters     14.6 k\nweights        57.2 KiB\nlive tensors   1.50 MiB",
+	);
 	expect(text).toContain("Conv × 4: 17.1 M multiply-adds (100 %), 14,630 weights");
 	expect(text).toContain("mid (Conv) 9.44 M multiply-adds, 9,248 weights, output [1, 32, 32, 32]");
 	expect(text).toContain("… and 2 more; --json lists all");
@@ -45,14 +47,23 @@ it("JSON of one and of two models is what its schema says", async () => {
 	const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
 		JSON.parse(readFileSync("golden-schema/cost.schema.json", "utf8")),
 	);
-	for (const models of [["segmenter.onnx"], ["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"]])
+	for (const models of [
+		["segmenter.onnx"],
+		["head-classifier-wider.onnx", "classifier.onnx", "--dims", "batch=8"],
+	])
 		expect(validate(JSON.parse(await run(...models, "--json"))), JSON.stringify(validate.errors)).toBe(true);
 });
 
 it("missing sizes are refused with the line that gives them", async () => {
-	await expect(run("classifier.onnx")).rejects.toMatchObject({ code: "config-dims", fix: expect.stringContaining("--dims batch=") });
+	await expect(run("classifier.onnx")).rejects.toMatchObject({
+		code: "config-dims",
+		fix: expect.stringContaining("--dims batch="),
+	});
 });
 
-it.each([[["a.onnx", "b.onnx", "c.onnx"]], [["segmenter.onnx", "--top", "many"]], [[]]])("%j is refused as usage", async (argv) => {
-	await expect(run(...argv)).rejects.toMatchObject({ code: "usage" });
-});
+it.each([[["a.onnx", "b.onnx", "c.onnx"]], [["segmenter.onnx", "--top", "many"]], [[]]])(
+	"%j is refused as usage",
+	async (argv) => {
+		await expect(run(...argv)).rejects.toMatchObject({ code: "usage" });
+	},
+);

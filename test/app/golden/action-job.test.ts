@@ -6,7 +6,8 @@ import { pullRequest, push, repository, schedule, workflowRun } from "../../supp
 
 const shas = { head: "1".repeat(40), base: "2".repeat(40) };
 const fork = repository("stranger/engines", 80_002);
-const trust = (name: string, payload: object) => checkTrust(parseRunEvent(name, payload, { sha: shas.head, ref: "refs/heads/main" }), name);
+const trust = (name: string, payload: object) =>
+	checkTrust(parseRunEvent(name, payload, { sha: shas.head, ref: "refs/heads/main" }), name);
 
 it.each<[string, string, object, string]>([
 	["a fork's pull request", "pull_request", pullRequest(shas, { headRepository: fork }), "a fork's"],
@@ -15,9 +16,12 @@ it.each<[string, string, object, string]>([
 	["pull_request_review", "pull_request_review", pullRequest(shas), "pull_request_review"],
 	["workflow_run", "workflow_run", workflowRun(shas.head), "workflow_run"],
 	["issue_comment", "issue_comment", { comment: { body: "/record" } }, "issue_comment"],
-])("the golden action refuses a run for %s, which outsiders may trigger or change", (_, event, payload, says) => {
-	expect(() => trust(event, payload)).toThrow(says);
-});
+])(
+	"the golden action refuses a run for %s, which outsiders may trigger or change",
+	(_, event, payload, says) => {
+		expect(() => trust(event, payload)).toThrow(says);
+	},
+);
 
 it.each<[string, object]>([
 	["pull_request", pullRequest(shas)],

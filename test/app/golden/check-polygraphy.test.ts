@@ -35,7 +35,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function argvOf({ candidate, golden, flags }: Case): string[] {
 	const files =
-		golden === null ? ["--polygraphy", `${candidate}.json`] : ["--polygraphy", `${golden}.json`, "--outputs", `${candidate}.json`];
+		golden === null
+			? ["--polygraphy", `${candidate}.json`]
+			: ["--polygraphy", `${golden}.json`, "--outputs", `${candidate}.json`];
 	return [...files, ...flags];
 }
 
@@ -59,7 +61,9 @@ function asTable({ compared }: PolygraphyReport): Case["compared"] {
 	return compared.map(({ first, second, iteration, outputs }) => ({
 		pair: [first, second],
 		iteration,
-		outputs: Object.fromEntries(outputs.map(({ output, checks }) => [output, checks.every(({ pass }) => pass)])),
+		outputs: Object.fromEntries(
+			outputs.map(({ output, checks }) => [output, checks.every(({ pass }) => pass)]),
+		),
 	}));
 }
 
@@ -95,23 +99,34 @@ it.each<[string, string[], string]>([
 		between("c-heads", "g-one", "--rtol", "2e-3"),
 		'Output "b" of the first runner was not compared',
 	],
-	["an output that only the golden has", between("c-one", "g-heads"), 'Output "b" of the second runner was not compared'],
-	["iterations that only one side has", between("c-third", "g-two"), "Only the first 2 of 3 iterations were compared"],
+	[
+		"an output that only the golden has",
+		between("c-one", "g-heads"),
+		'Output "b" of the second runner was not compared',
+	],
+	[
+		"iterations that only one side has",
+		between("c-third", "g-two"),
+		"Only the first 2 of 3 iterations were compared",
+	],
 	["no iterations", between("c-no-runs", "g-three"), "The runners share no iteration"],
 	["no outputs", between("c-nothing", "g-nothing"), "The runners have no outputs"],
 	["empty outputs", between("c-empty", "g-empty"), 'Output "out" passes, but it is empty'],
 	["another name", between("c-other", "g-tenth-exact"), 'was compared with "out", which has another name'],
 	["another dtype", between("c-int-long", "g-int-long"), 'Output "out" is int32 against int64'],
-])("golden check --polygraphy, where Polygraphy passes for a bad reason warns of %s, and --strict fails it", async (_, argv, words) => {
-	const { exit, out } = await run(argv);
-	expect(exit).toBe(0);
-	expect(out).toMatch(/^✓ polygraphy /);
-	expect(out.split("\n").filter((line) => line.startsWith("! ") && line.includes(words))).toHaveLength(1);
-	const strict = await run([...argv, "--strict"]);
-	expect(strict.exit).toBe(1);
-	expect(strict.out).toMatch(/^✗ polygraphy .* its warnings fail it \(--strict\)\n/);
-	expect(await report([...argv, "--strict"])).toMatchObject({ passed: true, state: "mismatch" });
-});
+])(
+	"golden check --polygraphy, where Polygraphy passes for a bad reason warns of %s, and --strict fails it",
+	async (_, argv, words) => {
+		const { exit, out } = await run(argv);
+		expect(exit).toBe(0);
+		expect(out).toMatch(/^✓ polygraphy /);
+		expect(out.split("\n").filter((line) => line.startsWith("! ") && line.includes(words))).toHaveLength(1);
+		const strict = await run([...argv, "--strict"]);
+		expect(strict.exit).toBe(1);
+		expect(strict.out).toMatch(/^✗ polygraphy .* its warnings fail it \(--strict\)\n/);
+		expect(await report([...argv, "--strict"])).toMatchObject({ passed: true, state: "mismatch" });
+	},
+);
 
 it.each<[string[], string]>([
 	[["--rtol", "much"], '--rtol takes numbers, or OUTPUT:NUMBER; got "much".'],
@@ -134,9 +149,12 @@ it.each([
 	["--rtol", "out:+Inf", "--atol", ".5e+1"],
 	["--rtol", "0", "other:0", "out:1", "--atol", "2"],
 	["--rtol", "0", "--rtol", "1", "--atol", "1"],
-])("the options of Polygraphy's rules are taken in every form in which Polygraphy takes them: %s %s", async (...flags) => {
-	expect((await run(between("c-apart", "g-apart", ...flags))).exit).toBe(0);
-});
+])(
+	"the options of Polygraphy's rules are taken in every form in which Polygraphy takes them: %s %s",
+	async (...flags) => {
+		expect((await run(between("c-apart", "g-apart", ...flags))).exit).toBe(0);
+	},
+);
 
 it("the options of Polygraphy's rules need a second runner, and files that are there", async () => {
 	await expect(run(["--polygraphy", "g-one.json"])).rejects.toMatchObject({
@@ -165,7 +183,11 @@ it("a golden of our own takes its outputs from Polygraphy's run results, iterati
 			model: { path: "net.onnx", sha256: "a".repeat(64) },
 			producer: { backend: "onnxruntime-native", version: "1.22.0", precision: "fp32" },
 			outputs: { out: { comparators: [{ kind: "relative-l2" }] } },
-			cases: ids.map((id, iteration) => ({ id, inputs: { x: file(iteration) }, outputs: { out: file(iteration) } })),
+			cases: ids.map((id, iteration) => ({
+				id,
+				inputs: { x: file(iteration) },
+				outputs: { out: file(iteration) },
+			})),
 		}),
 	);
 	for (const [index, id] of ids.entries()) {

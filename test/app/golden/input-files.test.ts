@@ -14,6 +14,8 @@ describe("lineOf", () => {
 	});
 
 	it("a line of samples refuses two long axes that the model fixes", () => {
-		expect(() => lineOf({ name: "x", axes: [8, 7], sizes: [8, 7] }, "a.wav")).toThrow("it has to have one long axis");
+		expect(() => lineOf({ name: "x", axes: [8, 7], sizes: [8, 7] }, "a.wav")).toThrow(
+			"it has to have one long axis",
+		);
 	});
 });

@@ -75,10 +75,16 @@ describe("renderInspection", () => {
 	const text = renderInspection(inspection);
 	it.each([
 		["how inputs were made", "inputs: image image, SplitMix64; mask given (seed 3)"],
-		["limits just below one with the digits that count", "  cosine (warns): cosine similarity: fp32 ≥ 0.99999"],
+		[
+			"limits just below one with the digits that count",
+			"  cosine (warns): cosine similarity: fp32 ≥ 0.99999",
+		],
 		["limits of boxes", "boxes found\n  box-iou: smallest overlap: fp32 ≥ 0.99982"],
 		["outputs that are compared as boxes", "output boxes (boxes)\n  compared with the boxes of found\n"],
-		["what it notices", "It notices all defects, of weights and of outputs, that move an output beyond rounding: 8 at fp32."],
+		[
+			"what it notices",
+			"It notices all defects, of weights and of outputs, that move an output beyond rounding: 8 at fp32.",
+		],
 		["weights that no defect shows", 'No tried defect of 1 of 9 weight tensors moves an output: "c.bias".'],
 	])("renderInspection tells %s", (_, words) => {
 		expect(text).toContain(words);

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { keepGolden } from "../../../src/app/golden/keep.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import type { Files } from "../../../src/ports/world.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -37,9 +37,14 @@ function breaking(at: number): Files {
 	};
 }
 
-const idOf = (folder: string, name = "golden.json"): string => JSON.parse(readFileSync(join(folder, name), "utf8")).goldenId;
+const idOf = (folder: string, name = "golden.json"): string =>
+	JSON.parse(readFileSync(join(folder, name), "utf8")).goldenId;
 
-function keeperOf(folder: string, number: number, more: { old?: GoldenManifest; goesOn?: boolean; store?: Files } = {}) {
+function keeperOf(
+	folder: string,
+	number: number,
+	more: { old?: GoldenManifest; goesOn?: boolean; store?: Files } = {},
+) {
 	const { old = null, goesOn = false, store = fileStore() } = more;
 	return keepGolden({ folder, old, goesOn, files: () => tensors(number) }, store);
 }
@@ -48,17 +53,20 @@ async function recorded(folder: string): Promise<void> {
 	await (await keeperOf(folder, 1)).finish(revision(1));
 }
 
-it.each([1, 2, 3])("keepGolden cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds", async (at) => {
-	const folder = temporaryFolder();
-	await recorded(folder);
-	const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
-	await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
-	expect(idOf(folder)).toBe("net@1");
-	expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
-	await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
-	expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
-	expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
-});
+it.each([1, 2, 3])(
+	"keepGolden cut off at write %i leaves the old manifest with its tensors, and the next attempt succeeds",
+	async (at) => {
+		const folder = temporaryFolder();
+		await recorded(folder);
+		const cut = await keeperOf(folder, 2, { old: revision(1), store: breaking(at) });
+		await expect(cut.finish(revision(2))).rejects.toThrow("power is gone");
+		expect(idOf(folder)).toBe("net@1");
+		expect([...readFileSync(join(folder, "r1/only/y.npy"))]).toEqual([1]);
+		await (await keeperOf(folder, 2, { old: revision(1) })).finish(revision(2));
+		expect(readdirSync(folder).sort()).toEqual(["golden.json", "r2"]);
+		expect([...readFileSync(join(folder, "r2/only/y.npy"))]).toEqual([2]);
+	},
+);
 
 it("keepGolden keeps the old golden beside the unfinished one, and removes it at the end of a later run", async () => {
 	const folder = temporaryFolder();

@@ -3,12 +3,18 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
-import { describeReuse, mustMatch, previousCases, reusesInputs, withAccuracy } from "../../../src/app/golden/previous-cases.ts";
+import {
+	describeReuse,
+	mustMatch,
+	previousCases,
+	reusesInputs,
+	withAccuracy,
+} from "../../../src/app/golden/previous-cases.ts";
 import type { RecordOptions } from "../../../src/app/golden/record-options.ts";
 import type { OnnxDim, OnnxModel } from "../../../src/core/onnx/model.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import { float32, manifestOf } from "../../support/golden-tensors.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -21,7 +27,10 @@ function modelOf(dims: readonly OnnxDim[], name = "image"): OnnxModel {
 	return { graph: { inputs: [value], outputs: [], initializers: [], nodes: [] } } as unknown as OnnxModel;
 }
 
-function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: GoldenManifest; folder: string } {
+function stored(change: Partial<GoldenManifest["cases"][number]> = {}): {
+	old: GoldenManifest;
+	folder: string;
+} {
 	const folder = temporaryFolder();
 	const bytes = encodeNpy(image);
 	writeFileSync(join(folder, "image.npy"), bytes);
@@ -41,9 +50,16 @@ function stored(change: Partial<GoldenManifest["cases"][number]> = {}): { old: G
 
 it("keptCases gives each case with its inputs, tags and labels, and reports what it does", async () => {
 	const { old, folder } = stored({ id: "night", tags: ["dark"], labels: { logits: [1] } });
-	const found = await previousCases({ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } }, ports);
-	expect(found.cases).toEqual([{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false }]);
-	expect(describeReuse(old)).toMatch(/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/);
+	const found = await previousCases(
+		{ old, folder, model: modelOf(["batch", 2]), given: { dims: { batch: 2 }, inputs: {} } },
+		ports,
+	);
+	expect(found.cases).toEqual([
+		{ id: "night", tags: ["dark"], labels: { logits: [1] }, inputs: { image }, mayFail: false },
+	]);
+	expect(describeReuse(old)).toMatch(
+		/^The 1 case of net@3 is recorded again with the stored inputs; --inputs, --generator or --cases/,
+	);
 });
 
 it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
@@ -53,11 +69,23 @@ it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
 		{ batch: 4 },
 		/--dims asks for batch=4, and the stored input "image" of case "\w+" has 2/,
 	],
-	["a model of another size", modelOf([2, 3]), {}, /net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/],
-	["a model of another input", modelOf([2, 2], "picture"), {}, /has input "image"; the model's inputs are "picture"/],
+	[
+		"a model of another size",
+		modelOf([2, 3]),
+		{},
+		/net@3 cannot be recorded again: input "image" .* has shape \[2, 2\]; the model's is/,
+	],
+	[
+		"a model of another input",
+		modelOf([2, 2], "picture"),
+		{},
+		/has input "image"; the model's inputs are "picture"/,
+	],
 ])("keptCases refuses %s, and explains how to get other inputs", async (_, model, dims, says) => {
 	const { old, folder } = stored();
-	await expect(previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports)).rejects.toMatchObject({
+	await expect(
+		previousCases({ old, folder, model, given: { dims, inputs: {} } }, ports),
+	).rejects.toMatchObject({
 		code: "usage",
 		message: expect.stringMatching(says),
 		fix: expect.stringMatching(/--cases 8/),
@@ -66,8 +94,14 @@ it.each<[string, OnnxModel, Record<string, number>, RegExp]>([
 
 it("keptCases lets generated cases of boundary values fail, which a new model may not tolerate", async () => {
 	const { old, folder } = stored({ tags: ["generated"] });
-	const generated = { ...old, producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } } };
-	const found = await previousCases({ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } }, ports);
+	const generated = {
+		...old,
+		producer: { ...old.producer, inputs: { image: "image+boundary, SplitMix64" } },
+	};
+	const found = await previousCases(
+		{ old: generated, folder, model: modelOf([2, 2]), given: { dims: {}, inputs: {} } },
+		ports,
+	);
 	expect(found).toMatchObject({ cases: [{ mayFail: true }], how: { image: "image+boundary, SplitMix64" } });
 });
 
@@ -89,7 +123,10 @@ it("withAccuracy keeps accuracy among newly proposed limits where the cases keep
 		...old,
 		outputs: { logits: { comparators: [{ kind: "cosine" }, { kind: "accuracy", tolerance: 0.9 }] } },
 	} as GoldenManifest;
-	const proposed: GoldenManifest["outputs"] = { logits: { comparators: [{ kind: "kl" }] }, other: { comparators: [{ kind: "kl" }] } };
+	const proposed: GoldenManifest["outputs"] = {
+		logits: { comparators: [{ kind: "kl" }] },
+		other: { comparators: [{ kind: "kl" }] },
+	};
 	expect(withAccuracy(proposed, before)).toEqual({
 		logits: { comparators: [{ kind: "kl" }, { kind: "accuracy", tolerance: 0.9 }] },
 		other: { comparators: [{ kind: "kl" }] },
@@ -98,7 +135,10 @@ it("withAccuracy keeps accuracy among newly proposed limits where the cases keep
 
 it("mustMatch marks the outputs that were named, and keeps all else of them", () => {
 	const outputs = { y: { comparators: [{ kind: "kl" as const }] as [{ kind: "kl" }] }, z: {} };
-	expect(mustMatch(outputs, ["y"])).toEqual({ y: { comparators: [{ kind: "kl" }], nonFinite: "must-match" }, z: {} });
+	expect(mustMatch(outputs, ["y"])).toEqual({
+		y: { comparators: [{ kind: "kl" }], nonFinite: "must-match" },
+		z: {},
+	});
 	expect(mustMatch(outputs, [])).toEqual(outputs);
 });
 

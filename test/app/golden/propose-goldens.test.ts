@@ -2,20 +2,34 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { GoldenManifest } from "../../../generated/golden.ts";
 import { openCheckout } from "../../../src/app/golden/checkout.ts";
 import { changedFiles } from "../../../src/app/golden/propose-goldens.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
 import { git, gitProcesses } from "../../support/git-history.ts";
 import { temporaryFolder, writeProject } from "../../support/project.ts";
 
 const tensor = (path: string) => ({ path, sha256: "a".repeat(64), dtype: "float32" as const, shape: [1] });
 
-function manifest(goldenId: string, paths: readonly string[], more: Partial<GoldenManifest> = {}): GoldenManifest {
+function manifest(
+	goldenId: string,
+	paths: readonly string[],
+	more: Partial<GoldenManifest> = {},
+): GoldenManifest {
 	const cases = paths.map((path, index) => ({ id: `${index}`, inputs: {}, outputs: { y: tensor(path) } }));
 	return {
-		...{ schemaVersion: 1, goldenId, reason: "Why.", author: "Ann", model: { path: "m.onnx", sha256: "b".repeat(64) } },
-		...{ producer: { backend: "onnxruntime-wasm", version: "1", precision: "fp32" }, outputs: { y: {} }, cases },
+		...{
+			schemaVersion: 1,
+			goldenId,
+			reason: "Why.",
+			author: "Ann",
+			model: { path: "m.onnx", sha256: "b".repeat(64) },
+		},
+		...{
+			producer: { backend: "onnxruntime-wasm", version: "1", precision: "fp32" },
+			outputs: { y: {} },
+			cases,
+		},
 		...more,
 	} as GoldenManifest;
 }
@@ -26,7 +40,11 @@ const written = {
 	"engines/golden/net/r1/0.npy": "one",
 };
 
-const net = { path: "golden/net/golden.json", manifest: manifest("net@2", ["r2/0.npy"]), old: manifest("net@1", ["./r1/0.npy"]) };
+const net = {
+	path: "golden/net/golden.json",
+	manifest: manifest("net@2", ["r2/0.npy"]),
+	old: manifest("net@1", ["./r1/0.npy"]),
+};
 
 function openRepository(files: Readonly<Record<string, string>> = {}) {
 	const top = temporaryFolder();
@@ -36,7 +54,12 @@ function openRepository(files: Readonly<Record<string, string>> = {}) {
 	git(top, "commit", "-q", "-m", "first");
 	const processes = gitProcesses();
 	onTestFinished(() => processes.killAll());
-	return { top, home: join(top, "engines"), checkout: () => openCheckout(join(top, "engines"), processes), processes };
+	return {
+		top,
+		home: join(top, "engines"),
+		checkout: () => openCheckout(join(top, "engines"), processes),
+		processes,
+	};
 }
 
 /** What it was refused with. */
@@ -55,7 +78,10 @@ it("the files of a proposal lie where git has them, under the hashes that git gi
 	const changed = await changedFiles([net], home, await checkout());
 	expect(changed.folders).toEqual(["engines/golden/net"]);
 	expect(changed.removed).toEqual(["engines/golden/net/r1/0.npy"]);
-	expect(changed.files.map(({ path }) => path)).toEqual(["engines/golden/net/golden.json", "engines/golden/net/r2/0.npy"]);
+	expect(changed.files.map(({ path }) => path)).toEqual([
+		"engines/golden/net/golden.json",
+		"engines/golden/net/r2/0.npy",
+	]);
 	for (const { path, blob, bytes, read } of changed.files) {
 		expect(blob).toBe(git(top, "hash-object", "--no-filters", path));
 		expect((await read()).length).toBe(bytes);
@@ -64,14 +90,22 @@ it("the files of a proposal lie where git has them, under the hashes that git gi
 
 it("the files of a proposal that another golden now has do not go", async () => {
 	const { home, checkout } = openRepository();
-	const other = { path: "golden/golden.json", manifest: manifest("all@1", []), old: manifest("all@0", ["net/r2/0.npy", "gone.npy"]) };
+	const other = {
+		path: "golden/golden.json",
+		manifest: manifest("all@1", []),
+		old: manifest("all@0", ["net/r2/0.npy", "gone.npy"]),
+	};
 	writeFileSync(join(home, "golden/golden.json"), "{}");
 	const { removed } = await changedFiles([net, other], home, await checkout());
 	expect(removed).toEqual(["engines/golden/net/r1/0.npy", "engines/golden/gone.npy"]);
 });
 
 it.each<[string, Partial<GoldenManifest>, boolean]>([
-	["made at another time", { producer: { backend: "x", version: "2", precision: "fp32", createdAt: "2026-01-01T00:00:00Z" } }, true],
+	[
+		"made at another time",
+		{ producer: { backend: "x", version: "2", precision: "fp32", createdAt: "2026-01-01T00:00:00Z" } },
+		true,
+	],
 	["with another reason", { reason: "Another." }, false],
 	["by another author", { author: "Bob" }, false],
 	["of another model", { model: { path: "m.onnx", sha256: "c".repeat(64) } }, false],
@@ -91,7 +125,9 @@ it("the files of a proposal of Git LFS or another filter are refused, unless the
 		/^engines\/golden\/net\/r2\/0\.npy belongs to Git LFS.* → .*`engines\/golden\/net\/r2\/\*\* !filter`/,
 	);
 	const other = openRepository({ ".gitattributes": "*.json filter=seal\n" });
-	expect(await refusal(changedFiles([net], other.home, await other.checkout()))).toMatch(/golden\.json belongs to git's filter "seal"/);
+	expect(await refusal(changedFiles([net], other.home, await other.checkout()))).toMatch(
+		/golden\.json belongs to git's filter "seal"/,
+	);
 	const out = openRepository({ ".gitattributes": "*.npy filter=lfs\nengines/golden/net/r2/** !filter\n" });
 	expect((await changedFiles([net], out.home, await out.checkout())).files).toHaveLength(2);
 });
@@ -103,20 +139,24 @@ it("the files of a proposal in a folder that is a link, the top, or elsewhere ar
 	symlinkSync(join(outside, "net"), join(home, "golden/out"));
 	symlinkSync(join(home, "golden/net"), join(home, "golden/in"));
 	for (const folder of ["golden/out", "golden/in"])
-		expect(await refusal(changedFiles([{ ...net, path: `${folder}/golden.json` }], home, await checkout()))).toMatch(
-			/is a link, or no folder inside/,
-		);
-	expect(await refusal(changedFiles([{ ...net, path: "golden.json" }], top, await checkout()))).toMatch(/^\. is a link, or no folder/);
-	expect(await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout()))).toMatch(
-		/^net is a link, or no folder/,
+		expect(
+			await refusal(changedFiles([{ ...net, path: `${folder}/golden.json` }], home, await checkout())),
+		).toMatch(/is a link, or no folder inside/);
+	expect(await refusal(changedFiles([{ ...net, path: "golden.json" }], top, await checkout()))).toMatch(
+		/^\. is a link, or no folder/,
 	);
+	expect(
+		await refusal(changedFiles([{ ...net, path: "net/golden.json" }], outside, await checkout())),
+	).toMatch(/^net is a link, or no folder/);
 });
 
 it("the files of a proposal may not be more than GitHub takes in an hour", async () => {
 	const { home, checkout } = openRepository();
 	const paths = Array.from({ length: 600 }, (_, index) => `r2/${index}.npy`);
 	const many = { ...net, manifest: manifest("net@2", paths) };
-	expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(/^601 files were recorded.*at most 600 files/);
+	expect(await refusal(changedFiles([many], home, await checkout()))).toMatch(
+		/^601 files were recorded.*at most 600 files/,
+	);
 });
 
 it("a checkout is known by its top and its commit", async () => {

@@ -119,19 +119,26 @@ describe("bytes", () => {
 			preprocess: { bytes: how },
 		});
 		expect(found.cases.map(({ id }) => id)).toEqual(["a.py", "b.json", "c"]);
-		expect(valuesOf(found.cases[1]?.inputs["bytes"])).toEqual([123, 125, 256, 256, 256, 256, 256, 256, 256, 256, 123, 125]);
+		expect(valuesOf(found.cases[1]?.inputs["bytes"])).toEqual([
+			123, 125, 256, 256, 256, 256, 256, 256, 256, 256, 123, 125,
+		]);
 	});
 
 	it("bytes that are made up are all of 0 to 256, since the model compares them with that", async () => {
 		const found = await inputsOf(workspace(fileTypes, {}), "--dims", "n=1", "--cases", "8");
 		expect(found.worth).toMatch(/^Inputs: random whole numbers\. They test/);
-		expect(found.how).toEqual({ bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)" });
+		expect(found.how).toEqual({
+			bytes: "tokens:0..256, SplitMix64 (the model compares it with 257 numbers)",
+		});
 		expect(Math.max(...found.cases.flatMap(({ inputs }) => valuesOf(inputs["bytes"])))).toBeGreaterThan(200);
 	});
 
 	it.each([
 		[{ ...how, head: 9 }, 'Input "bytes" takes 12 values, and --preprocess makes 13 of'],
-		[{ kind: "bytes", heads: 9 }, 'expected one of the keys kind, strip, head, tail, padding, got the key "heads"'],
+		[
+			{ kind: "bytes", heads: 9 },
+			'expected one of the keys kind, strip, head, tail, padding, got the key "heads"',
+		],
 		[{ kind: "byte" }, 'expected one of image, audio, bytes, text, got "byte"'],
 		[{ inputs: { data: how } }, 'expected one of the model\'s inputs "bytes"'],
 		[[], "expected an object"],
@@ -157,7 +164,9 @@ const detector = model({
 
 describe("sound", () => {
 	const sounds: { name: string; file: string }[] = oracle.sounds;
-	const wavs = Object.fromEntries(sounds.slice(0, 2).map(({ name, file }) => [`in/${name}.wav`, Buffer.from(file, "base64")]));
+	const wavs = Object.fromEntries(
+		sounds.slice(0, 2).map(({ name, file }) => [`in/${name}.wav`, Buffer.from(file, "base64")]),
+	);
 
 	it("sound is resampled and padded, beside a state of zeros and the rate that the model compares with", async () => {
 		const cwd = workspace(detector, { ...wavs, "how.yml": "kind: audio\nrate: 16000\nlength: 32\n" });
@@ -168,11 +177,9 @@ describe("sound", () => {
 		expect(valuesOf(stereo?.["sr"])).toEqual([16_000]);
 		expect(valuesOf(stereo?.["state"])).toEqual([0, 0, 0, 0]);
 		const samples = valuesOf(stereo?.["input"]);
-		expect([samples.length, samples.slice(0, 15).every((sample) => sample !== 0), samples.slice(15)]).toEqual([
-			32,
-			true,
-			Array.from({ length: 17 }, () => 0),
-		]);
+		expect([samples.length, samples.slice(0, 15).every((sample) => sample !== 0), samples.slice(15)]).toEqual(
+			[32, true, Array.from({ length: 17 }, () => 0)],
+		);
 	});
 
 	it("sound goes in at its own rate without preprocessing, with a note, and other values may be given by hand", async () => {
@@ -185,8 +192,12 @@ describe("sound", () => {
 	});
 
 	it("sound that is cut short is refused", async () => {
-		const cwd = workspace(detector, { "in/a.wav": Buffer.from(sounds[0]?.file ?? "", "base64").subarray(0, 50) });
-		expect(await refusalOf(cwd, "--inputs", "in")).toMatch(/a\.wav: expected 20 bytes in chunk "data", got 6.*\[tensor-invalid\]/);
+		const cwd = workspace(detector, {
+			"in/a.wav": Buffer.from(sounds[0]?.file ?? "", "base64").subarray(0, 50),
+		});
+		expect(await refusalOf(cwd, "--inputs", "in")).toMatch(
+			/a\.wav: expected 20 bytes in chunk "data", got 6.*\[tensor-invalid\]/,
+		);
 	});
 });
 
@@ -195,7 +206,11 @@ describe("text", () => {
 	const lines = "the quick fox\n\nA lazy dog jumps over the brown fox.\r\nunhappy cafe\n";
 
 	it("text goes through the tokenizer.json beside the model, with a note", async () => {
-		const found = await inputsOf(workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }), "--inputs", "in/s.txt");
+		const found = await inputsOf(
+			workspace(encoder, { "in/s.txt": lines, "tokenizer.json": tokenizer }),
+			"--inputs",
+			"in/s.txt",
+		);
 		expect(found.notes).toContain("Text goes through the tokenizer.json beside the model.");
 		expect(found.cases.map(({ inputs }) => inputs["input_ids"]?.shape)).toEqual([
 			[1, 5],
@@ -206,7 +221,11 @@ describe("text", () => {
 
 	it.each<[string, Record<string, string | Uint8Array>, string]>([
 		["no tokenizer", { "in/s.txt": "fox" }, "There is no tokenizer for text among --inputs"],
-		["a tokenizer of another kind", { "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' }, "[tokenizer-invalid]"],
+		[
+			"a tokenizer of another kind",
+			{ "in/s.txt": "fox", "tokenizer.json": '{"model":{"type":"Magic"}}' },
+			"[tokenizer-invalid]",
+		],
 		[
 			"bytes that are no UTF-8",
 			{ "in/s.txt": Buffer.from("fox\nd\xe9j\xe0", "latin1"), "tokenizer.json": tokenizer },
@@ -241,11 +260,16 @@ describe("pictures", () => {
 		});
 		const drawn = (width: number): Buffer => {
 			const png = new PNG({ width, height: 16 });
-			for (let at = 0; at < width * 16; at += 1) png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
+			for (let at = 0; at < width * 16; at += 1)
+				png.data.set([(at * 7) % 256, (at * at) % 256, width, 255], 4 * at);
 			return PNG.sync.write(png);
 		};
 		const how = { layout: "nchw", colour: "bgr", resize: [8, null], mean: [0.5], std: [0.5] };
-		const cwd = workspace(reader, { "in/a.png": drawn(40), "in/b.png": drawn(64), "how.json": JSON.stringify(how) });
+		const cwd = workspace(reader, {
+			"in/a.png": drawn(40),
+			"in/b.png": drawn(64),
+			"how.json": JSON.stringify(how),
+		});
 		const found = await inputsOf(cwd, "--inputs", "in", "--preprocess", "how.json");
 		expect(found.worth).toBe("Inputs: 2 real pictures (in/*.png).");
 		expect(found.cases.map(({ inputs }) => inputs["x"]?.shape)).toEqual([
@@ -257,32 +281,54 @@ describe("pictures", () => {
 	const kind = { width: 48, height: 48, depth: 8, colour: 0, interlaced: false };
 	const pixels = (bytes: number): Buffer => pngChunk("IDAT", deflateSync(new Uint8Array(bytes)));
 	it.each([
-		["a second header", [pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)], "a second IHDR chunk"],
-		["an interlaced bomb", [pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)], "a complete PNG image"],
+		[
+			"a second header",
+			[pngHeader(kind), pngHeader({ ...kind, width: 30_000, height: 30_000 }), pixels(5)],
+			"a second IHDR chunk",
+		],
+		[
+			"an interlaced bomb",
+			[pngHeader({ ...kind, interlaced: true }), pixels(300_000_000)],
+			"a complete PNG image",
+		],
 		[
 			"eight thousand pixels a side",
 			[pngHeader({ ...kind, width: 8192, height: 8192, interlaced: true }), pixels(5)],
 			"1 to 16777216 pixels",
 		],
-	])("pictures that claim more than they hold are refused before memory is taken for them: %s", async (_, chunks, words) => {
-		const png = Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]);
-		const refusal = await refusalOf(workspace(classifier, { "in/a.png": png }), "--inputs", "in", "--dims", "batch=1");
-		expect(refusal).toContain(words);
-		expect(refusal).toContain("[tensor-invalid]");
-	});
+	])(
+		"pictures that claim more than they hold are refused before memory is taken for them: %s",
+		async (_, chunks, words) => {
+			const png = Buffer.concat([pngSignature, ...chunks, pngChunk("IEND", new Uint8Array())]);
+			const refusal = await refusalOf(
+				workspace(classifier, { "in/a.png": png }),
+				"--inputs",
+				"in",
+				"--dims",
+				"batch=1",
+			);
+			expect(refusal).toContain(words);
+			expect(refusal).toContain("[tensor-invalid]");
+		},
+	);
 });
 
 describe("test data sets beside an ONNX model", () => {
 	/** A TensorProto of [1, 1, 48, 48] floats: dims (field 1), data type 1 (field 2), raw data (field 9). */
 	const protoOf = (set: number): Uint8Array => {
-		const values = Float32Array.from({ length: 48 * 48 }, (_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3));
+		const values = Float32Array.from(
+			{ length: 48 * 48 },
+			(_, at) => 0.5 + 0.5 * Math.sin((set === 0 ? at % 48 : Math.floor(at / 48)) / 3),
+		);
 		const bytes = new Uint8Array(values.buffer);
 		const head = [8, 1, 8, 1, 8, 48, 8, 48, 16, 1, 0x4a, (bytes.length & 127) | 128, bytes.length >> 7];
 		return Uint8Array.from([...head, ...bytes]);
 	};
 
 	it("test data sets beside an ONNX model are a case each, and sizes that they do not have are refused", async () => {
-		const sets = Object.fromEntries([0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]));
+		const sets = Object.fromEntries(
+			[0, 1].map((set) => [`sets/test_data_set_${set}/input_0.pb`, protoOf(set)]),
+		);
 		const cwd = workspace(classifier, sets);
 		const found = await inputsOf(cwd, "--inputs", "sets");
 		expect(found.cases.map(({ id, inputs }) => [id, inputs["image"]?.shape])).toEqual([
@@ -290,7 +336,9 @@ describe("test data sets beside an ONNX model", () => {
 			["test_data_set_1", [1, 1, 48, 48]],
 		]);
 		const refusal = await refusalOf(cwd, "--inputs", "sets", "--dims", "batch=2");
-		expect(refusal).toContain('--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.');
+		expect(refusal).toContain(
+			'--dims asks for batch=2, and the stored input "image" of case "test_data_set_0" has 1.',
+		);
 		expect(refusal).toContain("or give inputs of this size.");
 	});
 });
@@ -299,21 +347,32 @@ it.each([
 	["a folder of one folder for each case", (id: string) => `in/${id}/image.npy`],
 	["a folder of one file for each case", (id: string) => `in/${id}.npy`],
 ])("stored tensors in %s are cases of these names", async (_, pathOf) => {
-	const files = Object.fromEntries(["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]));
+	const files = Object.fromEntries(
+		["disc", "ring"].map((id) => [pathOf(id), encodeNpy(float32(Array(2304).fill(0.5), [1, 1, 48, 48]))]),
+	);
 	const found = await inputsOf(workspace(classifier, files), "--inputs", "in");
-	expect(found).toMatchObject({ worth: "Inputs: 2 real cases.", how: { image: "given" }, cases: [{ id: "disc" }, { id: "ring" }] });
+	expect(found).toMatchObject({
+		worth: "Inputs: 2 real cases.",
+		how: { image: "given" },
+		cases: [{ id: "disc" }, { id: "ring" }],
+	});
 });
 
 it("sizes that were not given are tried out on the model, each axis without a name by itself", async () => {
 	const found = await inputsOf(workspace(lineReader([null, 3, "?", "?"]), {}));
-	expect(found.notes.join("\n")).toMatch(/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i);
+	expect(found.notes.join("\n")).toMatch(
+		/sizes chosen: x:0_0 1 \(a batch\), x:0_2 48 .*ONNX Runtime runs them.*--shape x:0=1,3,48,320/i,
+	);
 	expect(found.cases[0]?.inputs["x:0"]?.shape).toEqual([1, 3, 48, 320]);
 	expect(found.sizes).toMatch(/x:0_3 320 \(the width of a line of text\)/);
 });
 
 it("sizes that were not given follow what the weights ask for, which needs no run to find out", async () => {
 	const found = await inputsOf(workspace(digitReader(), {}));
-	expect(found).toMatchObject({ dims: { batch: 1, height: 28, width: 28 }, sizes: expect.stringContaining("28") });
+	expect(found).toMatchObject({
+		dims: { batch: 1, height: 28, width: 28 },
+		sizes: expect.stringContaining("28"),
+	});
 });
 
 it("sizes that were not given come from real inputs where there are some", async () => {
@@ -336,8 +395,16 @@ it("sizes that are given bind by shape, whatever an input is called", async () =
 });
 
 it.each([
-	["a rank that is not the model's", ["--shape", "image=1,28,28"], /--shape image has 3 dimensions, the model's input has 4/],
-	["a fixed axis of another size", ["--shape", "image=1,3,28,28"], /--shape image contradicts the model at axis 1: it has 3/],
+	[
+		"a rank that is not the model's",
+		["--shape", "image=1,28,28"],
+		/--shape image has 3 dimensions, the model's input has 4/,
+	],
+	[
+		"a fixed axis of another size",
+		["--shape", "image=1,3,28,28"],
+		/--shape image contradicts the model at axis 1: it has 3/,
+	],
 	["an input that is not there", ["--shape", "picture=1"], /no input "picture"; its inputs are "image"/],
 	["an invalid shape", ["--shape", "image=1;3"], /--shape takes INPUT=SIZE,SIZE,…; got "image=1;3"/],
 	[
@@ -345,7 +412,11 @@ it.each([
 		["--dims", "batch=1,height=32,width=32"],
 		/cannot run with these sizes, image \[1, 1, 32, 32\]: Gemm .*1024 and 784.*height=28,width=28/s,
 	],
-	["what the weights rule out for one axis", ["--dims", "height=0"], /Sizes are missing: .*Tried without success/s],
+	[
+		"what the weights rule out for one axis",
+		["--dims", "height=0"],
+		/Sizes are missing: .*Tried without success/s,
+	],
 ])("sizes that are given are refused where they are %s", async (_, argv, says) => {
 	expect(await refusalOf(workspace(digitReader(), {}), ...argv)).toMatch(says);
 });
@@ -360,17 +431,27 @@ describe("inputs whose values nothing in the model says", () => {
 		],
 		inputs: [value("steps", [], int64), value("codes", [1, 8], int64)],
 		outputs: [value("y", [1, 4])],
-		initializers: [tensor({ name: "w", dims: [8, 4], raw: floats(...Array.from({ length: 32 }, (_, at) => at)) })],
+		initializers: [
+			tensor({ name: "w", dims: [8, 4], raw: floats(...Array.from({ length: 32 }, (_, at) => at)) }),
+		],
 	});
 
 	it("inputs whose values nothing in the model says are refused by name, all at once, with the options to give", async () => {
 		const refusal = await refusalOf(workspace(counter, {}));
-		expect(refusal).toMatch(/which values the inputs "steps" \(one int64\), "codes" \(int64 \[1, 8\]\) take\. .*\[usage\]/);
+		expect(refusal).toMatch(
+			/which values the inputs "steps" \(one int64\), "codes" \(int64 \[1, 8\]\) take\. .*\[usage\]/,
+		);
 		expect(refusal).toContain("--generator steps=const:1 --generator codes=tokens:0..99");
 	});
 
 	it("inputs whose values nothing in the model says are generated as the options say", async () => {
-		const found = await inputsOf(workspace(counter, {}), "--generator", "steps=const:3", "--generator", "codes=tokens:0..99");
+		const found = await inputsOf(
+			workspace(counter, {}),
+			"--generator",
+			"steps=const:3",
+			"--generator",
+			"codes=tokens:0..99",
+		);
 		expect(found.how).toEqual({ steps: "const:3", codes: "tokens:0..99, SplitMix64" });
 	});
 });
@@ -378,11 +459,20 @@ describe("inputs whose values nothing in the model says", () => {
 it.each([
 	["engines: { a: { precision: fp32 } }", [], { fp32: 1 }],
 	["engines: { a: { precision: fp16 } }", [], { fp32: 1, fp16: 0.95 }],
-	["engines: { a: { precision: fp32 } }, golden-notice: { fp16: 0.5 }", ["--notice", "fp32=0.9"], { fp32: 0.9, fp16: 0.5 }],
-])("golden record judges fp32, the precisions of the model's engines, and those named for it: %s %j", async (engines, more, shares) => {
-	const config = `version: 1\nmodels: { net: { onnx: net.onnx, ${engines} } }\n`;
-	const cwd = workspace(classifier, { "trtgate.yml": config });
-	const { leastShares } = await parseRecordOptions(["--model", "net", ...more], testTerminal(cwd));
-	expect(leastShares).toEqual(shares);
-	expect((await parseRecordOptions(["net.onnx", "--out", "golden"], testTerminal(cwd))).leastShares).toEqual({ fp32: 1, fp16: 0.95 });
-});
+	[
+		"engines: { a: { precision: fp32 } }, golden-notice: { fp16: 0.5 }",
+		["--notice", "fp32=0.9"],
+		{ fp32: 0.9, fp16: 0.5 },
+	],
+])(
+	"golden record judges fp32, the precisions of the model's engines, and those named for it: %s %j",
+	async (engines, more, shares) => {
+		const config = `version: 1\nmodels: { net: { onnx: net.onnx, ${engines} } }\n`;
+		const cwd = workspace(classifier, { "trtgate.yml": config });
+		const { leastShares } = await parseRecordOptions(["--model", "net", ...more], testTerminal(cwd));
+		expect(leastShares).toEqual(shares);
+		expect(
+			(await parseRecordOptions(["net.onnx", "--out", "golden"], testTerminal(cwd))).leastShares,
+		).toEqual({ fp32: 1, fp16: 0.95 });
+	},
+);

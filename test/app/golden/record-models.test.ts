@@ -5,7 +5,8 @@ import { loadConfig } from "../../../src/core/config/parse.ts";
 
 function configOf(models: Readonly<Record<string, string | null>>) {
 	const lines = Object.entries(models).map(
-		([name, golden]) => `  ${JSON.stringify(name)}: { onnx: m.onnx${golden === null ? "" : `, golden: ${golden}`} }`,
+		([name, golden]) =>
+			`  ${JSON.stringify(name)}: { onnx: m.onnx${golden === null ? "" : `, golden: ${golden}`} }`,
 	);
 	const loaded = loadConfig(`version: 1\nmodels:\n${lines.join("\n")}\n`, { path: "trtgate.yml" });
 	if (loaded.state === "invalid") throw loaded.errors[0];
@@ -28,8 +29,18 @@ it.each<[string, Parameters<typeof configOf>[0], string, RegExp]>([
 	["a name of JavaScript", { net: "g/golden.json" }, "__proto__", /has no model "__proto__"/],
 	["a model without a golden", { net: null }, "net", /"net" has no golden/],
 	["a config without goldens", { net: null }, "", /No model of trtgate\.yml has a golden/],
-	["a golden of another name", { net: "g/net.json" }, "", /is g\/net\.json, but a recorded golden must be named golden\.json/],
-	["one golden of two models", { a: "g/golden.json", b: "g/golden.json" }, "", /"a" and "b" share the golden g\/golden\.json/],
+	[
+		"a golden of another name",
+		{ net: "g/net.json" },
+		"",
+		/is g\/net\.json, but a recorded golden must be named golden\.json/,
+	],
+	[
+		"one golden of two models",
+		{ a: "g/golden.json", b: "g/golden.json" },
+		"",
+		/"a" and "b" share the golden g\/golden\.json/,
+	],
 ])("the models to record refuses %s", (_, models, names, says) => {
 	expect(() => chooseTargets(configOf(models), names)).toThrow(says);
 });

@@ -1,7 +1,7 @@
 // What `golden check` prints: failures at length, with the element to look at; what matches in a line for each limit.
 import { expect, it } from "vitest";
-import { renderCheck } from "../../../src/app/golden/render-check.ts";
 import type { GoldenCheck, GoldenVerdict } from "../../../generated/result.ts";
+import { renderCheck } from "../../../src/app/golden/render-check.ts";
 
 const check = (change: Partial<GoldenCheck> = {}): GoldenCheck => ({
 	output: "logits",
@@ -16,7 +16,16 @@ const check = (change: Partial<GoldenCheck> = {}): GoldenCheck => ({
 });
 
 function verdict(id: string, checks: GoldenCheck[], state: GoldenVerdict["state"] = "match"): GoldenVerdict {
-	return { model: "m", engine: "e", precision: "fp32", case: id, golden: "net@1", modelChanged: false, state, checks };
+	return {
+		model: "m",
+		engine: "e",
+		precision: "fp32",
+		case: id,
+		golden: "net@1",
+		modelChanged: false,
+		state,
+		checks,
+	};
 }
 
 function render(cases: GoldenVerdict[]): string {
@@ -26,12 +35,18 @@ function render(cases: GoldenVerdict[]): string {
 
 it("renderCheck reports how near matching cases came to each limit, and in which case", () => {
 	const text = render([verdict("day", [check()]), verdict("night", [check({ got: 9e-4 })])]);
-	expect(text).toBe("✓ net@1 at fp32: 2 of 2 cases match\n  nearest to its limit:\n    ✓ logits: relative-l2 9e-4 (≤ 1e-3), in night\n");
+	expect(text).toBe(
+		"✓ net@1 at fp32: 2 of 2 cases match\n  nearest to its limit:\n    ✓ logits: relative-l2 9e-4 (≤ 1e-3), in night\n",
+	);
 });
 
 it("renderCheck shows failures first, each with the element, what was got and what expected", () => {
 	const worst = { index: [0, 3], got: 1.5, expected: -2 };
-	const bad = verdict("night", [check({ got: 0.5, pass: false, sample: 2, worst }), check({ metric: "cosine" })], "mismatch");
+	const bad = verdict(
+		"night",
+		[check({ got: 0.5, pass: false, sample: 2, worst }), check({ metric: "cosine" })],
+		"mismatch",
+	);
 	expect(render([verdict("day", [check()]), bad])).toBe(
 		[
 			"✗ net@1 at fp32: 1 of 2 cases match",
@@ -48,11 +63,15 @@ it("renderCheck shows failures first, each with the element, what was got and wh
 
 it("renderCheck shows a warning of a case that matches", () => {
 	const warned = verdict("day", [check({ pass: false, severity: "warn", got: 0.1 })]);
-	expect(render([warned, verdict("night", [check()])])).toMatch(/✓ day\n {4}! logits: relative-l2 0\.1 \(≤ 1e-3\)\n✓ night\n/);
+	expect(render([warned, verdict("night", [check()])])).toMatch(
+		/✓ day\n {4}! logits: relative-l2 0\.1 \(≤ 1e-3\)\n✓ night\n/,
+	);
 });
 
 it("renderCheck stays short where thousands fail alike", () => {
-	const failing = Array.from({ length: 5000 }, (_, index) => verdict(`c${index}`, [check({ got: 1, pass: false })], "mismatch"));
+	const failing = Array.from({ length: 5000 }, (_, index) =>
+		verdict(`c${index}`, [check({ got: 1, pass: false })], "mismatch"),
+	);
 	const text = render(failing);
 	expect(text.split("\n").length).toBeLessThan(40);
 	expect(text).toContain("… and 4,990 more cases with failures or warnings (--json shows them)");

@@ -2,11 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { DType } from "../../../generated/golden.ts";
 import { fileStore } from "../../../src/adapters/files/store.ts";
 import { fileTensorReader } from "../../../src/adapters/files/tensor-reader.ts";
 import { type Expected, findCaseFile, readStored } from "../../../src/app/golden/stored.ts";
 import { readCases } from "../../../src/app/golden/stored-cases.ts";
-import type { DType } from "../../../generated/golden.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-formats.json" with { type: "json" };
 import { float32 } from "../../support/golden-tensors.ts";
@@ -22,10 +22,16 @@ function store(name: string, bytes: Uint8Array): string {
 	return path;
 }
 
-const expected = (name: string, dtype = "float32"): Expected => ({ name, dtype: dtype as DType, shape: [1, 2, 3] });
+const expected = (name: string, dtype = "float32"): Expected => ({
+	name,
+	dtype: dtype as DType,
+	shape: [1, 2, 3],
+});
 
 const stored = [
-	...oracle.npz.flatMap(({ file, members }) => Object.entries(members).map(([member, entry]) => ({ ending: "npz", file, member, entry }))),
+	...oracle.npz.flatMap(({ file, members }) =>
+		Object.entries(members).map(([member, entry]) => ({ ending: "npz", file, member, entry })),
+	),
 	...Object.entries(oracle.safetensors.members).map(([member, entry]) => ({
 		ending: "safetensors",
 		file: oracle.safetensors.file,
@@ -35,15 +41,22 @@ const stored = [
 	{ ending: "json", file: oracle.polygraphy.inputs, member: "x", entry: oracle.polygraphy.y },
 ];
 
-it.each(stored)("readStored reads $member of .$ending in the file's own layout", async ({ ending, file, member, entry }) => {
-	// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
-	const tensor = await readStored(store(`a.${ending}`, bytesOf(file)), expected(member, entry.dtype), ports);
-	expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
-		dtype: entry.dtype,
-		shape: entry.shape,
-		data: entry.data,
-	});
-});
+it.each(stored)(
+	"readStored reads $member of .$ending in the file's own layout",
+	async ({ ending, file, member, entry }) => {
+		// numpy has no letters for the types of ml_dtypes: there the golden's own dtype says what it is.
+		const tensor = await readStored(
+			store(`a.${ending}`, bytesOf(file)),
+			expected(member, entry.dtype),
+			ports,
+		);
+		expect({ ...tensor, data: Buffer.from(tensor.data).toString("base64") }).toEqual({
+			dtype: entry.dtype,
+			shape: entry.shape,
+			data: entry.data,
+		});
+	},
+);
 
 it("readStored names the tensors of a file that lacks the requested one", async () => {
 	const path = store("a.npz", zipOf([{ name: "other.npy", content: encodeNpy(float32([1])) }]));
@@ -54,10 +67,16 @@ it("readStored names the tensors of a file that lacks the requested one", async 
 });
 
 it("readStored refuses what is no such file, and a pointer of Git LFS", async () => {
-	const pointer = new TextEncoder().encode(`version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4\n`);
+	const pointer = new TextEncoder().encode(
+		`version https://git-lfs.github.com/spec/v1\noid sha256:${"a".repeat(64)}\nsize 4\n`,
+	);
 	for (const ending of ["npy", "npz", "safetensors", "json"]) {
-		await expect(readStored(store(`a.${ending}`, pointer), expected("x"), ports)).rejects.toThrow(/Git LFS pointer/);
-		await expect(readStored(store(`a.${ending}`, new Uint8Array(7)), expected("x"), ports)).rejects.toMatchObject({
+		await expect(readStored(store(`a.${ending}`, pointer), expected("x"), ports)).rejects.toThrow(
+			/Git LFS pointer/,
+		);
+		await expect(
+			readStored(store(`a.${ending}`, new Uint8Array(7)), expected("x"), ports),
+		).rejects.toMatchObject({
 			code: "tensor-invalid",
 		});
 	}

@@ -1,11 +1,16 @@
 // Publishing through the real adapter to a local GitHub: races, older runs, and every way in which GitHub may refuse.
 import { expect, it, onTestFinished, vi } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
 import { hostedPace, type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
-import type { Result } from "../../../generated/result.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
-import { concludeUnmeasured, markOutdated, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
+import {
+	concludeUnmeasured,
+	markOutdated,
+	openCheckRun,
+	retitleCheckRun,
+} from "../../../src/stages/publish/check-run.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { type Fault, type LocalGitHub, startLocalGitHub } from "../../support/local-github/start.ts";
@@ -22,7 +27,15 @@ const nightly = { event: "schedule", ref: "refs/heads/main", workflow: "nightly.
 function planFor(runId: number, more: Partial<PublishPlan> = {}): PublishPlan {
 	const shown = { links: { run: `https://github.com/acme/engines/actions/runs/${runId}` } };
 	const rest = { pullRequest: 7, comment: "one", checkRun: true, alarm: nightly } as const;
-	return { id: "trtgate.yml", checkName: "trtgate", shown, run: { id: runId, attempt: 1 }, sha, ...rest, ...more };
+	return {
+		id: "trtgate.yml",
+		checkName: "trtgate",
+		shown,
+		run: { id: runId, attempt: 1 },
+		sha,
+		...rest,
+		...more,
+	};
 }
 
 /** Waiting takes next to no time. */
@@ -35,7 +48,13 @@ async function open(): Promise<LocalGitHub> {
 	return github;
 }
 
-const allWrite = { contents: "read", "pull-requests": "write", issues: "write", checks: "write", statuses: "write" } as const;
+const allWrite = {
+	contents: "read",
+	"pull-requests": "write",
+	issues: "write",
+	checks: "write",
+	statuses: "write",
+} as const;
 
 function codeHostOf(
 	github: LocalGitHub,
@@ -52,7 +71,8 @@ function codeHostOf(
 
 const failedOf = (published: readonly Published[]) =>
 	published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : []));
-const ours = (github: LocalGitHub) => github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
+const ours = (github: LocalGitHub) =>
+	github.state.comments.filter(({ issue, body }) => issue === 7 && body.startsWith("<!-- trtgate:"));
 
 it("publish shows one of each, and one of each again", async () => {
 	const github = await open();
@@ -72,7 +92,11 @@ it("publish shows one of each, and one of each again", async () => {
 it("publish leaves one comment where eight jobs race, the newest run's", async () => {
 	const github = await open();
 	const runs = [11, 12, 13, 14, 15, 16, 17, 18];
-	await Promise.all(runs.map((runId) => publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github))));
+	await Promise.all(
+		runs.map((runId) =>
+			publish(failing, planFor(runId, { checkRun: false, alarm: null }), codeHostOf(github)),
+		),
+	);
 	expect(ours(github)).toHaveLength(1);
 	await publish(failing, planFor(19, { checkRun: false, alarm: null }), codeHostOf(github));
 	expect(ours(github).map(({ body }) => body)).toEqual([expect.stringContaining(" run:19 ")]);
@@ -108,22 +132,26 @@ it("publish ignores similar text by other authors", async () => {
 
 it("publish finds its comment behind two hundred others", async () => {
 	const github = await open();
-	for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+	for (let count = 0; count < 120; count += 1)
+		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
 	await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github));
-	for (let count = 0; count < 120; count += 1) github.addComment({ issue: 7, author: "octocat", body: `${count}` });
+	for (let count = 0; count < 120; count += 1)
+		github.addComment({ issue: 7, author: "octocat", body: `${count}` });
 	await publish(failing, planFor(2, { checkRun: false, alarm: null }), codeHostOf(github));
 	expect(ours(github)).toHaveLength(1);
 });
 
 it("publish folds the older comment away where a fresh one is wanted", async () => {
 	const github = await open();
-	for (const runId of [1, 2]) await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
+	for (const runId of [1, 2])
+		await publish(failing, planFor(runId, { comment: "fresh" }), codeHostOf(github));
 	expect(ours(github).map(({ minimized }) => minimized)).toEqual(["outdated", null]);
 });
 
 it("publish closes its own alarm only, and keeps it where nothing was found out", async () => {
 	const github = await open();
-	const plan = (runId: number, id = "trtgate.yml") => planFor(runId, { id, comment: "never", checkRun: false });
+	const plan = (runId: number, id = "trtgate.yml") =>
+		planFor(runId, { id, comment: "never", checkRun: false });
 	await publish(failing, plan(1), codeHostOf(github));
 	await publish(failing, plan(1, "other.yml"), codeHostOf(github));
 	await publish(buildResult({ outcome: "inconclusive" }), plan(3), codeHostOf(github));
@@ -138,7 +166,8 @@ it.each([
 	["workflow", { workflow: "other.yml" }],
 ])("publish leaves the alarm of another %s alone, whether it fails or passes", async (_, other) => {
 	const github = await open();
-	const plan = (runId: number, more = {}) => planFor(runId, { comment: "never", checkRun: false, alarm: { ...nightly, ...more } });
+	const plan = (runId: number, more = {}) =>
+		planFor(runId, { comment: "never", checkRun: false, alarm: { ...nightly, ...more } });
 	await publish(failing, plan(1), codeHostOf(github));
 	await publish(passing, plan(2, other), codeHostOf(github));
 	await publish(failing, plan(3, other), codeHostOf(github));
@@ -156,9 +185,23 @@ it("publish shows since when an alarm lasts, in how many runs, and the last good
 		["b".repeat(40), "other"],
 		[good, "nightly"],
 	].entries()) {
-		const of = { event: "schedule", headBranch: "main", headRepository: "acme/engines", status: "completed", conclusion: "success" };
+		const of = {
+			event: "schedule",
+			headBranch: "main",
+			headRepository: "acme/engines",
+			status: "completed",
+			conclusion: "success",
+		};
 		const path = `.github/workflows/${name}.yml`;
-		github.state.runs.push({ id: id + 1, attempt: 1, headSha: `${headSha}`, ...of, path, name: `${name}`, createdAt: failing.startedAt });
+		github.state.runs.push({
+			id: id + 1,
+			attempt: 1,
+			headSha: `${headSha}`,
+			...of,
+			path,
+			name: `${name}`,
+			createdAt: failing.startedAt,
+		});
 	}
 	const plan = (runId: number) => planFor(runId, { comment: "never", checkRun: false });
 	const later = { ...failing, startedAt: "2026-12-24T02:17:00.000Z" };
@@ -204,20 +247,32 @@ it("publish shows a check run in progress, and concludes it once", async () => {
 	const checkRun = await openCheckRun("starting", shown.plan, shown.codeHost);
 	if (checkRun === null) throw new Error("no check run");
 	await retitleCheckRun("measure 2 of 3", checkRun, shown);
-	expect(github.state.checkRuns).toMatchObject([{ status: "in_progress", conclusion: null, title: "measure 2 of 3" }]);
+	expect(github.state.checkRuns).toMatchObject([
+		{ status: "in_progress", conclusion: null, title: "measure 2 of 3" },
+	]);
 	await publish(failing, shown.plan, shown.codeHost);
 	await concludeUnmeasured("Cancelled", shown);
-	expect(github.state.checkRuns).toMatchObject([{ status: "completed", conclusion: "failure", annotations: [{}] }]);
+	expect(github.state.checkRuns).toMatchObject([
+		{ status: "completed", conclusion: "failure", annotations: [{}] },
+	]);
 	const next = { ...shown, plan: planFor(2, { alarm: null }) };
 	await openCheckRun("starting", next.plan, next.codeHost);
 	await concludeUnmeasured("Cancelled", next);
-	expect(github.state.checkRuns[1]).toMatchObject({ status: "completed", conclusion: "cancelled", title: "Cancelled" });
+	expect(github.state.checkRuns[1]).toMatchObject({
+		status: "completed",
+		conclusion: "cancelled",
+		title: "Cancelled",
+	});
 	// Its runner dies, and the run is tried again; a run beside it may be alive.
 	await openCheckRun("starting", planFor(3), shown.codeHost);
 	await publish(passing, { ...planFor(3), run: { id: 3, attempt: 2 } }, shown.codeHost);
 	await openCheckRun("starting", planFor(4), shown.codeHost);
 	await publish(passing, planFor(5), shown.codeHost);
-	expect(github.state.checkRuns.slice(2).map(({ conclusion }) => conclusion)).toEqual(["success", null, "success"]);
+	expect(github.state.checkRuns.slice(2).map(({ conclusion }) => conclusion)).toEqual([
+		"success",
+		null,
+		"success",
+	]);
 	expect(github.state.violations).toEqual([]);
 });
 
@@ -229,15 +284,26 @@ it("publish opens an alarm for a run that could not decide, and closes it when a
 		{ state: "open", title: expect.stringContaining("could not decide") },
 	]);
 	await publish(passing, plan(2), codeHostOf(github));
-	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([{ state: "closed" }]);
+	expect(github.state.issues.filter(({ labels }) => labels.includes("trtgate"))).toMatchObject([
+		{ state: "closed" },
+	]);
 });
 
 it("publish sends annotations by fifties", async () => {
 	const github = await open();
 	const gates = Array.from({ length: 120 }, (_, at) =>
-		buildGate({ status: "fail", model: `m${at}`, message: `Slower by ${at}.`, location: { path: "trtgate.yml", line: at + 1 } }),
+		buildGate({
+			status: "fail",
+			model: `m${at}`,
+			message: `Slower by ${at}.`,
+			location: { path: "trtgate.yml", line: at + 1 },
+		}),
 	);
-	await publish(buildResult({ outcome: "fail", gates }), planFor(1, { comment: "never", alarm: null }), codeHostOf(github));
+	await publish(
+		buildResult({ outcome: "fail", gates }),
+		planFor(1, { comment: "never", alarm: null }),
+		codeHostOf(github),
+	);
 	expect(github.state.checkRuns.map(({ annotations }) => annotations.length)).toEqual([120]);
 	expect(github.state.violations).toEqual([]);
 });
@@ -275,13 +341,23 @@ const cases: readonly Case[] = [
 	},
 	{
 		name: "403 that names its permission",
-		fault: { method: "POST", path: comments, ...forbidden, headers: { "x-accepted-github-permissions": "issues=write" } },
+		fault: {
+			method: "POST",
+			path: comments,
+			...forbidden,
+			headers: { "x-accepted-github-permissions": "issues=write" },
+		},
 		lost: { comment: "github-permission" },
 		says: /lacks `issues: write`/,
 	},
 	{
 		name: "403 to a comment in a locked conversation",
-		fault: { method: "POST", path: comments, status: 403, body: words("Unable to create comment because issue is locked.") },
+		fault: {
+			method: "POST",
+			path: comments,
+			status: 403,
+			body: words("Unable to create comment because issue is locked."),
+		},
 		lost: { comment: "github-rejected" },
 		says: /issue is locked/,
 	},
@@ -310,7 +386,10 @@ const cases: readonly Case[] = [
 			times: 99,
 			status: 403,
 			body: words("API rate limit exceeded"),
-			headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 86_400) },
+			headers: {
+				"x-ratelimit-remaining": "0",
+				"x-ratelimit-reset": String(Math.round(Date.now() / 1000) + 86_400),
+			},
 		},
 		lost: { comment: "github-rate-limited" },
 	},
@@ -326,7 +405,13 @@ const cases: readonly Case[] = [
 	},
 	{
 		name: "403 of a secondary rate limit that names no time, for ever",
-		fault: { method: "POST", path: comments, times: 99, status: 403, body: words("You have exceeded a secondary rate limit") },
+		fault: {
+			method: "POST",
+			path: comments,
+			times: 99,
+			status: 403,
+			body: words("You have exceeded a secondary rate limit"),
+		},
 		lost: { comment: "github-rate-limited" },
 	},
 	{
@@ -351,7 +436,10 @@ const cases: readonly Case[] = [
 			method: "POST",
 			path: comments,
 			status: 422,
-			body: { message: "Validation Failed", errors: [{ resource: "IssueComment", code: "unprocessable", field: "data" }] },
+			body: {
+				message: "Validation Failed",
+				errors: [{ resource: "IssueComment", code: "unprocessable", field: "data" }],
+			},
 		},
 		lost: { comment: "github-rejected" },
 		says: /IssueComment data unprocessable/,
@@ -363,9 +451,17 @@ const cases: readonly Case[] = [
 	},
 	{
 		name: "429 once",
-		fault: { path: comments, status: 429, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "60" } },
+		fault: {
+			path: comments,
+			status: 429,
+			body: words("You have exceeded a secondary rate limit"),
+			headers: { "retry-after": "60" },
+		},
 	},
-	{ name: "429 without a message, once", fault: { path: comments, status: 429, headers: { "retry-after": "60" } } },
+	{
+		name: "429 without a message, once",
+		fault: { path: comments, status: 429, headers: { "retry-after": "60" } },
+	},
 	{
 		name: "429 that wants a day",
 		fault: {
@@ -397,7 +493,10 @@ const cases: readonly Case[] = [
 		lost: { "check run": "github-unavailable" },
 	},
 	{ name: "a list that is cut short once", fault: { method: "GET", path: comments, truncate: true } },
-	{ name: "an answer to a comment that is cut short", fault: { method: "POST", path: comments, truncate: true, applied: true } },
+	{
+		name: "an answer to a comment that is cut short",
+		fault: { method: "POST", path: comments, truncate: true, applied: true },
+	},
 	{
 		name: "a list that is no list",
 		fault: { method: "GET", path: comments, times: 99, status: 200, body: { comments: "none" } },
@@ -408,61 +507,87 @@ const cases: readonly Case[] = [
 		fault: { method: "GET", path: comments, times: 99, status: 200, body: "<html>login</html>" },
 		lost: { comment: "github-reply" },
 	},
-	{ name: "silence", fault: { method: "GET", path: comments, times: 99, delayMs: 3000 }, lost: { comment: "github-timeout" } },
-	{ name: "silence after the comment was made", fault: { method: "POST", path: comments, delayMs: 1500, applied: true } },
+	{
+		name: "silence",
+		fault: { method: "GET", path: comments, times: 99, delayMs: 3000 },
+		lost: { comment: "github-timeout" },
+	},
+	{
+		name: "silence after the comment was made",
+		fault: { method: "POST", path: comments, delayMs: 1500, applied: true },
+	},
 ];
 
-it.each(cases)("a fault of GitHub $name: is reported, changes nothing, and doubles nothing", async ({ fault, lost = {}, says }) => {
-	const github = await open();
-	github.inject(fault);
-	const before = JSON.stringify(failing);
-	const pace = fault.delayMs === undefined ? quickPace : { ...quickPace, callMs: 1000 };
-	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
-	expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
-	expect(JSON.stringify(failing)).toBe(before);
-	if (says)
-		expect(
-			failedOf(published)
-				.map(({ message, fix }) => `${message} ${fix}`)
-				.join("\n"),
-		).toMatch(says);
-	for (const { message, fix } of failedOf(published)) expect(`${message}${fix}`.length).toBeLessThan(1000);
-	expect(ours(github)).toHaveLength("comment" in lost ? 0 : 1);
-	expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
-});
+it.each(cases)(
+	"a fault of GitHub $name: is reported, changes nothing, and doubles nothing",
+	async ({ fault, lost = {}, says }) => {
+		const github = await open();
+		github.inject(fault);
+		const before = JSON.stringify(failing);
+		const pace = fault.delayMs === undefined ? quickPace : { ...quickPace, callMs: 1000 };
+		const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
+		expect(Object.fromEntries(failedOf(published).map(({ what, code }) => [what, code]))).toEqual(lost);
+		expect(JSON.stringify(failing)).toBe(before);
+		if (says)
+			expect(
+				failedOf(published)
+					.map(({ message, fix }) => `${message} ${fix}`)
+					.join("\n"),
+			).toMatch(says);
+		for (const { message, fix } of failedOf(published)) expect(`${message}${fix}`.length).toBeLessThan(1000);
+		expect(ours(github)).toHaveLength("comment" in lost ? 0 : 1);
+		expect(github.state.checkRuns.length).toBe("check run" in lost ? 0 : 1);
+	},
+);
 
 it("a fault of GitHub that lasts a few tries loses no comment, check run or issue, and makes none twice", async () => {
 	const github = await open();
 	for (const path of [comments, /\/check-runs$/, /\/issues$/])
 		github.inject({ method: "POST", path, status: 502, body: "<html>Bad Gateway</html>", times: 3 });
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
-	expect([ours(github), github.state.checkRuns, github.state.issues.filter(({ labels }) => labels.includes("trtgate"))]).toMatchObject([
-		...[{ length: 1 }, { length: 1 }, { length: 1 }],
-	]);
+	expect([
+		ours(github),
+		github.state.checkRuns,
+		github.state.issues.filter(({ labels }) => labels.includes("trtgate")),
+	]).toMatchObject([...[{ length: 1 }, { length: 1 }, { length: 1 }]]);
 });
 
 it.each([
 	["comment", comments],
 	["check run", /\/check-runs/],
 	["alarm issue", /\/issues(\?|$)/],
-])("a fault of GitHub that hides whether the %s was made keeps it from being made again", async (what, path) => {
-	const github = await open();
-	github.inject({ method: "POST", path, status: 502, applied: true });
-	const codeHost = codeHostOf(github);
-	const blind = async () => void github.inject({ method: "GET", path, status: 502, times: 99 });
-	const published = await publish(failing, planFor(1), { ...codeHost, pause: (tries) => blind().then(() => codeHost.pause(tries)) });
-	expect(failedOf(published)).toMatchObject([{ what, code: "github-unavailable" }]);
-	expect(github.state.requests.filter((request) => request.method === "POST" && path.test(request.path))).toHaveLength(1);
-});
+])(
+	"a fault of GitHub that hides whether the %s was made keeps it from being made again",
+	async (what, path) => {
+		const github = await open();
+		github.inject({ method: "POST", path, status: 502, applied: true });
+		const codeHost = codeHostOf(github);
+		const blind = async () => void github.inject({ method: "GET", path, status: 502, times: 99 });
+		const published = await publish(failing, planFor(1), {
+			...codeHost,
+			pause: (tries) => blind().then(() => codeHost.pause(tries)),
+		});
+		expect(failedOf(published)).toMatchObject([{ what, code: "github-unavailable" }]);
+		expect(
+			github.state.requests.filter((request) => request.method === "POST" && path.test(request.path)),
+		).toHaveLength(1);
+	},
+);
 
 it("a fault of GitHub that names a minute is waited for where the job's patience suffices, and reported at once elsewhere", async () => {
-	for (const { patienceMs, secondMs } of [usualPace, hostedPace]) expect(patienceMs / secondMs).toBeGreaterThan(60);
+	for (const { patienceMs, secondMs } of [usualPace, hostedPace])
+		expect(patienceMs / secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const github = await open();
-		const secondary = { status: 403, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "60" } };
+		const secondary = {
+			status: 403,
+			body: words("You have exceeded a secondary rate limit"),
+			headers: { "retry-after": "60" },
+		};
 		github.inject({ method: "POST", path: comments, ...secondary });
 		await publish(failing, planFor(1, { checkRun: false, alarm: null }), codeHostOf(github, { pace }));
-		return github.state.requests.filter(({ method, path }) => method === "POST" && comments.test(path)).length;
+		return github.state.requests.filter(({ method, path }) => method === "POST" && comments.test(path))
+			.length;
 	};
 	expect(await triesWith({ ...usualPace, secondMs: 1 })).toBe(2);
 	expect(await triesWith({ ...usualPace, patienceMs: 30_000 })).toBe(1);
@@ -470,10 +595,22 @@ it("a fault of GitHub that names a minute is waited for where the job's patience
 
 it("a fault of GitHub puts neither the token nor anything else into the log", async () => {
 	const github = await open();
-	const printed = (["log", "info", "warn", "error", "debug"] as const).map((name) => vi.spyOn(console, name).mockImplementation(() => {}));
+	const printed = (["log", "info", "warn", "error", "debug"] as const).map((name) =>
+		vi.spyOn(console, name).mockImplementation(() => {}),
+	);
 	onTestFinished(() => void vi.restoreAllMocks());
-	github.inject({ path: comments, status: 502, headers: { deprecation: "Sat, 01 Jan 2028 00:00:00 GMT", sunset: "soon" }, times: 2 });
-	github.inject({ path: comments, status: 429, body: words("You have exceeded a secondary rate limit"), headers: { "retry-after": "1" } });
+	github.inject({
+		path: comments,
+		status: 502,
+		headers: { deprecation: "Sat, 01 Jan 2028 00:00:00 GMT", sunset: "soon" },
+		times: 2,
+	});
+	github.inject({
+		path: comments,
+		status: 429,
+		body: words("You have exceeded a secondary rate limit"),
+		headers: { "retry-after": "1" },
+	});
 	expect(failedOf(await publish(failing, planFor(1), codeHostOf(github)))).toEqual([]);
 	expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });
@@ -485,7 +622,11 @@ it("a fault of GitHub waits no longer than its patience, however many requests f
 	const published = await publish(failing, planFor(1), codeHostOf(github, { pace }));
 	// Each takes its whole 400 ms.
 	expect(github.state.requests.length).toBeLessThanOrEqual(4);
-	expect(failedOf(published).some(({ message }) => /was not tried: the limit of .* for all waiting is used up/.test(message))).toBe(true);
+	expect(
+		failedOf(published).some(({ message }) =>
+			/was not tried: the limit of .* for all waiting is used up/.test(message),
+		),
+	).toBe(true);
 });
 
 it("a fault of GitHub that is unreachable is reported", async () => {

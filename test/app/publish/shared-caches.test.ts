@@ -2,11 +2,15 @@
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { Arm } from "../../../generated/result.ts";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
 import type { RemoteCache } from "../../../src/adapters/github/cache.ts";
-import { recipeDigest, type SharedCacheOptions, sharedCaches } from "../../../src/app/publish/shared-caches.ts";
+import {
+	recipeDigest,
+	type SharedCacheOptions,
+	sharedCaches,
+} from "../../../src/app/publish/shared-caches.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { Arm } from "../../../generated/result.ts";
 import type { PreparedModel } from "../../../src/stages/prepared.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { temporaryFolder } from "../../support/project.ts";
@@ -17,7 +21,12 @@ const config = { ...buildConfig(), cache: { engines: true, timing: false, verdic
 function prepared(arm: Arm, sha256: string, engine = "{ precision: fp32 }"): PreparedModel {
 	const [spec] = engineSpecs(buildConfig("", engine));
 	if (spec === undefined) throw new Error("no engine");
-	return { state: "ready", arm, spec, model: { sha256 } as Extract<PreparedModel, { state: "ready" }>["model"] };
+	return {
+		state: "ready",
+		arm,
+		spec,
+		model: { sha256 } as Extract<PreparedModel, { state: "ready" }>["model"],
+	};
 }
 
 /** Keeps folders by key as GitHub does: a key is written once, the newest that begins with a key is found. */
@@ -27,7 +36,9 @@ function fakeRemote(): RemoteCache & { keys(): string[] } {
 	return {
 		keys: () => [...keys],
 		async restore(folder, wanted) {
-			const key = wanted.map((one) => keys.findLast((kept) => kept.startsWith(one))).find((one) => one !== undefined) ?? null;
+			const key =
+				wanted.map((one) => keys.findLast((kept) => kept.startsWith(one))).find((one) => one !== undefined) ??
+				null;
 			if (key !== null) cpSync(join(home, key), folder, { recursive: true });
 			return { state: "done", key };
 		},
@@ -48,7 +59,11 @@ interface Ran {
 }
 
 /** A run on a machine that has nothing yet. @returns the engines that it found, and what was said. */
-async function freshRun(remote: RemoteCache, { base, head, builds = [] }: Ran, more: Partial<SharedCacheOptions> = {}) {
+async function freshRun(
+	remote: RemoteCache,
+	{ base, head, builds = [] }: Ran,
+	more: Partial<SharedCacheOptions> = {},
+) {
 	const work = temporaryFolder();
 	const cacheFolder = join(work, "store");
 	const caches = sharedCaches({
@@ -67,12 +82,17 @@ async function freshRun(remote: RemoteCache, { base, head, builds = [] }: Ran, m
 	for (const name of builds) {
 		const source = join(work, name);
 		writeFileSync(source, name);
-		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, { files: { "engine.plan": source }, facts: {} });
+		await entryStore({ folder: store, maxBytes: 1e9 }).keep(name, {
+			files: { "engine.plan": source },
+			facts: {},
+		});
 	}
 	await caches.save(new Set());
 	return {
 		found,
-		said: caches.published().map((one) => (one.state === "failed" ? one.fault.message : one.state === "done" ? one.note : one.why)),
+		said: caches
+			.published()
+			.map((one) => (one.state === "failed" ? one.fault.message : one.state === "done" ? one.note : one.why)),
 	};
 }
 
@@ -107,7 +127,11 @@ it("the repository's cache is completed where a run with the same models built w
 
 it("the repository's cache is not written where the run may not", async () => {
 	const remote = fakeRemote();
-	const fork = await freshRun(remote, { head: "one", builds: ["first"] }, { refusal: "the change comes from a fork" });
+	const fork = await freshRun(
+		remote,
+		{ head: "one", builds: ["first"] },
+		{ refusal: "the change comes from a fork" },
+	);
 	expect(fork.said.at(-1)).toContain("is not saved: the change comes from a fork");
 	expect(remote.keys()).toEqual([]);
 });
@@ -124,7 +148,9 @@ it("the repository's cache that cannot be laid down here ends no run", async () 
 it("recipeDigest is the same for the same models and flags, whatever their order, and for no others", () => {
 	const [one, two] = [prepared("head", "one"), prepared("head", "two", "{ precision: fp16 }")];
 	expect(recipeDigest([one, two], "head")).toBe(recipeDigest([two, one], "head"));
-	const digests = [[one], [two], [one, two], [prepared("head", "two")]].map((models) => recipeDigest(models, "head"));
+	const digests = [[one], [two], [one, two], [prepared("head", "two")]].map((models) =>
+		recipeDigest(models, "head"),
+	);
 	expect(new Set(digests).size).toBe(4);
 	expect(recipeDigest([one], "base")).toBeNull();
 });

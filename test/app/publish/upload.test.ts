@@ -13,12 +13,18 @@ async function upload(outFolder: string): Promise<{ drafts: ArtifactDraft[]; pub
 	const store: ArtifactStore = {
 		async upload(draft) {
 			drafts.push(draft);
-			return { state: "done", artifact: { id: 1, name: draft.name, url: "https://github.example.com/1", bytes: 1 } };
+			return {
+				state: "done",
+				artifact: { id: 1, name: draft.name, url: "https://github.example.com/1", bytes: 1 },
+			};
 		},
 	};
 	const inputs = { artifact: "trtgate", artifactEngines: true, name: "" };
 	const roots = { workspace: dirname(outFolder), temp: "/nowhere" };
-	const { published } = await uploadFolder({ outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } }, store);
+	const { published } = await uploadFolder(
+		{ outFolder, roots, configPath: "trtgate.yml", inputs, run: { job: "gate" } },
+		store,
+	);
 	return { drafts, published };
 }
 
@@ -30,30 +36,51 @@ it("an upload of more files than an artifact takes keeps what lies at the top, a
 	writeFileSync(join(outFolder, "logs/run.log"), "");
 	const { drafts, published } = await upload(outFolder);
 	expect(drafts[0]?.files).toHaveLength(20_000);
-	expect(drafts[0]?.files.slice(0, 2)).toEqual([join(outFolder, "result.json"), join(outFolder, "logs/run.log")]);
-	expect(published).toMatchObject([{ what: "artifact", state: "done", note: expect.stringMatching(/^5 of its files were left out/) }]);
+	expect(drafts[0]?.files.slice(0, 2)).toEqual([
+		join(outFolder, "result.json"),
+		join(outFolder, "logs/run.log"),
+	]);
+	expect(published).toMatchObject([
+		{ what: "artifact", state: "done", note: expect.stringMatching(/^5 of its files were left out/) },
+	]);
 });
 
 it("an upload takes only files that a run writes, and follows no link among them", async () => {
 	const root = temporaryFolder();
-	const outFolder = writeProject(join(root, "out"), { "result.json": "{}", "raw/net/0.f64": "", "planted.html": "", "other/run.log": "" });
+	const outFolder = writeProject(join(root, "out"), {
+		"result.json": "{}",
+		"raw/net/0.f64": "",
+		"planted.html": "",
+		"other/run.log": "",
+	});
 	writeFileSync(join(root, "secret"), "");
 	symlinkSync(root, join(outFolder, "raw/net/deep"));
 	symlinkSync(join(root, "secret"), join(outFolder, "raw/secret"));
 	const { drafts } = await upload(outFolder);
-	expect(drafts.flatMap(({ files }) => files)).toEqual([join(outFolder, "result.json"), join(outFolder, "raw/net/0.f64")]);
+	expect(drafts.flatMap(({ files }) => files)).toEqual([
+		join(outFolder, "result.json"),
+		join(outFolder, "raw/net/0.f64"),
+	]);
 });
 
 it.each(["", "engines", "nsys", "raw", "exports"])(
 	"an upload does not begin where out/%s became a link while the run went on",
 	async (name) => {
 		const root = temporaryFolder();
-		const outFolder = writeProject(join(root, "out"), { "result.json": "{}", "engines/e": "", "nsys/n": "", "raw/r": "", "exports/e": "" });
+		const outFolder = writeProject(join(root, "out"), {
+			"result.json": "{}",
+			"engines/e": "",
+			"nsys/n": "",
+			"raw/r": "",
+			"exports/e": "",
+		});
 		const at = join(outFolder, name);
 		renameSync(at, join(root, "moved"));
 		symlinkSync(join(root, "moved"), at);
 		const { drafts, published } = await upload(outFolder);
 		expect(drafts).toEqual([]);
-		expect(published).toMatchObject([{ what: "artifact", state: "skipped", why: expect.stringContaining("is a link") }]);
+		expect(published).toMatchObject([
+			{ what: "artifact", state: "skipped", why: expect.stringContaining("is a link") },
+		]);
 	},
 );

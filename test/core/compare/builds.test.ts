@@ -8,10 +8,9 @@ import { renderVerdict } from "../../../src/core/compare/sentence.ts";
 import { judgePairs } from "../../../src/core/compare/verdict.ts";
 
 /** Medians of runs in ms, by how they were built, net, build and run; see shared recordings of TensorRT 10.6 on an H200. */
-const recorded = JSON.parse(readFileSync(new URL("../../fixtures/rebuilds/medians.json", import.meta.url), "utf8")) as Record<
-	"own" | "shared",
-	Record<string, number[][]>
->;
+const recorded = JSON.parse(
+	readFileSync(new URL("../../fixtures/rebuilds/medians.json", import.meta.url), "utf8"),
+) as Record<"own" | "shared", Record<string, number[][]>>;
 
 /** Pairs of recorded runs: the base takes the first builds in turn, the head those from `shift` on. */
 function recordedPairs(builds: readonly number[][], pairs: number, shift = 0): Pair[] {
@@ -35,7 +34,9 @@ it.each([
 
 it("with a shared timing cache builds of the recorded nets differ by less than their runs", () => {
 	for (const builds of Object.values(recorded.shared)) {
-		const pairs = Array.from({ length: 6 }, (_, run) => [0, 1, 2].map((build) => ({ build, ms: builds[build]?.[run] ?? 0 })))
+		const pairs = Array.from({ length: 6 }, (_, run) =>
+			[0, 1, 2].map((build) => ({ build, ms: builds[build]?.[run] ?? 0 })),
+		)
 			.flat()
 			.map(({ build, ms }) => ({ base: ms, head: ms, builds: { base: build, head: build } }));
 		expect(buildError(pairs)?.spread.sd).toBeLessThan(0.001);
@@ -44,7 +45,10 @@ it("with a shared timing cache builds of the recorded nets differ by less than t
 
 it("a recorded rebuild of the same model is slower for sure with one build of each side, and inconclusive with three", () => {
 	const builds = recorded.own["encoder-fp16"] ?? [];
-	const alone = Array.from({ length: 14 }, (_, run) => ({ base: builds[0]?.[run] ?? 0, head: builds[2]?.[run] ?? 0 }));
+	const alone = Array.from({ length: 14 }, (_, run) => ({
+		base: builds[0]?.[run] ?? 0,
+		head: builds[2]?.[run] ?? 0,
+	}));
 	expect(judgePairs(alone, { minimalEffect: 0.005 }).verdict).toBe("regressed");
 	const got = judgePairs(recordedPairs(builds, 15, 1), { minimalEffect: 0.005 });
 	expect(got).toMatchObject({ verdict: "inconclusive", builds: { count: 3 } });
@@ -54,7 +58,10 @@ it("a recorded rebuild of the same model is slower for sure with one build of ea
 });
 
 it("a change beyond build-to-build variation is found", () => {
-	const pairs = recordedPairs(recorded.own["encoder-fp16"] ?? [], 12).map((pair) => ({ ...pair, head: pair.head * 1.06 }));
+	const pairs = recordedPairs(recorded.own["encoder-fp16"] ?? [], 12).map((pair) => ({
+		...pair,
+		head: pair.head * 1.06,
+	}));
 	expect(judgePairs(pairs, { minimalEffect: 0.02 }).verdict).toBe("regressed");
 });
 
@@ -73,7 +80,11 @@ function pairsOf(random: Random, builds: number, isKnown: boolean): Pair[] {
 	return Array.from({ length: 16 }, (_, pair) => {
 		const build = pair % builds;
 		const ms = (arm: "base" | "head") => Math.exp((factors[arm][build] ?? 0) + 0.001 * random.normal());
-		return { base: ms("base"), head: ms("head"), ...(isKnown ? { builds: { base: build, head: build } } : {}) };
+		return {
+			base: ms("base"),
+			head: ms("head"),
+			...(isKnown ? { builds: { base: build, head: build } } : {}),
+		};
 	});
 }
 
@@ -81,7 +92,8 @@ it.each([2, 3, 5])(
 	"%i builds each of base and head keep the false alarms within the error of the job, which one build each does not",
 	(builds) => {
 		const random = seededRandom(5);
-		const isFalse = (pairs: Pair[]) => ["regressed", "improved"].includes(judgePairs(pairs, { minimalEffect: 0.003, looks: [16] }).verdict);
+		const isFalse = (pairs: Pair[]) =>
+			["regressed", "improved"].includes(judgePairs(pairs, { minimalEffect: 0.003, looks: [16] }).verdict);
 		const share = (make: () => Pair[]) =>
 			Array.from({ length: 1000 }, () => Number(isFalse(make()))).reduce((sum, one) => sum + one, 0) / 1000;
 		// Three standard errors above 1 %.

@@ -1,14 +1,31 @@
 // Only complete pairs of usable runs are compared, and their absence is never a pass.
 import { expect, test } from "vitest";
-import { compareRuns } from "../../../src/core/compare/compare.ts";
 import type { Arm, PerfRun } from "../../../generated/result.ts";
+import { compareRuns } from "../../../src/core/compare/compare.ts";
 
 const options = { minimalEffect: 0.02, p99MinimalEffect: 0.1 };
 const mib = 2 ** 20;
 
 function run([arm, pair]: readonly [Arm, number], medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
-	const figures = { medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: 2 * medianMs };
-	return { arm, pair, order: 2 * pair, state: "ok", wallMs: 900, iterations: 500, ...figures, peakMemoryBytes: 743 * mib, ...more };
+	const figures = {
+		medianMs,
+		meanMs: medianMs,
+		minMs: medianMs,
+		p90Ms: medianMs,
+		p95Ms: medianMs,
+		p99Ms: 2 * medianMs,
+	};
+	return {
+		arm,
+		pair,
+		order: 2 * pair,
+		state: "ok",
+		wallMs: 900,
+		iterations: 500,
+		...figures,
+		peakMemoryBytes: 743 * mib,
+		...more,
+	};
 }
 
 /** Pairs with a little noise in the base, and a head slower by this factor. */
@@ -36,7 +53,11 @@ test("without a base all is missing and nothing has failed", () => {
 		session(1).filter((one) => one.arm === "head"),
 		options,
 	);
-	expect([got.latency.verdict, got.p99.verdict, got.memory.verdict]).toEqual(["missing", "missing", "missing"]);
+	expect([got.latency.verdict, got.p99.verdict, got.memory.verdict]).toEqual([
+		"missing",
+		"missing",
+		"missing",
+	]);
 	expect(got.latency.reason).toContain("the workload is new");
 	expect(got.noise).toEqual({ runCv: expect.any(Number), detectable: null });
 	expect([got.base, got.head?.runs]).toEqual([null, 8]);
@@ -44,8 +65,14 @@ test("without a base all is missing and nothing has failed", () => {
 
 test.each([
 	["The head has no usable run.", session(1).filter((one) => one.arm === "base")],
-	["The base has no usable run.", session(1).map((one) => (one.arm === "base" ? { ...one, state: "unusable" as const } : one))],
-	["No pair has a usable run of both base and head.", session(1).filter((one) => (one.arm === "base") === one.pair < 4)],
+	[
+		"The base has no usable run.",
+		session(1).map((one) => (one.arm === "base" ? { ...one, state: "unusable" as const } : one)),
+	],
+	[
+		"No pair has a usable run of both base and head.",
+		session(1).filter((one) => (one.arm === "base") === one.pair < 4),
+	],
 ])("%s That is missing, not a pass", (reason, runs) => {
 	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "missing", reason, pairs: 0 });
 });
@@ -60,7 +87,12 @@ test("nothing at all is missing", () => {
 });
 
 test("half pairs and unusable runs are left out", () => {
-	const runs = [...session(1), run(["head", 99], 50), run(["base", 100], 50, { state: "unusable" }), run(["head", 100], 1)];
+	const runs = [
+		...session(1),
+		run(["head", 99], 50),
+		run(["base", 100], 50, { state: "unusable" }),
+		run(["head", 100], 1),
+	];
 	expect(compareRuns(runs, options).latency).toMatchObject({ verdict: "unchanged", pairs: 8 });
 });
 
@@ -72,12 +104,20 @@ test("a pair that was measured again counts once, with its later runs", () => {
 });
 
 test("one run each of base and head is too few, whatever its iterations", () => {
-	expect(compareRuns(session(1.5, 1), options).latency).toMatchObject({ verdict: "inconclusive", interval: null });
+	expect(compareRuns(session(1.5, 1), options).latency).toMatchObject({
+		verdict: "inconclusive",
+		interval: null,
+	});
 });
 
 test("memory takes the largest run of each side", () => {
-	const runs = session(1).map((one) => (one.arm === "head" && one.pair === 3 ? { ...one, peakMemoryBytes: 800 * mib } : one));
-	expect(compareRuns(runs, options).memory).toMatchObject({ verdict: "regressed", estimate: (800 - 743) / 743 });
+	const runs = session(1).map((one) =>
+		one.arm === "head" && one.pair === 3 ? { ...one, peakMemoryBytes: 800 * mib } : one,
+	);
+	expect(compareRuns(runs, options).memory).toMatchObject({
+		verdict: "regressed",
+		estimate: (800 - 743) / 743,
+	});
 	const silent = session(1).map((one) => (one.arm === "head" ? { ...one, peakMemoryBytes: null } : one));
 	expect(compareRuns(silent, options).memory.verdict).toBe("not-comparable");
 });

@@ -28,9 +28,12 @@ test.each([
 	[100, 97.9, "improved"],
 	[10_000, 10_050, "unchanged"],
 	[10_000, 10_051, "regressed"],
-] as const)("observed memory of %d MiB to %d MiB is %s: 2 MiB or 0.5 %% are nothing", (base, head, verdict) => {
-	expect(compareExact(base * mib, head * mib, observedMemory).verdict).toBe(verdict);
-});
+] as const)(
+	"observed memory of %d MiB to %d MiB is %s: 2 MiB or 0.5 %% are nothing",
+	(base, head, verdict) => {
+		expect(compareExact(base * mib, head * mib, observedMemory).verdict).toBe(verdict);
+	},
+);
 
 test("the tolerance stands as the minimal effect", () => {
 	expect(compareExact(100 * mib, 100 * mib, observedMemory).minimalEffect).toBeCloseTo(0.02, 12);

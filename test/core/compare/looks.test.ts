@@ -1,7 +1,13 @@
 // The error is spent over the looks, the workloads and both figures, never more than there is.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { defaultAlpha, defaultLooks, errorShare, nextLook, nominalP } from "../../../src/core/compare/looks.ts";
+import {
+	defaultAlpha,
+	defaultLooks,
+	errorShare,
+	nextLook,
+	nominalP,
+} from "../../../src/core/compare/looks.ts";
 
 test("each look spends in proportion to the pairs that it adds", () => {
 	expect(defaultLooks.map((look) => nominalP(defaultLooks, look, 0.16))).toEqual([0.05, 0.03, 0.04, 0.04]);
@@ -20,12 +26,19 @@ test("a single look spends everything", () => {
 test("all looks of latency and P99 of all workloads together spend alpha, whatever the looks", () => {
 	const looks = fc.uniqueArray(fc.integer({ min: 2, max: 200 }), { minLength: 1, maxLength: 8 });
 	fc.assert(
-		fc.property(looks, fc.double({ min: 1e-4, max: 0.2, noNaN: true }), fc.integer({ min: 1, max: 500 }), (list, alpha, family) => {
-			const shares = [errorShare("latency", family), errorShare("p99", family)];
-			const ps = shares.flatMap((share) => list.map((look) => nominalP(list, look, alpha * share) ?? Number.NaN));
-			const sum = ps.reduce((total, p) => total + p, 0);
-			return ps.every((p) => p > 0) && Math.abs(sum * family - alpha) < 1e-12;
-		}),
+		fc.property(
+			looks,
+			fc.double({ min: 1e-4, max: 0.2, noNaN: true }),
+			fc.integer({ min: 1, max: 500 }),
+			(list, alpha, family) => {
+				const shares = [errorShare("latency", family), errorShare("p99", family)];
+				const ps = shares.flatMap((share) =>
+					list.map((look) => nominalP(list, look, alpha * share) ?? Number.NaN),
+				);
+				const sum = ps.reduce((total, p) => total + p, 0);
+				return ps.every((p) => p > 0) && Math.abs(sum * family - alpha) < 1e-12;
+			},
+		),
 	);
 });
 

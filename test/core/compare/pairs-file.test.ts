@@ -7,7 +7,10 @@ import { judgePairs } from "../../../src/core/compare/verdict.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 
 function recorded(name: string) {
-	const file = parsePairs(readFileSync(new URL(`../../fixtures/pairs/${name}.json`, import.meta.url), "utf8"), `${name}.json`);
+	const file = parsePairs(
+		readFileSync(new URL(`../../fixtures/pairs/${name}.json`, import.meta.url), "utf8"),
+		`${name}.json`,
+	);
 	return judgePairs(file.pairs, file);
 }
 
@@ -32,7 +35,10 @@ test("recorded on a GPU, a model with wrong weights is as fast as before", () =>
 });
 
 test("recorded on a GPU, swapped, the wider network becomes the faster one", () => {
-	const file = parsePairs(readFileSync(new URL("../../fixtures/pairs/slower-head.json", import.meta.url), "utf8"), "pairs.json");
+	const file = parsePairs(
+		readFileSync(new URL("../../fixtures/pairs/slower-head.json", import.meta.url), "utf8"),
+		"pairs.json",
+	);
 	const got = judgePairs(
 		file.pairs.map(({ base, head }) => ({ base: head, head: base })),
 		file,
@@ -41,11 +47,17 @@ test("recorded on a GPU, swapped, the wider network becomes the faster one", () 
 });
 
 test("the minimal effect is 2 % where the file gives none", () => {
-	expect(parsePairs('{"pairs":[{"base":1,"head":2}]}', "p.json")).toEqual({ pairs: [{ base: 1, head: 2 }], minimalEffect: 0.02 });
+	expect(parsePairs('{"pairs":[{"base":1,"head":2}]}', "p.json")).toEqual({
+		pairs: [{ base: 1, head: 2 }],
+		minimalEffect: 0.02,
+	});
 });
 
 test("a byte order mark and further keys of a pair do no harm", () => {
-	expect(parsePairs('\uFEFF{"pairs":[{"base":1,"head":2,"order":7}],"minimalEffect":0.05}', "p.json").minimalEffect).toBe(0.05);
+	expect(
+		parsePairs('\uFEFF{"pairs":[{"base":1,"head":2,"order":7}],"minimalEffect":0.05}', "p.json")
+			.minimalEffect,
+	).toBe(0.05);
 });
 
 test.each([
@@ -110,7 +122,14 @@ describe("sentences", () => {
 	});
 
 	test("what was not timed is not given an interval in words", () => {
-		const identical = { ...judge([]), verdict: "unchanged", estimate: 0, interval: [0, 0], excluded: 0, reason: "Same engine." } as const;
+		const identical = {
+			...judge([]),
+			verdict: "unchanged",
+			estimate: 0,
+			interval: [0, 0],
+			excluded: 0,
+			reason: "Same engine.",
+		} as const;
 		expect(renderVerdict({ ...identical, interval: [0, 0] })).toBe("No change: Same engine.");
 	});
 

@@ -13,7 +13,12 @@ interface Pilot {
 	cold?: { share: number; untilMs: number };
 }
 
-function pilotOf({ medianMs, noise = 0.003, swing = 0, cold = { share: 0, untilMs: 0 } }: Pilot): Float64Array {
+function pilotOf({
+	medianMs,
+	noise = 0.003,
+	swing = 0,
+	cold = { share: 0, untilMs: 0 },
+}: Pilot): Float64Array {
 	const random = splitMix64(7, [medianMs * 1e6]);
 	const samples: number[] = [];
 	let [at, window, offset] = [0, -1, 0];
@@ -35,8 +40,16 @@ const chosen = (...pilots: Pilot[]) => chooseRunLength(pilots.map(pilotOf), limi
 it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
 	["a steady net of 1 ms runs 0.5 s after 0.3 s", { medianMs: 1 }, { warmUpMs: 300, durationMs: 500 }],
 	["a net of 30 µs writes at most 20,000 iterations", { medianMs: 0.02 }, { warmUpMs: 300, durationMs: 400 }],
-	["a net of 5 ms runs 300 times, for the sake of P99", { medianMs: 5, noise: 0.0001 }, { warmUpMs: 300, durationMs: 1500 }],
-	["a net of 40 ms stays within the longest run", { medianMs: 40, noise: 0.0001 }, { warmUpMs: 300, durationMs: 3000 }],
+	[
+		"a net of 5 ms runs 300 times, for the sake of P99",
+		{ medianMs: 5, noise: 0.0001 },
+		{ warmUpMs: 300, durationMs: 1500 },
+	],
+	[
+		"a net of 40 ms stays within the longest run",
+		{ medianMs: 40, noise: 0.0001 },
+		{ warmUpMs: 300, durationMs: 3000 },
+	],
 ])("chooseRunLength %s", (_, pilot, expected) => {
 	const length = chosen(pilot);
 	expect(length.warmUpMs).toBe(expected.warmUpMs);
@@ -46,12 +59,17 @@ it.each<[string, Pilot, { warmUpMs: number; durationMs: number }]>([
 
 it("chooseRunLength takes the grid of trtexec's times for no swing", () => {
 	const gridMs = 2 ** -10;
-	const onGrid = pilotOf({ medianMs: 40.5 * gridMs, noise: 0.01 }).map((sample) => Math.round(sample / gridMs) * gridMs);
+	const onGrid = pilotOf({ medianMs: 40.5 * gridMs, noise: 0.01 }).map(
+		(sample) => Math.round(sample / gridMs) * gridMs,
+	);
 	expect(chooseRunLength([onGrid], limits)).toEqual({ warmUpMs: 300, durationMs: 500 });
 });
 
 it("chooseRunLength counts the iterations of all streams", () => {
-	expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(400, -1);
+	expect(chooseRunLength([pilotOf({ medianMs: 0.04 })], { ...limits, streams: 2 }).durationMs).toBeCloseTo(
+		400,
+		-1,
+	);
 });
 
 it("chooseRunLength warms up for as long as the pilot was slower, and half as long again", () => {
@@ -70,7 +88,9 @@ it("chooseRunLength lengthens runs whose median swings, up to the longest", () =
 });
 
 it("chooseRunLength takes what the more demanding side needs", () => {
-	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 })).toEqual(chosen({ medianMs: 5, noise: 0.0001 }, { medianMs: 1 }));
+	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 })).toEqual(
+		chosen({ medianMs: 5, noise: 0.0001 }, { medianMs: 1 }),
+	);
 	expect(chosen({ medianMs: 1 }, { medianMs: 5, noise: 0.0001 }).durationMs).toBeGreaterThan(1400);
 });
 

@@ -19,23 +19,29 @@ const slower = (rule: string, at: readonly [group: string, column: string], part
 
 const page = readFileSync("bench/verdict-truth.md", "utf8");
 
-it.each(groups)("bench/verdict-truth.md has a row of every rule for $title, in the order of the bench", ({ title, columns }) => {
-	const [, body = ""] = page.split(`## ${title}\n`);
-	const rows = body
-		.split("\n## ")[0]
-		?.split("\n")
-		.filter((line) => line.startsWith("| "));
-	expect(rows?.[0]).toBe(`| rule | ${columns.map((column) => column.title).join(" | ")} |`);
-	expect(rows?.slice(2).map((row) => row.split(" | ")[0])).toEqual(rules.map(({ name }) => `| ${name}`));
-});
+it.each(groups)(
+	"bench/verdict-truth.md has a row of every rule for $title, in the order of the bench",
+	({ title, columns }) => {
+		const [, body = ""] = page.split(`## ${title}\n`);
+		const rows = body
+			.split("\n## ")[0]
+			?.split("\n")
+			.filter((line) => line.startsWith("| "));
+		expect(rows?.[0]).toBe(`| rule | ${columns.map((column) => column.title).join(" | ")} |`);
+		expect(rows?.slice(2).map((row) => row.split(" | ")[0])).toEqual(rules.map(({ name }) => `| ${name}`));
+	},
+);
 
-it.each(["one run each, +10 %", "one run each, 200 %"])("bench/verdict-truth.md holds what the bench gives for %s", (name) => {
-	for (const { title, columns } of groups) {
-		const cells = columns.map((column) => cellText(scoreCell(ruleOf(name), column, 1)));
-		expect(page).toContain(`| ${name} | ${cells.join(" | ")} |`);
-		expect(title).not.toBe("");
-	}
-});
+it.each(["one run each, +10 %", "one run each, 200 %"])(
+	"bench/verdict-truth.md holds what the bench gives for %s",
+	(name) => {
+		for (const { title, columns } of groups) {
+			const cells = columns.map((column) => cellText(scoreCell(ruleOf(name), column, 1)));
+			expect(page).toContain(`| ${name} | ${cells.join(" | ")} |`);
+			expect(title).not.toBe("");
+		}
+	},
+);
 
 it("without a change our rule hardly ever calls a head slower, and tests of iterations do so all the time", () => {
 	const at = ["False alarms on the noise model", "0.2 %"] as const;
@@ -50,6 +56,10 @@ it("rebuilds without a shared timing cache are called slower, unless several bui
 });
 
 it("a slowdown of 3 % is found whatever the machine, and faults on both sides do not hide it", () => {
-	expect(slower("trtgate, limit 2 %", ["Slowdowns of 3 % detected on recordings", "magika, three machines"], 0.1)).toBeGreaterThan(0.95);
-	expect(slower("trtgate, limit 2 %", ["Slowdowns of 3 % detected under faults", "warm-up unfinished"], 0.1)).toBeGreaterThan(0.95);
+	expect(
+		slower("trtgate, limit 2 %", ["Slowdowns of 3 % detected on recordings", "magika, three machines"], 0.1),
+	).toBeGreaterThan(0.95);
+	expect(
+		slower("trtgate, limit 2 %", ["Slowdowns of 3 % detected under faults", "warm-up unfinished"], 0.1),
+	).toBeGreaterThan(0.95);
 });

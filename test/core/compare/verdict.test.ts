@@ -2,24 +2,34 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { VerdictKind } from "../../../generated/result.ts";
 import { undisturbed } from "../../../src/core/compare/disturbed.ts";
 import type { Pair } from "../../../src/core/compare/noise.ts";
 import { judgePairs, shouldStop } from "../../../src/core/compare/verdict.ts";
 import { BugError } from "../../../src/core/errors.ts";
-import type { VerdictKind } from "../../../generated/result.ts";
 
 const minimalEffect = 0.02;
 const judge = (pairs: readonly Pair[], more = {}) => judgePairs(pairs, { minimalEffect, ...more });
 const swap = (pairs: readonly Pair[]): Pair[] => pairs.map(({ base, head }) => ({ base: head, head: base }));
 
 /** Pairs of 2 ms with these log-ratios. */
-const fromLogs = (logs: readonly number[]): Pair[] => logs.map((log) => ({ base: 2, head: 2 * Math.exp(log) }));
+const fromLogs = (logs: readonly number[]): Pair[] =>
+	logs.map((log) => ({ base: 2, head: 2 * Math.exp(log) }));
 const mirrored: Partial<Record<VerdictKind, VerdictKind>> = { regressed: "improved", improved: "regressed" };
 
 interface PairedOracle {
-	paired: { pairs: Pair[]; estimate: number; interval: [number, number]; setAside: number; base: number; head: number }[];
+	paired: {
+		pairs: Pair[];
+		estimate: number;
+		interval: [number, number];
+		setAside: number;
+		base: number;
+		head: number;
+	}[];
 }
-const oracle = JSON.parse(readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8")) as PairedOracle;
+const oracle = JSON.parse(
+	readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8"),
+) as PairedOracle;
 
 test("estimate and interval are what scipy makes of the same pairs", () => {
 	for (const { pairs, estimate, interval, setAside, base, head } of oracle.paired) {
@@ -33,7 +43,8 @@ test("estimate and interval are what scipy makes of the same pairs", () => {
 });
 
 describe("the rules", () => {
-	const around = (centre: number, spread: number) => fromLogs([-1, -0.5, 0, 0, 0, 0, 0.5, 1].map((step) => centre + spread * step));
+	const around = (centre: number, spread: number) =>
+		fromLogs([-1, -0.5, 0, 0, 0, 0, 0.5, 1].map((step) => centre + spread * step));
 
 	test.each([
 		["regressed", 0.05, 0.002],
@@ -68,11 +79,22 @@ describe("the rules", () => {
 });
 
 test("no pairs are missing, never unchanged", () => {
-	expect(judge([])).toMatchObject({ verdict: "missing", estimate: null, interval: null, excluded: null, pairs: 0 });
+	expect(judge([])).toMatchObject({
+		verdict: "missing",
+		estimate: null,
+		interval: null,
+		excluded: null,
+		pairs: 0,
+	});
 });
 
 test("fewer pairs than the first look are inconclusive, however alike", () => {
-	expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({ verdict: "inconclusive", estimate: 0, interval: null, excluded: null });
+	expect(judge(fromLogs([0, 0, 0, 0]))).toMatchObject({
+		verdict: "inconclusive",
+		estimate: 0,
+		interval: null,
+		excluded: null,
+	});
 	expect(judge([{ base: 1, head: 3 }]).reason).toMatch(/^1 run each of base and head is too few/);
 });
 
@@ -80,11 +102,14 @@ test("a single look at one pair cannot know any spread", () => {
 	expect(judge([{ base: 1, head: 3 }], { looks: [1] }).verdict).toBe("inconclusive");
 });
 
-test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a value of %d is not comparable and named", (value) => {
-	const got = judge([...fromLogs([0, 0, 0, 0, 0]), { base: 1, head: value }]);
-	expect(got).toMatchObject({ verdict: "not-comparable", estimate: null, interval: null });
-	expect(got.reason).toContain("head run of pair 6");
-});
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+	"a value of %d is not comparable and named",
+	(value) => {
+		const got = judge([...fromLogs([0, 0, 0, 0, 0]), { base: 1, head: value }]);
+		expect(got).toMatchObject({ verdict: "not-comparable", estimate: null, interval: null });
+		expect(got.reason).toContain("head run of pair 6");
+	},
+);
 
 test("values apart by more than numbers hold are not comparable", () => {
 	expect(judge(Array(5).fill({ base: 1e-300, head: 1e300 })).verdict).toBe("not-comparable");
@@ -131,27 +156,55 @@ describe("pairs that all agree", () => {
 			return arm === undefined ? pair : { ...pair, [arm]: 1.3 * pair[arm] };
 		});
 
-	test.each(["base", "head"] as const)("a disturbed %s run neither makes nor hides a change, and asks for a second look", (arm) => {
-		expect(judge(disturb(fromLogs(logs), { 2: arm }))).toMatchObject({ verdict: "inconclusive", pairs: 5, setAside: 1 });
-		expect(judge(disturb(fromLogs(longer), { 2: arm }))).toMatchObject({ verdict: "unchanged", pairs: 8, setAside: 1 });
-		expect(judgePairs(disturb(fromLogs(logs), { 2: arm }), { minimalEffect: 0.02, looks: [5] })).toMatchObject({ verdict: "unchanged" });
-		expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03)), { 2: arm }))).toMatchObject({ verdict: "regressed", setAside: 1 });
-	});
+	test.each(["base", "head"] as const)(
+		"a disturbed %s run neither makes nor hides a change, and asks for a second look",
+		(arm) => {
+			expect(judge(disturb(fromLogs(logs), { 2: arm }))).toMatchObject({
+				verdict: "inconclusive",
+				pairs: 5,
+				setAside: 1,
+			});
+			expect(judge(disturb(fromLogs(longer), { 2: arm }))).toMatchObject({
+				verdict: "unchanged",
+				pairs: 8,
+				setAside: 1,
+			});
+			expect(
+				judgePairs(disturb(fromLogs(logs), { 2: arm }), { minimalEffect: 0.02, looks: [5] }),
+			).toMatchObject({ verdict: "unchanged" });
+			expect(judge(disturb(fromLogs(logs.map((log) => log + 0.03)), { 2: arm }))).toMatchObject({
+				verdict: "regressed",
+				setAside: 1,
+			});
+		},
+	);
 
 	test("a head that is slow in some of its runs is not unchanged, a disturbance of both sides is", () => {
 		const leaning = judge(disturb(fromLogs(longer), { 2: "head", 5: "head" }));
 		expect(leaning).toMatchObject({ verdict: "inconclusive", setAside: 2 });
 		expect(leaning.reason).toMatch(/in 2 of the 2 pairs set aside as disturbed it was the head/);
-		expect(judge(disturb(fromLogs(longer), { 2: "head", 5: "base" }))).toMatchObject({ verdict: "unchanged", setAside: 2 });
+		expect(judge(disturb(fromLogs(longer), { 2: "head", 5: "base" }))).toMatchObject({
+			verdict: "unchanged",
+			setAside: 2,
+		});
 	});
 
 	test("pairs count or not whichever of the sides was slow", () => {
 		fc.assert(
 			fc.property(
-				fc.array(fc.record({ base: fc.double({ min: 0.5, max: 2, noNaN: true }), head: fc.double({ min: 0.5, max: 2, noNaN: true }) })),
+				fc.array(
+					fc.record({
+						base: fc.double({ min: 0.5, max: 2, noNaN: true }),
+						head: fc.double({ min: 0.5, max: 2, noNaN: true }),
+					}),
+				),
 				(pairs) => {
-					const mixed = pairs.map((pair, index) => (index % 2 === 0 ? pair : { base: pair.head, head: pair.base }));
-					expect(undisturbed(mixed).map(({ base, head }) => base + head)).toEqual(undisturbed(pairs).map(({ base, head }) => base + head));
+					const mixed = pairs.map((pair, index) =>
+						index % 2 === 0 ? pair : { base: pair.head, head: pair.base },
+					);
+					expect(undisturbed(mixed).map(({ base, head }) => base + head)).toEqual(
+						undisturbed(pairs).map(({ base, head }) => base + head),
+					);
 				},
 			),
 		);
@@ -194,7 +247,8 @@ test("whatever the pairs, swapping the sides mirrors the verdict exactly", () =>
 test("whatever the pairs, scaling both sides changes nothing, to the bit where the factor is a power of two", () => {
 	fc.assert(
 		fc.property(eitherPairs, fc.integer({ min: -20, max: 20 }), times, (pairs, power, factor) => {
-			const scaled = (by: number) => judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));
+			const scaled = (by: number) =>
+				judge(pairs.map(({ base, head }) => ({ base: by * base, head: by * head })));
 			const plain = judge(pairs);
 			const { reason: _, base, head, ...exact } = scaled(2 ** power);
 			expect(plain).toMatchObject(exact);
@@ -205,7 +259,10 @@ test("whatever the pairs, scaling both sides changes nothing, to the bit where t
 
 test("whatever the pairs, the order of the pairs changes nothing", () => {
 	const shuffled = eitherPairs.chain((pairs) =>
-		fc.tuple(fc.constant(pairs), fc.shuffledSubarray(pairs, { minLength: pairs.length, maxLength: pairs.length })),
+		fc.tuple(
+			fc.constant(pairs),
+			fc.shuffledSubarray(pairs, { minLength: pairs.length, maxLength: pairs.length }),
+		),
 	);
 	fc.assert(
 		fc.property(shuffled, ([pairs, other]) => {
@@ -220,7 +277,9 @@ test("whatever the pairs, more noise about the same change turns unchanged into 
 		fc.property(nearPairs, fc.double({ min: 1, max: 20, noNaN: true }), (pairs, factor) => {
 			const quiet = judge(pairs);
 			const centre = Math.log1p(quiet.estimate ?? 0);
-			const noisy = judge(fromLogs(pairs.map(({ base, head }) => centre + factor * (Math.log(head / base) - centre))));
+			const noisy = judge(
+				fromLogs(pairs.map(({ base, head }) => centre + factor * (Math.log(head / base) - centre))),
+			);
 			if (quiet.verdict === "unchanged") expect(["unchanged", "inconclusive"]).toContain(noisy.verdict);
 		}),
 		{ numRuns: 300 },
@@ -255,7 +314,8 @@ test("noise too high for the minimal effect is named with what it leaves open", 
 });
 
 test("a change near the limit is named as such", () => {
-	const near = (centre: number) => judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
+	const near = (centre: number) =>
+		judge(fromLogs([-2, -1, 0, 0, 0, 0, 1, 2].map((step) => centre + 0.002 * step))).reason;
 	expect(near(0.0195)).toMatch(
 		/^There is a change, but whether it reaches the limit of 2 % is undecided; a slowdown of up to 2\.\d % is not ruled out\.$/,
 	);
@@ -273,14 +333,25 @@ describe("stopping", () => {
 	const open = judge(fromLogs([-0.1, 0.1, 0, 0.05, 0]));
 
 	test("a decision at a look ends the measuring, one between looks does not", () => {
-		expect([shouldStop(decided), shouldStop(decided, [5, 8]), shouldStop(decided, [4, 8])]).toEqual([true, true, false]);
+		expect([shouldStop(decided), shouldStop(decided, [5, 8]), shouldStop(decided, [4, 8])]).toEqual([
+			true,
+			true,
+			false,
+		]);
 	});
 
 	test("doubt goes on until the budget is used up", () => {
-		expect([shouldStop(open), shouldStop(open, [5, 8]), shouldStop(open, [3, 5])]).toEqual([false, false, true]);
+		expect([shouldStop(open), shouldStop(open, [5, 8]), shouldStop(open, [3, 5])]).toEqual([
+			false,
+			false,
+			true,
+		]);
 	});
 
 	test("what cannot be compared is not measured further", () => {
-		expect([shouldStop(judge([]), [5]), shouldStop(judge([{ base: 0, head: 1 }]), [5])]).toEqual([true, true]);
+		expect([shouldStop(judge([]), [5]), shouldStop(judge([{ base: 0, head: 1 }]), [5])]).toEqual([
+			true,
+			true,
+		]);
 	});
 });

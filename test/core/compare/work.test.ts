@@ -5,7 +5,8 @@ import { compareWork, doubtOfWork } from "../../../src/core/compare/work.ts";
 import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 
 const steady = (instructions: number) => ({ instructions, otherInput: instructions });
-const model = (...ops: string[]) => ({ graph: { nodes: ops.map((op) => ({ op })), subgraphs: [] }, functions: [] }) as unknown as OnnxModel;
+const model = (...ops: string[]) =>
+	({ graph: { nodes: ops.map((op) => ({ op })), subgraphs: [] }, functions: [] }) as unknown as OnnxModel;
 
 it.each([
 	[1e6, "unchanged", 0],
@@ -27,8 +28,12 @@ it("a count that depends on the values is a range", () => {
 	const got = compareWork(works, 0.02);
 	expect(got.verdict).toBe("regressed");
 	expect(got.interval?.map((bound) => bound.toFixed(3))).toEqual(["0.100", "0.300"]);
-	expect(workText(got)).toBe("1.000 M → 1.100 M instructions, +10.0 % (+10.0 to +30.0 % by the values of the inputs)");
-	expect(doubtOfWork(works, { base: model(), head: model() })).toMatch(/^The work depends on the values: .* 18\.18 %/);
+	expect(workText(got)).toBe(
+		"1.000 M → 1.100 M instructions, +10.0 % (+10.0 to +30.0 % by the values of the inputs)",
+	);
+	expect(doubtOfWork(works, { base: model(), head: model() })).toMatch(
+		/^The work depends on the values: .* 18\.18 %/,
+	);
 });
 
 it("values that change a count by less than 1e-4 do not matter", () => {
@@ -38,13 +43,20 @@ it("values that change a count by less than 1e-4 do not matter", () => {
 });
 
 it.each([0, Number.NaN])("a base of %d instructions cannot be compared", (base) => {
-	expect(compareWork({ base: steady(base), head: steady(1) }, 0.02)).toMatchObject({ verdict: "not-comparable", estimate: null });
+	expect(compareWork({ base: steady(base), head: steady(1) }, 0.02)).toMatchObject({
+		verdict: "not-comparable",
+		estimate: null,
+	});
 });
 
 it.each([
 	[["Conv"], ["Conv", "Erf", "Erf"], "2 more Erf"],
 	[["Sigmoid", "Conv"], ["Conv"], "1 fewer Sigmoid"],
-	[["MatMul"], ["DynamicQuantizeLinear", "MatMulInteger"], "1 more DynamicQuantizeLinear, 1 more MatMulInteger"],
+	[
+		["MatMul"],
+		["DynamicQuantizeLinear", "MatMulInteger"],
+		"1 more DynamicQuantizeLinear, 1 more MatMulInteger",
+	],
 	[["Conv"], ["Loop"], "1 more Loop"],
 ])("a change from %j to %j is doubtful", (base, head, says) => {
 	const works = { base: steady(1e6), head: steady(2e6) };

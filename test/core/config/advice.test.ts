@@ -2,10 +2,15 @@
 import { expect, it } from "vitest";
 import { refused, withModel } from "./load.ts";
 
-it.each(["constructor", "__proto__", "shape", "engines", "models"])("a model called %s gets the advice for a model", (name) => {
-	const [error] = refused(`version: 1\nmodels:\n  ${name}: net.onnx\n`);
-	expect(error?.fix).toMatch(name === "engines" ? /^Indent engines below the model/ : `Write ${name}: { onnx: net.onnx }.`);
-});
+it.each(["constructor", "__proto__", "shape", "engines", "models"])(
+	"a model called %s gets the advice for a model",
+	(name) => {
+		const [error] = refused(`version: 1\nmodels:\n  ${name}: net.onnx\n`);
+		expect(error?.fix).toMatch(
+			name === "engines" ? /^Indent engines below the model/ : `Write ${name}: { onnx: net.onnx }.`,
+		);
+	},
+);
 
 it.each([
 	["latency: -5%", "Write a mapping such as { warn: 2%, fail: 5% }."],
@@ -21,7 +26,9 @@ it("advice for a text of flags looks at each of them", () => {
 	expect(error?.fix).toBe(
 		'Write flags: ["--sparsity=enable", "--refit"]. For --fp16: State the engine\'s `precision`. For --minShapes: Give sizes under `dims` or `profiles`.',
 	);
-	expect(refused(withModel("flags: --fp16"))[0]?.fix).toBe("Remove flags. For --fp16: State the engine's `precision`.");
+	expect(refused(withModel("flags: --fp16"))[0]?.fix).toBe(
+		"Remove flags. For --fp16: State the engine's `precision`.",
+	);
 });
 
 it("advice is left out where it would be longer than it helps", () => {

@@ -42,9 +42,12 @@ describe("didYouMean", () => {
 		expect(didYouMean(word, known)).toBe(meant);
 	});
 
-	it.each(["", "throughput", "x", "a".repeat(10_000)])("didYouMean reports nothing where nothing is near: %.20s", (word) => {
-		expect(didYouMean(word, known)).toBeUndefined();
-	});
+	it.each(["", "throughput", "x", "a".repeat(10_000)])(
+		"didYouMean reports nothing where nothing is near: %.20s",
+		(word) => {
+			expect(didYouMean(word, known)).toBeUndefined();
+		},
+	);
 
 	it("didYouMean prefers the nearest, and of equals the first", () => {
 		expect(didYouMean("fp15", ["fp32", "fp16", "fp1"])).toBe("fp16");

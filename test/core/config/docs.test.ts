@@ -2,7 +2,12 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import schema from "../../../golden-schema/config.schema.json" with { type: "json" };
-import { defaultGates, defaultMeasure, defaultProbes, defaultSettings } from "../../../src/core/config/defaults.ts";
+import {
+	defaultGates,
+	defaultMeasure,
+	defaultProbes,
+	defaultSettings,
+} from "../../../src/core/config/defaults.ts";
 import { gateEntries, type Threshold } from "../../../src/core/config/gate-records.ts";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 
@@ -31,13 +36,22 @@ it("docs/configuration.md names every key", () => {
 
 const gatesText = page.slice(page.indexOf("\n## gates\n"));
 
-it.each(gateEntries.map(([, gate]) => gate))("docs/configuration.md reports the default of the gate $name", ({ name, kind, byDefault }) => {
-	if (kind === "shares" || kind === "factors") {
-		const limit = (value: number | undefined) => (kind === "factors" ? `\`${value}\`` : share(value));
-		const { warn, fail } = byDefault as Threshold;
-		expect([documented(`${name}.warn`, gatesText), documented(`${name}.fail`, gatesText)]).toEqual([limit(warn), limit(fail)]);
-	} else expect(documented(name, gatesText)).toMatch(kind === "setting" ? new RegExp(`^\`${byDefault}\`(;|$)`) : /^(none|by precision)$/);
-});
+it.each(gateEntries.map(([, gate]) => gate))(
+	"docs/configuration.md reports the default of the gate $name",
+	({ name, kind, byDefault }) => {
+		if (kind === "shares" || kind === "factors") {
+			const limit = (value: number | undefined) => (kind === "factors" ? `\`${value}\`` : share(value));
+			const { warn, fail } = byDefault as Threshold;
+			expect([documented(`${name}.warn`, gatesText), documented(`${name}.fail`, gatesText)]).toEqual([
+				limit(warn),
+				limit(fail),
+			]);
+		} else
+			expect(documented(name, gatesText)).toMatch(
+				kind === "setting" ? new RegExp(`^\`${byDefault}\`(;|$)`) : /^(none|by precision)$/,
+			);
+	},
+);
 
 it("docs/configuration.md reports the other defaults", () => {
 	const seconds = (ms: number) => (ms >= 60_000 ? `\`${ms / 60_000}m\`` : `\`${ms / 1000}s\``);
@@ -73,7 +87,9 @@ it("docs/configuration.md reports the default tolerances in the order of its hea
 			.map((cell) => cell.trim());
 	const names = cells(lines[heading]);
 	const values = cells(lines[heading + 2]).map(Number);
-	expect(Object.fromEntries(names.map((name, index) => [name, values[index]]))).toEqual(defaultGates.relativeL2);
+	expect(Object.fromEntries(names.map((name, index) => [name, values[index]]))).toEqual(
+		defaultGates.relativeL2,
+	);
 });
 
 it("docs/configuration.md begins with a config that loads", () => {

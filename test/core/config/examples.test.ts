@@ -28,5 +28,6 @@ it.each(names("valid"))("the config reader loads %s.yml", (name) => {
 it.each(names("invalid"))("the config reader refuses %s.yml in the words of its .txt", async (name) => {
 	const result = load("invalid", name);
 	expect(result.state).toBe("invalid");
-	if (result.state === "invalid") await expect(render(result.errors)).toMatchFileSnapshot(`../../../${folder}/invalid/${name}.txt`);
+	if (result.state === "invalid")
+		await expect(render(result.errors)).toMatchFileSnapshot(`../../../${folder}/invalid/${name}.txt`);
 });

@@ -23,12 +23,17 @@ it.each(gateEntries.map(([, gate]) => gate))(
 	"the record of $name has the values of the schema",
 	({ name, options, byDefault, occasions }) => {
 		expect([...(options ?? [])].sort()).toEqual([...(nodes.get(name)?.enum ?? [])].sort());
-		for (const value of options === undefined ? [] : [byDefault, ...Object.values(occasions ?? {})]) expect(options).toContain(value);
+		for (const value of options === undefined ? [] : [byDefault, ...Object.values(occasions ?? {})])
+			expect(options).toContain(value);
 	},
 );
 
 it("labels name results by the gate's name in the file", () => {
-	expect(resultLabels).toMatchObject({ p99: "P99 latency", "engine-size": "engine size", "limit-change": "loosened limits" });
+	expect(resultLabels).toMatchObject({
+		p99: "P99 latency",
+		"engine-size": "engine size",
+		"limit-change": "loosened limits",
+	});
 });
 
 const model = "version: 1\nmodels: { net: { onnx: net.onnx } }\n";
@@ -36,7 +41,9 @@ const model = "version: 1\nmodels: { net: { onnx: net.onnx } }\n";
 it("every setting reaches the resolved gates with its pointer", () => {
 	for (const [key, { name, options = [] }] of gateEntries) {
 		for (const option of options) {
-			const { gates } = loaded(`${model}gates: ${name.split(".").reduceRight((value, part) => `{ ${part}: ${value} }`, option)}`);
+			const { gates } = loaded(
+				`${model}gates: ${name.split(".").reduceRight((value, part) => `{ ${part}: ${value} }`, option)}`,
+			);
 			expect([gates[key], gates.pointers[name]]).toEqual([option, `/gates/${name.replace(".", "/")}`]);
 		}
 	}
@@ -45,5 +52,7 @@ it("every setting reaches the resolved gates with its pointer", () => {
 it("a warning above the limit that fails is refused for shares and multiples alike", () => {
 	const refusal = (gates: string) => refused(`${model}gates: ${gates}`)[0]?.message;
 	expect(refusal("{ work: { warn: 5%, fail: 4% } }")).toContain("is 5%, above the limit that fails, 4%");
-	expect(refusal("{ golden: { error-growth: { warn: 20 } } }")).toContain("is 20×, above the limit that fails, 10× by default");
+	expect(refusal("{ golden: { error-growth: { warn: 20 } } }")).toContain(
+		"is 20×, above the limit that fails, 10× by default",
+	);
 });

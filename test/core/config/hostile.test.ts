@@ -12,7 +12,8 @@ function fill(unit: string): string {
 }
 
 const start = "version: 1\nmodels:\n";
-const many = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, index) => line(index)).join("");
+const many = (count: number, line: (index: number) => string) =>
+	Array.from({ length: count }, (_, index) => line(index)).join("");
 
 const hostile: Record<string, string> = {
 	"open brackets": fill("["),
@@ -46,7 +47,10 @@ const hostile: Record<string, string> = {
 							.join(", ")
 			}]\n`,
 	),
-	"a chain of aliases": many(60, (index) => `a${index}: &a${index} [${index === 0 ? "x" : `*a${index - 1}`}]\n`),
+	"a chain of aliases": many(
+		60,
+		(index) => `a${index}: &a${index} [${index === 0 ? "x" : `*a${index - 1}`}]\n`,
+	),
 	"an endless alias": "a: &a [*a]",
 	"dimensions times workloads": `${start}  m:\n    onnx: x\n    dims: { ${many(4000, (index) => `d${index}: 1, `)} }\n    workloads: [${many(1500, (index) => `{ d${index}: 1 }, `)}]`,
 	"engines times workloads": `${start}  m:\n    onnx: x\n    dims: { b: 1 }\n    engines:\n${many(1500, (index) => `      e${index}: { precision: fp16 }\n`)}    workloads: [${many(1500, () => "{ b: 1 }, ")}]`,
@@ -79,7 +83,10 @@ it("a hostile config of any JSON gives errors and never a crash", () => {
 });
 
 it("a hostile config of any text gives errors and never a crash", () => {
-	const signs = fc.string({ unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")), maxLength: 60 });
+	const signs = fc.string({
+		unit: fc.constantFrom(..."ab: -?[]{},&*!|>'\"%@#\n\t \r".split("")),
+		maxLength: 60,
+	});
 	fc.assert(
 		fc.property(fc.oneof(signs, fc.string({ unit: "binary" })), (text) => {
 			expect(["ok", "invalid"]).toContain(loadConfig(text, { path: "f" }).state);
@@ -91,7 +98,14 @@ it("a hostile config of any text gives errors and never a crash", () => {
 it("a hostile config with garbage in the place of any value gives errors at places inside the file", () => {
 	const base = {
 		version: 1,
-		models: { m: { onnx: "a", dims: { b: { min: 1, opt: 2, max: 3 } }, engines: { e: { precision: "fp16" } }, workloads: [{ b: 2 }] } },
+		models: {
+			m: {
+				onnx: "a",
+				dims: { b: { min: 1, opt: 2, max: 3 } },
+				engines: { e: { precision: "fp16" } },
+				workloads: [{ b: 2 }],
+			},
+		},
 		gates: { latency: { warn: "2%" } },
 		measure: { pairs: [5] },
 	};
@@ -146,7 +160,16 @@ it.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", 
 	},
 );
 
-it.each(["__proto__", "constructor", "toString"])("names that are JavaScript's own %s in the place of a key is an unknown key", (name) => {
-	const result = loadConfig(`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`, { path: "f" });
-	expect(result.state === "invalid" ? result.errors.map((error) => error.pointer) : []).toEqual([`/${name}`, `/gates/${name}`]);
-});
+it.each(["__proto__", "constructor", "toString"])(
+	"names that are JavaScript's own %s in the place of a key is an unknown key",
+	(name) => {
+		const result = loadConfig(
+			`version: 1\nmodels: { m: { onnx: a } }\n${name}: 3\ngates: { ${name}: { warn: 2% } }`,
+			{ path: "f" },
+		);
+		expect(result.state === "invalid" ? result.errors.map((error) => error.pointer) : []).toEqual([
+			`/${name}`,
+			`/gates/${name}`,
+		]);
+	},
+);

@@ -12,7 +12,15 @@ function value(name: string, dims: readonly OnnxDim[] | null): OnnxValue {
 
 function model(inputs: readonly OnnxValue[]): OnnxModel {
 	const graph = { name: "g", inputs, outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [] };
-	return { bytes: 1, irVersion: 8, producer: "", producerVersion: "", opsets: { "": 17 }, graph, functions: [] };
+	return {
+		bytes: 1,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: { "": 17 },
+		graph,
+		functions: [],
+	};
 }
 
 const options = { name: "net", onnxPath: "models/net.onnx" };
@@ -26,7 +34,10 @@ it("starterConfig binds the symbolic dimensions and times two batch sizes", () =
 });
 
 it("starterConfig reports that fixed shapes need nothing", () => {
-	const text = starterConfig(model([value("image", [1, 3, 4, 4])]), { ...options, goldenPath: "golden/net/golden.json" });
+	const text = starterConfig(model([value("image", [1, 3, 4, 4])]), {
+		...options,
+		goldenPath: "golden/net/golden.json",
+	});
 	const [engine] = loaded(text).models[0]?.engines ?? [];
 	expect(text).toContain("shapes are fixed");
 	expect(engine).toMatchObject({ golden: "golden/net/golden.json", workloads: [{ name: "fixed shapes" }] });
@@ -47,7 +58,11 @@ it("starterConfig times inputs that name their batches differently at one number
 });
 
 it("starterConfig gives an axis that is named as a sum the sum of the ranges", () => {
-	const inputs = [value("new", ["b", "seq", 8]), value("past", ["b", "past", 8]), value("mask", ["b", "past + seq + 1", 8])];
+	const inputs = [
+		value("new", ["b", "seq", 8]),
+		value("past", ["b", "past", 8]),
+		value("mask", ["b", "past + seq + 1", 8]),
+	];
 	const known = {
 		sizes: new Map([
 			["b", 1],
@@ -106,7 +121,10 @@ it("starterConfig loads whatever names and sizes a model has", () => {
 	const input = fc.tuple(text, fc.option(fc.array(dim, { maxLength: 18 })));
 	fc.assert(
 		fc.property(fc.array(input, { maxLength: 8 }), text, (inputs, name) => {
-			const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), { name, onnxPath: "a b/net.onnx" });
+			const starter = starterConfig(model(inputs.map(([input, dims]) => value(input, dims))), {
+				name,
+				onnxPath: "a b/net.onnx",
+			});
 			expect(loaded(starter).models).toHaveLength(1);
 		}),
 		{ numRuns: 200 },
@@ -124,7 +142,11 @@ it("starterWorkflow is short, comments on the pull request, and is pinned by the
 	expect(text.split("\n").length).toBeLessThanOrEqual(50);
 	const workflow = parse(text);
 	expect(workflow.permissions).toEqual({});
-	expect(workflow.jobs.gate.permissions).toEqual({ contents: "read", "pull-requests": "write", checks: "write" });
+	expect(workflow.jobs.gate.permissions).toEqual({
+		contents: "read",
+		"pull-requests": "write",
+		checks: "write",
+	});
 	expect(workflow.jobs.gate.steps.map((step: { uses: string }) => step.uses.split("@")[0])).toEqual([
 		"actions/checkout",
 		"trtgate/trtgate",

@@ -32,11 +32,14 @@ it.each([
 	expect(loaded(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).measure.durationMs).toBe(ms);
 });
 
-it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])("the unit parser refuses the time %s", (text) => {
-	expect(refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).map((error) => error.pointer)).toContain(
-		"/measure/duration",
-	);
-});
+it.each(["5", "5 s", "1d", "-1s", "0s", "1.2.3s", "25h", "s"])(
+	"the unit parser refuses the time %s",
+	(text) => {
+		expect(
+			refused(withModel("", `measure: { duration: ${text}, timeout: 24h }`)).map((error) => error.pointer),
+		).toContain("/measure/duration");
+	},
+);
 
 it("units lets the warm-up be nothing", () => {
 	expect(loaded(withModel("", "measure: { warm-up: 0s }")).measure.warmUpMs).toBe(0);
@@ -58,8 +61,11 @@ it("text that looks like a number keeps a commit and a workload's name as writte
 
 it("the config parser counts lines and columns from 1, after a byte order mark and with CRLF too", () => {
 	const text = "version: 1\r\nmodels:\r\n  net:\r\n    onnx: 3\r\n";
-	for (const mark of ["", "\ufeff"]) expect(refused(mark + text)[0]?.location).toEqual({ path: "trtgate.yml", line: 4, column: 11 });
-	expect(refused("\ufeffbackends: auto\nversion: 1\nmodels: { a: { onnx: b } }")[0]?.location?.column).toBe(1);
+	for (const mark of ["", "\ufeff"])
+		expect(refused(mark + text)[0]?.location).toEqual({ path: "trtgate.yml", line: 4, column: 11 });
+	expect(refused("\ufeffbackends: auto\nversion: 1\nmodels: { a: { onnx: b } }")[0]?.location?.column).toBe(
+		1,
+	);
 });
 
 it("the config parser points at keys for keys and at values for values", () => {
@@ -76,7 +82,9 @@ it("the config parser points into what an alias repeats", () => {
 });
 
 it("the config parser gives errors in the order of the file", () => {
-	const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map((error) => error.location?.line);
+	const lines = refused("version: 1\nfoo: 1\nmodels: { a: { onx: 1, onnx: b } }\nbar: 2\n").map(
+		(error) => error.location?.line,
+	);
 	expect(lines).toEqual([2, 3, 4]);
 });
 
@@ -90,7 +98,8 @@ it("the config parser finds what stands in the file, and what is around what doe
 });
 
 it("a config error names a place, what is there, what was expected, and what was meant", () => {
-	const text = "version: 1\nmodels:\n  resnet50:\n    onnx: a\n    engines:\n      fp16:\n        precision: fp61\n";
+	const text =
+		"version: 1\nmodels:\n  resnet50:\n    onnx: a\n    engines:\n      fp16:\n        precision: fp61\n";
 	const [error, ...more] = refused(text);
 	expect(more).toEqual([]);
 	expect(error?.code).toBe("config-schema");
@@ -105,7 +114,9 @@ it("a config error names a place, what is there, what was expected, and what was
 });
 
 it("a config error calls a misspelt key that is missing in its right form one mistake", () => {
-	expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.pointer)).toEqual(["/models/net/oonx"]);
+	expect(refused("version: 1\nmodels: { net: { oonx: a } }").map((error) => error.pointer)).toEqual([
+		"/models/net/oonx",
+	]);
 });
 
 it("a config error shows no control or reordering character of a name", () => {
@@ -123,16 +134,22 @@ it.each([
 	expect(formatPointer(pointer)).toBe(text);
 });
 
-it.each(["a b", "it's", 'say "x"', "a|b", "🙂", "<script>", "ünï", "a/b", "~", "x".repeat(300)])("names may be %j", (name) => {
-	const config = loaded(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
-	expect(config.models[0]?.name).toBe(name);
-	expect(locate(config, config.models[0]?.pointer ?? "")?.line).toBe(2);
-});
+it.each(["a b", "it's", 'say "x"', "a|b", "🙂", "<script>", "ünï", "a/b", "~", "x".repeat(300)])(
+	"names may be %j",
+	(name) => {
+		const config = loaded(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
+		expect(config.models[0]?.name).toBe(name);
+		expect(locate(config, config.models[0]?.pointer ?? "")?.line).toBe(2);
+	},
+);
 
-it.each(["", " ", "a\nb", "a\tb", "\u0000", "\u2028", "\u009b1m", "x".repeat(301)])("names may not be %j", (name) => {
-	const [error] = refused(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
-	expect(["config-value", "config-unreadable"]).toContain(error?.code);
-});
+it.each(["", " ", "a\nb", "a\tb", "\u0000", "\u2028", "\u009b1m", "x".repeat(301)])(
+	"names may not be %j",
+	(name) => {
+		const [error] = refused(`version: 1\nmodels: { ${JSON.stringify(name)}: { onnx: a } }`);
+		expect(["config-value", "config-unreadable"]).toContain(error?.code);
+	},
+);
 
 it.each([
 	["net.onnx", "net.onnx"],
@@ -142,7 +159,9 @@ it.each([
 	["..net.onnx", "..net.onnx"],
 	["models\\net.onnx", "models\\net.onnx"],
 ])("the path parser takes %j as %j", (path, inside) => {
-	expect(loaded(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`).models[0]?.engines[0]?.onnx).toBe(inside);
+	expect(
+		loaded(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`).models[0]?.engines[0]?.onnx,
+	).toBe(inside);
 });
 
 it.each([
@@ -157,16 +176,22 @@ it.each([
 	"a/b/../../..",
 ])("the path parser refuses %j as outside", (path) => {
 	for (const key of ["onnx", "golden"]) {
-		const model = key === "onnx" ? `{ onnx: ${JSON.stringify(path)} }` : `{ onnx: a, golden: ${JSON.stringify(path)} }`;
-		expect(refused(`version: 1\nmodels: { a: ${model} }`).map((error) => [error.code, error.pointer])).toEqual([
-			["path-outside-workspace", `/models/a/${key}`],
-		]);
+		const model =
+			key === "onnx" ? `{ onnx: ${JSON.stringify(path)} }` : `{ onnx: a, golden: ${JSON.stringify(path)} }`;
+		expect(
+			refused(`version: 1\nmodels: { a: ${model} }`).map((error) => [error.code, error.pointer]),
+		).toEqual([["path-outside-workspace", `/models/a/${key}`]]);
 	}
 });
 
-it.each([".", "./", "a/..", "https://x/y.onnx", "a\nb.onnx", "a\u0001.onnx"])("the path parser refuses %j as no file's path", (path) => {
-	expect(refused(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`)[0]?.code).toBe("config-value");
-});
+it.each([".", "./", "a/..", "https://x/y.onnx", "a\nb.onnx", "a\u0001.onnx"])(
+	"the path parser refuses %j as no file's path",
+	(path) => {
+		expect(refused(`version: 1\nmodels: { a: { onnx: ${JSON.stringify(path)} } }`)[0]?.code).toBe(
+			"config-value",
+		);
+	},
+);
 
 it.each([
 	["a model", 'version: 1\nmodels:\n  "e\\u200b": { onnx: net.onnx }\n', 3, 3],
@@ -175,14 +200,21 @@ it.each([
 	["a dimension", withModel('dims: { "b\\u00ad": 1 }'), 3, 34],
 	["an input", withModel('inputs: { "x\\u3164": { fill: ones } }'), 3, 36],
 	["a runner", withModel("", 'runners: [{ name: "l4\\U000E0041", labels: gpu }]'), 4, 19],
-])("a name of %s with a character that nobody sees is refused with its code point and place", (what, text, line, column) => {
-	const [error] = refused(text);
-	expect(error?.message).toMatch(
-		new RegExp(`is not a valid name for ${what}: it contains an invisible character \\(U\\+[0-9A-F]{4,6}\\) at position`),
-	);
-	expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
-});
+])(
+	"a name of %s with a character that nobody sees is refused with its code point and place",
+	(what, text, line, column) => {
+		const [error] = refused(text);
+		expect(error?.message).toMatch(
+			new RegExp(
+				`is not a valid name for ${what}: it contains an invisible character \\(U\\+[0-9A-F]{4,6}\\) at position`,
+			),
+		);
+		expect(error?.location).toEqual({ path: "trtgate.yml", line, column });
+	},
+);
 
 it("a name of a comparator with a character that nobody sees is refused", () => {
-	expect(refused(withModel("", 'comparators: { "lp\\u200bips": { command: [a] } }'))[0]?.pointer).toBe("/comparators/lp\u200bips");
+	expect(refused(withModel("", 'comparators: { "lp\\u200bips": { command: [a] } }'))[0]?.pointer).toBe(
+		"/comparators/lp\u200bips",
+	);
 });

@@ -10,7 +10,12 @@ it("defaults fill in all that the least file leaves out", () => {
 	const config = loaded(withModel(""));
 	expect(config.measure).toEqual(defaultMeasure);
 	expect(config.gates).toEqual({ ...defaultGates, pointers: {} });
-	expect(config).toMatchObject({ backend: "auto", onnxruntime: "auto", baseline: { from: "base-ref" }, preflight: { strict: false } });
+	expect(config).toMatchObject({
+		backend: "auto",
+		onnxruntime: "auto",
+		baseline: { from: "base-ref" },
+		preflight: { strict: false },
+	});
 	const [engine, ...more] = config.models[0]?.engines ?? [];
 	expect(more).toEqual([]);
 	expect(engine).toMatchObject({ name: "fp32", precision: "fp32", onnx: "net.onnx" });
@@ -52,7 +57,11 @@ it.each([
 	["{ name: small, batch: 1 }", "small", { batch: 1, width: 4 }, 1],
 	["{ dims: { batch: 2 } }", "batch 2", { batch: 2, width: 4 }, 1],
 ])("workloads are read: %s", (text, ...wanted) => {
-	const config = loaded(withModel(`dims: { batch: { min: 1, opt: 8, max: 32 }, width: { min: 1, opt: 4, max: 4 } }, workloads: [${text}]`));
+	const config = loaded(
+		withModel(
+			`dims: { batch: { min: 1, opt: 8, max: 32 }, width: { min: 1, opt: 4, max: 4 } }, workloads: [${text}]`,
+		),
+	);
 	const [workload] = config.models[0]?.engines[0]?.workloads ?? [];
 	expect({ name: workload?.name, dims: { ...workload?.dims }, streams: workload?.streams }).toEqual({
 		name: wanted[0],
@@ -77,9 +86,9 @@ it("workloads need a size inside the range that the engine is built for", () => 
 
 it("workloads are checked against the range of the engine that narrows it", () => {
 	const engines = "engines: { wide: { precision: fp16 }, narrow: { precision: fp16, dims: { batch: 8 } } }";
-	expect(refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.message)).toEqual([
-		expect.stringContaining("expected 8 to 8"),
-	]);
+	expect(
+		refused(withModel(`${batch}, ${engines}, workloads: [{ batch: 32 }]`)).map((error) => error.message),
+	).toEqual([expect.stringContaining("expected 8 to 8")]);
 });
 
 it.each([
@@ -87,7 +96,9 @@ it.each([
 	["stream", "streams"],
 	["nam", "name"],
 ])("workloads take %s for a misspelt %s", (word, meant) => {
-	expect(refused(withModel(`${batch}, workloads: [{ ${word}: 8 }]`))[0]?.message).toContain(`Did you mean ${meant}?`);
+	expect(refused(withModel(`${batch}, workloads: [{ ${word}: 8 }]`))[0]?.message).toContain(
+		`Did you mean ${meant}?`,
+	);
 });
 
 it("workloads may not share a name, and the first is named", () => {
@@ -99,7 +110,9 @@ it("workloads may not share a name, and the first is named", () => {
 it("engines take what they do not say from their model", () => {
 	const engines =
 		"engines: { fp16: { precision: fp16 }, int8: { precision: int8, onnx: q.onnx, golden: q.json, dims: { batch: 4 }, workloads: [{ batch: 4 }] } }";
-	const [fp16, int8] = loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines ?? [];
+	const [fp16, int8] =
+		loaded(withModel(`${batch}, golden: g.json, workloads: [{ batch: 1 }], ${engines}`)).models[0]?.engines ??
+		[];
 	expect(fp16).toMatchObject({ onnx: "net.onnx", golden: "g.json", pointer: "/models/net/engines/fp16" });
 	expect(fp16?.workloads[0]).toMatchObject({ name: "batch 1", pointer: "/models/net/workloads/0" });
 	expect(int8).toMatchObject({ onnx: "q.onnx", golden: "q.json" });
@@ -148,7 +161,9 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 		expect(fp32?.gates.memory).toEqual({});
 		expect(fp32?.gates.p99).toEqual(defaultGates.p99);
 		expect(fp16?.gates.relativeL2).toMatchObject({ fp16: 0.01, fp32: 0.02, int8: 0.02 });
-		expect(fp32?.workloads.map((workload) => [workload.gates.maxLatencyMs, workload.gates.inconclusive])).toEqual([
+		expect(
+			fp32?.workloads.map((workload) => [workload.gates.maxLatencyMs, workload.gates.inconclusive]),
+		).toEqual([
 			[undefined, "neutral"],
 			[5, "fail"],
 		]);
@@ -168,16 +183,25 @@ gates: { latency: { warn: 1%, fail: 12% }, golden: { relative-l2: 0.02 } }
 	});
 
 	it("gates lower a default warning to the limit that the file sets below it", () => {
-		expect(loaded(withModel("", "gates: { latency: { fail: 1% } }")).gates.latency).toEqual({ warn: 0.01, fail: 0.01 });
+		expect(loaded(withModel("", "gates: { latency: { fail: 1% } }")).gates.latency).toEqual({
+			warn: 0.01,
+			fail: 0.01,
+		});
 	});
 
 	it("gates refuse a warning above the limit that fails, at whatever level", () => {
-		expect(refused(withModel("", "gates: { latency: { warn: 5%, fail: 4% } }"))[0]?.pointer).toBe("/gates/latency/warn");
-		expect(refused(withModel("", "gates: { latency: { warn: 30% } }"))[0]?.message).toContain("10% by default");
-		expect(refused(withModel("gates: { latency: { warn: 5% } }", "gates: { latency: { fail: 4% } }"))[0]?.pointer).toBe(
-			"/models/net/gates/latency/warn",
+		expect(refused(withModel("", "gates: { latency: { warn: 5%, fail: 4% } }"))[0]?.pointer).toBe(
+			"/gates/latency/warn",
 		);
-		expect(loaded(withModel("", "gates: { latency: { warn: 30%, fail: off } }")).gates.latency).toEqual({ warn: 0.3 });
+		expect(refused(withModel("", "gates: { latency: { warn: 30% } }"))[0]?.message).toContain(
+			"10% by default",
+		);
+		expect(
+			refused(withModel("gates: { latency: { warn: 5% } }", "gates: { latency: { fail: 4% } }"))[0]?.pointer,
+		).toBe("/models/net/gates/latency/warn");
+		expect(loaded(withModel("", "gates: { latency: { warn: 30%, fail: off } }")).gates.latency).toEqual({
+			warn: 0.3,
+		});
 	});
 });
 
@@ -228,15 +252,18 @@ it("inputs that are empty were not given", () => {
 });
 
 it("inputs win over every level of the gates", () => {
-	const config = loaded(withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral } }]"), {
-		inconclusive: "fail",
-	});
+	const config = loaded(
+		withModel("gates: { inconclusive: neutral }, workloads: [{ gates: { inconclusive: neutral } }]"),
+		{
+			inconclusive: "fail",
+		},
+	);
 	const [engine] = config.models[0]?.engines ?? [];
-	expect([config.gates.inconclusive, engine?.gates.inconclusive, engine?.workloads[0]?.gates.inconclusive]).toEqual([
-		"fail",
-		"fail",
-		"fail",
-	]);
+	expect([
+		config.gates.inconclusive,
+		engine?.gates.inconclusive,
+		engine?.workloads[0]?.gates.inconclusive,
+	]).toEqual(["fail", "fail", "fail"]);
 });
 
 it.each([
@@ -249,7 +276,9 @@ it.each([
 	[{ pairs: "8,5" }, "config-value", "input pairs is [8, 5]; expected numbers of pairs that ascend."],
 	[{ strict: "maybe" }, "config-schema", 'input strict is "maybe"; expected true or false.'],
 ])("inputs are refused under their own name: %j", (inputs, code, message) => {
-	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.location])).toEqual([[code, message, undefined]]);
+	expect(refused(withModel(""), inputs).map((error) => [error.code, error.message, error.location])).toEqual([
+		[code, message, undefined],
+	]);
 });
 
 it("inputs that are unknown are refused", () => {
@@ -259,13 +288,15 @@ it("inputs that are unknown are refused", () => {
 });
 
 it("inputs leave a file that is wrong in its own right to its own errors", () => {
-	expect(refused("version: 1\nmodels: { a: { onnx: b } }\nmeasure: 3\n", { pairs: "5" })[0]?.message).toContain(
-		"trtgate.yml:3:10: measure is 3",
-	);
+	expect(
+		refused("version: 1\nmodels: { a: { onnx: b } }\nmeasure: 3\n", { pairs: "5" })[0]?.message,
+	).toContain("trtgate.yml:3:10: measure is 3");
 });
 
 it("sources distinguish default, file and input for every setting", () => {
-	const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), { backend: "auto" });
+	const config = loaded(withModel("", "gates: { latency: { fail: 9% } }\nmeasure: { duration: 1s }"), {
+		backend: "auto",
+	});
 	expect(formatSource(config, "/gates/latency/fail")).toBe("trtgate.yml:4:21");
 	expect(formatSource(config, "/gates/latency/warn")).toBe("default");
 	expect(formatSource(config, "/measure/duration")).toBe("trtgate.yml:5:12");

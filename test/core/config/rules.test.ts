@@ -7,9 +7,19 @@ import { loaded } from "./load.ts";
 
 const same = new Map([["net/e", "net/e"]]);
 
-function config({ model = "", engine = "precision: fp32", rest = "" }: { model?: string; engine?: string; rest?: string } = {}) {
+function config({
+	model = "",
+	engine = "precision: fp32",
+	rest = "",
+}: {
+	model?: string;
+	engine?: string;
+	rest?: string;
+} = {}) {
 	const dims = "dims: { batch: { min: 1, opt: 8, max: 32 } }";
-	return loaded(`version: 1\nmodels:\n  net: { onnx: net.onnx, ${dims}, engines: { e: { ${engine} } }${model && `, ${model}`} }\n${rest}`);
+	return loaded(
+		`version: 1\nmodels:\n  net: { onnx: net.onnx, ${dims}, engines: { e: { ${engine} } }${model && `, ${model}`} }\n${rest}`,
+	);
 }
 
 describe("underRulesOf takes from the base", () => {
@@ -19,7 +29,11 @@ describe("underRulesOf takes from the base", () => {
 		["device", "device: 0", "device: 1"],
 		["base", "base: { trtexec: /opt/old/trtexec }", "base: { trtexec: /opt/new/trtexec }"],
 		["gates", "gates: { memory: { fail: 1% } }", "gates: { memory: { fail: off } }"],
-		["measure", "measure: { pairs: [16] }", "measure: { pairs: [5], unchanged-models: skip, identical-engines: skip }"],
+		[
+			"measure",
+			"measure: { pairs: [16] }",
+			"measure: { pairs: [5], unchanged-models: skip, identical-engines: skip }",
+		],
 		["runners", "runners: [{ name: l4, labels: gpu }]", "runners: [{ name: cheap, labels: ubuntu-latest }]"],
 		["preflight", "preflight: { strict: true }", "preflight: { strict: false, tensorrt: 10.6 }"],
 		["baseline", "baseline: { from: tag }", "baseline: { from: pinned, ref: v0 }"],
@@ -32,34 +46,51 @@ describe("underRulesOf takes from the base", () => {
 		const expected = Object.entries(rules).find(([name]) => name === key)?.[1];
 		expect(expected).toBeDefined();
 		for (const own of ["", base, head]) expect(of(own)).toEqual(expected);
-		expect(Object.entries(underRulesOf(config(), config({ rest: head }), same)).find(([name]) => name === key)?.[1]).toEqual(
-			Object.entries(config()).find(([name]) => name === key)?.[1],
-		);
+		expect(
+			Object.entries(underRulesOf(config(), config({ rest: head }), same)).find(
+				([name]) => name === key,
+			)?.[1],
+		).toEqual(Object.entries(config()).find(([name]) => name === key)?.[1]);
 	});
 
 	it("the limits of each engine and workload", () => {
-		const gates = (fail: string) => `gates: { latency: { fail: ${fail} }, golden: { relative-l2: ${fail === "5%" ? 0.001 : 1} } }`;
-		const workloads = (fail: string) => `workloads: [{ name: w, batch: 8, gates: { p99: { fail: ${fail} } } }]`;
-		const [rules, head] = ["5%", "90%"].map((fail) => config({ engine: `precision: fp16, ${gates(fail)}, ${workloads(fail)}` }));
+		const gates = (fail: string) =>
+			`gates: { latency: { fail: ${fail} }, golden: { relative-l2: ${fail === "5%" ? 0.001 : 1} } }`;
+		const workloads = (fail: string) =>
+			`workloads: [{ name: w, batch: 8, gates: { p99: { fail: ${fail} } } }]`;
+		const [rules, head] = ["5%", "90%"].map((fail) =>
+			config({ engine: `precision: fp16, ${gates(fail)}, ${workloads(fail)}` }),
+		);
 		if (rules === undefined || head === undefined) throw new Error("no config");
 		const [spec] = engineSpecs(underRulesOf(rules, head, same));
 		const [own] = engineSpecs(rules);
 		expect(spec?.engine.gates).toEqual(own?.engine.gates);
-		expect(spec?.engine.workloads).toMatchObject([{ name: "w", ofBase: true, gates: own?.engine.workloads[0]?.gates }]);
+		expect(spec?.engine.workloads).toMatchObject([
+			{ name: "w", ofBase: true, gates: own?.engine.workloads[0]?.gates },
+		]);
 	});
 
 	it("when probes run, which of them, and what a golden must notice", () => {
 		const rules = config({ model: "probes: [determinism, padding], golden-notice: { fp32: 0.9 }" });
 		const head = config({ model: "probes: { when: off, mask: m }, golden-notice: { fp32: 0.1 }" });
 		const [model] = underRulesOf(rules, head, same).models;
-		expect(model).toMatchObject({ probes: { when: "on", only: ["determinism", "padding"], mask: "m" }, notice: { fp32: 0.9 } });
+		expect(model).toMatchObject({
+			probes: { when: "on", only: ["determinism", "padding"], mask: "m" },
+			notice: { fp32: 0.9 },
+		});
 	});
 
 	it("the sizes of its workloads, and keeps those that only the head has", () => {
-		const rules = config({ model: "workloads: [{ name: big, batch: 32, streams: 2 }, { name: small, batch: 1 }]" });
-		const head = config({ model: "workloads: [{ name: big, batch: 1 }, { name: mid, batch: 8 }, { name: renamed, batch: 1 }]" });
+		const rules = config({
+			model: "workloads: [{ name: big, batch: 32, streams: 2 }, { name: small, batch: 1 }]",
+		});
+		const head = config({
+			model: "workloads: [{ name: big, batch: 1 }, { name: mid, batch: 8 }, { name: renamed, batch: 1 }]",
+		});
 		const [engine] = underRulesOf(rules, head, same).models[0]!.engines;
-		expect(engine?.workloads.map(({ name, dims, streams, ofBase }) => [name, dims["batch"], streams, ofBase])).toEqual([
+		expect(
+			engine?.workloads.map(({ name, dims, streams, ofBase }) => [name, dims["batch"], streams, ofBase]),
+		).toEqual([
 			["big", 32, 2, true],
 			["small", 1, 1, true],
 			["mid", 8, 1, undefined],
@@ -109,7 +140,9 @@ function pick({ cache, profile, path, sources, accept }: ReturnType<typeof confi
 
 it("underRulesOf judges a renamed engine by the rules of its counterpart", () => {
 	const rules = config({ engine: "precision: fp32, gates: { latency: { fail: 5% } }" });
-	const head = loaded("version: 1\nmodels:\n  renamed: { onnx: net.onnx, engines: { new: { precision: fp32 } } }\n");
+	const head = loaded(
+		"version: 1\nmodels:\n  renamed: { onnx: net.onnx, engines: { new: { precision: fp32 } } }\n",
+	);
 	const [spec] = engineSpecs(underRulesOf(rules, head, new Map([["renamed/new", "net/e"]])));
 	expect(spec).toMatchObject({ id: "renamed/new", engine: { gates: { latency: { fail: 0.05 } } } });
 });

@@ -2,7 +2,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Config } from "../../../src/core/config/config.ts";
-import { exactPattern, formatPatterns, keepSelected, parsePatterns, pinShapes, selectModels } from "../../../src/core/config/select.ts";
+import {
+	exactPattern,
+	formatPatterns,
+	keepSelected,
+	parsePatterns,
+	pinShapes,
+	selectModels,
+} from "../../../src/core/config/select.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import { loaded } from "./load.ts";
 
@@ -75,7 +82,11 @@ models:
 	const dims = { n: { min: 8, opt: 8, max: 8 } };
 	expect(pinned?.inputs).toEqual({ x: { pinned: [1, 3] }, y: { pinned: [] }, z: { pinned: [2] } });
 	expect(pinned?.engines).toMatchObject(
-		[1, 2].map(() => ({ dims, profiles: [dims], workloads: [{ name: "x 1×3, y scalar and 1 more", dims: { n: 8 } }] })),
+		[1, 2].map(() => ({
+			dims,
+			profiles: [dims],
+			workloads: [{ name: "x 1×3, y scalar and 1 more", dims: { n: 8 } }],
+		})),
 	);
 	expect(pinned?.engines[0]?.workloads).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 // Entries are added to a trtgate.yml and removed, and everything else stays as its author wrote it.
 import { expect, it } from "vitest";
-import { editAccepted } from "../../../src/core/config/write-accept.ts";
 import type { AcceptFile } from "../../../generated/config.ts";
+import { editAccepted } from "../../../src/core/config/write-accept.ts";
 import { loaded } from "./load.ts";
 
 const added: AcceptFile = {
@@ -37,7 +37,14 @@ it("an entry is added behind everything else, which stays as it was, comments to
 	const edited = editAccepted(file, [added], keepAll);
 	expect(edited.startsWith(file)).toBe(true);
 	expect(loaded(edited).accept).toMatchObject([
-		{ engine: "net/fp16", figure: "latency", atMost: 0.125, recipe: added.recipe, reason: added.reason, by: "Ada" },
+		{
+			engine: "net/fp16",
+			figure: "latency",
+			atMost: 0.125,
+			recipe: added.recipe,
+			reason: added.reason,
+			by: "Ada",
+		},
 	]);
 });
 

@@ -14,8 +14,13 @@ const explained = (name: string) => {
 describe("built engines", () => {
 	it("name each of 81 planted changes in the first three rows, and cover the timed change with their interval in all but two", () => {
 		const scores = changes.map((pair) => ({ name: pair.name, ...scoreOfPair(pair) }));
-		const failing = (what: "named" | "covered") => scores.filter((score) => !score[what]).map(({ name }) => name);
-		expect([scores.length, failing("named"), failing("covered")]).toEqual([81, [], ["unet-deconv", "torch-vit-block"]]);
+		const failing = (what: "named" | "covered") =>
+			scores.filter((score) => !score[what]).map(({ name }) => name);
+		expect([scores.length, failing("named"), failing("covered")]).toEqual([
+			81,
+			[],
+			["unet-deconv", "torch-vit-block"],
+		]);
 	});
 
 	it.each(pairs.filter(({ kind }) => /^(rebuild|vanishes)/.test(kind)).map(({ name }) => name))(
@@ -27,9 +32,12 @@ describe("built engines", () => {
 		},
 	);
 
-	it.each(pairs.filter(({ kind }) => kind === "another exporter"))("$name has at least 95 % of its nodes aligned", (pair) => {
-		expect(scoreOfPair(pair).aligned).toBeGreaterThanOrEqual(0.95);
-	});
+	it.each(pairs.filter(({ kind }) => kind === "another exporter"))(
+		"$name has at least 95 % of its nodes aligned",
+		(pair) => {
+			expect(scoreOfPair(pair).aligned).toBeGreaterThanOrEqual(0.95);
+		},
+	);
 
 	it.each([
 		[
@@ -40,7 +48,10 @@ describe("built engines", () => {
 			"int8-no-activation-q",
 			"Q/DQ did not fuse only in the head, so that these run unquantised: `/blocks.1/conv1/Conv + /blocks.1/act1/Relu`.",
 		],
-		["half-cast", "1 product runs in fp32 inside a half-precision engine only in the head: `/layer1/layer1.2/conv1_wide/Conv`."],
+		[
+			"half-cast",
+			"1 product runs in fp32 inside a half-precision engine only in the head: `/layer1/layer1.2/conv1_wide/Conv`.",
+		],
 		["res-consumer", "2 fusions skipped only in the head:"],
 	])("%s is warned about", (name, text) => {
 		expect(explained(name).warnings.join("\n")).toContain(text);

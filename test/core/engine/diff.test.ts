@@ -4,7 +4,8 @@ import type { LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel, mappedShare } from "../../../src/core/engine/model.ts";
 import { diffOf, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
-const says = (row: { causes: readonly { says: string }[] } | undefined): string => row?.causes.map((cause) => cause.says).join("; ") ?? "";
+const says = (row: { causes: readonly { says: string }[] } | undefined): string =>
+	row?.causes.map((cause) => cause.says).join("; ") ?? "";
 
 it.each(["det-fp16", "rec-fp16"])("engineModel maps the profiled time of %s to ONNX nodes", (name) => {
 	const model = engineModel({ ...recordedEngine(name, { timed: true }), graph: null });
@@ -27,7 +28,11 @@ it("engineModel knows layers that only the profile has, and resolves the nodes o
 	const alone = engineModel({ info: null, profiles: [{ iterations: 1, layers }], graph });
 	expect(alone.layers).toHaveLength(1);
 	const foreign = { ...alone.layers[0], foreign: ["a", "c"] as const };
-	const model = engineModel({ info: { detail: "names", io: [], layers: [foreign as never] }, profiles: [], graph });
+	const model = engineModel({
+		info: { detail: "names", io: [], layers: [foreign as never] },
+		profiles: [],
+		graph,
+	});
 	expect(model.layers[0]?.nodes).toEqual(["a", "b", "c"]);
 });
 
@@ -37,7 +42,10 @@ describe("diffEngines", () => {
 			gpu: "NVIDIA H200",
 			enginesMs: { base: 0.0279, head: 0.02903 },
 		});
-		expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual(["block1 + block1.relu", "stem + stem.relu"]);
+		expect(diff.rows.slice(0, 2).map(({ label }) => label)).toEqual([
+			"block1 + block1.relu",
+			"stem + stem.relu",
+		]);
 		expect(says(diff.rows[0])).toContain("weights changed: 4,608 → 18,432 values");
 		expect(says(diff.rows[1])).toContain("shape changed: 8×16×32×32 → 8×64×32×32");
 		expect(diff.rows[0]?.head?.operations).toBe(4 * (diff.rows[0]?.base?.operations ?? 0));
@@ -47,25 +55,50 @@ describe("diffEngines", () => {
 		expect(diff.unchanged).toMatchObject({ groups: 7, of: 10 });
 	});
 
-	it.each(["same-model", "wrong-head"])("diffEngines finds no difference in structure and claims nothing: %s", (comparison) => {
-		const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
-		expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
-		expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
-	});
+	it.each(["same-model", "wrong-head"])(
+		"diffEngines finds no difference in structure and claims nothing: %s",
+		(comparison) => {
+			const diff = diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"));
+			expect(diff).toMatchObject({ isSameStructure: true, isSameTactics: true, rows: [], warnings: [] });
+			expect(diff.account).toMatchObject({ attributedMs: 0, from: "profiles" });
+		},
+	);
 
 	it("diffEngines sees no change where one engine leaves an axis open and the other states its size", () => {
 		const open = recordedEngine("classifier-fp16");
-		const sized = ({ dims, ...tensor }: LayerTensor) => ({ ...tensor, dims: dims.map((size) => (size === -1 ? 8 : size)) });
-		const layers = open.info.layers.map((layer) => ({ ...layer, inputs: layer.inputs.map(sized), outputs: layer.outputs.map(sized) }));
+		const sized = ({ dims, ...tensor }: LayerTensor) => ({
+			...tensor,
+			dims: dims.map((size) => (size === -1 ? 8 : size)),
+		});
+		const layers = open.info.layers.map((layer) => ({
+			...layer,
+			inputs: layer.inputs.map(sized),
+			outputs: layer.outputs.map(sized),
+		}));
 		expect(layers).not.toEqual(open.info.layers);
-		expect(diffOf(open, { ...open, info: { ...open.info, layers } })).toMatchObject({ isSameStructure: true, rows: [] });
+		expect(diffOf(open, { ...open, info: { ...open.info, layers } })).toMatchObject({
+			isSameStructure: true,
+			rows: [],
+		});
 	});
 
 	it("diffEngines lists every precision change of fp16 against fp32", () => {
 		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
-		const changed = diff.rows.filter((row) => says(row).includes("fp32 → fp16")).flatMap(({ members }) => members);
+		const changed = diff.rows
+			.filter((row) => says(row).includes("fp32 → fp16"))
+			.flatMap(({ members }) => members);
 		expect(changed.sort()).toEqual(
-			["block1 + block1.relu", "block2 + block2.relu", "gap", "head", "pool1", "pool2", "residual", "softmax", "stem + stem.relu"].sort(),
+			[
+				"block1 + block1.relu",
+				"block2 + block2.relu",
+				"gap",
+				"head",
+				"pool1",
+				"pool2",
+				"residual",
+				"softmax",
+				"stem + stem.relu",
+			].sort(),
 		);
 		expect(diff.rows[0]?.causes.map(({ kind }) => kind)).toEqual(["precision", "reformat"]);
 		expect(diff.base.precisions).toEqual({ fp32: 9 });
@@ -87,14 +120,20 @@ describe("diffEngines", () => {
 	it("diffEngines distinguishes another kernel from another structure", () => {
 		const diff = diffOf(recordedEngine("classifier-level0"), recordedEngine("classifier-fp32"));
 		expect(
-			diff.rows.filter((row) => says(row) === "a different kernel was chosen; nothing else changed").flatMap(({ members }) => members),
+			diff.rows
+				.filter((row) => says(row) === "a different kernel was chosen; nothing else changed")
+				.flatMap(({ members }) => members),
 		).toHaveLength(6);
 		expect(says(diff.rows.find(({ label }) => label === "head"))).toBe("tf32 → fp32");
 	});
 
 	it("diffEngines keeps layers that only one engine has", () => {
 		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
-		expect(diff.rows.find(({ label }) => label === "flatten")).toMatchObject({ base: null, tier: "none", head: { kernels: 1 } });
+		expect(diff.rows.find(({ label }) => label === "flatten")).toMatchObject({
+			base: null,
+			tier: "none",
+			head: { kernels: 1 },
+		});
 		const back = diffOf(recordedEngine("classifier-fp16"), recordedEngine("classifier-fp32"));
 		expect(says(back.rows.find(({ label }) => label === "flatten"))).toBe("removed: 1 kernel");
 	});

@@ -3,8 +3,10 @@ import { expect, it } from "vitest";
 import { rooflineOf } from "../../../src/core/engine/gpus.ts";
 
 const gigabyte = 1e9;
-const moving = (gpu: string) => rooflineOf({ bytes: gigabyte, operations: 1, precision: "fp16", timeMs: 1 }, gpu)?.limit;
-const computing = (gpu: string) => rooflineOf({ bytes: 1, operations: 1e15, precision: "fp16", timeMs: 1 }, gpu)?.limit;
+const moving = (gpu: string) =>
+	rooflineOf({ bytes: gigabyte, operations: 1, precision: "fp16", timeMs: 1 }, gpu)?.limit;
+const computing = (gpu: string) =>
+	rooflineOf({ bytes: 1, operations: 1e15, precision: "fp16", timeMs: 1 }, gpu)?.limit;
 
 it.each([
 	["NVIDIA H200", "4.8 TB/s", "989 TFLOP/s"],

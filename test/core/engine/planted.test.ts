@@ -8,8 +8,14 @@ import { parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 import { type Host, plantedChanges, rebuilt } from "../../support/planted-engines.ts";
 import { diffOf, h200Engine, recordedArm, recordedEngine } from "../../support/recorded-engines.ts";
 
-const engines = { det: recordedEngine("det-fp16", { timed: true }), rec: recordedEngine("rec-fp16", { timed: true }) };
-const timed = (name: string): Host => ({ ...h200Engine(`${name}-base`), rebuilt: h200Engine(`${name}-rebuild`).profiles });
+const engines = {
+	det: recordedEngine("det-fp16", { timed: true }),
+	rec: recordedEngine("rec-fp16", { timed: true }),
+};
+const timed = (name: string): Host => ({
+	...h200Engine(`${name}-base`),
+	rebuilt: h200Engine(`${name}-rebuild`).profiles,
+});
 const onH200 = { det: timed("det"), yolo: timed("yolo") };
 
 describe("planted changes", () => {
@@ -19,28 +25,42 @@ describe("planted changes", () => {
 		const attributedMs = diff.account?.attributedMs ?? 0;
 		return {
 			name,
-			isInTop3: diff.rows.slice(0, 3).some(({ label, members }) => [label, ...members].some((text) => text.split(" + ").includes(culprit))),
+			isInTop3: diff.rows
+				.slice(0, 3)
+				.some(({ label, members }) =>
+					[label, ...members].some((text) => text.split(" + ").includes(culprit)),
+				),
 			isAttributed: attributedMs / costMs > 0.8,
 			isCovered: Math.abs(attributedMs - costMs) <= (diff.account?.halfWidthMs ?? 0),
-			adds: (diff.account?.attributedMs ?? 0) + (diff.account?.restMs ?? 0) - (diff.account?.measuredMs ?? Number.NaN),
+			adds:
+				(diff.account?.attributedMs ?? 0) +
+				(diff.account?.restMs ?? 0) -
+				(diff.account?.measuredMs ?? Number.NaN),
 		};
 	});
-	const missing = (which: "isInTop3" | "isAttributed" | "isCovered") => found.filter((one) => !one[which]).map(({ name }) => name);
+	const missing = (which: "isInTop3" | "isAttributed" | "isCovered") =>
+		found.filter((one) => !one[which]).map(({ name }) => name);
 
 	it("planted changes are at least forty", () => {
 		expect(planted.length).toBeGreaterThanOrEqual(40);
 	});
 
 	it("have their culprit among the first three rows, in 95 %", () => {
-		expect(missing("isInTop3").length, missing("isInTop3").join("; ")).toBeLessThanOrEqual(0.05 * planted.length);
+		expect(missing("isInTop3").length, missing("isInTop3").join("; ")).toBeLessThanOrEqual(
+			0.05 * planted.length,
+		);
 	});
 
 	it("have 80 % of their cost attributed, in 95 %", () => {
-		expect(missing("isAttributed").length, missing("isAttributed").join("; ")).toBeLessThanOrEqual(0.05 * planted.length);
+		expect(missing("isAttributed").length, missing("isAttributed").join("; ")).toBeLessThanOrEqual(
+			0.05 * planted.length,
+		);
 	});
 
 	it("have an interval that covers the cost, in 95 %", () => {
-		expect(missing("isCovered").length, missing("isCovered").join("; ")).toBeLessThanOrEqual(0.05 * planted.length);
+		expect(missing("isCovered").length, missing("isCovered").join("; ")).toBeLessThanOrEqual(
+			0.05 * planted.length,
+		);
 	});
 
 	it("add up: attributed and rest are the measured change", () => {
@@ -50,7 +70,13 @@ describe("planted changes", () => {
 
 describe("one hundred rebuilds", () => {
 	const small = recordedArm("same-model", "base");
-	const models = [onH200.det, engines.det, onH200.yolo, recordedArm("slower-head", "base"), recordedArm("wrong-head", "base")];
+	const models = [
+		onH200.det,
+		engines.det,
+		onH200.yolo,
+		recordedArm("slower-head", "base"),
+		recordedArm("wrong-head", "base"),
+	];
 
 	it("give no row", () => {
 		const claims = Array.from({ length: 100 }, (_, seed) => {
@@ -65,7 +91,9 @@ describe("one hundred rebuilds", () => {
 
 describe("two exports of one model", () => {
 	it.each(["det", "rec"] as const)("align by structure where all names of %s are others", (name) => {
-		const [planted] = plantedChanges({ [name]: engines[name] }).filter((one) => one.name.startsWith("renamed export"));
+		const [planted] = plantedChanges({ [name]: engines[name] }).filter((one) =>
+			one.name.startsWith("renamed export"),
+		);
 		const diff = diffOf(planted!.base, planted!.head);
 		expect(diff.unchanged.groups).toBeGreaterThanOrEqual(0.95 * diff.unchanged.of);
 		expect(diff.rows.filter(({ tier }) => tier === "none")).toEqual([]);
@@ -89,7 +117,8 @@ function chain(count: number, over: (at: number) => object = () => ({})): string
 }
 
 const modelOf = (text: string) => engineModel({ info: parseLayerInfo(text), profiles: [], graph: null });
-const compare = (base: string, head: string) => diffEngines({ base: modelOf(base), head: modelOf(head) }, { gpu: null, enginesMs: null });
+const compare = (base: string, head: string) =>
+	diffEngines({ base: modelOf(base), head: modelOf(head) }, { gpu: null, enginesMs: null });
 
 describe("large and hostile engines", () => {
 	it("fold one cause in 96 blocks into one row", () => {
@@ -97,7 +126,10 @@ describe("large and hostile engines", () => {
 			Outputs: [{ Name: "t", Dimensions: [1, 8, 16, 16], "Format/Datatype": "Float" }],
 			Weights: { Type: "Float", Count: 64 },
 		};
-		const same = (at: number) => ({ Weights: { Type: "Half", Count: 64 }, Metadata: `[ONNX Layer: block.${at}]` });
+		const same = (at: number) => ({
+			Weights: { Type: "Half", Count: 64 },
+			Metadata: `[ONNX Layer: block.${at}]`,
+		});
 		const diff = compare(
 			chain(96, same),
 			chain(96, (at) => ({ ...same(at), ...wide })),

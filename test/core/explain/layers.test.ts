@@ -9,8 +9,12 @@ import { buildKernels, buildLayers } from "../../support/build-layers.ts";
 import { buildWorkload } from "../../support/build-result.ts";
 
 function recorded() {
-	const { steps } = JSON.parse(gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"));
-	const step = steps.find((one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === "base");
+	const { steps } = JSON.parse(
+		gunzipSync(readFileSync("test/fixtures/comparisons/slower-head/steps.json.gz")).toString("utf8"),
+	);
+	const step = steps.find(
+		(one: { kind: string; arm: string }) => one.kind === "profile" && one.arm === "base",
+	);
 	return parseTimedLayers(step.text["profile.json"], step.text["layers.json"]).layers;
 }
 
@@ -20,7 +24,11 @@ describe("the layers of a recorded engine", () => {
 	it("the layers of a recorded engine have their times, types, precisions and kernels", () => {
 		expect(base).toMatchObject({ iterations: 1898, count: 15 });
 		expect(base.totalMs).toBeCloseTo(0.05672, 4);
-		expect(base.layers[1]).toMatchObject({ name: "stem + stem.relu", type: "CaskConvolution", precision: "fp16" });
+		expect(base.layers[1]).toMatchObject({
+			name: "stem + stem.relu",
+			type: "CaskConvolution",
+			precision: "fp16",
+		});
 		expect(base.layers[1]?.meanMs).toBeCloseTo(0.0059671, 7);
 		expect(base.layers[1]?.tactic).toMatch(/^sm\d+_/);
 		expect(base.layers.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
@@ -28,15 +36,22 @@ describe("the layers of a recorded engine", () => {
 	});
 
 	it("the layers of a recorded engine are known by their times alone where the details cannot be read", () => {
-		const times = '[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
+		const times =
+			'[\n  { "count" : 2 }\n, { "name" : "a", "timeMs" : 4, "averageMs" : 2, "percentage" : 100 }\n]\n';
 		expect(parseTimedLayers(times, "nothing").layers.layers).toEqual([{ name: "a", meanMs: 2, share: 1 }]);
 		expect(() => parseTimedLayers("[", "{}")).toThrow("cannot be read");
 	});
 });
 
 it("diffOfLayers explains a result that has layers and no explanation: new, gone, and in another precision", () => {
-	const base = buildLayers({ stem_myl11_2: 1, gone: 2, tail: 1 }, { tail: { type: "gemm", precision: "fp32" } });
-	const head = buildLayers({ fresh: 3, stem_myl12_3: 1, tail: 2 }, { tail: { type: "gemm", precision: "fp16" } });
+	const base = buildLayers(
+		{ stem_myl11_2: 1, gone: 2, tail: 1 },
+		{ tail: { type: "gemm", precision: "fp32" } },
+	);
+	const head = buildLayers(
+		{ fresh: 3, stem_myl12_3: 1, tail: 2 },
+		{ tail: { type: "gemm", precision: "fp16" } },
+	);
 	const diff = diffOfLayers({ base, head });
 	expect(diff?.rows.map(({ label, changeMs, causes }) => [label, changeMs, causes[0]?.says])).toEqual([
 		["fresh", 3, "new: 1 kernel"],
@@ -48,8 +63,17 @@ it("diffOfLayers explains a result that has layers and no explanation: new, gone
 });
 
 it("what is kept of layers and kernels is bounded: the slowest layers, in their order, their names cut in the middle", () => {
-	const time = (index: number) => ({ name: `l${index}`, sumMs: 1, averageMs: index % 100, medianMs: 1, share: 0 });
-	const layers = [...Array.from({ length: 5000 }, (_, index) => time(index)), { ...time(99), name: `start${"x".repeat(5000)}end` }];
+	const time = (index: number) => ({
+		name: `l${index}`,
+		sumMs: 1,
+		averageMs: index % 100,
+		medianMs: 1,
+		share: 0,
+	});
+	const layers = [
+		...Array.from({ length: 5000 }, (_, index) => time(index)),
+		{ ...time(99), name: `start${"x".repeat(5000)}end` },
+	];
 	const kept = joinLayers({ iterations: 1, layers }, null);
 	expect(kept.count).toBe(5001);
 	expect(kept.layers).toHaveLength(2000);
@@ -59,7 +83,11 @@ it("what is kept of layers and kernels is bounded: the slowest layers, in their 
 });
 
 it("what is kept of layers and kernels has the slowest kernels first, and shares of all of them", () => {
-	const rows = Array.from({ length: 150 }, (_, index) => ({ name: `k${index}`, totalNs: (index + 1) * 1e6, instances: 50 }));
+	const rows = Array.from({ length: 150 }, (_, index) => ({
+		name: `k${index}`,
+		totalNs: (index + 1) * 1e6,
+		instances: 50,
+	}));
 	const kept = boundKernels(rows);
 	expect(kept.count).toBe(150);
 	expect(kept.kernels).toHaveLength(100);
@@ -85,6 +113,7 @@ it.each([
 	[null, { b: 1, a: 4 }, "b"],
 	[null, null, undefined],
 ])("kernelOfInterest of %j and %j is %s", (base, head, name) => {
-	const of = (times: object | null) => (times === null ? null : buildKernels(times as Record<string, number>));
+	const of = (times: object | null) =>
+		times === null ? null : buildKernels(times as Record<string, number>);
 	expect(kernelOfInterest({ base: of(base), head: of(head) })).toBe(name);
 });

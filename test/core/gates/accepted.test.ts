@@ -1,47 +1,76 @@
 // What a change accepts once: for one engine, up to a limit, and never for the next change.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import type { AcceptedChange } from "../../../src/core/config/config.ts";
 import { type AcceptFacts, applyAccepted, changeOf } from "../../../src/core/gates/accepted.ts";
-import type { BuildRecord, GateResult, WorkloadResult } from "../../../generated/result.ts";
 import { buildBuild, buildComparison, buildGate, buildWorkload } from "../../support/build-result.ts";
 import { loaded, withModel } from "../config/load.ts";
 
 const [old, slower, other] = ["0", "1", "2"].map((digit) => digit.repeat(16)) as [string, string, string];
 
 function entry(changes: Partial<AcceptedChange> = {}): AcceptedChange {
-	const about = { engine: "encoder/fp16", figure: "latency", atMost: 0.25, recipe: slower, reason: "twice the accuracy" } as const;
+	const about = {
+		engine: "encoder/fp16",
+		figure: "latency",
+		atMost: 0.25,
+		recipe: slower,
+		reason: "twice the accuracy",
+	} as const;
 	return { ...about, pointer: "/accept/0", ...changes };
 }
 
-function builds(base: string | undefined, head: string | undefined, changes: Partial<BuildRecord> = {}): BuildRecord[] {
+function builds(
+	base: string | undefined,
+	head: string | undefined,
+	changes: Partial<BuildRecord> = {},
+): BuildRecord[] {
 	const hash = (recipeHash: string | undefined) => (recipeHash === undefined ? {} : { recipeHash });
 	return [buildBuild({ arm: "base", ...hash(base) }), buildBuild({ ...hash(head), ...changes })];
 }
 
-const slowed = (estimate: number): WorkloadResult => buildWorkload({ latency: buildComparison({ verdict: "regressed", estimate }) });
+const slowed = (estimate: number): WorkloadResult =>
+	buildWorkload({ latency: buildComparison({ verdict: "regressed", estimate }) });
 const failed = buildGate({ status: "fail", message: "20 % slower.", workload: "4 × 64" });
 
-function facts(changes: Partial<Omit<AcceptFacts, "config">> & { accept?: readonly AcceptedChange[] } = {}): AcceptFacts {
+function facts(
+	changes: Partial<Omit<AcceptFacts, "config">> & { accept?: readonly AcceptedChange[] } = {},
+): AcceptFacts {
 	const { accept = [entry()], ...rest } = changes;
 	const known = new Set(["encoder/fp16"]);
-	return { config: { accept, sources: {} }, builds: builds(old, slower), rows: [slowed(0.2)], known, ...rest };
+	return {
+		config: { accept, sources: {} },
+		builds: builds(old, slower),
+		rows: [slowed(0.2)],
+		known,
+		...rest,
+	};
 }
 
 it("an accepted slowdown warns, with the limit, who accepted it, and why", () => {
 	const accepted = "Accepted once, up to +25.0 %: twice the accuracy";
-	expect(applyAccepted([failed], facts())).toEqual([{ ...failed, status: "warn", message: `20 % slower. ${accepted}`, accepted }]);
+	expect(applyAccepted([failed], facts())).toEqual([
+		{ ...failed, status: "warn", message: `20 % slower. ${accepted}`, accepted },
+	]);
 	const [gate] = applyAccepted([failed], facts({ accept: [entry({ by: "Ada" })] }));
 	expect(gate?.message).toContain("by Ada: twice the accuracy");
 });
 
 it("accepted work is that of the count, and accepts no latency", () => {
 	const rows = [
-		buildWorkload({ work: buildComparison({ verdict: "regressed", estimate: 0.2 }), latency: buildComparison({ estimate: null }) }),
+		buildWorkload({
+			work: buildComparison({ verdict: "regressed", estimate: 0.2 }),
+			latency: buildComparison({ estimate: null }),
+		}),
 	];
 	const statusOf = (figure: "work" | "latency", atMost: number) =>
-		applyAccepted([{ ...failed, gate: "work" }], facts({ rows, accept: [entry({ figure, atMost })] }))[0]?.status;
-	expect([statusOf("work", 0.25), statusOf("work", 0.19), statusOf("latency", 0.25)]).toEqual(["warn", "fail", "fail"]);
+		applyAccepted([{ ...failed, gate: "work" }], facts({ rows, accept: [entry({ figure, atMost })] }))[0]
+			?.status;
+	expect([statusOf("work", 0.25), statusOf("work", 0.19), statusOf("latency", 0.25)]).toEqual([
+		"warn",
+		"fail",
+		"fail",
+	]);
 });
 
 it.each([
@@ -71,9 +100,12 @@ it.each<[string, Partial<GateResult>]>([
 	expect(applyAccepted([gate], facts())).toEqual([gate]);
 });
 
-it.each(["pass", "warn", "inconclusive", "error"] as const)("a gate that does not fail stays as it is: %s", (status) => {
-	expect(applyAccepted([{ ...failed, status }], facts())).toEqual([{ ...failed, status }]);
-});
+it.each(["pass", "warn", "inconclusive", "error"] as const)(
+	"a gate that does not fail stays as it is: %s",
+	(status) => {
+		expect(applyAccepted([{ ...failed, status }], facts())).toEqual([{ ...failed, status }]);
+	},
+);
 
 it("gates without an entry stay as they are", () => {
 	const { config: _, ...rest } = facts();
@@ -84,16 +116,30 @@ it("gates without an entry stay as they are", () => {
 describe("an entry is stale, fails and covers nothing", () => {
 	it.each<[string, Parameters<typeof facts>[0], RegExp]>([
 		["where the engine is gone", { known: new Set(["encoder/int8"]) }, /no such engine exists/],
-		["where the base already has this engine", { builds: builds(slower, slower) }, /the base already has this engine/],
-		["where the base has it and the head has another", { builds: builds(slower, other) }, /the base already has this engine/],
-		["where the head has another engine", { builds: builds(old, other) }, /it is for the engine 1{16}, and this one is 2{16}/],
+		[
+			"where the base already has this engine",
+			{ builds: builds(slower, slower) },
+			/the base already has this engine/,
+		],
+		[
+			"where the base has it and the head has another",
+			{ builds: builds(slower, other) },
+			/the base already has this engine/,
+		],
+		[
+			"where the head has another engine",
+			{ builds: builds(old, other) },
+			/it is for the engine 1{16}, and this one is 2{16}/,
+		],
 	])("%s", (_, changes, why) => {
 		const [gate, stale, ...more] = applyAccepted([failed], facts(changes));
 		expect(more).toEqual([]);
 		expect(gate).toEqual(failed);
 		expect(stale).toMatchObject({ gate: "accept", model: "encoder", engine: "fp16", status: "fail" });
 		expect(stale?.message).toMatch(why);
-		expect(stale?.message).toMatch(/^The accepted latency is stale: .* `trtgate accept RESULT --prune` does it\.$/);
+		expect(stale?.message).toMatch(
+			/^The accepted latency is stale: .* `trtgate accept RESULT --prune` does it\.$/,
+		);
 	});
 });
 
@@ -106,7 +152,14 @@ it("a stale entry is shown at its line", () => {
 	const accept = `accept:\n  - { engine: net/fp32, figure: latency, at-most: 12%, recipe: "${slower}", reason: "worth it" }\n`;
 	const config = loaded(withModel("dims: { batch: 1 }", accept));
 	expect(config.accept).toEqual([
-		{ engine: "net/fp32", figure: "latency", atMost: 0.12, recipe: slower, reason: "worth it", pointer: "/accept/0" },
+		{
+			engine: "net/fp32",
+			figure: "latency",
+			atMost: 0.12,
+			recipe: slower,
+			reason: "worth it",
+			pointer: "/accept/0",
+		},
 	]);
 	const [stale] = applyAccepted([], { ...facts(), config });
 	expect(stale?.location).toMatchObject({ path: "trtgate.yml", line: 5 });
@@ -154,7 +207,11 @@ describe("in any order of merges", () => {
 	const engine = fc.constantFrom(...ids);
 	const branch: fc.Arbitrary<Branch> = fc
 		.record({
-			recipes: fc.uniqueArray(fc.tuple(engine, recipe), { minLength: 1, maxLength: 2, selector: ([id]) => id }),
+			recipes: fc.uniqueArray(fc.tuple(engine, recipe), {
+				minLength: 1,
+				maxLength: 2,
+				selector: ([id]) => id,
+			}),
 			honest: fc.boolean(),
 			atMost: fc.constantFrom(0.15, 0.4, 1),
 			planted: fc.array(fc.tuple(engine, recipe), { maxLength: 1 }),
@@ -176,7 +233,9 @@ describe("in any order of merges", () => {
 		const place = (id: string) => ({ model: "net", engine: id.slice("net/".length) });
 		const gates = changes
 			.filter(({ change }) => change >= limit)
-			.map(({ id, change }) => buildGate({ ...place(id), workload: "one", status: "fail", message: String(change) }));
+			.map(({ id, change }) =>
+				buildGate({ ...place(id), workload: "one", status: "fail", message: String(change) }),
+			);
 		const input = (entries: readonly AcceptedChange[]): AcceptFacts => ({
 			config: { accept: entries, sources: {} },
 			builds: hashes.flatMap(({ id, base, head }) => [
@@ -184,7 +243,11 @@ describe("in any order of merges", () => {
 				buildBuild({ ...place(id), recipeHash: head }),
 			]),
 			rows: changes.map(({ id, change }) =>
-				buildWorkload({ ...place(id), workload: "one", latency: buildComparison({ verdict: "regressed", estimate: change }) }),
+				buildWorkload({
+					...place(id),
+					workload: "one",
+					latency: buildComparison({ verdict: "regressed", estimate: change }),
+				}),
 			),
 			known: new Set(ids),
 		});

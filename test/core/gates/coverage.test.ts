@@ -1,29 +1,41 @@
 // What only the base has is named: figures, engines, workloads, goldens, golden cases.
 import { expect, it } from "vitest";
+import type { ArmStats } from "../../../generated/result.ts";
 import { judgeCoverage, judgeVanishedBuild, judgeVanishedFigures } from "../../../src/core/gates/coverage.ts";
 import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { ArmStats } from "../../../generated/result.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { buildBuild, buildStats, buildWorkload } from "../../support/build-result.ts";
 
 const config = buildConfig();
 const level = config.models[0]!.engines[0]!;
-const figures = (Object.keys(buildStats(1)) as (keyof ArmStats)[]).filter((key) => key !== "runs" && key !== "iterations");
+const figures = (Object.keys(buildStats(1)) as (keyof ArmStats)[]).filter(
+	(key) => key !== "runs" && key !== "iterations",
+);
 
 function judge(base: ArmStats | null, head: ArmStats | null) {
 	return judgeVanishedFigures(buildWorkload({ base, head }), config, level);
 }
 
-it.each(figures.flatMap((key) => [null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [key, value] as const)))(
-	"a figure that vanishes warns and is named: %s becomes %s",
-	(key, value) => {
-		const [gate, ...others] = judge(buildStats(1), { ...buildStats(1), [key]: value });
-		expect(others).toEqual([]);
-		expect(gate).toMatchObject({ gate: "vanished", status: "warn", model: "encoder", location: { path: "trtgate.yml" } });
-		const word = { throughputPerSecond: "throughput", peakMemoryBytes: "peak memory (742 MiB)", medianMs: "median latency" };
-		if (key in word) expect(gate?.message).toContain(word[key as keyof typeof word]);
-	},
-);
+it.each(
+	figures.flatMap((key) =>
+		[null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((value) => [key, value] as const),
+	),
+)("a figure that vanishes warns and is named: %s becomes %s", (key, value) => {
+	const [gate, ...others] = judge(buildStats(1), { ...buildStats(1), [key]: value });
+	expect(others).toEqual([]);
+	expect(gate).toMatchObject({
+		gate: "vanished",
+		status: "warn",
+		model: "encoder",
+		location: { path: "trtgate.yml" },
+	});
+	const word = {
+		throughputPerSecond: "throughput",
+		peakMemoryBytes: "peak memory (742 MiB)",
+		medianMs: "median latency",
+	};
+	if (key in word) expect(gate?.message).toContain(word[key as keyof typeof word]);
+});
 
 it("a figure that vanishes is no other one, and none that the base lacks too", () => {
 	expect(judge(buildStats(1), buildStats(9))).toEqual([]);
@@ -34,7 +46,8 @@ it("a figure that vanishes is no other one, and none that the base lacks too", (
 
 it("a figure that vanishes is each of them where the head was not measured at all", () => {
 	const [gate] = judge(buildStats(1), null);
-	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"]) expect(gate?.message).toContain(name);
+	for (const name of ["median latency", "P99 latency", "throughput", "peak memory"])
+		expect(gate?.message).toContain(name);
 });
 
 it("a figure that vanishes is the engine's size, where both engines are built", () => {
@@ -88,7 +101,9 @@ it("the coverage gate does not miss an engine that was renamed, but what its cou
 it("the coverage gate names a golden that is no longer checked, and cases that the head's golden lacks", () => {
 	const before = engines("{ precision: fp32, golden: golden.json }");
 	const facts = { base: before, head: before, counterparts: same };
-	expect(judgeCoverage({ ...facts, head: engines() })).toMatchObject([{ message: expect.stringContaining("outputs against a golden") }]);
+	expect(judgeCoverage({ ...facts, head: engines() })).toMatchObject([
+		{ message: expect.stringContaining("outputs against a golden") },
+	]);
 	const droppedCases = new Map([["net/plain", ["cat", "dog"]]]);
 	const [gate, ...others] = judgeCoverage({ ...facts, droppedCases });
 	expect(others).toEqual([]);
@@ -96,10 +111,20 @@ it("the coverage gate names a golden that is no longer checked, and cases that t
 	expect(judgeCoverage({ ...facts, droppedCases: new Map([["net/plain", []]]) })).toEqual([]);
 });
 
-it.each(["warn", "fail", "off"])("the coverage gate does what the base says, %s, whatever the head says", (setting) => {
-	const before = engines("{ precision: fp32, workloads: [{ name: one }, { name: two }] }", `gates: { coverage: ${setting} }\n`);
-	for (const own of ["warn", "fail", "off"]) {
-		const gates = judgeCoverage({ base: before, head: engines(undefined, `gates: { coverage: ${own} }\n`), counterparts: same });
-		expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
-	}
-});
+it.each(["warn", "fail", "off"])(
+	"the coverage gate does what the base says, %s, whatever the head says",
+	(setting) => {
+		const before = engines(
+			"{ precision: fp32, workloads: [{ name: one }, { name: two }] }",
+			`gates: { coverage: ${setting} }\n`,
+		);
+		for (const own of ["warn", "fail", "off"]) {
+			const gates = judgeCoverage({
+				base: before,
+				head: engines(undefined, `gates: { coverage: ${own} }\n`),
+				counterparts: same,
+			});
+			expect(gates.map(({ status }) => status)).toEqual(setting === "off" ? [] : [setting]);
+		}
+	},
+);

@@ -1,9 +1,5 @@
 // The gates, by tables of facts.
 import { describe, expect, it } from "vitest";
-import { judgeBuild } from "../../../src/core/gates/builds.ts";
-import { judgeGolden } from "../../../src/core/gates/goldens.ts";
-import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
-import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import type {
 	BuildRecord,
 	Comparison,
@@ -13,6 +9,10 @@ import type {
 	GoldenVerdict,
 	WorkloadResult,
 } from "../../../generated/result.ts";
+import { judgeBuild } from "../../../src/core/gates/builds.ts";
+import { judgeGolden } from "../../../src/core/gates/goldens.ts";
+import { judgeChange, judgeWorkload } from "../../../src/core/gates/speed.ts";
+import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 function comparison(verdict: Comparison["verdict"], estimate: number | null): Comparison {
@@ -42,7 +42,15 @@ const stats = {
 
 function row(changes: Partial<WorkloadResult>): WorkloadResult {
 	const unchanged = comparison("unchanged", 0);
-	const place = { id: "net/plain/one", model: "net", engine: "plain", workload: "one", precision: "fp32", shapes: {}, streams: 1 };
+	const place = {
+		id: "net/plain/one",
+		model: "net",
+		engine: "plain",
+		workload: "one",
+		precision: "fp32",
+		shapes: {},
+		streams: 1,
+	};
 	const rest = { noise: { runCv: null, detectable: null }, replaced: 0, runs: [], distribution: null };
 	return {
 		...place,
@@ -64,7 +72,8 @@ function statusOf(
 ): string | undefined {
 	const config = buildConfig(where.yaml);
 	const workload = config.models[0]!.engines[0]!.workloads[0]!;
-	return judgeWorkload(row(changes), workload, { ...where, config }).find((gate) => gate.gate === name)?.status;
+	return judgeWorkload(row(changes), workload, { ...where, config }).find((gate) => gate.gate === name)
+		?.status;
 }
 
 it.each([
@@ -98,20 +107,36 @@ it.each<[Comparison["verdict"], number | null, string | undefined]>([
 });
 
 it("the latency gate fails on doubt if the config requires it", () => {
-	expect(statusOf("latency", { latency: comparison("inconclusive", 0.05) }, { yaml: "gates: { inconclusive: fail }" })).toBe("fail");
+	expect(
+		statusOf(
+			"latency",
+			{ latency: comparison("inconclusive", 0.05) },
+			{ yaml: "gates: { inconclusive: fail }" },
+		),
+	).toBe("fail");
 });
 
 it("the latency gate leaves what cannot be compared to the error that is the cause, on the same workload alone", () => {
 	const fault = { kind: "runner", code: "timing-failed", message: "It failed." } as const;
 	const place = { model: "net", engine: "plain", workload: "one" };
 	const statusWith = (subject: Partial<ErrorRecord>) =>
-		statusOf("latency", { latency: comparison("not-comparable", null) }, { errors: [{ ...fault, ...subject }] });
+		statusOf(
+			"latency",
+			{ latency: comparison("not-comparable", null) },
+			{ errors: [{ ...fault, ...subject }] },
+		);
 	expect([{ model: place.model }, place].map(statusWith)).toEqual(["inconclusive", "inconclusive"]);
-	expect([{}, { ...place, workload: "other" }, { model: "other" }].map(statusWith)).toEqual(["fail", "fail", "fail"]);
+	expect([{}, { ...place, workload: "other" }, { model: "other" }].map(statusWith)).toEqual([
+		"fail",
+		"fail",
+		"fail",
+	]);
 });
 
 it("the work gate fails on what cannot be compared, although more work only warns", () => {
-	expect(statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) })).toBe("fail");
+	expect(
+		statusOf("work", { work: comparison("not-comparable", null), latency: comparison("missing", null) }),
+	).toBe("fail");
 });
 
 it("the latency gate is inconclusive on a base that has no engine: the change may be what repairs it", () => {
@@ -153,7 +178,10 @@ it.each<[Comparison["verdict"], number | null, string, string | undefined]>([
 });
 
 it("the work gate only warns of what the count may misjudge", () => {
-	const changes = { work: comparison("regressed", 0.5), doubt: "Counts follow the time of such nodes poorly: 1 more Erf." };
+	const changes = {
+		work: comparison("regressed", 0.5),
+		doubt: "Counts follow the time of such nodes poorly: 1 more Erf.",
+	};
 	expect(statusOf("work", changes, { yaml: "gates: { work: { fail: 10% } }" })).toBe("warn");
 });
 
@@ -172,10 +200,23 @@ it.each([
 });
 
 function build(changes: Partial<BuildRecord>): BuildRecord {
-	return { model: "net", engine: "plain", arm: "head", state: "built", durationMs: 1000, engineBytes: 1000, warnings: [], ...changes };
+	return {
+		model: "net",
+		engine: "plain",
+		arm: "head",
+		state: "built",
+		durationMs: 1000,
+		engineBytes: 1000,
+		warnings: [],
+		...changes,
+	};
 }
 
-function buildStatuses(head: Partial<BuildRecord>, base?: Partial<BuildRecord>, findings: Finding[] = []): Record<string, string> {
+function buildStatuses(
+	head: Partial<BuildRecord>,
+	base?: Partial<BuildRecord>,
+	findings: Finding[] = [],
+): Record<string, string> {
 	const config = buildConfig();
 	const [spec] = engineSpecs(config);
 	const gates = judgeBuild(
@@ -191,8 +232,18 @@ describe("the build gates", () => {
 
 	it.each<[string, Partial<BuildRecord>, Partial<BuildRecord> | undefined, Record<string, string>]>([
 		["built without a base", {}, undefined, { preflight: "pass", build: "pass" }],
-		["built on both sides", {}, {}, { preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" }],
-		["an engine 10 % larger", { engineBytes: 1100 }, {}, { preflight: "pass", build: "pass", "engine-size": "fail", "build-time": "pass" }],
+		[
+			"built on both sides",
+			{},
+			{},
+			{ preflight: "pass", build: "pass", "engine-size": "pass", "build-time": "pass" },
+		],
+		[
+			"an engine 10 % larger",
+			{ engineBytes: 1100 },
+			{},
+			{ preflight: "pass", build: "pass", "engine-size": "fail", "build-time": "pass" },
+		],
 		[
 			"twice the build time, but short",
 			{ durationMs: 3000 },
@@ -226,15 +277,24 @@ describe("the build gates", () => {
 		],
 		["timed out", { state: "timed-out" }, {}, { preflight: "pass", build: "fail" }],
 		["missing", { state: "missing" }, {}, { preflight: "pass", build: "fail" }],
-		["built where the base is refused", {}, { state: "refused", failure }, { preflight: "pass", build: "pass" }],
+		[
+			"built where the base is refused",
+			{},
+			{ state: "refused", failure },
+			{ preflight: "pass", build: "pass" },
+		],
 	])("the build gates on %s", (_, head, base, statuses) => {
 		expect(buildStatuses(head, base)).toEqual(statuses);
 	});
 
 	it("the build gates are only the preflight's where it forbade the build", () => {
 		expect(buildStatuses({ state: "skipped" }, {}, [finding])).toEqual({ preflight: "fail" });
-		expect(buildStatuses({}, undefined, [{ ...finding, severity: "warning" }])).toMatchObject({ preflight: "warn" });
-		expect(buildStatuses({}, undefined, [{ ...finding, severity: "note" }])).toMatchObject({ preflight: "pass" });
+		expect(buildStatuses({}, undefined, [{ ...finding, severity: "warning" }])).toMatchObject({
+			preflight: "warn",
+		});
+		expect(buildStatuses({}, undefined, [{ ...finding, severity: "note" }])).toMatchObject({
+			preflight: "pass",
+		});
 		expect(buildStatuses({}, undefined, [{ ...finding, arm: "base" }])).toMatchObject({ preflight: "pass" });
 	});
 });
@@ -270,6 +330,8 @@ describe("the golden gate", () => {
 		[{ state: "error", message: "nothing was compared" }, "fail"],
 	])("the golden gate on %j is %s", (changes, status) => {
 		const config = buildConfig();
-		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(status);
+		expect(judgeGolden({ ...verdict, ...changes }, config, config.models[0]!.engines[0]!).status).toBe(
+			status,
+		);
 	});
 });

@@ -1,8 +1,8 @@
 // What a head's config changes of the rules, by tables of two files.
 import { expect, it } from "vitest";
+import type { GateResult } from "../../../generated/result.ts";
 import { judgeLimitChanges, judgeUnreadBase } from "../../../src/core/gates/limit-changes.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { GateResult } from "../../../generated/result.ts";
 import { loaded } from "../config/load.ts";
 
 const net = "net: { onnx: net.onnx, dims: { batch: { min: 1, opt: 8, max: 32 } }";
@@ -13,7 +13,9 @@ function file({ model = "", rest = "" }: { model?: string; rest?: string }): str
 
 function judge(base: string, head: string, holds: "base" | "head" = "base"): GateResult[] {
 	const sides = { base: loaded(base), head: loaded(head) };
-	const [bases, heads] = [engineSpecs(sides.base), engineSpecs(sides.head)].map((specs) => specs.map(({ id }) => id));
+	const [bases, heads] = [engineSpecs(sides.base), engineSpecs(sides.head)].map((specs) =>
+		specs.map(({ id }) => id),
+	);
 	const counterparts = new Map(heads?.flatMap((id) => (bases?.includes(id) ? [[id, id] as const] : [])));
 	return judgeLimitChanges({ ...sides, counterparts, holds });
 }
@@ -38,9 +40,19 @@ const rows: readonly Row[] = [
 	{ head: "gates: { engine-size: { fail: 50% } }", says: "gates.engine-size.fail: 10 % → 50 %." },
 	{ head: "gates: { build-time: { warn: off } }", says: "gates.build-time.warn: 50 % → off." },
 	{ base: "gates: { max-latency: 5ms }", says: "gates.max-latency: 5.000 ms → off." },
-	{ base: "gates: { max-latency: 5ms }", head: "gates: { max-latency: 1s }", says: "gates.max-latency: 5.000 ms → 1.000 s." },
-	{ head: "gates: { golden: { relative-l2: 1000000000 } }", says: "gates.golden.relative-l2.fp32: 0.001 → 1000000000." },
-	{ head: "gates: { golden: { error-growth: { fail: off } } }", says: "gates.golden.error-growth.fail: 10× → off." },
+	{
+		base: "gates: { max-latency: 5ms }",
+		head: "gates: { max-latency: 1s }",
+		says: "gates.max-latency: 5.000 ms → 1.000 s.",
+	},
+	{
+		head: "gates: { golden: { relative-l2: 1000000000 } }",
+		says: "gates.golden.relative-l2.fp32: 0.001 → 1000000000.",
+	},
+	{
+		head: "gates: { golden: { error-growth: { fail: off } } }",
+		says: "gates.golden.error-growth.fail: 10× → off.",
+	},
 	{ base: "gates: { golden: { existing: fail } }", says: "gates.golden.existing: fail → warn." },
 	{ head: "gates: { golden-change: off }", says: "gates.golden-change: warn → off." },
 	{ head: "gates: { limit-change: off }", says: "gates.limit-change: warn → off." },
@@ -52,15 +64,30 @@ const rows: readonly Row[] = [
 	{ base: "gates: { inconclusive: fail }", says: "gates.inconclusive: fail → neutral." },
 	{ base: "gates: { work: { fail: 5% } }", says: "gates.work.fail: 5 % → off." },
 	{ head: "probes: off", says: "probes: nightly → off." },
-	{ base: "probes: [determinism, padding]", head: "probes: [padding]", says: "probes.only: determinism, padding → padding.", both: true },
-	{ in: "model", base: "golden-notice: { fp32: 0.9 }", head: "golden-notice: { fp32: 0.5 }", says: "golden-notice.fp32: 90 % → 50 %." },
+	{
+		base: "probes: [determinism, padding]",
+		head: "probes: [padding]",
+		says: "probes.only: determinism, padding → padding.",
+		both: true,
+	},
+	{
+		in: "model",
+		base: "golden-notice: { fp32: 0.9 }",
+		head: "golden-notice: { fp32: 0.5 }",
+		says: "golden-notice.fp32: 90 % → 50 %.",
+	},
 	{ head: "measure: { pairs: [5] }", says: "measure.pairs: 5, 8, 12, 16 → 5." },
 	{ head: "measure: { duration: 100ms }", says: "measure.duration: at most 3.0 s → 100 ms." },
 	{ base: "measure: { soak: 10m }", says: "measure.soak: 10 min 00 s → 0 ms." },
 	{ base: "measure: { transfers: true }", says: "measure.transfers: true → false." },
 	{ base: "preflight: { strict: true }", says: "preflight.strict: true → false." },
 	{ base: "preflight: { tensorrt: 10.6 }", says: "preflight.tensorrt: 10.6 → not set." },
-	{ base: "backend: tensorrt", head: "backend: onnxruntime", says: "backend: tensorrt → onnxruntime.", both: true },
+	{
+		base: "backend: tensorrt",
+		head: "backend: onnxruntime",
+		says: "backend: tensorrt → onnxruntime.",
+		both: true,
+	},
 	{
 		base: "comparators: { lpips: { command: [python3, lpips.py] } }",
 		head: "comparators: { lpips: { command: [echo, ok] } }",
@@ -94,18 +121,27 @@ const rows: readonly Row[] = [
 	},
 ];
 
-it.each(rows)("looser rules of a head warn, hold only after the merge, and tighter ones are listed: $says", (row) => {
-	const { base = "", head = "", in: where, says, both } = row;
-	const [before = "", after = ""] = [base, head].map((text) => file(where === "model" ? { model: text } : { rest: text }));
-	const [gate, ...others] = judge(before, after);
-	expect(others).toEqual([]);
-	expect(gate).toMatchObject({ gate: "limit-change", status: "warn", message: `${says} ${later} It needs a review.` });
-	const [back, ...more] = judge(after, before);
-	expect(more).toEqual([]);
-	expect(back).toMatchObject({ gate: "limit-change", status: both === true ? "warn" : "pass" });
-	expect(back?.message.endsWith(both === true ? "It needs a review." : later)).toBe(true);
-	for (const text of [before, after]) expect(judge(text, text)).toEqual([]);
-});
+it.each(rows)(
+	"looser rules of a head warn, hold only after the merge, and tighter ones are listed: $says",
+	(row) => {
+		const { base = "", head = "", in: where, says, both } = row;
+		const [before = "", after = ""] = [base, head].map((text) =>
+			file(where === "model" ? { model: text } : { rest: text }),
+		);
+		const [gate, ...others] = judge(before, after);
+		expect(others).toEqual([]);
+		expect(gate).toMatchObject({
+			gate: "limit-change",
+			status: "warn",
+			message: `${says} ${later} It needs a review.`,
+		});
+		const [back, ...more] = judge(after, before);
+		expect(more).toEqual([]);
+		expect(back).toMatchObject({ gate: "limit-change", status: both === true ? "warn" : "pass" });
+		expect(back?.message.endsWith(both === true ? "It needs a review." : later)).toBe(true);
+		for (const text of [before, after]) expect(judge(text, text)).toEqual([]);
+	},
+);
 
 it("rules that hold already are listed without a word on the merge, where nothing is under review", () => {
 	const [gate] = judge(file({}), file({ rest: "gates: { memory: { fail: off } }" }), "head");
@@ -113,8 +149,11 @@ it("rules that hold already are listed without a word on the merge, where nothin
 });
 
 it("a new runner or comparator is listed, and one that is removed warns", () => {
-	const more = file({ rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n" });
-	const shown = (gates: readonly GateResult[]) => gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
+	const more = file({
+		rest: "runners: [{ name: l4, labels: gpu }]\ncomparators: { lpips: { command: [python3, lpips.py] } }\n",
+	});
+	const shown = (gates: readonly GateResult[]) =>
+		gates.map(({ status, message }) => `${status}: ${message.split(". ")[0]}`);
 	expect(shown(judge(file({}), more))).toEqual([
 		"pass: runners.l4.labels: not set → gpu",
 		"pass: runners.l4.engines: not set → all",
@@ -133,18 +172,29 @@ it.each([
 	for (const own of ["off", "warn", "fail"]) {
 		const gates = (limitChange: string, fail: string) =>
 			file({ rest: `gates: { limit-change: ${limitChange}, latency: { fail: ${fail} } }` });
-		const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) => message.includes("latency"));
+		const [gate] = judge(gates(base, "10%"), gates(own, "400%")).filter(({ message }) =>
+			message.includes("latency"),
+		);
 		expect(gate?.status).toBe(status);
 	}
 });
 
 it("looser rules are reported once for all places, for what they have in common, at their line", () => {
-	const many = "engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
-	const [everywhere] = judge(file({ model: many }), file({ model: many, rest: "gates: { memory: { fail: off } }" }));
-	expect(everywhere).toMatchObject({ model: "net", message: `gates.memory.fail: 5 % → off, in 4 workloads. ${later} It needs a review.` });
+	const many =
+		"engines: { a: { precision: fp32 }, b: { precision: fp32 } }, workloads: [{ batch: 1 }, { batch: 8 }]";
+	const [everywhere] = judge(
+		file({ model: many }),
+		file({ model: many, rest: "gates: { memory: { fail: off } }" }),
+	);
+	expect(everywhere).toMatchObject({
+		model: "net",
+		message: `gates.memory.fail: 5 % → off, in 4 workloads. ${later} It needs a review.`,
+	});
 	expect(everywhere?.engine).toBeUndefined();
 	expect(everywhere?.location).toMatchObject({ path: "trtgate.yml", line: 4 });
-	const one = many.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }").replace(", b: { precision: fp32 }", "");
+	const one = many
+		.replace("{ batch: 8 }", "{ batch: 8, gates: { latency: { fail: off } } }")
+		.replace(", b: { precision: fp32 }", "");
 	const [place] = judge(file({ model: many }), file({ model: one }));
 	expect(place).toMatchObject({ model: "net", engine: "a", workload: "batch 8" });
 });
@@ -158,15 +208,26 @@ it("the rules of what only one side has are no change: the head's engine keeps i
 });
 
 it("the rules of a renamed engine are compared with those of its counterpart", () => {
-	const [base, head] = ["old", "new: { precision: fp32, gates: { latency: { fail: 400% } } }, x"].map((name) =>
-		loaded(file({ model: `engines: { ${name}: { precision: fp32 } }` })),
+	const [base, head] = ["old", "new: { precision: fp32, gates: { latency: { fail: 400% } } }, x"].map(
+		(name) => loaded(file({ model: `engines: { ${name}: { precision: fp32 } }` })),
 	);
 	if (base === undefined || head === undefined) throw new Error("no config");
-	const gates = judgeLimitChanges({ base, head, counterparts: new Map([["net/new", "net/old"]]), holds: "base" });
-	expect(gates).toMatchObject([{ engine: "new", status: "warn", message: expect.stringContaining("10 % → 400 %") }]);
+	const gates = judgeLimitChanges({
+		base,
+		head,
+		counterparts: new Map([["net/new", "net/old"]]),
+		holds: "base",
+	});
+	expect(gates).toMatchObject([
+		{ engine: "new", status: "warn", message: expect.stringContaining("10 % → 400 %") },
+	]);
 });
 
 it("rules are unknown if the base's config cannot be read, which is reported", () => {
 	const gate = judgeUnreadBase("models is missing", loaded(file({})));
-	expect(gate).toMatchObject({ status: "warn", model: "trtgate.yml", message: expect.stringContaining("models is missing") });
+	expect(gate).toMatchObject({
+		status: "warn",
+		model: "trtgate.yml",
+		message: expect.stringContaining("models is missing"),
+	});
 });

@@ -1,16 +1,17 @@
 // Detections through the judge: layouts, formats, order, missing and extra boxes, hostile values.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Detections } from "../../../generated/golden.ts";
 import { checkBoxes } from "../../../src/core/golden/boxes/check-boxes.ts";
 import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { Detections } from "../../../generated/golden.ts";
 import { float32, int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
 
 type Row = readonly [x1: number, y1: number, x2: number, y2: number, score: number, label: number];
 
 const spec: Detections = { name: "detections", boxes: "boxes", format: "xyxy" };
-const packed = (rows: readonly Row[]): ReadonlyMap<string, Tensor> => new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
+const packed = (rows: readonly Row[]): ReadonlyMap<string, Tensor> =>
+	new Map([["boxes", float32(rows.flat(), [1, rows.length, 6])]]);
 const separate = (rows: readonly Row[], pad = 0): ReadonlyMap<string, Tensor> => {
 	const padded = [...rows, ...Array.from({ length: pad }, (): Row => [1, 2, 3, 4, 0.9, 1])];
 	return new Map<string, Tensor>([
@@ -47,7 +48,11 @@ const golden: readonly Row[] = [
 ];
 
 function check(got: readonly Row[], options: Partial<Detections> = {}, expected: readonly Row[] = golden) {
-	const { checks } = checkBoxes({ ...spec, ...options }, { expected: packed(expected), got: packed(got), base: undefined }, "fp16");
+	const { checks } = checkBoxes(
+		{ ...spec, ...options },
+		{ expected: packed(expected), got: packed(got), base: undefined },
+		"fp16",
+	);
 	return Object.fromEntries(checks.map((entry) => [entry.metric, entry]));
 }
 
@@ -93,7 +98,9 @@ it("checkBoxes lets boxes near the score threshold come and go", () => {
 	expect(check([...golden, near], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(true);
 	expect(check(golden, { scoreThreshold: 0.3 }, [...golden, near])["box-missing"]?.pass).toBe(true);
 	expect(check([...golden, near], { scoreThreshold: 0.3, scoreBand: 0 })["box-extra"]?.pass).toBe(false);
-	expect(check([...golden, [200, 200, 240, 240, 0.4, 1]], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(false);
+	expect(check([...golden, [200, 200, 240, 240, 0.4, 1]], { scoreThreshold: 0.3 })["box-extra"]?.pass).toBe(
+		false,
+	);
 });
 
 it("checkBoxes finds pairings that greed loses", () => {
@@ -111,10 +118,22 @@ it("checkBoxes finds pairings that greed loses", () => {
 
 it.each([
 	["xywh", (row: Row): Row => [row[0], row[1], row[2] - row[0], row[3] - row[1], row[4], row[5]]],
-	["cxcywh", (row: Row): Row => [(row[0] + row[2]) / 2, (row[1] + row[3]) / 2, row[2] - row[0], row[3] - row[1], row[4], row[5]]],
+	[
+		"cxcywh",
+		(row: Row): Row => [
+			(row[0] + row[2]) / 2,
+			(row[1] + row[3]) / 2,
+			row[2] - row[0],
+			row[3] - row[1],
+			row[4],
+			row[5],
+		],
+	],
 ] as const)("checkBoxes reads boxes as %s", (format, turn) => {
 	const moved = golden.map(([x1, y1, x2, y2, score, label]): Row => [x1, y1, x2, y2 + 5, score, label]);
-	const overlaps = [check(moved), check(moved.map(turn), { format }, golden.map(turn))].map((checks) => checks["box-iou"]?.got);
+	const overlaps = [check(moved), check(moved.map(turn), { format }, golden.map(turn))].map(
+		(checks) => checks["box-iou"]?.got,
+	);
 	expect(overlaps[1]).toBeCloseTo(Number(overlaps[0]), 6);
 });
 
@@ -139,7 +158,8 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY])("checkBoxes never takes %s for a
 
 it("checkBoxes refuses outputs that hold no detections, and more than can be matched", () => {
 	const sides = { expected: separate(golden), base: undefined };
-	const bad = (change: [string, Tensor]) => checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
+	const bad = (change: [string, Tensor]) =>
+		checkBoxes(nms, { ...sides, got: new Map([...separate(golden), change]) }, "fp16").checks[0];
 	expect(bad(["count", int64([9n], [1, 1])])).toMatchObject({
 		metric: "shape",
 		pass: false,
@@ -150,7 +170,10 @@ it("checkBoxes refuses outputs that hold no detections, and more than can be mat
 		pass: false,
 		detail: expect.stringContaining("the last axis has 4"),
 	});
-	expect(bad(["scores", float32([1], [1, 1])])).toMatchObject({ pass: false, detail: expect.stringContaining("scores or classes") });
+	expect(bad(["scores", float32([1], [1, 1])])).toMatchObject({
+		pass: false,
+		detail: expect.stringContaining("scores or classes"),
+	});
 	const crowd = Array.from({ length: 1001 }, (_, i): Row => [i, 0, i + 1, 1, 0.5, 0]);
 	expect(check(crowd, {}, crowd)["shape"]?.detail).toContain("raise scoreThreshold");
 });
@@ -170,9 +193,9 @@ it("checkBoxes does not depend on the order of boxes", () => {
 	fc.assert(
 		fc.property(rows, rows, (expected, got) => {
 			const summary = (a: readonly Row[], b: readonly Row[]) =>
-				Object.values(check(b, { comparators: [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }] }, a)).map((entry) =>
-					Number(entry.got).toFixed(9),
-				);
+				Object.values(
+					check(b, { comparators: [{ kind: "box-missing" }, { kind: "box-f1" }, { kind: "map" }] }, a),
+				).map((entry) => Number(entry.got).toFixed(9));
 			expect(summary(expected, got)).toEqual(summary(expected.toReversed(), got.toReversed()));
 			expect(Object.values(check(expected, {}, expected)).every((entry) => entry.pass)).toBe(true);
 		}),
@@ -181,7 +204,14 @@ it("checkBoxes does not depend on the order of boxes", () => {
 });
 
 describe("judgeCase with detections", () => {
-	const place = { caseId: "only", model: "net", engine: "fp16", precision: "fp16", modelSha256, relativeL2: {} } as const;
+	const place = {
+		caseId: "only",
+		model: "net",
+		engine: "fp16",
+		precision: "fp16",
+		modelSha256,
+		relativeL2: {},
+	} as const;
 	const manifest = { ...manifestOf(Object.fromEntries(separate(golden))), detections: [nms] as [Detections] };
 
 	it("judgeCase with detections compares boxes by their group alone, and reports the base's error too", () => {
@@ -216,8 +246,15 @@ describe("judgeCase with detections", () => {
 		"judgeCase with detections warns where the error of %s grew beyond the base's, still within the limits",
 		(_, head, base, says) => {
 			const off = ([pixels, score]: readonly [number, number]) =>
-				separate(golden.map(([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label]));
-			const limits = { ...nms, comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }] } satisfies Detections;
+				separate(
+					golden.map(
+						([x1, y1, x2, y2, s, label]): Row => [x1 + pixels, y1, x2 + pixels, y2, s + score, label],
+					),
+				);
+			const limits = {
+				...nms,
+				comparators: [{ kind: "box-score" }, { kind: "box-iou", tolerance: 0.8 }],
+			} satisfies Detections;
 			const verdict = judgeCase({
 				...place,
 				manifest: { ...manifest, detections: [limits] },
@@ -228,7 +265,13 @@ describe("judgeCase with detections", () => {
 			expect(verdict.state).toBe("match");
 			const growth = verdict.checks.find(({ metric }) => metric === "error-growth");
 			if (says === null) expect(growth).toBeUndefined();
-			else expect(growth).toMatchObject({ output: "detections", severity: "warn", pass: false, detail: expect.stringMatching(says) });
+			else
+				expect(growth).toMatchObject({
+					output: "detections",
+					severity: "warn",
+					pass: false,
+					detail: expect.stringMatching(says),
+				});
 		},
 	);
 

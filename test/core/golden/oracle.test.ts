@@ -21,7 +21,10 @@ function expectNear(value: number, wanted: number | string, tolerance = 1e-12): 
 }
 
 it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) => {
-	const pair = makePair(fromBase64(entry.dtype, entry.shape, entry.expected), fromBase64(entry.dtype, entry.shape, entry.got));
+	const pair = makePair(
+		fromBase64(entry.dtype, entry.shape, entry.expected),
+		fromBase64(entry.dtype, entry.shape, entry.got),
+	);
 	expectNear(relativeL2(pair).value, entry.relativeL2);
 	const largest = maxAbs(pair);
 	expectNear(largest.value, entry.maxAbs);
@@ -31,7 +34,8 @@ it.each(oracle.cases)("metrics agree with numpy and mpmath on: $name", (entry) =
 	expect(close.value * close.elements).toBeCloseTo(entry.outside, 9);
 	expectNear(rootMeanSquare(pair.expected), entry.rms);
 	if (entry.cosineDistance !== undefined) expectNear(cosineDistance(pair), entry.cosineDistance);
-	for (const { k, axis, value } of entry.topK) expectNear(topKAgreement(pair, { ...options, k, axis }).value, value);
+	for (const { k, axis, value } of entry.topK)
+		expectNear(topKAgreement(pair, { ...options, k, axis }).value, value);
 });
 
 it("metrics agree with numpy over several chunks with an odd rest", () => {
@@ -47,14 +51,19 @@ it("metrics agree with numpy over several chunks with an odd rest", () => {
 	expectNear(relativeL2(pair).value, oracle.formula.relativeL2);
 	expect(maxAbs(pair)).toMatchObject({ worstAt: oracle.formula.maxAbsAt, elements: oracle.formula.elements });
 	expectNear(maxAbs(pair).value, oracle.formula.maxAbs);
-	expect(pair.difference({ rtol: oracle.formula.rtol, atol: oracle.formula.atol }).outside).toBe(oracle.formula.outside);
+	expect(pair.difference({ rtol: oracle.formula.rtol, atol: oracle.formula.atol }).outside).toBe(
+		oracle.formula.outside,
+	);
 	expectNear(cosineDistance(pair), oracle.formula.cosineDistance, 1e-11);
 });
 
 it.each(oracle.kl.map((entry, index) => ({ ...entry, index })))(
 	"KL divergence agrees with mpmath and scipy: $input, axis $axis, #$index",
 	(entry) => {
-		const pair = makePair(fromBase64("float64", entry.shape, entry.expected), fromBase64("float64", entry.shape, entry.got));
+		const pair = makePair(
+			fromBase64("float64", entry.shape, entry.expected),
+			fromBase64("float64", entry.shape, entry.got),
+		);
 		const input = entry.input === "logits" ? "logits" : "probabilities";
 		expectNear(klDivergence(pair, { ...options, axis: entry.axis, input }).value, entry.kl);
 	},
@@ -67,10 +76,15 @@ it("metrics give the published values of the written vectors", () => {
 	expectNear(toNumber(oracle.kl[2]?.kl ?? 0), 0.004321748942788, 1e-10);
 });
 
-it.each(["float16", "bfloat16"] as const)("16-bit floats decode all 65,536 patterns of %s as numpy does", (dtype) => {
-	const patterns = Uint16Array.from({ length: 65_536 }, (_, index) => index);
-	const tensor: Tensor = { dtype, shape: [65_536], data: new Uint8Array(patterns.buffer) };
-	const bits = new Uint32Array(Float32Array.from(float32Reader(tensor)(0, 65_536)).buffer);
-	const canonical = bits.map((word) => ((word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word));
-	expect(createHash("sha256").update(new Uint8Array(canonical.buffer)).digest("hex")).toBe(oracle.decode[dtype]);
-});
+it.each(["float16", "bfloat16"] as const)(
+	"16-bit floats decode all 65,536 patterns of %s as numpy does",
+	(dtype) => {
+		const patterns = Uint16Array.from({ length: 65_536 }, (_, index) => index);
+		const tensor: Tensor = { dtype, shape: [65_536], data: new Uint8Array(patterns.buffer) };
+		const bits = new Uint32Array(Float32Array.from(float32Reader(tensor)(0, 65_536)).buffer);
+		const canonical = bits.map((word) => ((word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word));
+		expect(createHash("sha256").update(new Uint8Array(canonical.buffer)).digest("hex")).toBe(
+			oracle.decode[dtype],
+		);
+	},
+);

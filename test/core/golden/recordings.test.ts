@@ -1,10 +1,10 @@
 // What TensorRT 10.6 on an H200 answered, beside ONNX Runtime's fp32 answers: the default tolerances must tell right from wrong.
 import { expect, it } from "vitest";
+import type { GoldenOutput, Precision } from "../../../generated/golden.ts";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import { judgeCase } from "../../../src/core/golden/compare/judge.ts";
 import { findInsensitive } from "../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput, Precision } from "../../../generated/golden.ts";
-import type { GoldenVerdict } from "../../../generated/result.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { int64, manifestOf, modelSha256 } from "../../support/golden-tensors.ts";
 import { recordedBytes, recordedRuns, wholeShape } from "../../support/recorded-goldens.ts";
@@ -24,7 +24,11 @@ function load({ name, output }: Recorded): { expected: Tensor; got: Tensor } {
 	const shape = wholeShape(found);
 	const read = (key: string): Tensor => {
 		const bytes = recordedBytes(key);
-		return decodeTensor(bytes, { path: found.file, sha256: "", dtype: found.dtype, shape, format: "raw" }, found.file);
+		return decodeTensor(
+			bytes,
+			{ path: found.file, sha256: "", dtype: found.dtype, shape, format: "raw" },
+			found.file,
+		);
 	};
 	return { expected: read(found.reference), got: read(found.got) };
 }
@@ -48,7 +52,14 @@ function judge(recorded: Recorded, precision: Precision, spec: GoldenOutput = {}
 const everyKind: GoldenOutput = {
 	semantic: "probabilities",
 	batchAxis: 0,
-	comparators: [{ kind: "relative-l2" }, { kind: "max-abs" }, { kind: "allclose" }, { kind: "cosine" }, { kind: "top-k" }, { kind: "kl" }],
+	comparators: [
+		{ kind: "relative-l2" },
+		{ kind: "max-abs" },
+		{ kind: "allclose" },
+		{ kind: "cosine" },
+		{ kind: "top-k" },
+		{ kind: "kl" },
+	],
 };
 
 it.each<[string, Precision]>([
@@ -56,11 +67,14 @@ it.each<[string, Precision]>([
 	["fp32-1", "fp32"],
 	["fp16-0", "fp16"],
 	["fp16-1", "fp16"],
-])("the verdict on recorded engines is a match for the classifier %s by every metric's default", (run, precision) => {
-	const verdict = judge(classifier(run), precision, everyKind);
-	expect(verdict.checks.filter((check) => !check.pass)).toEqual([]);
-	expect(verdict.state).toBe("match");
-});
+])(
+	"the verdict on recorded engines is a match for the classifier %s by every metric's default",
+	(run, precision) => {
+		const verdict = judge(classifier(run), precision, everyKind);
+		expect(verdict.checks.filter((check) => !check.pass)).toEqual([]);
+		expect(verdict.state).toBe("match");
+	},
+);
 
 it.each(["int8-0", "int8-1"])(
 	"the verdict on recorded engines is a mismatch for the classifier %s, whose int8 was never calibrated, by every metric",
@@ -89,12 +103,17 @@ it("the verdict on recorded engines sees TF32 in an fp32 engine of low optimisat
 	const [check] = judge(classifier("level0-1"), "fp32").checks;
 	expect(check?.pass).toBe(false);
 	expect(Number(check?.got)).toBeGreaterThan(1e-3);
-	expect(judge(classifier("level0-1"), "tf32", { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).state).toBe("match");
+	expect(
+		judge(classifier("level0-1"), "tf32", { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).state,
+	).toBe("match");
 });
 
 it("the verdict on recorded engines is never a match where the network gives NaN, and the golden of it is refused", () => {
 	const recorded: Recorded = { name: "nan-output-fp32-0", output: "y" };
-	expect(judge(recorded, "fp32")).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
+	expect(judge(recorded, "fp32")).toMatchObject({
+		state: "mismatch",
+		checks: [{ metric: "non-finite", pass: false }],
+	});
 	expect(judge(recorded, "fp32", { nonFinite: "must-match" }).state).toBe("mismatch");
 	const { expected } = load(recorded);
 	expect(findInsensitive(manifestOf({ y: expected }), [{ y: expected }])).toMatchObject([
@@ -103,13 +122,26 @@ it("the verdict on recorded engines is never a match where the network gives NaN
 });
 
 it("the verdict on recorded engines names the dump of a data-dependent output, which holds 1 of 14 values", () => {
-	expect(() => load({ name: "data-dependent-fp32-0", output: "y" })).toThrow("expected 112 bytes for int64 [2, 7], got 8 bytes");
+	expect(() => load({ name: "data-dependent-fp32-0", output: "y" })).toThrow(
+		"expected 112 bytes for int64 [2, 7], got 8 bytes",
+	);
 	const expected = int64(
 		Array.from({ length: 14 }, (_, i) => BigInt(i % 4)),
 		[2, 7],
 	);
 	const got: Tensor = { ...expected, data: expected.data.subarray(0, 8) };
 	const manifest = manifestOf({ y: expected });
-	const about = { manifest, caseId: "only", model: "net", engine: "fp32", precision: "fp32" as const, modelSha256, relativeL2 };
-	expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({ metric: "shape", pass: false });
+	const about = {
+		manifest,
+		caseId: "only",
+		model: "net",
+		engine: "fp32",
+		precision: "fp32" as const,
+		modelSha256,
+		relativeL2,
+	};
+	expect(judgeCase({ ...about, expected: { y: expected }, got: { y: got } }).checks[0]).toMatchObject({
+		metric: "shape",
+		pass: false,
+	});
 });

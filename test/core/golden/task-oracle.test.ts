@@ -15,28 +15,44 @@ import oracle from "../../oracles/golden-tasks.json" with { type: "json" };
 import { fromBase64 } from "../../support/golden-tensors.ts";
 
 const pairOf = (entry: { dtype: string; shape: readonly number[]; expected: string; got: string }): Pair =>
-	makePair(fromBase64(entry.dtype, entry.shape, entry.expected), fromBase64(entry.dtype, entry.shape, entry.got));
+	makePair(
+		fromBase64(entry.dtype, entry.shape, entry.expected),
+		fromBase64(entry.dtype, entry.shape, entry.got),
+	);
 
 function expectNear(value: number, wanted: number, tolerance = 1e-10): void {
 	expect(Math.abs(value - wanted)).toBeLessThanOrEqual(tolerance * Math.max(Math.abs(wanted), 1e-9));
 }
 
-const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] => entries.map((entry, index) => ({ ...entry, index }));
+const numbered = <Entry>(entries: readonly Entry[]): (Entry & { index: number })[] =>
+	entries.map((entry, index) => ({ ...entry, index }));
 
-it.each(numbered(oracle.js))("task metrics give scipy's Jensen-Shannon divergence: $input, #$index", (entry) => {
-	const input = entry.input === "logits" ? "logits" : "probabilities";
-	// scipy's own loses digits where the two are near.
-	expectNear(jsDivergence(pairOf(entry), { ...defaultMetricOptions, input }).value, entry.value, entry.value < 1e-9 ? 1e-2 : 1e-10);
-});
+it.each(numbered(oracle.js))(
+	"task metrics give scipy's Jensen-Shannon divergence: $input, #$index",
+	(entry) => {
+		const input = entry.input === "logits" ? "logits" : "probabilities";
+		// scipy's own loses digits where the two are near.
+		expectNear(
+			jsDivergence(pairOf(entry), { ...defaultMetricOptions, input }).value,
+			entry.value,
+			entry.value < 1e-9 ? 1e-2 : 1e-10,
+		);
+	},
+);
 
 it.each(oracle.ulp)("task metrics give the distance in ULP of $dtype", (entry) => {
 	const { value, worstAt } = ulpDistance(pairOf(entry));
 	expect({ value, worstAt }).toEqual({ value: entry.value, worstAt: entry.at });
 });
 
-it.each(numbered(oracle.quantile))("task metrics give numpy's quantile $quantile of the error, #$index", (entry) => {
-	expect(errorQuantile(pairOf(entry), { ...defaultMetricOptions, quantile: entry.quantile }).value).toBe(entry.value);
-});
+it.each(numbered(oracle.quantile))(
+	"task metrics give numpy's quantile $quantile of the error, #$index",
+	(entry) => {
+		expect(errorQuantile(pairOf(entry), { ...defaultMetricOptions, quantile: entry.quantile }).value).toBe(
+			entry.value,
+		);
+	},
+);
 
 it.each(oracle.images)("task metrics give scikit-image's PSNR and SSIM: $name", (entry) => {
 	const options = { ...defaultMetricOptions, dataRange: entry.dataRange };
@@ -53,12 +69,20 @@ it("task metrics give the published values of the written image", () => {
 	expectNear(written?.gaussian ?? 0, 0.998501463555964, 1e-12);
 });
 
-it.each(numbered(oracle.segments))("task metrics give scikit-learn's IoU and Dice: $name, #$index", (entry) => {
-	const options = { ...defaultMetricOptions, axis: 1, threshold: entry.threshold ?? null, ignore: entry.ignore ?? null };
-	expectNear(meanIou(pairOf(entry), options).value, entry.miou);
-	expectNear(dice(pairOf(entry), options).value, entry.dice);
-	expectNear(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
-});
+it.each(numbered(oracle.segments))(
+	"task metrics give scikit-learn's IoU and Dice: $name, #$index",
+	(entry) => {
+		const options = {
+			...defaultMetricOptions,
+			axis: 1,
+			threshold: entry.threshold ?? null,
+			ignore: entry.ignore ?? null,
+		};
+		expectNear(meanIou(pairOf(entry), options).value, entry.miou);
+		expectNear(dice(pairOf(entry), options).value, entry.dice);
+		expectNear(pixelDisagreement(pairOf(entry), options).value, entry.pixels);
+	},
+);
 
 it.each(oracle.neighbours)("task metrics give numpy's recall at $k", (entry) => {
 	expectNear(recallAtK(pairOf(entry), { ...defaultMetricOptions, k: entry.k }).value, entry.value);
@@ -67,24 +91,42 @@ it.each(oracle.neighbours)("task metrics give numpy's recall at $k", (entry) => 
 it("task metrics give scikit-learn's accuracy and numpy's agreement of tokens", () => {
 	const { labelled } = oracle;
 	for (const { k, value } of labelled.top)
-		expectNear(accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value, value);
+		expectNear(
+			accuracy(pairOf(labelled), { ...defaultMetricOptions, k, labels: labelled.labels }).value,
+			value,
+		);
 	expectNear(tokenAgreement(pairOf(labelled), defaultMetricOptions).value, labelled.tokens);
 });
 
-it.each(numbered(oracle.assignments))("boxes are assigned as well as scipy does, #$index", ({ gains, sum }) => {
-	const rows = gains.map((row) => Float64Array.from(row));
-	const columns = assignColumns(rows);
-	expect(new Set(columns).size).toBe(rows.length);
-	expect(columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0)).toBeCloseTo(sum, 9);
-});
+it.each(numbered(oracle.assignments))(
+	"boxes are assigned as well as scipy does, #$index",
+	({ gains, sum }) => {
+		const rows = gains.map((row) => Float64Array.from(row));
+		const columns = assignColumns(rows);
+		expect(new Set(columns).size).toBe(rows.length);
+		expect(
+			columns.reduce((total, column, row) => total + (rows[row]?.[column] ?? Number.NaN), 0),
+		).toBeCloseTo(sum, 9);
+	},
+);
 
 it.each(numbered(oracle.coco))("boxes have pycocotools' mAP, #$index", ({ images, map }) => {
 	const toDetections = (rows: readonly (readonly number[])[]): Detection[] =>
 		rows
-			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => ({ x1, y1, x2, y2, score, class: label, at }))
+			.map(([x1 = 0, y1 = 0, x2 = 0, y2 = 0, score = 0, label = 0], at) => ({
+				x1,
+				y1,
+				x2,
+				y2,
+				score,
+				class: label,
+				at,
+			}))
 			.sort((a, b) => b.score - a.score);
 	expectNear(
-		meanAveragePrecision(images.map(({ expected, got }) => ({ expected: toDetections(expected), got: toDetections(got) }))),
+		meanAveragePrecision(
+			images.map(({ expected, got }) => ({ expected: toDetections(expected), got: toDetections(got) })),
+		),
 		map,
 		1e-9,
 	);

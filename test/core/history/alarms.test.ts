@@ -1,5 +1,6 @@
 // Alarms of a history: what is found, when, and what it is put down to, on nights whose truth is known.
 import { expect, it } from "vitest";
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { acceptance } from "../../../src/core/history/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
 import { tableOf } from "../../../src/core/history/columns.ts";
@@ -9,9 +10,16 @@ import { dayOf, kindOf } from "../../../src/core/history/points.ts";
 import { pinToLink, readSeries } from "../../../src/core/history/series.ts";
 import { answer } from "../../../src/core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../../src/core/report/html/trend/badge.ts";
-import type { HistoryRecord } from "../../../generated/history.ts";
 import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
-import { buildFacts, buildRatio, buildRecord, buildRow, hash, nightAt, short } from "../../support/history-records.ts";
+import {
+	buildFacts,
+	buildRatio,
+	buildRecord,
+	buildRow,
+	hash,
+	nightAt,
+	short,
+} from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";
 
 const alarmsOf = (records: readonly HistoryRecord[]) =>
@@ -28,7 +36,13 @@ function nights(
 		const { ppm = 0, ...row } = change(night);
 		const level = Math.round(ppm + 300 * random.normal());
 		return buildRecord(night, {
-			rows: [buildRow({ ratio: buildRatio(level, { sdPpm: 800 }), fresh: buildRatio(ppm, { halfPpm: 500 }), ...row })],
+			rows: [
+				buildRow({
+					ratio: buildRatio(level, { sdPpm: 800 }),
+					fresh: buildRatio(ppm, { halfPpm: 500 }),
+					...row,
+				}),
+			],
 			...record(night),
 		});
 	});
@@ -48,20 +62,40 @@ it("alarms of a history find creep, steps and a golden that deviates, attribute 
 });
 
 it("alarms of a history name the first night whose structure changed, and close when the level is back", () => {
-	const { alarms } = alarmsOf(nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})));
+	const { alarms } = alarmsOf(
+		nights(60, (night) => (night >= 40 && night < 50 ? { ppm: 6000, head: other } : {})),
+	);
 	expect(alarms).toHaveLength(1);
 	expect(alarms[0]).toMatchObject({ start: 40, raised: 40, cause: "change", isOpen: false });
-	expect(alarms[0]?.shifts[0]).toMatchObject({ foundBy: "structure", shift: { closed: { by: "recovered" } } });
+	expect(alarms[0]?.shifts[0]).toMatchObject({
+		foundBy: "structure",
+		shift: { closed: { by: "recovered" } },
+	});
 });
 
 it.each([
-	["method", () => ({}), (night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }), "trtgate: 1.0 → 1.1"],
-	["host", (night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }), () => ({}), "+9.1 %"],
+	[
+		"method",
+		() => ({}),
+		(night: number) => ({ method: { trtgate: night < 40 ? "1.0" : "1.1" } }),
+		"trtgate: 1.0 → 1.1",
+	],
+	[
+		"host",
+		(night: number) => (night < 40 ? {} : { base: buildFacts({ ns: 680_000 }) }),
+		() => ({}),
+		"+9.1 %",
+	],
 	["noise", () => ({}), () => ({}), "are the same"],
-])("alarms of a history put a step of the same engine down to %s, never to a change", (cause, row, record, evidence) => {
-	const { alarms } = alarmsOf(nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record));
-	expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
-});
+])(
+	"alarms of a history put a step of the same engine down to %s, never to a change",
+	(cause, row, record, evidence) => {
+		const { alarms } = alarmsOf(
+			nights(50, (night) => ({ ...(night < 40 ? {} : { ppm: 6000 }), ...row(night) }), record),
+		);
+		expect(alarms[0]).toMatchObject({ cause, evidence: expect.stringContaining(evidence) });
+	},
+);
 
 it("alarms of a history say their size, start, cause and commits, with a command that compares these", () => {
 	const url = (night: number) => ({ url: `https://github.com/acme/engines/actions/runs/${night}` });
@@ -93,18 +127,26 @@ it("alarms of a history show a picture in place of the line of blocks, of their 
 	);
 	expect(svg).not.toContain("quiet");
 	expect(svg.length).toBeLessThan(20_000);
-	const { tables, skipped } = readHistory([...records.map((record) => fileOf(record, hash)), { path: "pictures/a.svg", text: svg }]);
+	const { tables, skipped } = readHistory([
+		...records.map((record) => fileOf(record, hash)),
+		{ path: "pictures/a.svg", text: svg },
+	]);
 	expect([tables.length, skipped]).toEqual([1, []]);
 });
 
 it("the answer counts engines of one figure, and other alarms apart", () => {
-	const row = (series: string, late: boolean, change: Parameters<typeof buildRow>[0]) => buildRow({ series, ...(late ? change : {}) });
+	const row = (series: string, late: boolean, change: Parameters<typeof buildRow>[0]) =>
+		buildRow({ series, ...(late ? change : {}) });
 	const records = Array.from({ length: 60 }, (_, night) => {
 		const level = buildRatio(night >= 40 ? 13_000 : 0);
 		const slower = { ratio: level, fresh: buildRatio(13_000, { halfPpm: 500 }), head: other };
 		const rows = [
 			{ ...row("a/fp16/b1", night >= 40, slower), ...(night < 40 ? { ratio: level } : {}) },
-			{ ...row("b/fp16/b1", false, {}), errors: { "out l2": night >= 50 ? 2e-3 : 1e-3 }, head: night >= 50 ? other : buildFacts() },
+			{
+				...row("b/fp16/b1", false, {}),
+				errors: { "out l2": night >= 50 ? 2e-3 : 1e-3 },
+				head: night >= 50 ? other : buildFacts(),
+			},
 		];
 		return buildRecord(night, { reference: { label: "v3.2" }, rows });
 	});
@@ -118,8 +160,15 @@ it("alarms of a history name a golden that has crept for weeks with its own star
 	const random = randomFrom(7);
 	const records = nights(53, (night) => ({
 		...(night < 52 ? {} : { ppm: 13_000 }),
-		head: buildFacts({ model: short(`trained ${Math.floor(night / 3)}`), structure: short(night < 52 ? "layers" : "other layers") }),
-		errors: { "out l2": Number((1e-3 * Math.exp(0.008 * Math.max(0, night - 38) + 0.005 * random.normal())).toPrecision(4)) },
+		head: buildFacts({
+			model: short(`trained ${Math.floor(night / 3)}`),
+			structure: short(night < 52 ? "layers" : "other layers"),
+		}),
+		errors: {
+			"out l2": Number(
+				(1e-3 * Math.exp(0.008 * Math.max(0, night - 38) + 0.005 * random.normal())).toPrecision(4),
+			),
+		},
 	}));
 	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
 	const { alarms } = findAlarms(series);
@@ -129,30 +178,44 @@ it("alarms of a history name a golden that has crept for weeks with its own star
 	]);
 	const messages = judgeTrend({ alarms }, series).map(({ message }) => message);
 	expect(messages).toContainEqual(
-		expect.stringMatching(/^\+[\d.]+ % ± \S+ % further from its golden \(out l2\), creeping since 2026-02-\d\d\. .*It moved between/),
+		expect.stringMatching(
+			/^\+[\d.]+ % ± \S+ % further from its golden \(out l2\), creeping since 2026-02-\d\d\. .*It moved between/,
+		),
 	);
 	expect(messages).toContainEqual(expect.stringMatching(/slower since 2026-02-22/));
 });
 
 it("alarms of a history need fresh pairs to confirm a step", () => {
 	const quiet = { fresh: buildRatio(0, { halfPpm: 500 }) };
-	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual([]);
+	expect(alarmsOf(nights(60, (night) => (night === 45 ? { ppm: 9000, ...quiet } : quiet))).alarms).toEqual(
+		[],
+	);
 });
 
 it("alarms of a history request fresh pairs only for outliers of the newest night", () => {
 	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
 	for (const { rows } of records) for (const row of rows) delete row.fresh;
-	const series = (count: number) => readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);
+	const series = (count: number) =>
+		readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);
 	expect(dueForFreshPairs(series(50))).toEqual(["det/fp16/b1"]);
 	expect(dueForFreshPairs(series(49))).toEqual([]);
 });
 
 it("alarms of a history take an accepted level for the new one, and find the next step from there", () => {
 	const records = nights(80, (night) =>
-		night < 30 ? {} : night < 60 ? { ppm: 6000, head: other } : { ppm: 12_000, head: buildFacts({ model: short("third") }) },
+		night < 30
+			? {}
+			: night < 60
+				? { ppm: 6000, head: other }
+				: { ppm: 12_000, head: buildFacts({ model: short("third") }) },
 	);
 	const series = seriesOf(records.slice(0, 36).map((record) => ({ name: record.run, record })));
-	const decision = acceptance(findAlarms(series), { patterns: ["det"], reason: "larger net", at: nightAt(35.5), hash });
+	const decision = acceptance(findAlarms(series), {
+		patterns: ["det"],
+		reason: "larger net",
+		at: nightAt(35.5),
+		hash,
+	});
 	const { alarms } = alarmsOf([...records, ...(decision === null ? [] : [decision.record])]);
 	expect(alarms.map(({ start, isOpen }) => [start, isOpen])).toEqual([
 		// One later: the decision is a run of its own.
@@ -170,14 +233,19 @@ it("alarms of a history begin an epoch that names the field where the driver cha
 	);
 	const found = alarmsOf(records);
 	expect(found.alarms).toEqual([]);
-	expect(found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed)).toEqual([[], ["driverBranch"]]);
+	expect(
+		found.chains.filter(({ chain }) => chain.metric === "latency").map(({ chain }) => chain.changed),
+	).toEqual([[], ["driverBranch"]]);
 });
 
 it("alarms of a history chain a new pin by its link, and begin an epoch where nothing links it", () => {
 	const pin = buildFacts({ model: short("new pin") });
 	const link = buildRow({ kind: "link", ratio: buildRatio(10_000), head: pin });
-	const rotated = (night: number): HistoryRecord[] => nights(30, (at) => (at < night ? { ppm: 10_000 } : { ppm: 0, base: pin }));
-	const linked = rotated(15).map((record, night) => (night === 15 ? { ...record, rows: [link, ...record.rows] } : record));
+	const rotated = (night: number): HistoryRecord[] =>
+		nights(30, (at) => (at < night ? { ppm: 10_000 } : { ppm: 0, base: pin }));
+	const linked = rotated(15).map((record, night) =>
+		night === 15 ? { ...record, rows: [link, ...record.rows] } : record,
+	);
 	const chains = seriesOf(linked.map((record, index) => ({ name: `${index}`, record }))).chains.filter(
 		({ metric }) => metric === "latency",
 	);
@@ -192,7 +260,10 @@ it("alarms of a history chain a new pin by its link, and begin an epoch where no
 
 it("alarms of a history count alarms of the control series apart", () => {
 	const records = nights(366, (night) => ({ kind: "control", ppm: night < 300 ? 0 : 6000 }));
-	expect(alarmsOf(records)).toMatchObject({ alarms: [], control: { alarms: 1, years: expect.closeTo(1, 2) } });
+	expect(alarmsOf(records)).toMatchObject({
+		alarms: [],
+		control: { alarms: 1, years: expect.closeTo(1, 2) },
+	});
 });
 
 it.each([

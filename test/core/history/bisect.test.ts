@@ -1,10 +1,26 @@
 // A bisection finds the first bad commit with as few builds as halves take, and says what it could not find.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { beginBisection, describeBisection, isAfter, narrowed, nextCommit } from "../../../src/core/history/bisect.ts";
+import {
+	beginBisection,
+	describeBisection,
+	isAfter,
+	narrowed,
+	nextCommit,
+} from "../../../src/core/history/bisect.ts";
 
 /** Commits c1 to cN, of which those from `first` on have the change and some cannot be built. */
-function search({ count, first, broken = [], budget = 64 }: { count: number; first: number; broken?: readonly number[]; budget?: number }) {
+function search({
+	count,
+	first,
+	broken = [],
+	budget = 64,
+}: {
+	count: number;
+	first: number;
+	broken?: readonly number[];
+	budget?: number;
+}) {
 	let state = beginBisection(
 		Array.from({ length: count }, (_, index) => `c${index + 1}`),
 		budget,

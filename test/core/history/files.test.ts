@@ -1,7 +1,7 @@
 // Files of a history: what is read, what is kept and skipped, and that compaction loses nothing.
 import { expect, it } from "vitest";
-import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/core/history/files.ts";
 import type { HistoryRecord } from "../../../generated/history.ts";
+import { compact, fileOf, type HistoryFile, readHistory } from "../../../src/core/history/files.ts";
 import { buildRatio, buildRecord, buildRow, hash } from "../../support/history-records.ts";
 
 const fileOfNight = (night: number): HistoryFile => fileOf(buildRecord(night), hash);
@@ -21,8 +21,13 @@ function namesIn(files: readonly HistoryFile[]): string[] {
 const varied: HistoryRecord[] = [
 	buildRecord(0),
 	buildRecord(1, { rows: [] }),
-	buildRecord(2, { rows: [buildRow({ kind: "link" }), buildRow({ kind: "link", ratio: buildRatio(-7) }), buildRow()] }),
-	buildRecord(3, { rows: [buildRow({ errors: { "out cosine": 1.234e-7, "": 0 }, base: {}, head: {} })], label: "" }),
+	buildRecord(2, {
+		rows: [buildRow({ kind: "link" }), buildRow({ kind: "link", ratio: buildRatio(-7) }), buildRow()],
+	}),
+	buildRecord(3, {
+		rows: [buildRow({ errors: { "out cosine": 1.234e-7, "": 0 }, base: {}, head: {} })],
+		label: "",
+	}),
 	buildRecord(4, { machine: {}, method: { ["__proto__"]: "x", constructor: "y" } }),
 ];
 
@@ -37,7 +42,9 @@ it("files of a history give every record back after compaction, whatever it hold
 	expect(compaction?.remove).toEqual(files.map(({ path }) => path));
 	expect(compaction?.write.map(({ path }) => path)).toEqual(["months/2026-01.jsonl.gz"]);
 	expect(recordsIn(compaction?.write[0] ?? fileOfNight(9))).toEqual(varied);
-	expect(namesIn(compaction?.write ?? [])).toEqual(files.map(({ path }) => path.slice("runs/2026/01/".length)));
+	expect(namesIn(compaction?.write ?? [])).toEqual(
+		files.map(({ path }) => path.slice("runs/2026/01/".length)),
+	);
 });
 
 it("files of a history compact past months only, add to a month that is there, and leave nothing to do the second time", () => {
@@ -65,10 +72,18 @@ it.each([
 		(file: HistoryFile) => ({ ...file, text: file.text.replace('"schemaVersion":1', '"schemaVersion":7') }),
 		"a newer trtgate wrote it (schemaVersion 7)",
 	],
-	["a duplicate", (file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }), "duplicate"],
+	[
+		"a duplicate",
+		(file: HistoryFile) => ({ path: file.path.replace(".json", "-copy.json"), text: fileOfNight(0).text }),
+		"duplicate",
+	],
 	["elsewhere", (file: HistoryFile) => ({ ...file, path: "notes/x.txt" }), "not a file of a history"],
 	["a month without records", () => ({ path: "months/2025-12.jsonl.gz", text: "" }), "not a month"],
-	["a damaged month", () => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }), "not a month"],
+	[
+		"a damaged month",
+		() => ({ path: "months/2025-12.jsonl.gz", text: '{"name":"a.json","record":{"rows":[]}}\n' }),
+		"not a month",
+	],
 ])("files of a history keep and name a file that is %s", (_, damage, why) => {
 	const bad = damage(fileOfNight(1));
 	const { skipped } = readHistory([fileOfNight(0), bad]);
@@ -80,5 +95,7 @@ it.each([
 });
 
 it("files of a history never write over a month that cannot be read", () => {
-	expect(compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02")).toBeNull();
+	expect(
+		compact([fileOfNight(0), { path: "months/2026-01.jsonl.gz", text: "damaged" }], "2026-02"),
+	).toBeNull();
 });

@@ -11,7 +11,11 @@ it("the record of a result keeps ratios as logarithms, hashes, the fingerprint w
 	const [record] = recordsOf(buildResult({ workloads: [buildWorkload()] }), identity, hash);
 	expect(readRecord(JSON.stringify(record))).toMatchObject({ state: "ok" });
 	const [row] = record?.rows ?? [];
-	expect(record).toMatchObject({ run: "7-1", machine: { host: "h200-a" }, method: { trtgate: expect.any(String) } });
+	expect(record).toMatchObject({
+		run: "7-1",
+		machine: { host: "h200-a" },
+		method: { trtgate: expect.any(String) },
+	});
 	expect(row?.ratio).toMatchObject({
 		ppm: Math.round(Math.log1p(-0.0006) * 1e6),
 		halfPpm: Math.round(((Math.log1p(0.0016) - Math.log1p(-0.0028)) / 2) * 1e6),
@@ -22,20 +26,30 @@ it("the record of a result keeps ratios as logarithms, hashes, the fingerprint w
 
 it("the record of a result gives the same record by whatever way the result comes, and another for another run", () => {
 	const result = buildResult({ workloads: [buildWorkload()] });
-	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map((of) => recordsOf(of, identity, hash)[0]?.source);
+	const sources = [result, result, { ...result, durationMs: result.durationMs + 1 }].map(
+		(of) => recordsOf(of, identity, hash)[0]?.source,
+	);
 	expect(sources[0]).toBe(sources[1]);
 	expect(sources[0]).not.toBe(sources[2]);
 });
 
 it("the record of a result has the structure and the kernels of an engine only where its layers are known in detail", () => {
 	const structureOf = (fingerprint?: { structure: string; tactics: string }) => {
-		const arm = { iterations: 10, count: 0, totalMs: 1, layers: [], ...(fingerprint === undefined ? {} : { fingerprint }) };
+		const arm = {
+			iterations: 10,
+			count: 0,
+			totalMs: 1,
+			layers: [],
+			...(fingerprint === undefined ? {} : { fingerprint }),
+		};
 		const workload = buildWorkload({ layers: { base: arm, head: arm } });
 		return recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.structure;
 	};
 	expect(structureOf()).toBeUndefined();
 	expect(structureOf({ structure: "s", tactics: "t" })).toMatch(/^[0-9a-f]{12}$/);
-	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(structureOf({ structure: "s", tactics: "u" }));
+	expect(structureOf({ structure: "s", tactics: "t" })).not.toBe(
+		structureOf({ structure: "s", tactics: "u" }),
+	);
 });
 
 it("the record of a result counts the joules of one inference", () => {
@@ -50,8 +64,13 @@ it("the record of a result counts the joules of one inference", () => {
 		throttleReasons: [],
 		powerCapShare: null,
 	};
-	const workload = buildWorkload({ gpu: { base: null, head: gpu, cycles: null }, head: buildStats(1, { throughputPerSecond: 1000 }) });
-	expect(recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules).toBe(300_000);
+	const workload = buildWorkload({
+		gpu: { base: null, head: gpu, cycles: null },
+		head: buildStats(1, { throughputPerSecond: 1000 }),
+	});
+	expect(
+		recordsOf(buildResult({ workloads: [workload] }), identity, hash)[0]?.rows[0]?.head.microjoules,
+	).toBe(300_000);
 });
 
 it("the record of a result is one for each part of a merged result, on the part's own machine", () => {

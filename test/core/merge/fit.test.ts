@@ -1,16 +1,19 @@
 // A merged result is never larger than what is read again, and what does not fit is named.
 import { expect, it } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { inputKinds } from "../../../src/core/input-kind.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
-import type { Result } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 const how = { version: "0.1.0", files: [] };
 const { maxBytes } = inputKinds.result;
 
 function part(name: string, overrides: Partial<Result>): PartInput {
-	return { name, content: { state: "read", result: buildResult({ environment: { gpu: name }, ...overrides }) } };
+	return {
+		name,
+		content: { state: "read", result: buildResult({ environment: { gpu: name }, ...overrides }) },
+	};
 }
 
 function merged(parts: readonly PartInput[]): { result: Result; bytes: number } {
@@ -20,9 +23,19 @@ function merged(parts: readonly PartInput[]): { result: Result; bytes: number } 
 
 it("a merged result keeps the smallest parts where all together are too large to be read again, and names the others", () => {
 	const note = (text: string): Partial<Result> => ({ notes: [text.repeat(maxBytes / 3)] });
-	const { result, bytes } = merged([part("b", note("b")), part("a", { notes: ["small"] }), part("d", note("d")), part("c", note("c"))]);
+	const { result, bytes } = merged([
+		part("b", note("b")),
+		part("a", { notes: ["small"] }),
+		part("d", note("d")),
+		part("c", note("c")),
+	]);
 	expect(bytes).toBeLessThanOrEqual(maxBytes);
-	expect(result.parts?.map(({ name, state }) => `${name} ${state}`)).toEqual(["a merged", "b merged", "c merged", "d refused"]);
+	expect(result.parts?.map(({ name, state }) => `${name} ${state}`)).toEqual([
+		"a merged",
+		"b merged",
+		"c merged",
+		"d refused",
+	]);
 	expect(result).toMatchObject({
 		outcome: "error",
 		failureKind: "configuration",
@@ -38,7 +51,10 @@ it("a merged result keeps the smallest parts where all together are too large to
 });
 
 it.each([
-	["names of parts that every record repeats", (name: string) => part(name.repeat(300), { gates: new Array(60_000).fill(buildGate()) })],
+	[
+		"names of parts that every record repeats",
+		(name: string) => part(name.repeat(300), { gates: new Array(60_000).fill(buildGate()) }),
+	],
 	["letters of three bytes", (name: string) => part(name, { notes: [name + "あ".repeat(12_000_000)] })],
 ])("a merged result bounds %s", (_, make) => {
 	const { result, bytes } = merged(["a", "b", "c"].map(make));

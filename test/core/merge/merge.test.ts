@@ -1,6 +1,7 @@
 // Several jobs' results in one: nothing is lost, nothing is compared across parts, nothing bad is called green.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { mergeResults } from "../../../src/core/merge/merge.ts";
 import type { PartInput } from "../../../src/core/merge/parts.ts";
 import { resultWithoutRun } from "../../../src/core/outcome.ts";
@@ -9,7 +10,6 @@ import { renderJunit } from "../../../src/core/report/junit.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { parseResult } from "../../../src/core/report/parse-result.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { Result } from "../../../generated/result.ts";
 import { buildBuild, buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 
@@ -34,10 +34,23 @@ function states(result: Result): string[] {
 
 it("mergeResults reports why a part did not start, and takes no machine facts from it", () => {
 	const fault = { kind: "configuration", code: "config-value", message: "pairs is no list." } as const;
-	const known = { files: [], version: "0.1.0", startedAt: "2026-01-01T00:00:00Z", configPath: "trtgate.yml", head: { label: "head" } };
-	const unbegun: PartInput = { name: "h200", content: { state: "read", result: resultWithoutRun([fault], known) } };
+	const known = {
+		files: [],
+		version: "0.1.0",
+		startedAt: "2026-01-01T00:00:00Z",
+		configPath: "trtgate.yml",
+		head: { label: "head" },
+	};
+	const unbegun: PartInput = {
+		name: "h200",
+		content: { state: "read", result: resultWithoutRun([fault], known) },
+	};
 	const result = mergeResults([part("l4"), unbegun], how);
-	expect(result).toMatchObject({ outcome: "error", failureKind: "configuration", environment: { gpu: "l4", driver: "580" } });
+	expect(result).toMatchObject({
+		outcome: "error",
+		failureKind: "configuration",
+		environment: { gpu: "l4", driver: "580" },
+	});
 	expect(result.backend.device).toBe("NVIDIA l4");
 	expect(result.errors).toEqual([{ ...fault, part: "h200" }]);
 	expect(parseResult(JSON.stringify(result), "merged").outcome).toBe("error");
@@ -53,7 +66,11 @@ it("mergeResults keeps every record, names its part, and lists each part with it
 	]);
 	expect(merged.gates).toHaveLength(8);
 	expect(merged.environment).toEqual({ driver: "580" });
-	expect(merged.parts?.[1]).toMatchObject({ environment: { gpu: "l4", driver: "580" }, backend: { device: "NVIDIA l4" }, workloads: 1 });
+	expect(merged.parts?.[1]).toMatchObject({
+		environment: { gpu: "l4", driver: "580" },
+		backend: { device: "NVIDIA l4" },
+		workloads: 1,
+	});
 	expect(merged.backend.device).toBe("NVIDIA h200, NVIDIA l4");
 });
 
@@ -63,7 +80,10 @@ it("mergeResults is a result that can be written, read and rendered by every rep
 		workloads: [buildSlowWorkload()],
 		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
 	});
-	const merged = mergeResults([slow, part("h200")], { ...how, expected: [{ name: "l4" }, { name: "h200" }, { name: "orin" }] });
+	const merged = mergeResults([slow, part("h200")], {
+		...how,
+		expected: [{ name: "l4" }, { name: "h200" }, { name: "orin" }],
+	});
 	const again = parseResult(JSON.stringify(merged), "result.json");
 	expect(again).toEqual(merged);
 	for (const text of [
@@ -89,7 +109,9 @@ it("mergeResults distinguishes the same workload of two parts in every verdict",
 		gates: [buildGate({ model: "classifier", workload: "batch 8", status: "fail" })],
 	});
 	const fine = part("h200", {
-		workloads: [{ ...slow, verdict: "unchanged", latency: { ...slow.latency, verdict: "unchanged", estimate: 0 } }],
+		workloads: [
+			{ ...slow, verdict: "unchanged", latency: { ...slow.latency, verdict: "unchanged", estimate: 0 } },
+		],
 		builds: [],
 		gates: [buildGate({ model: "classifier", workload: "batch 8" })],
 	});
@@ -106,10 +128,18 @@ it("mergeResults refuses a part of another config, and one of another workflow r
 	const other = part("other", { run: job, config: { path: "b/trtgate.yml" } });
 	const older = part("older", { run: { ...job, id: 499 }, config: { path: "a/trtgate.yml" } });
 	const merged = mergeResults([own, other, older], options);
-	expect(merged).toMatchObject({ outcome: "error", failureKind: "configuration", run: { id: 500, attempt: 2, job: "report" } });
+	expect(merged).toMatchObject({
+		outcome: "error",
+		failureKind: "configuration",
+		run: { id: 500, attempt: 2, job: "report" },
+	});
 	expect(merged.parts).toMatchObject([
 		{ name: "older", state: "refused", reason: "It is of the workflow run 499; expected 500." },
-		{ name: "other", state: "refused", reason: expect.stringContaining("of the config b/trtgate.yml; expected a/trtgate.yml") },
+		{
+			name: "other",
+			state: "refused",
+			reason: expect.stringContaining("of the config b/trtgate.yml; expected a/trtgate.yml"),
+		},
 		{ name: "own", state: "merged" },
 	]);
 });
@@ -201,7 +231,13 @@ describe("refuses", () => {
 			/names no commit that it measured.*; expected 1111111/,
 			["b"],
 		],
-		["what the plan does not name", [part("a"), part("x")], { expected: [{ name: "a" }] }, /plan lists no such part/, ["x"]],
+		[
+			"what the plan does not name",
+			[part("a"), part("x")],
+			{ expected: [{ name: "a" }] },
+			/plan lists no such part/,
+			["x"],
+		],
 		["a merged result", [part("a"), part("b", { parts: [] })], {}, /a merged result itself/, ["b"]],
 		[
 			"what could not be read",
@@ -231,10 +267,22 @@ it("mergeResults lets two configs measure engines of the same names", () => {
 });
 
 it("mergeResults says of each row what ran it: CPU words stay with the CPU's rows", () => {
-	const cpu = { kind: "onnxruntime", name: "ONNX Runtime", version: "1.30", device: "CPU", caveat: "CPU, not TensorRT" } as const;
+	const cpu = {
+		kind: "onnxruntime",
+		name: "ONNX Runtime",
+		version: "1.30",
+		device: "CPU",
+		caveat: "CPU, not TensorRT",
+	} as const;
 	const slow = buildSlowWorkload();
 	const text = renderMarkdown(
-		mergeResults([part("l4", { workloads: [slow], gates: [] }), part("cpu", { backend: cpu, workloads: [slow], gates: [] })], how),
+		mergeResults(
+			[
+				part("l4", { workloads: [slow], gates: [] }),
+				part("cpu", { backend: cpu, workloads: [slow], gates: [] }),
+			],
+			how,
+		),
 	);
 	expect(text).toContain("batch 8 (cpu) is slower (CPU, not TensorRT)");
 	expect(text).toMatch(/batch 8 \(l4\) is slower: /);
@@ -244,12 +292,18 @@ it("mergeResults does not matter in which order the parts come, and every missin
 	const names = ["a", "b", "c", "d", "__proto__", "constructor"];
 	const outcome = fc.constantFrom("pass", "warn", "fail", "inconclusive", "error" as const);
 	const came = fc.array(
-		fc.tuple(fc.constantFrom(...names), outcome as fc.Arbitrary<Result["outcome"]>, fc.constantFrom("1", "1", "1", "2")),
+		fc.tuple(
+			fc.constantFrom(...names),
+			outcome as fc.Arbitrary<Result["outcome"]>,
+			fc.constantFrom("1", "1", "1", "2"),
+		),
 		{ maxLength: 8 },
 	);
 	fc.assert(
 		fc.property(came, fc.subarray(names), fc.infiniteStream(fc.nat()), (list, planned, random) => {
-			const parts = list.map(([name, result, commit]) => part(name, { outcome: result, ...onCommit(commit) }));
+			const parts = list.map(([name, result, commit]) =>
+				part(name, { outcome: result, ...onCommit(commit) }),
+			);
 			const expected = planned.map((name) => ({ name }));
 			const shuffled = [...parts]
 				.map((one) => ({ one, at: random.next().value ?? 0 }))
@@ -260,8 +314,13 @@ it("mergeResults does not matter in which order the parts come, and every missin
 			const merged = mergeResults(parts, options);
 			expect(mergeResults(shuffled, options)).toEqual(merged);
 			const absent = planned.filter((name) => !list.some(([other]) => other === name));
-			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual([...absent].sort());
-			for (const name of absent) expect(merged.errors.some((error) => error.part === name && error.code === "part-missing")).toBe(true);
+			expect(merged.parts?.filter(({ state }) => state === "missing").map(({ name }) => name)).toEqual(
+				[...absent].sort(),
+			);
+			for (const name of absent)
+				expect(merged.errors.some((error) => error.part === name && error.code === "part-missing")).toBe(
+					true,
+				);
 			if (absent.length > 0) expect(["error", "fail"]).toContain(merged.outcome);
 			expect(merged.parts?.length).toBe(new Set([...planned, ...list.map(([name]) => name)]).size);
 		}),
@@ -297,7 +356,8 @@ describe("with the review of a plan", () => {
 		message: "The base checks this engine; the head no longer does.",
 	});
 	const looser = buildGate({ gate: "limit-change", status: "warn", message: "gates.p99.fail: 20 % → off." });
-	const about = ({ gates }: Result) => gates.filter(({ gate }) => gate === "coverage" || gate === "limit-change");
+	const about = ({ gates }: Result) =>
+		gates.filter(({ gate }) => gate === "coverage" || gate === "limit-change");
 
 	it("mergeResults reports what several parts and the plan find about the whole change once, of no part", () => {
 		const location = { path: "trtgate.yml", line: 3 };
@@ -305,14 +365,23 @@ describe("with the review of a plan", () => {
 		const parts = ["l4", "h200"].map((name) => part(name, { gates: [buildGate(), lost, ofPart] }));
 		const merged = mergeResults(parts, { ...how, review: [lost, { ...looser, location }] });
 		expect(about(merged)).toEqual([lost, { ...looser, location }]);
-		expect(merged.gates.filter(({ gate }) => gate === "latency").map((gate) => gate.part)).toEqual(["h200", "l4"]);
+		expect(merged.gates.filter(({ gate }) => gate === "latency").map((gate) => gate.part)).toEqual([
+			"h200",
+			"l4",
+		]);
 	});
 
 	it("mergeResults keeps what only one of them finds", () => {
-		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], { ...how, review: [looser] });
+		const merged = mergeResults([part("l4", { gates: [buildGate(), lost] }), part("h200")], {
+			...how,
+			review: [looser],
+		});
 		expect(about(merged)).toEqual([lost, looser]);
 		const other = { ...lost, engine: "fp8" };
-		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([lost, other]);
+		expect(about(mergeResults([part("l4", { gates: [lost] })], { ...how, review: [other] }))).toEqual([
+			lost,
+			other,
+		]);
 	});
 
 	it.each(["warn", "fail"] as const)("mergeResults is no better than what the plan found: %s", (status) => {
@@ -333,7 +402,11 @@ describe("with the review of a plan", () => {
 });
 
 it.each(Object.entries(resultCases))("mergeResults merges the case %s with another", (_, result) => {
-	const merged = mergeResults([{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })], how);
+	const merged = mergeResults(
+		[{ name: "case", content: { state: "read", result } }, part("l4", { arms: result.arms })],
+		how,
+	);
 	expect(() => parseResult(JSON.stringify(merged), "result.json")).not.toThrow();
-	for (const render of [renderMarkdown, renderHtml, renderJunit]) expect(render(merged).length).toBeGreaterThan(100);
+	for (const render of [renderMarkdown, renderHtml, renderJunit])
+		expect(render(merged).length).toBeGreaterThan(100);
 });

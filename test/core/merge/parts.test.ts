@@ -9,12 +9,22 @@ const expected = [
 
 function picked(names: readonly string[]): string[] {
 	const artifacts = names.map((name, id) => ({ id, name }));
-	return pickArtifacts(artifacts, expected).map(({ name, artifact }) => `${name} ← ${artifact.name}#${artifact.id}`);
+	return pickArtifacts(artifacts, expected).map(
+		({ name, artifact }) => `${name} ← ${artifact.name}#${artifact.id}`,
+	);
 }
 
 it.each([
-	["takes those that the plan names", ["trtgate-l4", "trtgate-other", "trtgate-h200"], ["l4 ← trtgate-l4#0", "h200 ← trtgate-h200#2"]],
-	["takes the latest try of a part", ["trtgate-l4", "trtgate-l4-attempt2", "trtgate-l4-attempt3"], ["l4 ← trtgate-l4-attempt3#2"]],
+	[
+		"takes those that the plan names",
+		["trtgate-l4", "trtgate-other", "trtgate-h200"],
+		["l4 ← trtgate-l4#0", "h200 ← trtgate-h200#2"],
+	],
+	[
+		"takes the latest try of a part",
+		["trtgate-l4", "trtgate-l4-attempt2", "trtgate-l4-attempt3"],
+		["l4 ← trtgate-l4-attempt3#2"],
+	],
 	["takes the later of the same name", ["trtgate-l4", "trtgate-l4"], ["l4 ← trtgate-l4#1"]],
 	[
 		"keeps two of one try, for the merge to refuse",

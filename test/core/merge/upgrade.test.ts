@@ -1,9 +1,16 @@
 // What the parts of a merged result say about an upgrade of TensorRT.
 import { expect, it } from "vitest";
+import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
 import { upgradesOf } from "../../../src/core/merge/upgrade.ts";
 import { upgradeNotes } from "../../../src/core/merge/upgrade-sides.ts";
-import type { Comparison, GoldenCheck, Result } from "../../../generated/result.ts";
-import { buildBuild, buildCheck, buildGolden, buildResult, buildStats, buildWorkload } from "../../support/build-result.ts";
+import {
+	buildBuild,
+	buildCheck,
+	buildGolden,
+	buildResult,
+	buildStats,
+	buildWorkload,
+} from "../../support/build-result.ts";
 
 type Records = Partial<Pick<Result, "builds" | "golden" | "workloads" | "findings">>;
 
@@ -20,25 +27,51 @@ type Ran = readonly [version: string, records: Records, device?: string];
 function merged(...ran: readonly Ran[]): Result {
 	const { backend } = buildResult();
 	const of = <Key extends keyof typeof calm>(key: Key) =>
-		ran.flatMap(([version, records]) => (records[key] ?? calm[key]).map((record) => ({ ...record, part: version }))) as Result[Key];
+		ran.flatMap(([version, records]) =>
+			(records[key] ?? calm[key]).map((record) => ({ ...record, part: version })),
+		) as Result[Key];
 	const parts = ran.map(([version, , device = "NVIDIA H200"]) => ({
 		name: version,
 		state: "merged" as const,
 		backend: { ...backend, kind: "tensorrt" as const, version, device },
 	}));
-	return { ...buildResult(), parts, builds: of("builds"), golden: of("golden"), workloads: of("workloads"), findings: of("findings") };
+	return {
+		...buildResult(),
+		parts,
+		builds: of("builds"),
+		golden: of("golden"),
+		workloads: of("workloads"),
+		findings: of("findings"),
+	};
 }
 
 const failed = (over: object) => ({
-	builds: [buildBuild({ state: "refused", failure: { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over } })],
+	builds: [
+		buildBuild({
+			state: "refused",
+			failure: { code: "x", title: "No kernel.", fix: "", excerpt: [], ...over },
+		}),
+	],
 	golden: [],
 	workloads: [],
 });
-const check = (got: number, pass = true) => [buildGolden({ state: pass ? "match" : "mismatch", checks: [buildCheck({ got, pass })] })];
+const check = (got: number, pass = true) => [
+	buildGolden({ state: pass ? "match" : "mismatch", checks: [buildCheck({ got, pass })] }),
+];
 
 it.each<[string, Records, string, string]>([
-	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower by 5 % or more.", ""],
-	["a build fails", failed({}), "Do not upgrade yet: 1 engine that no longer builds.", "`encoder/fp16` no longer builds: No kernel."],
+	[
+		"nothing changed",
+		{},
+		"Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower by 5 % or more.",
+		"",
+	],
+	[
+		"a build fails",
+		failed({}),
+		"Do not upgrade yet: 1 engine that no longer builds.",
+		"`encoder/fp16` no longer builds: No kernel.",
+	],
 	[
 		"the machine cannot build",
 		failed({ kind: "runner" }),
@@ -51,8 +84,18 @@ it.each<[string, Records, string, string]>([
 		"Do not upgrade yet: 1 engine that drifts.",
 		"1 of 1 golden case no longer match, such as `hidden` relative-l2 1e-3 → 2e-2 (allowed: 5e-3).",
 	],
-	["errors grow", { golden: check(0.004) }, "Upgrade after a review: 1 engine whose errors grow.", "1e-3 → 4e-3"],
-	["there is no golden", { golden: [] }, "Upgrade after a review: 1 engine without a golden.", "has no golden"],
+	[
+		"errors grow",
+		{ golden: check(0.004) },
+		"Upgrade after a review: 1 engine whose errors grow.",
+		"1e-3 → 4e-3",
+	],
+	[
+		"there is no golden",
+		{ golden: [] },
+		"Upgrade after a review: 1 engine without a golden.",
+		"has no golden",
+	],
 	[
 		"a workload slows down",
 		{ workloads: [buildWorkload({ head: buildStats(1.2) })] },
@@ -60,10 +103,25 @@ it.each<[string, Records, string, string]>([
 		"+20.0 % time",
 	],
 	["nothing was timed", { workloads: [] }, "1 golden case matched, no workload was timed on both.", ""],
-	["a workload speeds up", { workloads: [buildWorkload({ head: buildStats(0.8) })] }, "Upgrade: 1 engine built", "−20.0 % time"],
+	[
+		"a workload speeds up",
+		{ workloads: [buildWorkload({ head: buildStats(0.8) })] },
+		"Upgrade: 1 engine built",
+		"−20.0 % time",
+	],
 	[
 		"a flag is gone",
-		{ findings: [{ code: "precision-typed", severity: "warning", message: "No `--fp16`.", model: "encoder", engine: "fp16" }] },
+		{
+			findings: [
+				{
+					code: "precision-typed",
+					severity: "warning",
+					message: "No `--fp16`.",
+					model: "encoder",
+					engine: "fp16",
+				},
+			],
+		},
 		"Upgrade after a review: 1 new finding of preflight.",
 		"`encoder`: No `--fp16`.",
 	],
@@ -85,14 +143,28 @@ it.each<[string, Records, string, string]>([
 const wrongOf = (over: Partial<GoldenCheck>) =>
 	buildGolden({ state: "mismatch", checks: [buildCheck({ got: 0.02, pass: false, ...over })] });
 const { base: _, ...unknownBase } = buildCheck({ got: 0.02, pass: false });
-const warning = buildCheck({ metric: "top-k", severity: "warn", base: 0.02, got: 0.02, pass: false, existing: true });
+const warning = buildCheck({
+	metric: "top-k",
+	severity: "warn",
+	base: 0.02,
+	got: 0.02,
+	pass: false,
+	existing: true,
+});
 /** Both sides of one revision. */
 const oneRevision = { base: { label: "main", commit: "a1" }, head: { label: "main", commit: "a1" } };
 
-const compared = (change: Partial<Comparison>) => [buildWorkload({ latency: { ...buildWorkload().latency, ...change } })];
+const compared = (change: Partial<Comparison>) => [
+	buildWorkload({ latency: { ...buildWorkload().latency, ...change } }),
+];
 
 it.each<[string, Partial<Result>, string, string]>([
-	["nothing changed", {}, "Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.", ""],
+	[
+		"nothing changed",
+		{},
+		"Upgrade: 1 engine built, 1 golden case matched, none of 1 workload became slower.",
+		"",
+	],
 	[
 		"a workload is slower by little",
 		{ workloads: compared({ verdict: "regressed", estimate: 0.021, interval: [0.018, 0.025] }) },
@@ -107,13 +179,24 @@ it.each<[string, Partial<Result>, string, string]>([
 	],
 	[
 		"outputs drift that the base's engine gave right",
-		{ golden: [buildGolden({ state: "mismatch", checks: [buildCheck({ base: 0.001, got: 0.02, pass: false })] })] },
+		{
+			golden: [
+				buildGolden({ state: "mismatch", checks: [buildCheck({ base: 0.001, got: 0.02, pass: false })] }),
+			],
+		},
 		"Do not upgrade yet: 1 engine that drifts.",
 		"relative-l2 1e-3 → 2e-2",
 	],
 	[
 		"both engines are wrong",
-		{ golden: [buildGolden({ state: "existing", checks: [buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true })] })] },
+		{
+			golden: [
+				buildGolden({
+					state: "existing",
+					checks: [buildCheck({ base: 0.02, got: 0.02, pass: false, existing: true })],
+				}),
+			],
+		},
 		"Upgrade after a review: 1 engine that matches on neither.",
 		"matches its golden on neither",
 	],
@@ -153,7 +236,14 @@ it.each<[string, Partial<Result>, string, string]>([
 	],
 	[
 		"outputs drift, and the base's engine fails a check that only warns",
-		{ golden: [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.02, pass: false }), warning], state: "mismatch" })] },
+		{
+			golden: [
+				buildGolden({
+					checks: [buildCheck({ base: 0.001, got: 0.02, pass: false }), warning],
+					state: "mismatch",
+				}),
+			],
+		},
 		"Do not upgrade yet: 1 engine that drifts.",
 		"relative-l2 1e-3 → 2e-2",
 	],
@@ -168,8 +258,19 @@ it.each<[string, Partial<Result>, string, string]>([
 	const both = { backend: { ...backend, version: "11.2.1" }, baseBackend: { ...backend, version: "10.6.0" } };
 	const builds = [buildBuild({ arm: "base" }), buildBuild()];
 	const golden = [buildGolden({ checks: [buildCheck({ base: 0.001, got: 0.001 })] })];
-	const calmRun = { workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }), findings: [], golden };
-	const [upgrade, ...others] = upgradesOf({ ...buildResult(), ...both, arms: oneRevision, builds, ...calmRun, ...change });
+	const calmRun = {
+		workloads: compared({ verdict: "unchanged", estimate: 0.001, interval: [-0.001, 0.002] }),
+		findings: [],
+		golden,
+	};
+	const [upgrade, ...others] = upgradesOf({
+		...buildResult(),
+		...both,
+		arms: oneRevision,
+		builds,
+		...calmRun,
+		...change,
+	});
 	expect(others).toEqual([]);
 	expect(upgrade).toMatchObject({ from: "10.6.0", to: "11.2.1" });
 	expect(upgrade?.decision).toContain(decision);
@@ -178,29 +279,61 @@ it.each<[string, Partial<Result>, string, string]>([
 });
 
 it("each newer version is compared with the oldest, and only on the same kind of device and with the same engines", () => {
-	const versions = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}])).map(({ from, to }) => `${from} ${to}`);
+	const versions = upgradesOf(merged(["10.15.1", {}], ["11.2.1", {}], ["10.6.0", {}])).map(
+		({ from, to }) => `${from} ${to}`,
+	);
 	expect(versions).toEqual(["10.6.0 10.15.1", "10.6.0 11.2.1"]);
 	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", {}, "NVIDIA L4"]))).toEqual([]);
-	expect(upgradesOf(merged(["10.6.0", {}], ["11.2.1", { builds: [buildBuild({ model: "other" })] }]))).toEqual([]);
+	expect(
+		upgradesOf(merged(["10.6.0", {}], ["11.2.1", { builds: [buildBuild({ model: "other" })] }])),
+	).toEqual([]);
 	expect(upgradesOf(buildResult())).toEqual([]);
 });
 
 it("a part that was cut short leaves the upgrade undecided", () => {
 	const result = merged(["10.6.0", {}], ["11.2.1", {}]);
-	const parts = result.parts?.map((part) => (part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part));
-	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe("Not decided: 1 run that was cut short.");
+	const parts = result.parts?.map((part) =>
+		part.name === "11.2.1" ? { ...part, partial: { stage: "build", reason: "x" } } : part,
+	);
+	expect(upgradesOf({ ...result, parts: parts ?? [] })[0]?.decision).toBe(
+		"Not decided: 1 run that was cut short.",
+	);
 });
 
 it.each<[string, Partial<Result["arms"]>, readonly [string, string], RegExp | null]>([
 	["one revision on two versions", {}, ["10.6.0", "11.2.1"], null],
 	["one folder on two versions", { base: { label: "." }, head: { label: "." } }, ["10.6.0", "11.2.1"], null],
-	["two revisions", { base: { label: "main", commit: "b2" } }, ["10.6.0", "11.2.1"], /differ in their files .*10\.6\.0 and 11\.2\.1/],
-	["a commit and its changed folder", { head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
-	["two folders", { base: { label: "old" }, head: { label: "." } }, ["10.6.0", "11.2.1"], /differ in their files/],
-	["one version twice", {}, ["10.6.0", "10.6.0"], /^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/],
+	[
+		"two revisions",
+		{ base: { label: "main", commit: "b2" } },
+		["10.6.0", "11.2.1"],
+		/differ in their files .*10\.6\.0 and 11\.2\.1/,
+	],
+	[
+		"a commit and its changed folder",
+		{ head: { label: "." } },
+		["10.6.0", "11.2.1"],
+		/differ in their files/,
+	],
+	[
+		"two folders",
+		{ base: { label: "old" }, head: { label: "." } },
+		["10.6.0", "11.2.1"],
+		/differ in their files/,
+	],
+	[
+		"one version twice",
+		{},
+		["10.6.0", "10.6.0"],
+		/^Both sides run TensorRT 10\.6\.0, so this run compares no versions\.$/,
+	],
 ])("only the same files on two versions decide an upgrade: %s", (_, change, [from, to], note) => {
 	const { backend } = buildResult();
-	const ran = { arms: { ...oneRevision, ...change }, backend: { ...backend, version: to }, baseBackend: { ...backend, version: from } };
+	const ran = {
+		arms: { ...oneRevision, ...change },
+		backend: { ...backend, version: to },
+		baseBackend: { ...backend, version: from },
+	};
 	expect(upgradesOf({ ...buildResult(), ...ran })).toHaveLength(note === null ? 1 : 0);
 	const notes = upgradeNotes(ran);
 	expect(notes).toEqual(note === null ? [] : [expect.stringMatching(note)]);

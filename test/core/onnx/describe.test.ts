@@ -27,7 +27,9 @@ it.each(files)("the JSON of preflight matches its schema: %s", async (file) => {
 	const model = await fileModelReader().read(`test/fixtures/${file}.onnx`);
 	for (const backend of ["onnxruntime", "tensorrt"] as const) {
 		const cost = figuresOf(costsOf(model.onnx)({ shapes: {} }));
-		const output = JSON.parse(JSON.stringify({ model: describeModel(model), cost, findings: preflight(model, { backend }) }));
+		const output = JSON.parse(
+			JSON.stringify({ model: describeModel(model), cost, findings: preflight(model, { backend }) }),
+		);
 		expect(validate(output), JSON.stringify(validate.errors)).toBe(true);
 	}
 });
@@ -60,7 +62,9 @@ it("describeModel counts what a model is made of", async () => {
 describe("the terminal text", () => {
 	it("the terminal text shows the model, then each finding with its fix, then the count", async () => {
 		const model = await fileModelReader().read("test/fixtures/models/bad-missing-weights.onnx");
-		expect(renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" }))).toMatchInlineSnapshot(`
+		expect(
+			renderPreflight(describeModel(model), preflight(model, { backend: "tensorrt" })),
+		).toMatchInlineSnapshot(`
 			"model      test/fixtures/models/bad-missing-weights.onnx (165 B)
 			made by    make-models
 			opset      ai.onnx 17, IR 8
@@ -92,6 +96,8 @@ describe("the terminal text", () => {
 });
 
 it("describeModel gives codes with a heading in the documentation for every code, and none without a code", () => {
-	const headings = [...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm)].map((match) => match[1]);
+	const headings = [
+		...readFileSync("docs/troubleshooting/preflight.md", "utf8").matchAll(/^### `([^`]+)`$/gm),
+	].map((match) => match[1]);
 	expect(headings.sort()).toEqual(Object.keys(findingKinds).sort());
 });

@@ -22,7 +22,10 @@ function valuesOf(
 		outputs: [value("y", null)],
 		initializers,
 	});
-	const { why: _, ...found } = { why: "", ...valuesOfInputs(readOnnx(memorySource(bytes), "m.onnx"), ["x"]).get("x") };
+	const { why: _, ...found } = {
+		why: "",
+		...valuesOfInputs(readOnnx(memorySource(bytes), "m.onnx"), ["x"]).get("x"),
+	};
 	return found;
 }
 
@@ -58,7 +61,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 	[
 		"joined tables",
 		[
-			{ op: "Concat", inputs: ["one", "two"], outputs: ["words"], attributes: [attribute.integer("axis", 0)] },
+			{
+				op: "Concat",
+				inputs: ["one", "two"],
+				outputs: ["words"],
+				attributes: [attribute.integer("axis", 0)],
+			},
 			{ ...gather, inputs: ["words", "x"] },
 		],
 		[table("one", 5, 4), table("two", 6, 4)],
@@ -87,7 +95,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[table("words", 50, 4), constant("fifty", [], 50), constant("zero", [], 0)],
 		{ kind: "range", low: 0, high: 49 },
 	],
-	["places along an axis of another input", [{ op: "Gather", inputs: ["rows", "x"] }], [], { kind: "rows", axis: "n", shift: 0 }],
+	[
+		"places along an axis of another input",
+		[{ op: "Gather", inputs: ["rows", "x"] }],
+		[],
+		{ kind: "rows", axis: "n", shift: 0 },
+	],
 	[
 		"places along an axis, after an offset",
 		[
@@ -97,7 +110,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[constant("one", [], 1)],
 		{ kind: "rows", axis: "n", shift: -1 },
 	],
-	["unknown where only a cycle reads it", [{ op: "MatMul", inputs: ["x", "z"], outputs: ["z"] }], [], { kind: "unknown" }],
+	[
+		"unknown where only a cycle reads it",
+		[{ op: "MatMul", inputs: ["x", "z"], outputs: ["z"] }],
+		[],
+		{ kind: "unknown" },
+	],
 	[
 		"a limit below all of many numbers",
 		[{ op: "GreaterOrEqual", inputs: ["steps", "x"] }],
@@ -152,7 +170,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[constant("low", [], 1), constant("high", [], 9)],
 		{ kind: "range", low: 1, high: 9 },
 	],
-	["a remainder", [{ op: "Mod", inputs: ["x", "m"] }], [constant("m", [], 7)], { kind: "range", low: 0, high: 6 }],
+	[
+		"a remainder",
+		[{ op: "Mod", inputs: ["x", "m"] }],
+		[constant("m", [], 7)],
+		{ kind: "range", low: 0, high: 6 },
+	],
 	[
 		"numbers it is compared with",
 		[
@@ -171,7 +194,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[constant("a", [], 0)],
 		{ kind: "choice", values: [0], only: false },
 	],
-	["a product with zero", [{ op: "Mul", inputs: ["x", "zero"] }], [constant("zero", [], 0)], { kind: "unused" }],
+	[
+		"a product with zero",
+		[{ op: "Mul", inputs: ["x", "zero"] }],
+		[constant("zero", [], 0)],
+		{ kind: "unused" },
+	],
 	[
 		"the sizes of what it makes",
 		[
@@ -193,7 +221,12 @@ it.each<[string, Parameters<typeof node>[0][], Uint8Array[], object]>([
 		[],
 		{ kind: "state" },
 	],
-	["only the lower end of a range", [{ op: "Max", inputs: ["x", "low"] }], [constant("low", [], 0)], { kind: "unknown" }],
+	[
+		"only the lower end of a range",
+		[{ op: "Max", inputs: ["x", "low"] }],
+		[constant("low", [], 0)],
+		{ kind: "unknown" },
+	],
 	["plain arithmetic", [{ op: "Mul", inputs: ["x", "two"] }], [constant("two", [], 2)], { kind: "unknown" }],
 	["a table of unknown size", [{ op: "Gather", inputs: ["gone", "x"] }], [], { kind: "unknown" }],
 ])("valuesOfInputs finds %s", (_, nodes, initializers, expected) => {
@@ -208,6 +241,9 @@ it("valuesOfInputs follows an input into the branches of an If", () => {
 			outputs: [value(name, null)],
 			initializers: [table("words", 12, 4)],
 		});
-	const attributes = [attribute.graph("then_branch", branch("a")), attribute.graph("else_branch", branch("b"))];
+	const attributes = [
+		attribute.graph("then_branch", branch("a")),
+		attribute.graph("else_branch", branch("b")),
+	];
 	expect(valuesOf([{ op: "If", inputs: ["c"], attributes }])).toEqual({ kind: "range", low: 0, high: 11 });
 });

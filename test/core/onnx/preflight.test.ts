@@ -5,7 +5,12 @@ import type { ExternalFile, InspectedModel } from "../../../src/core/onnx/model.
 import { type PreflightContext, preflight } from "../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { bytesField as bytes, integerField as integer, joinBytes as join, textField as text } from "../../../src/formats/onnx/write.ts";
+import {
+	bytesField as bytes,
+	integerField as integer,
+	joinBytes as join,
+	textField as text,
+} from "../../../src/formats/onnx/write.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import {
 	attribute,
@@ -40,7 +45,10 @@ const quantised = (scale: number, zero: { dtype: number; value: number }): Model
 		node({ op: "QuantizeLinear", inputs: ["x", "s", "z"], outputs: ["q"] }),
 		node({ op: "DequantizeLinear", inputs: ["q", "s", "z"] }),
 	],
-	initializers: [tensor({ name: "s", raw: floats(scale) }), tensor({ name: "z", dtype: zero.dtype, raw: Uint8Array.of(zero.value) })],
+	initializers: [
+		tensor({ name: "s", raw: floats(scale) }),
+		tensor({ name: "z", dtype: zero.dtype, raw: Uint8Array.of(zero.value) }),
+	],
 });
 const sequence = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
 
@@ -61,7 +69,13 @@ const rows: readonly Row[] = [
 		ort: "error",
 		trt: "error",
 	},
-	{ what: "an output that nobody gives", code: "output-undefined", init: { outputs: [value("nothing")] }, ort: "error", trt: "error" },
+	{
+		what: "an output that nobody gives",
+		code: "output-undefined",
+		init: { outputs: [value("nothing")] },
+		ort: "error",
+		trt: "error",
+	},
 	{
 		what: "a tensor with two producers",
 		code: "tensor-duplicate",
@@ -69,11 +83,20 @@ const rows: readonly Row[] = [
 		ort: "error",
 		trt: "error",
 	},
-	{ what: "an input listed twice", code: "tensor-duplicate", init: { inputs: [value("x"), value("x")] }, ort: "error", trt: "error" },
+	{
+		what: "an input listed twice",
+		code: "tensor-duplicate",
+		init: { inputs: [value("x"), value("x")] },
+		ort: "error",
+		trt: "error",
+	},
 	{
 		what: "an initialiser listed twice",
 		code: "tensor-duplicate",
-		init: { nodes: [node({ op: "Add", inputs: ["x", "w"] })], initializers: [weight("w", [1]), weight("w", [1])] },
+		init: {
+			nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+			initializers: [weight("w", [1]), weight("w", [1])],
+		},
 		ort: "warning",
 		trt: "warning",
 	},
@@ -89,7 +112,13 @@ const rows: readonly Row[] = [
 		code: "node-name-duplicate",
 		init: {
 			nodes: [
-				node({ op: "Constant", name: "n", inputs: [], outputs: ["c"], attributes: [attribute.tensor("value", weight("", [1]))] }),
+				node({
+					op: "Constant",
+					name: "n",
+					inputs: [],
+					outputs: ["c"],
+					attributes: [attribute.tensor("value", weight("", [1]))],
+				}),
 				node({ op: "Add", name: "n", inputs: ["x", "c"] }),
 			],
 		},
@@ -121,7 +150,11 @@ const rows: readonly Row[] = [
 					attributes: [
 						attribute.graph(
 							"then_branch",
-							graph({ inputs: [], nodes: [node({ op: "Relu", inputs: ["y"], outputs: ["r"] })], outputs: [value("r")] }),
+							graph({
+								inputs: [],
+								nodes: [node({ op: "Relu", inputs: ["y"], outputs: ["r"] })],
+								outputs: [value("r")],
+							}),
 						),
 					],
 				}),
@@ -142,7 +175,10 @@ const rows: readonly Row[] = [
 		what: "an attribute that the operator does not have, behind a node of the same operator that is right",
 		code: "operator-signature",
 		init: {
-			nodes: [node({ op: "Relu", outputs: ["r"] }), node({ op: "Relu", inputs: ["r"], attributes: [attribute.integer("slope", 1)] })],
+			nodes: [
+				node({ op: "Relu", outputs: ["r"] }),
+				node({ op: "Relu", inputs: ["r"], attributes: [attribute.integer("slope", 1)] }),
+			],
 		},
 		ort: "error",
 		trt: null,
@@ -171,7 +207,11 @@ const rows: readonly Row[] = [
 	{
 		what: "a type without a kernel",
 		code: "operator-kernel",
-		init: { inputs: [value("x", [4], 5)], nodes: [node({ op: "Max", inputs: ["x", "x"] })], outputs: [value("y", [4], 5)] },
+		init: {
+			inputs: [value("x", [4], 5)],
+			nodes: [node({ op: "Max", inputs: ["x", "x"] })],
+			outputs: [value("y", [4], 5)],
+		},
 		ort: "error",
 		trt: null,
 	},
@@ -186,7 +226,13 @@ const rows: readonly Row[] = [
 		ort: "error",
 		trt: null,
 	},
-	{ what: "random numbers", code: "operator-random", init: { nodes: [node({ op: "RandomNormalLike" })] }, ort: "warning", trt: "warning" },
+	{
+		what: "random numbers",
+		code: "operator-random",
+		init: { nodes: [node({ op: "RandomNormalLike" })] },
+		ort: "warning",
+		trt: "warning",
+	},
 	{
 		what: "a double among floats",
 		code: "type-mismatch",
@@ -199,14 +245,50 @@ const rows: readonly Row[] = [
 		ort: "error",
 		trt: "warning",
 	},
-	{ what: "a graph without outputs", code: "graph-no-outputs", init: { outputs: [] }, ort: "error", trt: "error" },
+	{
+		what: "a graph without outputs",
+		code: "graph-no-outputs",
+		init: { outputs: [] },
+		ort: "error",
+		trt: "error",
+	},
 	{ what: "no operator set at all", code: "opset-missing", init: { opsets: {} }, ort: "error", trt: "error" },
-	{ what: "an unnamed operator set", code: "opset-missing", init: { opsets: { "com.microsoft": 1 } }, ort: "warning", trt: "warning" },
-	{ what: "an opset of the future", code: "opset-too-new", init: { opsets: { "": 27 } }, ort: "error", trt: "warning" },
-	{ what: "the newest opset of ONNX Runtime", code: "opset-too-new", init: { opsets: { "": 26 } }, ort: null, trt: "warning" },
-	{ what: "an ai.onnx.ml of the future", code: "opset-too-new", init: { opsets: { "": 17, "ai.onnx.ml": 6 } }, ort: "error", trt: null },
+	{
+		what: "an unnamed operator set",
+		code: "opset-missing",
+		init: { opsets: { "com.microsoft": 1 } },
+		ort: "warning",
+		trt: "warning",
+	},
+	{
+		what: "an opset of the future",
+		code: "opset-too-new",
+		init: { opsets: { "": 27 } },
+		ort: "error",
+		trt: "warning",
+	},
+	{
+		what: "the newest opset of ONNX Runtime",
+		code: "opset-too-new",
+		init: { opsets: { "": 26 } },
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "an ai.onnx.ml of the future",
+		code: "opset-too-new",
+		init: { opsets: { "": 17, "ai.onnx.ml": 6 } },
+		ort: "error",
+		trt: null,
+	},
 	{ what: "an old opset", code: "opset-too-old", init: { opsets: { "": 8 } }, ort: null, trt: "warning" },
-	{ what: "a very old opset", code: "opset-too-old", init: { opsets: { "": 6 } }, ort: "warning", trt: "warning" },
+	{
+		what: "a very old opset",
+		code: "opset-too-old",
+		init: { opsets: { "": 6 } },
+		ort: "warning",
+		trt: "warning",
+	},
 	{ what: "a new IR", code: "ir-too-new", init: { irVersion: 14 }, ort: "error", trt: "note" },
 	{
 		what: "an unknown operator",
@@ -271,7 +353,13 @@ const rows: readonly Row[] = [
 		ort: null,
 		trt: "error",
 	},
-	{ what: "an opset that ONNX cannot have", code: "opset-too-new", init: { opsets: { "": 37 } }, ort: "error", trt: "error" },
+	{
+		what: "an opset that ONNX cannot have",
+		code: "opset-too-new",
+		init: { opsets: { "": 37 } },
+		ort: "error",
+		trt: "error",
+	},
 	{
 		what: "a contributed operator",
 		code: "operator-domain",
@@ -286,7 +374,13 @@ const rows: readonly Row[] = [
 		ort: "error",
 		trt: null,
 	},
-	{ what: "an operator newer than the opset", code: "operator-too-new", init: { nodes: [node({ op: "Gelu" })] }, ort: "error", trt: null },
+	{
+		what: "an operator newer than the opset",
+		code: "operator-too-new",
+		init: { nodes: [node({ op: "Gelu" })] },
+		ort: "error",
+		trt: null,
+	},
 	{
 		what: "an operator that ONNX Runtime has early",
 		code: "operator-too-new",
@@ -294,7 +388,13 @@ const rows: readonly Row[] = [
 		ort: null,
 		trt: null,
 	},
-	{ what: "a withdrawn operator", code: "operator-withdrawn", init: { nodes: [node({ op: "Upsample" })] }, ort: "error", trt: null },
+	{
+		what: "a withdrawn operator",
+		code: "operator-withdrawn",
+		init: { nodes: [node({ op: "Upsample" })] },
+		ort: "error",
+		trt: null,
+	},
 	{
 		what: "an operator before it was withdrawn",
 		code: "operator-withdrawn",
@@ -302,25 +402,79 @@ const rows: readonly Row[] = [
 		ort: null,
 		trt: null,
 	},
-	{ what: "a sequence input", code: "io-not-tensor", init: { inputs: [sequence] }, ort: "error", trt: "error" },
-	{ what: "a bfloat16 input", code: "io-dtype", init: { inputs: [value("x", [1], 16)] }, ort: "error", trt: null },
-	{ what: "an fp8 output", code: "io-dtype", init: { outputs: [value("y", [1], 17)] }, ort: "error", trt: null },
-	{ what: "a string input", code: "io-dtype", init: { inputs: [value("x", [1], 8)] }, ort: "error", trt: "error" },
-	{ what: "an input without type", code: "io-dtype", init: { inputs: [text(1, "x")] }, ort: "error", trt: "error" },
-	{ what: "a float16 input", code: "io-dtype", init: { inputs: [value("x", [1], 10)] }, ort: null, trt: null },
-	{ what: "a nameless dimension", code: "io-dynamic", init: { inputs: [value("x", [null, 3])] }, ort: "note", trt: "note" },
-	{ what: "a short integer input", code: "io-shape-tensor", init: { inputs: [value("x", [4], 7)] }, ort: null, trt: "note" },
+	{
+		what: "a sequence input",
+		code: "io-not-tensor",
+		init: { inputs: [sequence] },
+		ort: "error",
+		trt: "error",
+	},
+	{
+		what: "a bfloat16 input",
+		code: "io-dtype",
+		init: { inputs: [value("x", [1], 16)] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "an fp8 output",
+		code: "io-dtype",
+		init: { outputs: [value("y", [1], 17)] },
+		ort: "error",
+		trt: null,
+	},
+	{
+		what: "a string input",
+		code: "io-dtype",
+		init: { inputs: [value("x", [1], 8)] },
+		ort: "error",
+		trt: "error",
+	},
+	{
+		what: "an input without type",
+		code: "io-dtype",
+		init: { inputs: [text(1, "x")] },
+		ort: "error",
+		trt: "error",
+	},
+	{
+		what: "a float16 input",
+		code: "io-dtype",
+		init: { inputs: [value("x", [1], 10)] },
+		ort: null,
+		trt: null,
+	},
+	{
+		what: "a nameless dimension",
+		code: "io-dynamic",
+		init: { inputs: [value("x", [null, 3])] },
+		ort: "note",
+		trt: "note",
+	},
+	{
+		what: "a short integer input",
+		code: "io-shape-tensor",
+		init: { inputs: [value("x", [4], 7)] },
+		ort: null,
+		trt: "note",
+	},
 	{
 		what: "weights that are too short",
 		code: "weights-size",
-		init: { nodes: [node({ op: "Add", inputs: ["x", "w"] })], initializers: [tensor({ name: "w", dims: [4], raw: floats(1) })] },
+		init: {
+			nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+			initializers: [tensor({ name: "w", dims: [4], raw: floats(1) })],
+		},
 		ort: "error",
 		trt: "error",
 	},
 	{
 		what: "weights without payload",
 		code: "weights-size",
-		init: { nodes: [node({ op: "Add", inputs: ["x", "w"] })], initializers: [tensor({ name: "w", dims: [4] })] },
+		init: {
+			nodes: [node({ op: "Add", inputs: ["x", "w"] })],
+			initializers: [tensor({ name: "w", dims: [4] })],
+		},
 		ort: "error",
 		trt: "error",
 	},
@@ -331,7 +485,13 @@ const rows: readonly Row[] = [
 		ort: "warning",
 		trt: "warning",
 	},
-	{ what: "weights that nobody reads", code: "weights-unused", init: { initializers: [weight("w", [4])] }, ort: "note", trt: "note" },
+	{
+		what: "weights that nobody reads",
+		code: "weights-unused",
+		init: { initializers: [weight("w", [4])] },
+		ort: "note",
+		trt: "note",
+	},
 	{
 		what: "weights of 64-bit integers",
 		code: "dtype-int64",
@@ -346,10 +506,34 @@ const rows: readonly Row[] = [
 		ort: "note",
 		trt: "note",
 	},
-	{ what: "explicit quantisation", code: "quantised", init: quantised(0.1, { dtype: 3, value: 0 }), ort: "note", trt: "note" },
-	{ what: "a shifted zero point", code: "zero-point-nonzero", init: quantised(0.1, { dtype: 3, value: 5 }), ort: null, trt: "warning" },
-	{ what: "an unsigned zero point", code: "zero-point-unsigned", init: quantised(0.1, { dtype: 2, value: 0 }), ort: null, trt: "warning" },
-	{ what: "a negative scale", code: "scale-not-positive", init: quantised(-1, { dtype: 3, value: 0 }), ort: "warning", trt: "error" },
+	{
+		what: "explicit quantisation",
+		code: "quantised",
+		init: quantised(0.1, { dtype: 3, value: 0 }),
+		ort: "note",
+		trt: "note",
+	},
+	{
+		what: "a shifted zero point",
+		code: "zero-point-nonzero",
+		init: quantised(0.1, { dtype: 3, value: 5 }),
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "an unsigned zero point",
+		code: "zero-point-unsigned",
+		init: quantised(0.1, { dtype: 2, value: 0 }),
+		ort: null,
+		trt: "warning",
+	},
+	{
+		what: "a negative scale",
+		code: "scale-not-positive",
+		init: quantised(-1, { dtype: 3, value: 0 }),
+		ort: "warning",
+		trt: "error",
+	},
 	{
 		what: "a scale that is no number",
 		code: "scale-not-positive",
@@ -382,7 +566,12 @@ const rows: readonly Row[] = [
 		code: "topk-limit",
 		init: {
 			nodes: [
-				node({ op: "Constant", inputs: [], outputs: ["k"], attributes: [attribute.integers("value_ints", [5000])] }),
+				node({
+					op: "Constant",
+					inputs: [],
+					outputs: ["k"],
+					attributes: [attribute.integers("value_ints", [5000])],
+				}),
 				node({ op: "TopK", inputs: ["x", "k"], outputs: ["y", "i"] }),
 			],
 		},
@@ -410,8 +599,11 @@ const rows: readonly Row[] = [
 ];
 
 it.each(rows)("preflight finds $what ($code)", ({ code, init, ort, trt }) => {
-	const found = (backend: PreflightContext["backend"]): string[] => codes(init, backend).filter((each) => each.endsWith(` ${code}`));
-	expect(found("onnxruntime")).toEqual(ort === null ? [] : Array.from(found("onnxruntime"), () => `${ort} ${code}`));
+	const found = (backend: PreflightContext["backend"]): string[] =>
+		codes(init, backend).filter((each) => each.endsWith(` ${code}`));
+	expect(found("onnxruntime")).toEqual(
+		ort === null ? [] : Array.from(found("onnxruntime"), () => `${ort} ${code}`),
+	);
 	expect(found("onnxruntime").length > 0).toBe(ort !== null);
 	expect(found("tensorrt").every((each) => each === `${trt} ${code}`)).toBe(true);
 	expect(found("tensorrt").length > 0).toBe(trt !== null);
@@ -425,7 +617,9 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 	["lfs-pointer", "external-data-lfs-pointer"],
 ])("preflight finds external data that is %s", (problem, code) => {
 	const file = model({ initializers: [externalTensor("w", [4], { location: "w.bin", length: "16" })] });
-	const findings = preflight(inspected(file, [{ location: "w.bin", path: null, neededBytes: 16, problem }]), { backend: "tensorrt" });
+	const findings = preflight(inspected(file, [{ location: "w.bin", path: null, neededBytes: 16, problem }]), {
+		backend: "tensorrt",
+	});
 	expect(findings[0]).toMatchObject({ code, severity: "error" });
 	expect(findings[0]?.message).toContain('"w.bin"');
 });
@@ -433,8 +627,12 @@ it.each<[NonNullable<ExternalFile["problem"]>, FindingCode]>([
 it("preflight finds a file that protobuf cannot hold", () => {
 	const small = inspected(model());
 	const large = { ...small, onnx: { ...small.onnx, bytes: 2 ** 31 } };
-	expect(preflight(large, { backend: "tensorrt" })).toMatchObject([{ code: "protobuf-too-big", severity: "error" }]);
-	expect(preflight({ ...small, onnx: { ...small.onnx, bytes: 2 ** 31 - 1 } }, { backend: "tensorrt" })).toEqual([]);
+	expect(preflight(large, { backend: "tensorrt" })).toMatchObject([
+		{ code: "protobuf-too-big", severity: "error" },
+	]);
+	expect(
+		preflight({ ...small, onnx: { ...small.onnx, bytes: 2 ** 31 - 1 } }, { backend: "tensorrt" }),
+	).toEqual([]);
 });
 
 it("preflight finds every code at least once in these tables", () => {
@@ -452,15 +650,23 @@ it("preflight finds every code at least once in these tables", () => {
 		"precision-typed",
 		"precision-uncalibrated",
 	];
-	expect([...new Set([...rows.map((row) => row.code), ...elsewhere])].sort()).toEqual(Object.keys(findingKinds).sort());
+	expect([...new Set([...rows.map((row) => row.code), ...elsewhere])].sort()).toEqual(
+		Object.keys(findingKinds).sort(),
+	);
 });
 
 it.each<[string, ModelInit]>([
 	["a plain model", {}],
-	["nodes in any order", { nodes: [node({ op: "Relu", inputs: ["a"] }), node({ op: "Exp", outputs: ["a"] })] }],
+	[
+		"nodes in any order",
+		{ nodes: [node({ op: "Relu", inputs: ["a"] }), node({ op: "Exp", outputs: ["a"] })] },
+	],
 	[
 		"optional inputs and outputs left out",
-		{ nodes: [node({ op: "Clip", inputs: ["x", "", "w"], outputs: ["y", ""] })], initializers: [weight("w", [])] },
+		{
+			nodes: [node({ op: "Clip", inputs: ["x", "", "w"], outputs: ["y", ""] })],
+			initializers: [weight("w", [])],
+		},
 	],
 	[
 		"old files that list weights as inputs",
@@ -482,7 +688,11 @@ it.each<[string, ModelInit]>([
 					attributes: ["then_branch", "else_branch"].map((branch) =>
 						attribute.graph(
 							branch,
-							graph({ inputs: [], nodes: [node({ op: "Add", inputs: ["x", "w"], outputs: ["r"] })], outputs: [value("r")] }),
+							graph({
+								inputs: [],
+								nodes: [node({ op: "Add", inputs: ["x", "w"], outputs: ["r"] })],
+								outputs: [value("r")],
+							}),
 						),
 					),
 				}),
@@ -513,7 +723,10 @@ it.each<[string, ModelInit]>([
 });
 
 it("preflight reports errors first, with node and fix", () => {
-	const init = { nodes: [node({ op: "Add", inputs: ["x", "ghost"], name: "join" })], initializers: [weight("w", [4])] };
+	const init = {
+		nodes: [node({ op: "Add", inputs: ["x", "ghost"], name: "join" })],
+		initializers: [weight("w", [4])],
+	};
 	expect(preflight(inspected(model(init)), { backend: "tensorrt" })).toEqual([
 		{
 			code: "tensor-undefined",
@@ -527,8 +740,16 @@ it("preflight reports errors first, with node and fix", () => {
 });
 
 it("preflight reports where in the model a fault lies", () => {
-	const branch = graph({ inputs: [], nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })], outputs: [value("r")] });
-	const init = { nodes: [node({ op: "If", inputs: ["x"], name: "gate", attributes: [attribute.graph("then_branch", branch)] })] };
+	const branch = graph({
+		inputs: [],
+		nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })],
+		outputs: [value("r")],
+	});
+	const init = {
+		nodes: [
+			node({ op: "If", inputs: ["x"], name: "gate", attributes: [attribute.graph("then_branch", branch)] }),
+		],
+	};
 	expect(preflight(inspected(model(init)), { backend: "tensorrt" })[0]?.message).toContain(
 		'Relu (unnamed, output "r") in subgraph "then_branch" of If "gate" reads tensor "ghost"',
 	);
@@ -540,11 +761,17 @@ it("preflight reports the first twenty of a kind and how many more there are", (
 	);
 	const found = preflight(inspected(model({ nodes })), { backend: "tensorrt" });
 	expect(found).toHaveLength(21);
-	expect(found[20]).toEqual({ code: "tensor-undefined", severity: "error", message: "30 more findings of this kind." });
+	expect(found[20]).toEqual({
+		code: "tensor-undefined",
+		severity: "error",
+		message: "30 more findings of this kind.",
+	});
 });
 
 it("preflight reports names from the file only with their harm taken", () => {
-	const init = { nodes: [node({ op: "Relu", name: `a\u001b[31m\u202e\n${"n".repeat(500)}`, inputs: ["g\u0000"] })] };
+	const init = {
+		nodes: [node({ op: "Relu", name: `a\u001b[31m\u202e\n${"n".repeat(500)}`, inputs: ["g\u0000"] })],
+	};
 	const [found] = preflight(inspected(model(init)), { backend: "tensorrt" });
 	for (const said of [found?.message ?? "", found?.node ?? ""]) {
 		expect(said).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -566,7 +793,11 @@ it("preflight reports nothing of INT64 to a TensorRT that knows the type", () =>
 
 it("preflight stays linear in the number of nodes", () => {
 	const nodes = Array.from({ length: 20_000 }, (_, index) =>
-		node({ op: "Relu", inputs: [index === 0 ? "x" : `t${index}`], outputs: [index === 19_999 ? "y" : `t${index + 1}`] }),
+		node({
+			op: "Relu",
+			inputs: [index === 0 ? "x" : `t${index}`],
+			outputs: [index === 19_999 ? "y" : `t${index + 1}`],
+		}),
 	);
 	const large = inspected(model({ nodes, more: integer(99, 1) }));
 	const start = cpuMs();

@@ -47,8 +47,13 @@ it.each<[string, string, string]>([
 	].map((name): [string, string, string] => [name, "nothing", "nothing"]),
 ])("preflight judges %s", async (...[name, onnxruntime, tensorrt]) => {
 	const versions = ["10.6.0", "10.15.1", "11.1"];
-	const answers = await Promise.all(versions.map((version) => judge(name, { backend: "tensorrt", tensorrt: version })));
-	expect([await judge(name, { backend: "onnxruntime" }), ...answers]).toEqual([onnxruntime, ...versions.map(() => tensorrt)]);
+	const answers = await Promise.all(
+		versions.map((version) => judge(name, { backend: "tensorrt", tensorrt: version })),
+	);
+	expect([await judge(name, { backend: "onnxruntime" }), ...answers]).toEqual([
+		onnxruntime,
+		...versions.map(() => tensorrt),
+	]);
 });
 
 it.each<[string, PreflightContext["precision"], string, string]>([

@@ -24,12 +24,31 @@ const graph = (nodes: readonly OnnxNode[], subgraphs: OnnxGraph["subgraphs"] = [
 });
 
 function scope(nodes: readonly OnnxNode[], subgraphs: OnnxGraph["subgraphs"] = []): Scope {
-	return { ...graph(nodes, subgraphs), where: "", kind: "graph", inputs: [], outputs: [], declared: [], opsets: {}, outer: null };
+	return {
+		...graph(nodes, subgraphs),
+		where: "",
+		kind: "graph",
+		inputs: [],
+		outputs: [],
+		declared: [],
+		opsets: {},
+		outer: null,
+	};
 }
 
 it("nodesInRunOrder puts nodes on cycles and behind them last, in the order of the file", () => {
-	const nodes = [node("behind", ["round"]), node("round", ["round", "first"]), node("second", ["first"]), node("first", ["x"])];
-	expect(nodesInRunOrder(scope(nodes)).map(({ name }) => name)).toEqual(["first", "second", "behind", "round"]);
+	const nodes = [
+		node("behind", ["round"]),
+		node("round", ["round", "first"]),
+		node("second", ["first"]),
+		node("first", ["x"]),
+	];
+	expect(nodesInRunOrder(scope(nodes)).map(({ name }) => name)).toEqual([
+		"first",
+		"second",
+		"behind",
+		"round",
+	]);
 });
 
 it("producersOf takes bodies that read more names from around them than a call takes arguments", () => {
@@ -37,7 +56,10 @@ it("producersOf takes bodies that read more names from around them than a call t
 	const inner = graph([node("r", [...names, "a"])]);
 	const middle = graph([node("q", [])], [{ nodeIndex: 0, node: "q", attribute: "body", graph: inner }]);
 	const found = producersOf(
-		scope([node("a", []), node("if", [])], [{ nodeIndex: 1, node: "if", attribute: "then_branch", graph: middle }]),
+		scope(
+			[node("a", []), node("if", [])],
+			[{ nodeIndex: 1, node: "if", attribute: "then_branch", graph: middle }],
+		),
 	);
 	expect(found).toEqual([[], [0]]);
 });

@@ -4,18 +4,38 @@ import type { OnnxModel } from "../../../src/core/onnx/model.ts";
 import { isSameGraph } from "../../../src/core/onnx/same-graph.ts";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
-import { attribute, floats, type GraphInit, graph, int64s, model, node, tensor, value } from "../../support/onnx-writer.ts";
+import {
+	attribute,
+	floats,
+	type GraphInit,
+	graph,
+	int64s,
+	model,
+	node,
+	tensor,
+	value,
+} from "../../support/onnx-writer.ts";
 
 function graphOf(init: Parameters<typeof model>[0]): OnnxModel {
 	return readOnnx(memorySource(model(init)), "net.onnx");
 }
 
 const weights = (...values: number[]) =>
-	tensor({ name: "w", dims: [4, 4], raw: floats(...values, ...new Array<number>(16 - values.length).fill(0)) });
+	tensor({
+		name: "w",
+		dims: [4, 4],
+		raw: floats(...values, ...new Array<number>(16 - values.length).fill(0)),
+	});
 const bias = (name: string) => tensor({ name, dims: [4], raw: floats(1, 2, 3, 4) });
 const plain: GraphInit = {
 	nodes: [
-		node({ op: "Gemm", inputs: ["x", "w", "b"], outputs: ["h"], name: "gemm", attributes: [attribute.integer("transB", 1)] }),
+		node({
+			op: "Gemm",
+			inputs: ["x", "w", "b"],
+			outputs: ["h"],
+			name: "gemm",
+			attributes: [attribute.integer("transB", 1)],
+		}),
 		node({ op: "LeakyRelu", inputs: ["h"], outputs: ["y"], attributes: [attribute.float("alpha", 0.1)] }),
 	],
 	initializers: [weights(1), bias("b")],
@@ -26,13 +46,22 @@ describe("isSameGraph holds for", () => {
 		["the same file", plain],
 		["other values of the weights", { ...plain, initializers: [weights(7, 8), bias("b")] }],
 		["weights in another order", { ...plain, initializers: [bias("b"), weights(1)] }],
-		["another name of the graph, another version of the file", { ...plain, name: "exported-again", irVersion: 9 }],
+		[
+			"another name of the graph, another version of the file",
+			{ ...plain, name: "exported-again", irVersion: 9 },
+		],
 		[
 			"other names of nodes",
 			{
 				...plain,
 				nodes: [
-					node({ op: "Gemm", inputs: ["x", "w", "b"], outputs: ["h"], name: "renamed", attributes: [attribute.integer("transB", 1)] }),
+					node({
+						op: "Gemm",
+						inputs: ["x", "w", "b"],
+						outputs: ["h"],
+						name: "renamed",
+						attributes: [attribute.integer("transB", 1)],
+					}),
 					...(plain.nodes?.slice(1) ?? []),
 				],
 			},
@@ -44,7 +73,13 @@ describe("isSameGraph holds for", () => {
 });
 
 const gemm = (changes: Partial<Parameters<typeof node>[0]>) =>
-	node({ op: "Gemm", inputs: ["x", "w", "b"], outputs: ["h"], attributes: [attribute.integer("transB", 1)], ...changes });
+	node({
+		op: "Gemm",
+		inputs: ["x", "w", "b"],
+		outputs: ["h"],
+		attributes: [attribute.integer("transB", 1)],
+		...changes,
+	});
 const rest = plain.nodes?.slice(1) ?? [];
 
 describe("isSameGraph does not hold for", () => {
@@ -54,18 +89,36 @@ describe("isSameGraph does not hold for", () => {
 			"the operator of another domain",
 			{ ...plain, nodes: [gemm({ domain: "com.example" }), ...rest], opsets: { "": 17, "com.example": 1 } },
 		],
-		["another attribute", { ...plain, nodes: [gemm({ attributes: [attribute.integer("transB", 0)] }), ...rest] }],
+		[
+			"another attribute",
+			{ ...plain, nodes: [gemm({ attributes: [attribute.integer("transB", 0)] }), ...rest] },
+		],
 		["another wiring", { ...plain, nodes: [gemm({ inputs: ["x", "w", "w"] }), ...rest] }],
-		["a node more", { ...plain, nodes: [gemm({}), ...rest, node({ op: "Relu", inputs: ["y"], outputs: ["z"] })] }],
+		[
+			"a node more",
+			{ ...plain, nodes: [gemm({}), ...rest, node({ op: "Relu", inputs: ["y"], outputs: ["z"] })] },
+		],
 		["a node less", { ...plain, nodes: [gemm({ outputs: ["y"] })] }],
 		["nodes in another order", { ...plain, nodes: [...rest, gemm({})] }],
 		[
 			"weights of another size",
-			{ ...plain, initializers: [tensor({ name: "w", dims: [4, 5], raw: floats(...new Array<number>(20).fill(0)) }), bias("b")] },
+			{
+				...plain,
+				initializers: [
+					tensor({ name: "w", dims: [4, 5], raw: floats(...new Array<number>(20).fill(0)) }),
+					bias("b"),
+				],
+			},
 		],
 		[
 			"weights of another type",
-			{ ...plain, initializers: [tensor({ name: "w", dims: [4, 4], dtype: 7, raw: int64s(...new Array<number>(16).fill(0)) }), bias("b")] },
+			{
+				...plain,
+				initializers: [
+					tensor({ name: "w", dims: [4, 4], dtype: 7, raw: int64s(...new Array<number>(16).fill(0)) }),
+					bias("b"),
+				],
+			},
 		],
 		["an input of another type", { ...plain, inputs: [value("x", [1, 4], 10)] }],
 		["an input of another size", { ...plain, inputs: [value("x", [2, 4])] }],
@@ -73,7 +126,15 @@ describe("isSameGraph does not hold for", () => {
 			"an output of another name",
 			{
 				...plain,
-				nodes: [gemm({}), node({ op: "LeakyRelu", inputs: ["h"], outputs: ["z"], attributes: [attribute.float("alpha", 0.1)] })],
+				nodes: [
+					gemm({}),
+					node({
+						op: "LeakyRelu",
+						inputs: ["h"],
+						outputs: ["z"],
+						attributes: [attribute.float("alpha", 0.1)],
+					}),
+				],
 				outputs: [value("z")],
 			},
 		],

@@ -1,9 +1,9 @@
 // Which engine of the base each engine of the head is compared with.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Precision } from "../../../generated/config.ts";
 import { findCounterparts, underNameOf } from "../../../src/core/plan/counterparts.ts";
 import { type EngineSpec, engineSpecs } from "../../../src/core/plan/plan.ts";
-import type { Precision } from "../../../generated/config.ts";
 import { buildConfig } from "../../support/build-config.ts";
 
 interface Named {
@@ -18,7 +18,12 @@ const [plain] = engineSpecs(buildConfig());
 function spec({ model, engine, precision = "fp32", onnx = "net.onnx" }: Named): EngineSpec {
 	if (plain === undefined) throw new Error("no engine");
 	const id = `${model}/${engine}`;
-	return { ...plain, id, model: { ...plain.model, name: model }, engine: { ...plain.engine, name: engine, precision, onnx } };
+	return {
+		...plain,
+		id,
+		model: { ...plain.model, name: model },
+		engine: { ...plain.engine, name: engine, precision, onnx },
+	};
 }
 
 const always = () => true;
@@ -26,8 +31,14 @@ const never = () => false;
 const sameFile = (one: EngineSpec, other: EngineSpec): boolean => one.engine.onnx === other.engine.onnx;
 
 it("findCounterparts takes the engine of the same name, whatever it is built from", () => {
-	const base = [spec({ model: "a", engine: "x", onnx: "a.onnx" }), spec({ model: "b", engine: "x", onnx: "b.onnx" })];
-	const swapped = [spec({ model: "a", engine: "x", onnx: "b.onnx" }), spec({ model: "b", engine: "x", onnx: "a.onnx" })];
+	const base = [
+		spec({ model: "a", engine: "x", onnx: "a.onnx" }),
+		spec({ model: "b", engine: "x", onnx: "b.onnx" }),
+	];
+	const swapped = [
+		spec({ model: "a", engine: "x", onnx: "b.onnx" }),
+		spec({ model: "b", engine: "x", onnx: "a.onnx" }),
+	];
 	expect([...findCounterparts(base, swapped, sameFile)]).toEqual([
 		["a/x", "a/x"],
 		["b/x", "b/x"],
@@ -62,7 +73,10 @@ it("findCounterparts gives a renamed engine the likest of several engines of one
 
 it("findCounterparts leaves the base's engine to its namesake, even where another one has its content", () => {
 	const base = [spec({ model: "net", engine: "a", onnx: "1.onnx" })];
-	const head = [spec({ model: "net", engine: "b", onnx: "1.onnx" }), spec({ model: "net", engine: "a", onnx: "2.onnx" })];
+	const head = [
+		spec({ model: "net", engine: "b", onnx: "1.onnx" }),
+		spec({ model: "net", engine: "a", onnx: "2.onnx" }),
+	];
 	expect([...findCounterparts(base, head, sameFile)]).toEqual([["net/a", "net/a"]]);
 });
 
@@ -73,7 +87,9 @@ describe("findCounterparts of any two sides", () => {
 		precision: fc.constantFrom<Precision>("fp32", "fp16", "int8"),
 		onnx: fc.constantFrom("1.onnx", "2.onnx", "3.onnx"),
 	});
-	const side = fc.uniqueArray(named, { maxLength: 9, selector: ({ model, engine }) => `${model}/${engine}` }).map((list) => list.map(spec));
+	const side = fc
+		.uniqueArray(named, { maxLength: 9, selector: ({ model, engine }) => `${model}/${engine}` })
+		.map((list) => list.map(spec));
 
 	it("findCounterparts pairs one to one, namesakes first, and otherwise only the same content", () => {
 		fc.assert(
@@ -90,7 +106,8 @@ describe("findCounterparts of any two sides", () => {
 				// Nothing that could be compared is left over.
 				const taken = new Set(found.values());
 				for (const one of head.filter(({ id }) => !found.has(id)))
-					for (const other of base.filter(({ id }) => !taken.has(id))) expect(sameFile(other, one)).toBe(false);
+					for (const other of base.filter(({ id }) => !taken.has(id)))
+						expect(sameFile(other, one)).toBe(false);
 			}),
 			{ numRuns: 500 },
 		);
@@ -115,7 +132,12 @@ it("underNameOf gives the base's engine the head's name and keeps its own recipe
 		spec({ model: "new", engine: "faster", precision: "int8", onnx: "new.onnx" }),
 	];
 	const renamed = underNameOf(head, base);
-	expect(renamed).toMatchObject({ id: "new/faster", was: "old/fast", model: { name: "new" }, engine: { name: "faster" } });
+	expect(renamed).toMatchObject({
+		id: "new/faster",
+		was: "old/fast",
+		model: { name: "new" },
+		engine: { name: "faster" },
+	});
 	expect(renamed.engine).toMatchObject({ precision: "fp16", onnx: "old.onnx" });
 	expect(underNameOf(base, base)).toBe(base);
 });

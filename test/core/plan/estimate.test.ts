@@ -5,17 +5,34 @@ import { makePlan } from "../../../src/core/plan/make-plan.ts";
 import { loaded } from "../config/load.ts";
 
 function stepsOf(known?: Known) {
-	const config = loaded("version: 1\nbackend: tensorrt\nmodels: { net: { onnx: a.onnx } }\nmeasure: { rebuilds: 3 }");
-	return makePlan({ config, arms: ["base", "head"], cases: new Map([["net/fp32", ["a"]]]), seed: "", ...(known && { known }) }).steps;
+	const config = loaded(
+		"version: 1\nbackend: tensorrt\nmodels: { net: { onnx: a.onnx } }\nmeasure: { rebuilds: 3 }",
+	);
+	return makePlan({
+		config,
+		arms: ["base", "head"],
+		cases: new Map([["net/fp32", ["a"]]]),
+		seed: "",
+		...(known && { known }),
+	}).steps;
 }
 
 function timesOf(known?: Known): Record<string, [number, boolean]> {
 	const steps = stepsOf(known).filter(({ kind }) => kind !== "preflight");
-	return Object.fromEntries(steps.map((step) => [`${stepKey(step)} ${"arm" in step ? step.arm : ""}`, [step.estimateMs, step.isKnown]]));
+	return Object.fromEntries(
+		steps.map((step) => [
+			`${stepKey(step)} ${"arm" in step ? step.arm : ""}`,
+			[step.estimateMs, step.isKnown],
+		]),
+	);
 }
 
 it("a step is expected to take what it took in the last run, a verification for both sides at once", () => {
-	const times = { "build net/fp32 (base)": 47_000, "verify net/fp32": 4000, "measure net/fp32/default": 12_000 };
+	const times = {
+		"build net/fp32 (base)": 47_000,
+		"verify net/fp32": 4000,
+		"measure net/fp32/default": 12_000,
+	};
 	expect(timesOf({ times, unchanged: new Set() })).toEqual({
 		"build net/fp32 (base) base": [47_000, true],
 		"build net/fp32 (head) head": [3 * 30_000, false],
@@ -34,7 +51,10 @@ it("an engine that serves both sides is built once and not timed", () => {
 
 it("the name of a step is no key of an object's prototype", () => {
 	const config = loaded("version: 1\nmodels: { net: { onnx: a.onnx } }");
-	const known = { times: Object.create({ "build net/fp32 (head)": 1 }) as Record<string, number>, unchanged: new Set<string>() };
+	const known = {
+		times: Object.create({ "build net/fp32 (head)": 1 }) as Record<string, number>,
+		unchanged: new Set<string>(),
+	};
 	const { steps } = makePlan({ config, arms: ["head"], cases: new Map(), seed: "", known });
 	expect(steps.find(({ kind }) => kind === "build")?.isKnown).toBe(false);
 });

@@ -19,19 +19,27 @@ models:
   two: { onnx: two.onnx }
 gates: { memory: { fail: off } }
 `);
-const input: PlanInput = { config, arms: ["base", "head"], cases: new Map([["one/fp16", ["a", "b"]]]), seed: "seed" };
+const input: PlanInput = {
+	config,
+	arms: ["base", "head"],
+	cases: new Map([["one/fp16", ["a", "b"]]]),
+	seed: "seed",
+};
 
 it("makePlan goes stage by stage, base before head", () => {
 	const steps = makePlan(input).steps.map((step) => {
 		const who = "arm" in step ? step.arm : "";
-		const what = step.kind === "measure" ? step.workloadId : step.kind === "prepare" ? step.model : step.engineId;
+		const what =
+			step.kind === "measure" ? step.workloadId : step.kind === "prepare" ? step.model : step.engineId;
 		return `${step.kind} ${who} ${what}`;
 	});
 	expect(steps).toEqual([
 		"prepare base one",
 		"prepare head one",
 		...["preflight", "build"].flatMap((kind) =>
-			["base", "head"].flatMap((arm) => ["one/fp16", "one/int8", "two/fp32"].map((id) => `${kind} ${arm} ${id}`)),
+			["base", "head"].flatMap((arm) =>
+				["one/fp16", "one/int8", "two/fp32"].map((id) => `${kind} ${arm} ${id}`),
+			),
 		),
 		"verify base one/fp16",
 		"verify head one/fp16",
@@ -59,7 +67,11 @@ it("makePlan lists cases with their engines", () => {
 });
 
 it("makePlan estimates runs by warm-up, duration and overhead, from the first look to the last", () => {
-	const plan = makePlan({ ...input, config: { ...config, measure: { ...config.measure, adaptsLength: false } }, backend: "tensorrt" });
+	const plan = makePlan({
+		...input,
+		config: { ...config, measure: { ...config.measure, adaptsLength: false } },
+		backend: "tensorrt",
+	});
 	const runMs = 2000 + 3000 + 400;
 	const measure = plan.steps.find((step) => step.kind === "measure");
 	expect(measure?.estimateMs).toBe(16 * 2 * runMs);
@@ -80,12 +92,17 @@ it("makePlan runs the head alone where there is no base", () => {
 	expect(plan.steps.every((step) => !("arm" in step) || step.arm === "head")).toBe(true);
 	const measured = plan.steps.filter((step) => step.kind === "measure");
 	expect(measured).not.toEqual([]);
-	for (const step of measured) expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
+	for (const step of measured)
+		expect([step.pairs, step.firstArms]).toEqual([runsWithoutBase, ["head", "head", "head"]]);
 	expect(plan.estimateMs.least).toBe(plan.estimateMs.most);
 });
 
 it("makePlan refuses to check nothing", () => {
-	const nothing = { ...input, config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"), cases: new Map() };
+	const nothing = {
+		...input,
+		config: loaded("version: 1\nmodels: { a: { onnx: b, workloads: [] } }"),
+		cases: new Map(),
+	};
 	expect(() => makePlan(nothing)).toThrow(ConfigError);
 	expect(() => makePlan(nothing)).toThrow(/requests nothing/);
 	expect(makePlan({ ...nothing, cases: new Map([["a/fp32", ["x"]]]) }).workloads).toEqual([]);
@@ -124,7 +141,11 @@ it("renderPlan shows each side's build by its own recipe, and the base's under i
 
 it("renderPlan lets no name break a line or reach the terminal", () => {
 	const hostile = loaded('version: 1\nmodels: { "a<b>": { onnx: x, prepare: "echo\\e[31m\\nrm -rf /" } }');
-	const plan = makePlan({ ...input, config: hostile, cases: new Map([["a<b>/fp32", ["case\u202e\u001b[2J"]]]) });
+	const plan = makePlan({
+		...input,
+		config: hostile,
+		cases: new Map([["a<b>/fp32", ["case\u202e\u001b[2J"]]]),
+	});
 	const text = renderPlan(plan, hostile);
 	expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
 	expect(

@@ -20,7 +20,9 @@ function plan(runners: string, more: { name?: string } = {}): MatrixJob[] {
 }
 
 it("planMatrix makes one job of everything where the config names no runners", () => {
-	expect(plan("")).toEqual([{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" }]);
+	expect(plan("")).toEqual([
+		{ name: "all", runner: '["ubuntu-latest"]', only: "", device: "", artifact: "trtgate-all" },
+	]);
 });
 
 it("planMatrix makes one job a runner, with its labels, device and engines", () => {
@@ -52,14 +54,18 @@ it("planMatrix distinguishes several plans of one workflow by their name", () =>
 it("planMatrix names an engine that is not there, and the one that was meant", () => {
 	const refused = () => plan("[{ name: l4, labels: x, engines: [resnet5] }]");
 	expect(refused).toThrow(ConfigError);
-	expect(refused).toThrow(/runners of l4: engines\[0\] names no engine of this config: "resnet5".*Did you mean resnet50\?/);
+	expect(refused).toThrow(
+		/runners of l4: engines\[0\] names no engine of this config: "resnet5".*Did you mean resnet50\?/,
+	);
 });
 
 it("planMatrix refuses more jobs than GitHub runs", () => {
 	const many = Array.from({ length: 90 }, (_, at) => `  m${at}: { onnx: a.onnx }`).join("\n");
 	const runners = ["a", "b", "c"].map((name) => `  - { name: ${name}, labels: x, split: model }`).join("\n");
 	const config = loaded(`version: 1\nmodels:\n${many}\nrunners:\n${runners}\n`);
-	expect(() => planMatrix({ config, labels: ["x"], artifactOf, name: "" })).toThrow(/270 jobs; expected at most 256/);
+	expect(() => planMatrix({ config, labels: ["x"], artifactOf, name: "" })).toThrow(
+		/270 jobs; expected at most 256/,
+	);
 });
 
 it("planMatrix gives every job a name of its own that artifacts may have, and loses no engine, whatever runners are called", () => {
@@ -69,21 +75,33 @@ it("planMatrix gives every job a name of its own that artifacts may have, and lo
 	const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() });
 	const config = loaded(`version: 1\n${modelLines}`);
 	fc.assert(
-		fc.property(names, fc.constantFrom("none" as const, "model" as const, "engine" as const), (list, split) => {
-			const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
-			const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
-			expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
-			for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
-			const engines = jobs.flatMap(({ only }) => keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines));
-			expect(engines.length).toBe(3 * list.length);
-			expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
-		}),
+		fc.property(
+			names,
+			fc.constantFrom("none" as const, "model" as const, "engine" as const),
+			(list, split) => {
+				const runners = list.map((name) => ({ name, labels: ["x"], engines: [], split, pointer: "" }));
+				const jobs = planMatrix({ config: { ...config, runners }, labels: [], artifactOf, name: "" });
+				expect(new Set(jobs.map((job) => job.artifact.toLowerCase())).size).toBe(jobs.length);
+				for (const { artifact } of jobs) expect(artifact).toMatch(/^[A-Za-z0-9._-]{1,200}$/);
+				const engines = jobs.flatMap(({ only }) =>
+					keepSelected(config.models, parsePatterns(only)).flatMap((model) => model.engines),
+				);
+				expect(engines.length).toBe(3 * list.length);
+				expect(parseMatrix(formatMatrix(jobs))).toEqual(jobs);
+			},
+		),
 	);
 });
 
-it.each([["nonsense"], ["{}"], ["[]"], ['{"include":[]}'], ['{"include":[7]}'], ['[{"name":"a"}]'], ['[{"artifact":7}]'], ["null"]])(
-	"parseMatrix refuses %s in one sentence",
-	(text) => {
-		expect(() => parseMatrix(text)).toThrow(/not a plan's matrix/);
-	},
-);
+it.each([
+	["nonsense"],
+	["{}"],
+	["[]"],
+	['{"include":[]}'],
+	['{"include":[7]}'],
+	['[{"name":"a"}]'],
+	['[{"artifact":7}]'],
+	["null"],
+])("parseMatrix refuses %s in one sentence", (text) => {
+	expect(() => parseMatrix(text)).toThrow(/not a plan's matrix/);
+});

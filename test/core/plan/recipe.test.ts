@@ -6,7 +6,10 @@ import { loaded } from "../config/load.ts";
 
 const sha = (digit: string): string => digit.repeat(64);
 
-function recipeOf(engine: string, { model = "", before = "", ...files }: { model?: string; before?: string } & Partial<RecipeOf> = {}) {
+function recipeOf(
+	engine: string,
+	{ model = "", before = "", ...files }: { model?: string; before?: string } & Partial<RecipeOf> = {},
+) {
 	const text = `version: 1\n${before}models:\n  net: { onnx: net.onnx${model === "" ? "" : `, ${model}`}, engines: { e: { ${engine} } } }\n`;
 	const [spec] = engineSpecs(loaded(text));
 	if (spec === undefined) throw new Error("no engine");
@@ -23,12 +26,36 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 	["workspace", `${int8}, workspace: 4096MiB`, `${int8}, workspace: 4097MiB`, "4,096 MiB", "4,097 MiB"],
 	["flags", int8, `${int8}, flags: ["--sparsity=enable"]`, "none", "--sparsity=enable"],
 	["plugins", int8, `${int8}, plugins: [a.so]`, "none", "a.so"],
-	["plugins", `${int8}, plugins: [a.so]`, `${int8}, plugins: [{ path: a.so, dynamic: true }]`, "a.so", "a.so (dynamic)"],
+	[
+		"plugins",
+		`${int8}, plugins: [a.so]`,
+		`${int8}, plugins: [{ path: a.so, dynamic: true }]`,
+		"a.so",
+		"a.so (dynamic)",
+	],
 	["calibration", int8, `${int8}, calibration: net.cache`, "none", "net.cache"],
 	["dla", int8, `${int8}, dla: { core: 0 }`, "none", "core 0"],
-	["dla", `${int8}, dla: { core: 0 }`, `${int8}, dla: { core: 0, gpu-fallback: true }`, "core 0", "core 0 with GPU fallback"],
-	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("max: 8", "max: 9")}`, "1 to 8, optimum 4", "1 to 9, optimum 4"],
-	["dims.batch", `${int8}, ${dims}`, `${int8}, ${dims.replace("opt: 4", "opt: 5")}`, "1 to 8, optimum 4", "1 to 8, optimum 5"],
+	[
+		"dla",
+		`${int8}, dla: { core: 0 }`,
+		`${int8}, dla: { core: 0, gpu-fallback: true }`,
+		"core 0",
+		"core 0 with GPU fallback",
+	],
+	[
+		"dims.batch",
+		`${int8}, ${dims}`,
+		`${int8}, ${dims.replace("max: 8", "max: 9")}`,
+		"1 to 8, optimum 4",
+		"1 to 9, optimum 4",
+	],
+	[
+		"dims.batch",
+		`${int8}, ${dims}`,
+		`${int8}, ${dims.replace("opt: 4", "opt: 5")}`,
+		"1 to 8, optimum 4",
+		"1 to 8, optimum 5",
+	],
 	["dims.batch", `${int8}, dims: { batch: 4 }`, `${int8}, dims: { batch: 8 }`, "4", "8"],
 	["dims.batch", `${int8}, dims: { batch: 4 }`, int8, "4", "none"],
 	[
@@ -54,7 +81,9 @@ it.each<[what: string, base: string, head: string, was: string, is: string]>([
 });
 
 it("the recipe differs by the shape of an input, which the builder is given", () => {
-	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) => recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }));
+	const [one, other] = ["[1, 3]", "[8, 3]"].map((shape) =>
+		recipeOf(int8, { model: `inputs: { x: { shape: ${shape} } }` }),
+	);
 	if (one === undefined || other === undefined) throw new Error("no recipe");
 	expect(recipeRows(one, other)).toEqual([{ what: "inputs.x.shape", base: "1×3", head: "8×3" }]);
 	expect(isSameRecipe(one, other)).toBe(false);
@@ -68,20 +97,25 @@ it("the recipe is another one where the model file is, which is no row of its ow
 	expect(recipeText(one)).not.toBe(recipeText(other));
 });
 
-it.each(["plugins: [a.so]", "calibration: net.cache"])("the recipe is another one where the bytes of %s are", (setting) => {
-	const withFile = (digit: string, engine = `${int8}, ${setting}`) => {
-		const file = { path: "/w/file", sha256: sha(digit) };
-		const assets = setting.startsWith("plugins") ? { plugins: [{ ...file, dynamic: false }] } : { plugins: [], calibration: file };
-		return recipeOf(engine, { assets });
-	};
-	expect(recipeRows(withFile("a"), withFile("b"))).toHaveLength(1);
-	expect(isSameRecipe(withFile("a"), withFile("b"))).toBe(false);
-	expect(recipeText(withFile("a"))).not.toBe(recipeText(withFile("b")));
-	const renamed = withFile("a", `${int8}, ${setting.replace(/a\.so|net\.cache/, "renamed")}`);
-	expect(recipeRows(withFile("a"), renamed)).toHaveLength(1);
-	expect(isSameRecipe(withFile("a"), renamed)).toBe(true);
-	expect(recipeText(withFile("a"))).toBe(recipeText(renamed));
-});
+it.each(["plugins: [a.so]", "calibration: net.cache"])(
+	"the recipe is another one where the bytes of %s are",
+	(setting) => {
+		const withFile = (digit: string, engine = `${int8}, ${setting}`) => {
+			const file = { path: "/w/file", sha256: sha(digit) };
+			const assets = setting.startsWith("plugins")
+				? { plugins: [{ ...file, dynamic: false }] }
+				: { plugins: [], calibration: file };
+			return recipeOf(engine, { assets });
+		};
+		expect(recipeRows(withFile("a"), withFile("b"))).toHaveLength(1);
+		expect(isSameRecipe(withFile("a"), withFile("b"))).toBe(false);
+		expect(recipeText(withFile("a"))).not.toBe(recipeText(withFile("b")));
+		const renamed = withFile("a", `${int8}, ${setting.replace(/a\.so|net\.cache/, "renamed")}`);
+		expect(recipeRows(withFile("a"), renamed)).toHaveLength(1);
+		expect(isSameRecipe(withFile("a"), renamed)).toBe(true);
+		expect(recipeText(withFile("a"))).toBe(recipeText(renamed));
+	},
+);
 
 it("the recipe of an engine names where its model comes from, and another source of the same bytes makes the same engine", () => {
 	const plain = recipeOf(int8);
@@ -99,9 +133,13 @@ it("the recipe of an engine names where its model comes from, and another source
 it("the recipe stays the same where lines, limits and workloads move, and flags change places", () => {
 	const plain = recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`);
 	for (const other of [
-		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`, { before: "# one line more\ngates: { latency: { warn: 3% } }\n" }),
+		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"]`, {
+			before: "# one line more\ngates: { latency: { warn: 3% } }\n",
+		}),
 		recipeOf(`flags: ["--refit", "--sparsity=enable"], ${int8}`),
-		recipeOf(`${int8}, flags: ["--sparsity=enable", "--refit"], workloads: [{ name: two, streams: 2 }], golden: g.json`),
+		recipeOf(
+			`${int8}, flags: ["--sparsity=enable", "--refit"], workloads: [{ name: two, streams: 2 }], golden: g.json`,
+		),
 	]) {
 		expect(recipeRows(plain, other)).toEqual([]);
 		expect(isSameRecipe(plain, other)).toBe(true);

@@ -1,8 +1,8 @@
 // What a plan finds about the whole change, as text and back.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatReview, parseReview } from "../../../src/core/plan/review.ts";
 import type { GateResult } from "../../../generated/result.ts";
+import { formatReview, parseReview } from "../../../src/core/plan/review.ts";
 
 const lost: GateResult = {
 	gate: "coverage",
@@ -14,8 +14,18 @@ const lost: GateResult = {
 };
 
 it("a review is the same after the way through an output, the worst first", () => {
-	const listed: GateResult = { gate: "limit-change", model: "trtgate.yml", status: "pass", message: "gates.p99.fail: 20 % → 10 %." };
-	const warned: GateResult = { ...listed, status: "warn", model: "net", message: "gates.latency.fail: 10 % → 400 %." };
+	const listed: GateResult = {
+		gate: "limit-change",
+		model: "trtgate.yml",
+		status: "pass",
+		message: "gates.p99.fail: 20 % → 10 %.",
+	};
+	const warned: GateResult = {
+		...listed,
+		status: "warn",
+		model: "net",
+		message: "gates.latency.fail: 10 % → 400 %.",
+	};
 	expect(parseReview(formatReview([listed, lost, warned]))).toEqual([lost, warned, listed]);
 	expect(parseReview(formatReview([]))).toEqual([]);
 });
@@ -26,7 +36,12 @@ it.each(["", " \n"])("a review that no plan made is none: %j", (text) => {
 
 it("a review of any names and messages comes through", () => {
 	const text = fc.string({ unit: "binary", maxLength: 300 });
-	const gate = fc.record({ gate: fc.constantFrom("coverage", "limit-change"), model: text, status: fc.constant("warn"), message: text });
+	const gate = fc.record({
+		gate: fc.constantFrom("coverage", "limit-change"),
+		model: text,
+		status: fc.constant("warn"),
+		message: text,
+	});
 	fc.assert(
 		fc.property(fc.array(gate, { maxLength: 20 }), (review) => {
 			expect(parseReview(formatReview(review as GateResult[]))).toEqual(review);
@@ -35,7 +50,10 @@ it("a review of any names and messages comes through", () => {
 });
 
 it("a review that is too long for an output keeps what fails, and cuts long messages", () => {
-	const many = Array.from({ length: 2000 }, (_, at): GateResult => ({ ...lost, status: at === 1999 ? "fail" : "pass" }));
+	const many = Array.from(
+		{ length: 2000 },
+		(_, at): GateResult => ({ ...lost, status: at === 1999 ? "fail" : "pass" }),
+	);
 	const kept = parseReview(formatReview([...many, { ...lost, message: "x".repeat(100_000) }]));
 	expect(kept).toHaveLength(500);
 	expect(kept.slice(0, 2).map(({ status }) => status)).toEqual(["fail", "fail"]);
@@ -58,7 +76,9 @@ it.each<[what: string, text: string]>([
 	["a message without end", JSON.stringify([{ ...lost, message: "x".repeat(2001) }])],
 	["more than a plan writes", JSON.stringify(Array.from({ length: 501 }, () => lost))],
 ])("a review of %s is refused, with what to pass on", (_, text) => {
-	expect(() => parseReview(text)).toThrow(expect.objectContaining({ code: "usage", fix: expect.stringContaining("`review`") }));
+	expect(() => parseReview(text)).toThrow(
+		expect.objectContaining({ code: "usage", fix: expect.stringContaining("`review`") }),
+	);
 });
 
 it("a review takes over nothing but its own fields", () => {

@@ -24,7 +24,11 @@ const rows: [labels: string, isTrusted: boolean][] = [
 ];
 
 it.each(rows)("a runner with the labels %s is trusted: %s", (labels, isTrusted) => {
-	const check = () => refuseNewRunners(runnersOf([labels]), { base: runnersOf(base).runners, labels: ["ubuntu-latest"] });
+	const check = () =>
+		refuseNewRunners(runnersOf([labels]), { base: runnersOf(base).runners, labels: ["ubuntu-latest"] });
 	if (isTrusted) expect(check).not.toThrow();
-	else expect(check).toThrow(/the runner r0 has the labels .* does not name\. A pull request cannot choose another machine/);
+	else
+		expect(check).toThrow(
+			/the runner r0 has the labels .* does not name\. A pull request cannot choose another machine/,
+		);
 });

@@ -21,7 +21,12 @@ it("annotations point at the place in the config", () => {
 
 it("annotations report the same message about the same place once", () => {
 	const gate = buildGate({ status: "fail", message: "Same.", location: { path: "trtgate.yml", line: 1 } });
-	const finding = { code: "c", severity: "warning", message: "Same finding.", location: { path: "m.onnx" } } as const;
+	const finding = {
+		code: "c",
+		severity: "warning",
+		message: "Same finding.",
+		location: { path: "m.onnx" },
+	} as const;
 	const list = annotations(
 		buildResult({
 			gates: [gate, { ...gate, workload: "another" }],
@@ -36,7 +41,11 @@ it("annotations report the same message about the same place once", () => {
 
 it("annotations are at most 50, loudest first, the last counting the rest", () => {
 	const gates = Array.from({ length: 120 }, (_, index) =>
-		buildGate({ workload: `w${index}`, status: index === 119 ? "fail" : "warn", message: `Message ${index}.` }),
+		buildGate({
+			workload: `w${index}`,
+			status: index === 119 ? "fail" : "warn",
+			message: `Message ${index}.`,
+		}),
 	);
 	const list = annotations(buildResult({ gates }));
 	expect(list).toHaveLength(50);

@@ -31,19 +31,47 @@ it("the comment has at most 60 words, whatever is reported", () => {
 	});
 	fc.assert(
 		fc.property(any, ({ lines, fix, ...rest }) => {
-			const highlight = { ...blank, ...rest, ...(lines === undefined ? {} : { lines }), ...(fix === undefined ? {} : { fix }) };
+			const highlight = {
+				...blank,
+				...rest,
+				...(lines === undefined ? {} : { lines }),
+				...(fix === undefined ? {} : { fix }),
+			};
 			expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
 		}),
 	);
 });
 
 it.each([
-	["what fits unchanged", { lines: phrases(10, 10), sentences: phrases(10), fix: words(10) }, [10, 10], [10], 10],
+	[
+		"what fits unchanged",
+		{ lines: phrases(10, 10), sentences: phrases(10), fix: words(10) },
+		[10, 10],
+		[10],
+		10,
+	],
 	["the fix before further sentences", { sentences: phrases(20, 25, 5), fix: words(14) }, [], [20, 5], 14],
-	["lines before sentences, and counts those left out", { lines: phrases(20, 20, 20), sentences: phrases(9, 3) }, [20, 20, 5], [3], 0],
-	["the beginning of a first sentence that is too long", { sentences: phrases(90), fix: words(30) }, [], [25], 24],
+	[
+		"lines before sentences, and counts those left out",
+		{ lines: phrases(20, 20, 20), sentences: phrases(9, 3) },
+		[20, 20, 5],
+		[3],
+		0,
+	],
+	[
+		"the beginning of a first sentence that is too long",
+		{ sentences: phrases(90), fix: words(30) },
+		[],
+		[25],
+		24,
+	],
 ])("the comment keeps %s", (_, parts, lines, sentences, fix) => {
 	const short = brief({ ...blank, title: words(10), ...parts }, 60);
-	const lengths = (list: Highlight["sentences"] = []) => list.map((phrase) => countWords(plainPhrase(phrase)));
-	expect([lengths(short.lines), lengths(short.sentences), countWords(short.fix ?? "")]).toEqual([lines, sentences, fix]);
+	const lengths = (list: Highlight["sentences"] = []) =>
+		list.map((phrase) => countWords(plainPhrase(phrase)));
+	expect([lengths(short.lines), lengths(short.sentences), countWords(short.fix ?? "")]).toEqual([
+		lines,
+		sentences,
+		fix,
+	]);
 });

@@ -1,14 +1,25 @@
 // What reports say of golden cases and of whole sets.
 import { expect, it } from "vitest";
+import type { GoldenVerdict } from "../../../generated/result.ts";
 import { goldenCounts, goldenExtent } from "../../../src/core/report/golden-format.ts";
 import { indexGates } from "../../../src/core/report/index-gates.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { goldenHighlights } from "../../../src/core/report/sections/golden-highlights.ts";
-import type { GoldenVerdict } from "../../../generated/result.ts";
 import { buildResult } from "../../support/build-result.ts";
 
-const about = { model: "net", engine: "fp16", precision: "fp16", golden: "net@1", modelChanged: false } as const;
-const ofCase = (id: string, state: GoldenVerdict["state"]): GoldenVerdict => ({ ...about, case: id, state, checks: [] });
+const about = {
+	model: "net",
+	engine: "fp16",
+	precision: "fp16",
+	golden: "net@1",
+	modelChanged: false,
+} as const;
+const ofCase = (id: string, state: GoldenVerdict["state"]): GoldenVerdict => ({
+	...about,
+	case: id,
+	state,
+	checks: [],
+});
 const check = {
 	output: "logits",
 	metric: "accuracy",
@@ -40,15 +51,28 @@ it("reports of goldens count cases, and whole sets beside them", () => {
 		severity: "warn",
 		elements: 1,
 	} as const;
-	expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe("2 of 2 cases match, 1 with warnings");
+	expect(goldenCounts([ofCase("a", "match"), { ...ofCase("b", "match"), checks: [warning] }])).toBe(
+		"2 of 2 cases match, 1 with warnings",
+	);
 	expect(goldenCounts([ofCase("a", "match"), ofSet])).toBe("1 of 1 case matches, 0 of 1 whole set");
-	expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(" in 1 of 3 cases, and over its whole set of 3 cases");
+	expect(goldenExtent([ofCase("a", "mismatch"), ofSet], 3)).toBe(
+		" in 1 of 3 cases, and over its whole set of 3 cases",
+	);
 	expect(goldenExtent([ofSet], 3)).toBe(" over its whole set of 3 cases");
 });
 
 it("reports of goldens describe an error that grew in one sentence, with both errors and the case", () => {
-	const detail = "the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
-	const grown = { ...check, metric: "error-growth", got: 3, allowed: 2, bound: "at-most", severity: "warn", detail } as const;
+	const detail =
+		"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits";
+	const grown = {
+		...check,
+		metric: "error-growth",
+		got: 3,
+		allowed: 2,
+		bound: "at-most",
+		severity: "warn",
+		detail,
+	} as const;
 	const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
 	const [highlight] = goldenHighlights(result, indexGates(result));
 	expect(highlight?.lines?.[0]).toEqual([{ code: grown.output }, `: ${detail}`, "."]);
@@ -58,7 +82,10 @@ it("reports of goldens describe an error that grew in one sentence, with both er
 });
 
 it("reports of goldens mark the number over the set as such", () => {
-	const result = { ...buildResult(), golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet] };
+	const result = {
+		...buildResult(),
+		golden: [ofCase("a", "match"), ofCase("b", "match"), ofCase("c", "match"), ofSet],
+	};
 	const [highlight] = goldenHighlights(result, indexGates(result));
 	expect(highlight?.title).toBe("net · fp16 does not match its goldens over its whole set of 3 cases");
 	expect(JSON.stringify(highlight?.lines?.[0])).toContain("over the whole set of 3 cases");

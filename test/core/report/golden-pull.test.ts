@@ -1,6 +1,8 @@
 // The pull request that proposes goldens: what it says, that no word of a model is markup in it, and that it always fits.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { GoldenManifest } from "../../../generated/golden.ts";
+import type { GoldenChange } from "../../../generated/result.ts";
 import {
 	type GoldenPull,
 	goldenCommitMessage,
@@ -10,8 +12,6 @@ import {
 	goldenTrailer,
 	type RecordedGolden,
 } from "../../../src/core/report/golden-pull.ts";
-import type { GoldenManifest } from "../../../generated/golden.ts";
-import type { GoldenChange } from "../../../generated/result.ts";
 
 const manifest: GoldenManifest = {
 	schemaVersion: 1,
@@ -35,14 +35,28 @@ const change: GoldenChange = {
 	weakened: ['relative-l2 of output "logits" is looser: fp16 0.005 → 0.05.'],
 	moved: [
 		{ case: "disc", output: "logits", relativeL2: 0.093, maxAbs: 0.61 },
-		{ case: "ring", output: "logits", relativeL2: null, maxAbs: null, detail: "float32 [1] before, float32 [2] now" },
+		{
+			case: "ring",
+			output: "logits",
+			relativeL2: null,
+			maxAbs: null,
+			detail: "float32 [1] before, float32 [2] now",
+		},
 	],
 	movedTotal: 4,
-	tolerances: [{ output: "logits", kind: "relative-l2", what: "fp16", base: 0.005, head: 0.05, looser: true }],
+	tolerances: [
+		{ output: "logits", kind: "relative-l2", what: "fp16", base: 0.005, head: 0.05, looser: true },
+	],
 	notes: ['1 case added: "disc".'],
 };
 
-const golden: RecordedGolden = { model: "net", path: "golden/net/golden.json", manifest, before: "net@3", change };
+const golden: RecordedGolden = {
+	model: "net",
+	path: "golden/net/golden.json",
+	manifest,
+	before: "net@3",
+	change,
+};
 
 function pullOf(more: Partial<GoldenPull> = {}): GoldenPull {
 	return {
@@ -95,7 +109,11 @@ function hostilePull(text: string): GoldenPull {
 	const tolerances = [
 		{ output: text, kind: text, what: text, base: text, head: null, looser: true },
 	] as unknown as GoldenChange["tolerances"];
-	const its: GoldenManifest = { ...manifest, goldenId: text, producer: { ...manifest.producer, backend: text, version: text } };
+	const its: GoldenManifest = {
+		...manifest,
+		goldenId: text,
+		producer: { ...manifest.producer, backend: text, version: text },
+	};
 	const part = { ...change, base: text, moved, movedTotal: 9, tolerances, weakened: [text], notes: [text] };
 	const goldens = [{ model: text, path: text, manifest: its, before: text, change: part }];
 	return pullOf({ goldens, reason: text, author: text, notes: [text] });
@@ -137,22 +155,35 @@ describe("hostile text", () => {
 });
 
 describe("the size", () => {
-	const many = Array.from({ length: 100 }, () => ({ case: "c".repeat(60), output: "o".repeat(60), relativeL2: 0.5, maxAbs: 1 }));
+	const many = Array.from({ length: 100 }, () => ({
+		case: "c".repeat(60),
+		output: "o".repeat(60),
+		relativeL2: 0.5,
+		maxAbs: 1,
+	}));
 
 	it("the size of a change with a hundred outputs stays whole", () => {
-		const body = goldenPullBody(pullOf({ goldens: [{ ...golden, change: { ...change, moved: many, movedTotal: 100 } }] }));
+		const body = goldenPullBody(
+			pullOf({ goldens: [{ ...golden, change: { ...change, moved: many, movedTotal: 100 } }] }),
+		);
 		expect(body.match(/^\| `c+` /gm)).toHaveLength(100);
 	});
 
 	it("the size is kept by fewer rows for each of many models, and reports how many there are", () => {
-		const goldens = Array.from({ length: 30 }, () => ({ ...golden, change: { ...change, moved: many, movedTotal: 100 } }));
+		const goldens = Array.from({ length: 30 }, () => ({
+			...golden,
+			change: { ...change, moved: many, movedTotal: 100 },
+		}));
 		const body = goldenPullBody(pullOf({ goldens }));
 		expect(body.length).toBeLessThanOrEqual(65_000);
 		expect(body.match(/100 outputs moved, the 10 furthest of them:/g)).toHaveLength(30);
 	});
 
 	it("the size always fits GitHub's 65,536 characters, its titles' 256, and no character is cut in two", () => {
-		const word = fc.oneof(fc.string({ unit: "binary", maxLength: 20 }), fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)));
+		const word = fc.oneof(
+			fc.string({ unit: "binary", maxLength: 20 }),
+			fc.constantFrom(hostile, "😀".repeat(300), "@a".repeat(300)),
+		);
 		fc.assert(
 			fc.property(word, fc.integer({ min: 0, max: 60 }), (text, count) => {
 				const one = hostilePull(text).goldens[0] ?? golden;

@@ -1,11 +1,11 @@
 // What graphs cost in every report: one line in a comment where multiply-adds changed, nothing where they did not.
 import { describe, expect, it } from "vitest";
+import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { nodeChangeText } from "../../../src/core/report/graph-cost-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { GraphCost, GraphFigures, NodeCostChange } from "../../../generated/result.ts";
-import { validate } from "../../../generated/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
 import { shownLines } from "../../support/shown-lines.ts";
 
@@ -50,7 +50,10 @@ const reports = (graphCosts: GraphCost[]) => {
 };
 
 describe("a graph that does more work", () => {
-	const { result, markdown, html, terminal } = reports([cost(), cost({ shapes: { images: [8, 3, 640, 640] } })]);
+	const { result, markdown, html, terminal } = reports([
+		cost(),
+		cost({ shapes: { images: [8, 3, 640, 640] } }),
+	]);
 
 	it("the schema takes its facts", () => {
 		expect(validate(result), JSON.stringify(validate.errors)).toBe(true);
@@ -58,8 +61,12 @@ describe("a graph that does more work", () => {
 
 	it("a comment folds it under one line, and names the node inside", () => {
 		const title = "Graph work: 3.20 G → ≥ 4.10 G multiply-adds (+28.1 %)";
-		expect(shownLines(markdown).filter((line) => line.includes("multiply-adds"))).toEqual([expect.stringContaining(title)]);
-		expect(markdown).toContain("- `/neck/reduce/Conv` 1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224");
+		expect(shownLines(markdown).filter((line) => line.includes("multiply-adds"))).toEqual([
+			expect.stringContaining(title),
+		]);
+		expect(markdown).toContain(
+			"- `/neck/reduce/Conv` 1.23 M → 9.31 M multiply-adds: weights 6,400 → 596,224",
+		);
 	});
 
 	it("the page and the terminal name the node and what changed it", () => {
@@ -99,9 +106,16 @@ it("names from a model file cannot become markup", () => {
 it.each<[NodeCostChange, string]>([
 	[{ ...change, base: null }, "added: 9.31 M multiply-adds, 596,224 weights"],
 	[{ ...change, head: null }, "removed: 1.23 M multiply-adds, 6,400 weights"],
-	[{ node: "a", base: { ...change.head!, multiplyAdds: null }, head: change.head }, "unknown → 9.31 M multiply-adds"],
 	[
-		{ node: "a", base: change.head, head: { ...change.head!, operator: "QLinearConv", output: "[1, 64, 40, 40]", multiplyAdds: 2.33e6 } },
+		{ node: "a", base: { ...change.head!, multiplyAdds: null }, head: change.head },
+		"unknown → 9.31 M multiply-adds",
+	],
+	[
+		{
+			node: "a",
+			base: change.head,
+			head: { ...change.head!, operator: "QLinearConv", output: "[1, 64, 40, 40]", multiplyAdds: 2.33e6 },
+		},
 		"9.31 M → 2.33 M multiply-adds: Conv → QLinearConv, output [1, 64, 80, 80] → [1, 64, 40, 40]",
 	],
 ])("a changed node reads as what changed: %#", (given, text) => {

@@ -1,8 +1,8 @@
 // What is told, and in which words.
 import { expect, it } from "vitest";
+import type { Result } from "../../../generated/result.ts";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
-import type { Result } from "../../../generated/result.ts";
 import {
 	buildBuild,
 	buildCheck,
@@ -16,7 +16,9 @@ import {
 import { resultCases } from "../../support/result-cases.ts";
 
 function told(result: Result): string[] {
-	return highlights(result).map(({ title, lines = [], sentences }) => [title, ...[...lines, ...sentences].map(plainPhrase)].join(" "));
+	return highlights(result).map(({ title, lines = [], sentences }) =>
+		[title, ...[...lines, ...sentences].map(plainPhrase)].join(" "),
+	);
 }
 
 function named(name: string): Result {
@@ -70,14 +72,23 @@ it("highlights state a mismatch in a line for each output, then the worst elemen
 
 it("highlights state how far the worst element is off where something is allowed of each", () => {
 	const worst = { index: [0, 3], got: 1.84, expected: 1.97, allowed: 2e-3 };
-	const check = buildCheck({ metric: "allclose", output: "mask", got: 0.02, allowed: 1e-3, pass: false, worst });
+	const check = buildCheck({
+		metric: "allclose",
+		output: "mask",
+		got: 0.02,
+		allowed: 1e-3,
+		pass: false,
+		worst,
+	});
 	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [check] })] }))[0]).toContain(
 		"Worst element [0,3]: got 1.84, expected 1.97: off by 0.13 (limit 2e-3).",
 	);
 	const hair = { index: [7], got: 1.00000012, expected: 1 };
-	expect(told(buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }))[0]).toContain(
-		"Worst element [7]: got 1.0000001, expected 1.",
-	);
+	expect(
+		told(
+			buildResult({ golden: [buildGolden({ state: "mismatch", checks: [{ ...check, worst: hair }] })] }),
+		)[0],
+	).toContain("Worst element [7]: got 1.0000001, expected 1.");
 });
 
 it("highlights say of an inconclusive comparison what is still possible, and that it is no pass", () => {
@@ -85,15 +96,27 @@ it("highlights say of an inconclusive comparison what is still possible, and tha
 	expect(highlight).toContain("is inconclusive after 16 pairs: +1.6 % (99 % interval −0.6 % … +3.8 %)");
 	expect(highlight).toContain("a slowdown of up to 3.8 % is not ruled out");
 	expect(highlight).toContain("Not a pass.");
-	const latency = buildComparison({ verdict: "inconclusive", estimate: 0.016, interval: [-0.006, 0.038], pairs: 16, excluded: 0.038 });
-	expect(told(buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }))[0]).toContain(
+	const latency = buildComparison({
+		verdict: "inconclusive",
+		estimate: 0.016,
+		interval: [-0.006, 0.038],
+		pairs: 16,
+		excluded: 0.038,
+	});
+	expect(
+		told(
+			buildResult({ workloads: [buildWorkload({ latency, noise: { runCv: 0.021, detectable: 0.022 } })] }),
+		)[0],
+	).toContain(
 		"Run noise 2.1 % is too high for a limit of 2 % on this runner; a slowdown of up to 3.8 % cannot be ruled out. Not a pass.",
 	);
 });
 
 it("highlights carry fix and excerpt of a refused build", () => {
 	const [highlight] = highlights(named("build-refused"));
-	expect(highlight?.title).toBe("encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.");
+	expect(highlight?.title).toBe(
+		"encoder · fp16 does not build (head): TensorRT does not know the operator GridSample3D.",
+	);
 	expect(highlight?.fix).toContain("Replace the operator");
 	expect(highlight?.excerpt).toHaveLength(2);
 });
@@ -109,7 +132,12 @@ it("highlights list an engine that fails on both sides once, and never report a 
 	const builds = (["base", "head"] as const).map((arm) =>
 		buildBuild({ arm, state: "refused", failure: { ...failure, excerpt: [...failure.excerpt] } }),
 	);
-	const list = highlights(buildResult({ builds, gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })] }));
+	const list = highlights(
+		buildResult({
+			builds,
+			gates: [buildGate({ gate: "build", status: "error", message: "The worker ended." })],
+		}),
+	);
 	expect(list.map(({ title, severity, topic }) => [title, severity, topic[0]])).toEqual([
 		["encoder · fp16 does not build (base and head): The worker ended.", "error", "build failed"],
 	]);
@@ -117,8 +145,12 @@ it("highlights list an engine that fails on both sides once, and never report a 
 });
 
 it("highlights call a base that does not build a note", () => {
-	const list = highlights(buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }));
-	expect(list.map(({ title, severity }) => [title, severity])).toEqual([["encoder · fp16 does not build (base): timed out", "note"]]);
+	const list = highlights(
+		buildResult({ builds: [buildBuild({ arm: "base", state: "timed-out" }), buildBuild()] }),
+	);
+	expect(list.map(({ title, severity }) => [title, severity])).toEqual([
+		["encoder · fp16 does not build (base): timed out", "note"],
+	]);
 });
 
 it("highlights list an error once, even if its gate reports it too", () => {
@@ -126,11 +158,18 @@ it("highlights list an error once, even if its gate reports it too", () => {
 });
 
 it("highlights report gates that nothing else explains", () => {
-	expect(told(named("not-comparable"))).toContain("encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).");
+	expect(told(named("not-comparable"))).toContain(
+		"encoder · fp16: the engine size gate fails Engine 504 KiB → 1.20 MiB (+144 %).",
+	);
 });
 
 it("highlights stand in the order of their weight", () => {
-	expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual(["fail", "inconclusive", "warn", "warn"]);
+	expect(highlights(named("not-comparable")).map((highlight) => highlight.severity)).toEqual([
+		"fail",
+		"inconclusive",
+		"warn",
+		"warn",
+	]);
 });
 
 it("highlights take their severity from the gate", () => {
@@ -143,9 +182,15 @@ it("highlights take their severity from the gate", () => {
 
 it.each([
 	[{ got: 0.001004, allowed: 0.001 }, "is 1.004e-3, 1.004 times the limit of 1e-3"],
-	[{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const, "cosine similarity is 0.64 (at least 0.99 required)"],
+	[
+		{ got: 0.64, allowed: 0.99, bound: "at-least", metric: "cosine" } as const,
+		"cosine similarity is 0.64 (at least 0.99 required)",
+	],
 	[{ got: "NaN" } as const, "is NaN (limit 5e-3)"],
-	[{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." }, "Expected [1,10], got [1,11]."],
+	[
+		{ got: null, allowed: null, metric: "shape", detail: "Expected [1,10], got [1,11]." },
+		"Expected [1,10], got [1,11].",
+	],
 	[{ got: 5e8, allowed: 0.005 }, "times the limit of 5e-3"],
 	[{ got: 0.2, allowed: 0 }, "is 0.2 (limit 0)"],
 ])("highlights word a failing check %j", (check, words) => {
@@ -154,13 +199,16 @@ it.each([
 });
 
 it("on a backend with a caveat repeats the caveat in a title about speed only where a merged result has another backend too", () => {
-	const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") => buildComparison({ verdict });
+	const latency = (verdict: "regressed" | "improved" | "inconclusive" | "not-comparable" | "missing") =>
+		buildComparison({ verdict });
 	const result = buildResult({
 		backend: named("on-cpu").backend,
-		workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map((verdict) =>
-			buildWorkload({ workload: verdict, latency: latency(verdict) }),
+		workloads: (["regressed", "improved", "inconclusive", "not-comparable", "missing"] as const).map(
+			(verdict) => buildWorkload({ workload: verdict, latency: latency(verdict) }),
 		),
-		gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) => buildGate({ gate, status: "warn" })),
+		gates: (["p99", "memory", "build-time", "max-latency", "run"] as const).map((gate) =>
+			buildGate({ gate, status: "warn" }),
+		),
 	});
 	const titlesOf = (shown: typeof result) => highlights(shown).map((highlight) => highlight.title);
 	expect(titlesOf(result)).toHaveLength(10);

@@ -1,8 +1,8 @@
 // A changed interface: what differs, and what undoes it.
 import { expect, it } from "vitest";
+import type { InterfaceRow } from "../../../generated/result.ts";
 import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
-import type { InterfaceRow } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 function shown(row: InterfaceRow): { text: string; fix: string } {
@@ -17,14 +17,22 @@ function shown(row: InterfaceRow): { text: string; fix: string } {
 const value = (name: string, dtype: string, shape: string) => ({ name, dtype, shape });
 
 it("a narrower range names the dimension as the model does, and leads to the config", () => {
-	const { text, fix } = shown({ side: "size", base: value("p2o.N", "sizes", "1 to 8"), head: value("p2o.N", "sizes", "1 to 4") });
+	const { text, fix } = shown({
+		side: "size",
+		base: value("p2o.N", "sizes", "1 to 8"),
+		head: value("p2o.N", "sizes", "1 to 4"),
+	});
 	expect(text).toBe("p2o.N takes 1 to 4; in the base 1 to 8.");
 	expect(fix).toContain("restore the sizes under `dims` or `profiles` in trtgate.yml");
 	expect(fix).not.toContain("golden");
 });
 
 it("an input of another type leads to the export", () => {
-	const { text, fix } = shown({ side: "input", base: value("x", "float32", "[1]"), head: value("x", "float16", "[1]") });
+	const { text, fix } = shown({
+		side: "input",
+		base: value("x", "float32", "[1]"),
+		head: value("x", "float16", "[1]"),
+	});
 	expect(text).toMatch(/^Input x/);
 	expect(fix).toContain("export the model with the old interface");
 });

@@ -5,13 +5,16 @@ import { buildGate, buildResult } from "../../support/build-result.ts";
 import { readMarkup } from "../../support/read-markup.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
-it.each(Object.entries(resultCases))("renderJunit of %s is well-formed with one testcase for each gate and error", (_, result) => {
-	const text = renderJunit(result);
-	const elements = readMarkup(text.replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
-	const errors = result.errors.filter((error) => error.kind !== "github").length;
-	expect(elements.filter(({ name }) => name === "testcase")).toHaveLength(result.gates.length + errors);
-	expect(text).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/);
-});
+it.each(Object.entries(resultCases))(
+	"renderJunit of %s is well-formed with one testcase for each gate and error",
+	(_, result) => {
+		const text = renderJunit(result);
+		const elements = readMarkup(text.replace(/^<\?xml[^>]*\?>\n/, ""), "xml");
+		const errors = result.errors.filter((error) => error.kind !== "github").length;
+		expect(elements.filter(({ name }) => name === "testcase")).toHaveLength(result.gates.length + errors);
+		expect(text).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/);
+	},
+);
 
 it("renderJunit shows each status as JUnit knows it, and inconclusive never as passed", () => {
 	const gates = (["pass", "warn", "fail", "inconclusive", "error"] as const).map((status) =>

@@ -1,21 +1,29 @@
 // What reports say of layers: why a workload became slower, in one unit, without a claim that the layers do not bear.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { WorkloadResult } from "../../../generated/result.ts";
 import { renderComment } from "../../../src/core/report/comment.ts";
 import { explanationSentences } from "../../../src/core/report/engine-format.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { layerUnit } from "../../../src/core/report/layer-format.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
-import type { WorkloadResult } from "../../../generated/result.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
-import { buildBuild, buildGate, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import {
+	buildBuild,
+	buildGate,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { transformerPair } from "../../support/transformer-engines.ts";
 
 const marker = { id: "one", runId: 12, attempt: 1, sha: "d4e5f6a" };
 
 const explained = (comparison: string, measuredMs: number) =>
-	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), { enginesMs: { base: 0.0279, head: 0.0279 + measuredMs } });
+	diffOf(recordedArm(comparison, "base"), recordedArm(comparison, "head"), {
+		enginesMs: { base: 0.0279, head: 0.0279 + measuredMs },
+	});
 
 it("explanationSentences states the cause, how much of the change it explains, and what did not change", () => {
 	expect(explanationSentences(explained("slower-head", 0.00113))).toEqual([
@@ -33,7 +41,13 @@ it("explanationSentences claims nothing below the noise", () => {
 		"Unchanged: 17 of 17 node groups (−0.20 ± 0.78 µs).",
 		"No layer explains +0.10 µs of the timed runs: all changes are within the noise.",
 	]);
-	const machine = [{ kind: "clocks" as const, says: "the GPU ran at 1980 MHz and 1755 MHz", evidence: ["in its cycles +0.1 %"] }];
+	const machine = [
+		{
+			kind: "clocks" as const,
+			says: "the GPU ran at 1980 MHz and 1755 MHz",
+			evidence: ["in its cycles +0.1 %"],
+		},
+	];
 	expect(explanationSentences({ ...explained("same-model", 0.0001), machine })).toContain(
 		"Outside the layers: the GPU ran at 1980 MHz and 1755 MHz (in its cycles +0.1 %).",
 	);
@@ -51,9 +65,15 @@ it("explanationSentences states one cause in 96 blocks of a transformer in at mo
 
 it("a comment on 96 blocks of a transformer with one cause has the cause, what did not change and the next command in ten lines", () => {
 	const { base, head } = transformerPair(96);
-	const workload = buildSlowWorkload({ explanation: diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } }) });
+	const workload = buildSlowWorkload({
+		explanation: diffOf(base, head, { gpu: "NVIDIA H200", enginesMs: { base: 3, head: 3.7 } }),
+	});
 	const gate = buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" });
-	const text = renderComment(buildResult({ outcome: "fail", workloads: [workload], gates: [gate] }), marker, {});
+	const text = renderComment(
+		buildResult({ outcome: "fail", workloads: [workload], gates: [gate] }),
+		marker,
+		{},
+	);
 	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| model")).split("\n");
 	expect(lines.length).toBeLessThanOrEqual(10);
 	expect(lines[1]).toMatch(
@@ -93,7 +113,10 @@ it("reports with engines from the cache report that their build times are not co
 describe("reports with layers", () => {
 	const layers = {
 		base: buildLayers({ stem: 0.01, [hostile]: 0.02 }),
-		head: buildLayers({ stem: 0.02, [hostile]: 0.03, fresh: 0.001 }, { stem: { type: "CaskConvolution", precision: "fp16" } }),
+		head: buildLayers(
+			{ stem: 0.02, [hostile]: 0.03, fresh: 0.001 },
+			{ stem: { type: "CaskConvolution", precision: "fp16" } },
+		),
 	};
 
 	it("reports with layers explain a row that is not green, and fold all layers of each side", () => {
@@ -120,7 +143,8 @@ describe("reports with layers", () => {
 	});
 
 	it("reports with layers show thirty kernels of both sides, folded", () => {
-		const times = (first: number) => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
+		const times = (first: number) =>
+			Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`kernel<${index}>`, first + index]));
 		const html = page({ kernels: { base: buildKernels(times(1)), head: buildKernels(times(2)) } });
 		expect(html).toContain("Kernels by time, from Nsight Systems");
 		expect(html).toContain("kernel&lt;39&gt;");
@@ -133,7 +157,10 @@ describe("reports with layers", () => {
 		const [row] = explanation.rows;
 		const rows = row === undefined ? [] : [{ ...row, label: hostile }];
 		const text = renderMarkdown(
-			buildResult({ outcome: "warn", workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })] }),
+			buildResult({
+				outcome: "warn",
+				workloads: [buildSlowWorkload({ explanation: { ...explanation, rows } })],
+			}),
 		);
 		expect(text).toContain("- +0.89 ± 0.34 µs: <code>");
 		expect(text).toContain("weights changed: 4,608 → 18,432 values");
@@ -149,7 +176,12 @@ describe("reports with layers", () => {
 			type: fc.string(),
 			precision: fc.string(),
 		});
-		const arm = fc.record({ iterations: fc.nat(), count: fc.nat(), totalMs: number, layers: fc.array(layer, { maxLength: 5 }) });
+		const arm = fc.record({
+			iterations: fc.nat(),
+			count: fc.nat(),
+			totalMs: number,
+			layers: fc.array(layer, { maxLength: 5 }),
+		});
 		fc.assert(
 			fc.property(arm, fc.option(arm), (head, base) => {
 				expect(page({ layers: { base, head } })).not.toMatch(/(?<!is)NaN|undefined|\[object/);

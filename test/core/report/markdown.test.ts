@@ -4,7 +4,13 @@ import { describe, expect, it } from "vitest";
 import { utf8Bytes } from "../../../src/core/report/budget.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { countWords } from "../../../src/core/report/sections/highlights.ts";
-import { buildCheck, buildGolden, buildResult, buildSlowWorkload, buildWorkload } from "../../support/build-result.ts";
+import {
+	buildCheck,
+	buildGolden,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../support/build-result.ts";
 import { hostileNames, resultCases } from "../../support/result-cases.ts";
 import { shownFindings, shownLines } from "../../support/shown-lines.ts";
 
@@ -20,7 +26,9 @@ describe("renderMarkdown", () => {
 		expect(text.length).toBeLessThanOrEqual(65_536);
 		expect(utf8Bytes(text)).toBeLessThanOrEqual(65_536);
 		expect(text.match(/<details>/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0);
-		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe((text.match(/^`{3,}$/gm) ?? []).length - strayFences(text));
+		expect((text.match(/^`{3,}text$/gm) ?? []).length).toBe(
+			(text.match(/^`{3,}$/gm) ?? []).length - strayFences(text),
+		);
 	});
 
 	it.each(cases)("renderMarkdown of %s shows no finding of more than 60 words", (_, result) => {
@@ -49,7 +57,9 @@ describe("renderMarkdown", () => {
 	it("renderMarkdown reports what it left out, and drops the cheapest first", () => {
 		const result = buildResult({
 			...resultCases["many-workloads"],
-			environment: Object.fromEntries(Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)])),
+			environment: Object.fromEntries(
+				Array.from({ length: 100 }, (_, key) => [`key ${key}`, "v".repeat(200)]),
+			),
 		});
 		const whole = renderMarkdown(result, { limit: 1_000_000 });
 		expect(whole).not.toContain("Shortened");
@@ -82,7 +92,12 @@ describe("renderMarkdown", () => {
 						buildWorkload({ model }),
 					]),
 					golden: names.map((model) =>
-						buildGolden({ model, state: "mismatch", message: model.repeat(20), checks: [buildCheck({ output: model, pass: false })] }),
+						buildGolden({
+							model,
+							state: "mismatch",
+							message: model.repeat(20),
+							checks: [buildCheck({ output: model, pass: false })],
+						}),
 					),
 				});
 				const text = renderMarkdown(result);
@@ -97,7 +112,9 @@ describe("renderMarkdown", () => {
 		const text = renderMarkdown(resultCases["hostile"] ?? buildResult());
 		// What stands in a fence or in code is shown as it is.
 		const live = text.replace(/^(`{3,})text\n[\s\S]*?\n\1$/gm, "").replace(/`[^`\n]*`/g, "");
-		expect(live).not.toMatch(/<script|<img|<!--|@everyone|https?:\/\/|[^\\]\]\(|\u001b|\u202e|javascript:\w+\(1\)\)\]/);
+		expect(live).not.toMatch(
+			/<script|<img|<!--|@everyone|https?:\/\/|[^\\]\]\(|\u001b|\u202e|javascript:\w+\(1\)\)\]/,
+		);
 		expect(live.match(/<(?!\/?(details|summary|sub|code)>)/g)).toBeNull();
 		expect(live).not.toMatch(/^## heading/m);
 	});
@@ -126,5 +143,8 @@ describe("renderMarkdown", () => {
 
 /** Closing fences of excerpts that hold a line of backticks of their own. */
 function strayFences(text: string): number {
-	return [...text.matchAll(/^(`{4,})text\n([\s\S]*?)\n\1$/gm)].reduce((sum, match) => sum + (match[2]?.match(/^`{3,}$/gm)?.length ?? 0), 0);
+	return [...text.matchAll(/^(`{4,})text\n([\s\S]*?)\n\1$/gm)].reduce(
+		(sum, match) => sum + (match[2]?.match(/^`{3,}$/gm)?.length ?? 0),
+		0,
+	);
 }

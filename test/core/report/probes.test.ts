@@ -1,13 +1,13 @@
 // Probes in every report: called what they are, told by their gate, and harmless whatever the model is called.
 import { describe, expect, it } from "vitest";
+import type { ProbeResult } from "../../../generated/result.ts";
+import { validate } from "../../../generated/result-validator.js";
 import { loadConfig } from "../../../src/core/config/parse.ts";
 import { judgeProbe } from "../../../src/core/gates/goldens.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { ProbeResult } from "../../../generated/result.ts";
-import { validate } from "../../../generated/result-validator.js";
 import { buildResult } from "../../support/build-result.ts";
 
 const probe = (over: Partial<ProbeResult> = {}): ProbeResult => ({
@@ -26,25 +26,41 @@ const all: ProbeResult[] = [
 	probe(),
 	probe({ probe: "determinism", state: "agrees", got: 0 }),
 	probe({ probe: "batch-size", state: "known", base: 0.6 }),
-	probe({ probe: "padding", state: "skipped", got: null, allowed: null, message: "No input tells padding by its name." }),
+	probe({
+		probe: "padding",
+		state: "skipped",
+		got: null,
+		allowed: null,
+		message: "No input tells padding by its name.",
+	}),
 ];
 
 function judged(gates: string, probes: readonly ProbeResult[] = all) {
-	const loaded = loadConfig(`version: 1\nmodels: { net: { onnx: m.onnx, engines: { fp16: { precision: fp16 } } } }\n${gates}`, {
-		path: "trtgate.yml",
-	});
+	const loaded = loadConfig(
+		`version: 1\nmodels: { net: { onnx: m.onnx, engines: { fp16: { precision: fp16 } } } }\n${gates}`,
+		{
+			path: "trtgate.yml",
+		},
+	);
 	if (loaded.state === "invalid") throw loaded.errors[0];
 	const [engine] = loaded.config.models[0]!.engines;
-	return { ...buildResult(), probes: [...probes], gates: probes.flatMap((one) => judgeProbe(one, loaded.config, engine!)) };
+	return {
+		...buildResult(),
+		probes: [...probes],
+		gates: probes.flatMap((one) => judgeProbe(one, loaded.config, engine!)),
+	};
 }
 
 it.each([
 	["", ["warn", "pass"]],
 	["gates: { probes: fail }", ["fail", "pass"]],
 	["gates: { probes: off }", []],
-])("the gate of probes with %j gives %j, and nothing of what is known or does not apply", (gates, statuses) => {
-	expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
-});
+])(
+	"the gate of probes with %j gives %j, and nothing of what is known or does not apply",
+	(gates, statuses) => {
+		expect(judged(gates).gates.map(({ status }) => status)).toEqual(statuses);
+	},
+);
 
 describe("the reports", () => {
 	const result = judged("");
@@ -68,7 +84,10 @@ describe("the reports", () => {
 		const told = highlights(result).filter(({ title }) => title.includes("no reference"));
 		expect(told.map(({ severity, title }) => [severity, title])).toEqual([
 			["warn", "net · fp16 has rows that depend on their neighbours (probe, no reference)"],
-			["note", "net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)"],
+			[
+				"note",
+				"net · fp16 gives different outputs at different batch sizes, as its base does (probe, no reference)",
+			],
 		]);
 		expect(highlights(judged("gates: { probes: fail }"))[0]).toMatchObject({ severity: "fail" });
 		expect(headline(result)).toContain("1 probe difference");
@@ -81,9 +100,9 @@ describe("the reports", () => {
 	});
 
 	it("the reports show answers that are missing or not a number", () => {
-		const titles = highlights(judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })])).map(
-			({ title }) => title,
-		);
+		const titles = highlights(
+			judged("", [probe({ got: "NaN" }), probe({ probe: "profile-ends", got: null, allowed: null })]),
+		).map(({ title }) => title);
 		expect(titles).toContain("net · fp16 gives no finite output (probe, no reference)");
 		expect(titles).toContain("net · fp16 gives no output at a size within its profile (probe, no reference)");
 	});
@@ -94,7 +113,9 @@ describe("the reports", () => {
 	});
 
 	it("the reports escape what a model says", () => {
-		const hostile = judged("", [probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" })]);
+		const hostile = judged("", [
+			probe({ model: "net", message: "<script>x</script> ::error::`|", output: "<b>|`" }),
+		]);
 		expect(renderHtml(hostile)).not.toContain("<script>x");
 		expect(renderMarkdown(hostile)).not.toContain("<script>x");
 	});

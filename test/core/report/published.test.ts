@@ -1,11 +1,24 @@
 // What is published of a result: markers that nobody can forge or break, words within GitHub's limits, names made harmless.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { alarmBody, alarmOf, alarmTitle, findHistory, isRecovered } from "../../../src/core/report/alarm-issue.ts";
-import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
-import { findMarker, isNewer, isOwnAuthor, markerId, renderComment, renderMarker } from "../../../src/core/report/comment.ts";
-import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
 import type { Outcome } from "../../../generated/result.ts";
+import {
+	alarmBody,
+	alarmOf,
+	alarmTitle,
+	findHistory,
+	isRecovered,
+} from "../../../src/core/report/alarm-issue.ts";
+import { describeCheckRun, describeStatus } from "../../../src/core/report/check-run.ts";
+import {
+	findMarker,
+	isNewer,
+	isOwnAuthor,
+	markerId,
+	renderComment,
+	renderMarker,
+} from "../../../src/core/report/comment.ts";
+import { linksMarkdown, renderUnpublished } from "../../../src/core/report/markdown.ts";
 import { buildGate, buildResult, buildWorkload } from "../../support/build-result.ts";
 
 const sha = "d".repeat(40);
@@ -37,7 +50,12 @@ describe("a marker", () => {
 	});
 
 	it("a marker whose figures no run has is none", () => {
-		for (const text of ["run:99999999999999999 attempt:1", "run:-1 attempt:1", "run:1e9 attempt:1", "run: attempt:"])
+		for (const text of [
+			"run:99999999999999999 attempt:1",
+			"run:-1 attempt:1",
+			"run:1e9 attempt:1",
+			"run: attempt:",
+		])
 			expect(findMarker(`<!-- trtgate:trtgate.yml ${text} sha:${sha} -->`, "trtgate.yml")).toBeNull();
 	});
 
@@ -96,54 +114,81 @@ describe("a comment", () => {
 		expect(text.match(/^## /gm)).toHaveLength(1);
 	});
 
-	it.each([10, 400, 3000])("a comment of %i workloads stays below GitHub's limit and reports what it leaves out", (count) => {
-		const wide = "🚗".repeat(30);
-		const workloads = Array.from({ length: count }, (_, at) =>
-			buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
-		);
-		const gates = workloads.map(({ model, engine, workload }) =>
-			buildGate({ gate: "latency", model, engine, workload, status: "fail", message: `${model} is slower.` }),
-		);
-		const result = buildResult({ outcome: "fail", workloads, gates });
-		for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
-			expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
-			if (count > 100) expect(text).toMatch(/left out/);
-		}
-		const check = describeCheckRun(result, {});
-		expect(check.summary.length).toBeLessThanOrEqual(65_535);
-		expect(check.annotations.length).toBeLessThanOrEqual(200);
-		if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
-	});
+	it.each([10, 400, 3000])(
+		"a comment of %i workloads stays below GitHub's limit and reports what it leaves out",
+		(count) => {
+			const wide = "🚗".repeat(30);
+			const workloads = Array.from({ length: count }, (_, at) =>
+				buildWorkload({ id: `w${at}`, model: `${wide}${at}`, verdict: "regressed" }),
+			);
+			const gates = workloads.map(({ model, engine, workload }) =>
+				buildGate({
+					gate: "latency",
+					model,
+					engine,
+					workload,
+					status: "fail",
+					message: `${model} is slower.`,
+				}),
+			);
+			const result = buildResult({ outcome: "fail", workloads, gates });
+			for (const text of [renderComment(result, marker, {}), alarmBody(result, alarm, {})]) {
+				expect(new TextEncoder().encode(text).length).toBeLessThanOrEqual(65_536);
+				if (count > 100) expect(text).toMatch(/left out/);
+			}
+			const check = describeCheckRun(result, {});
+			expect(check.summary.length).toBeLessThanOrEqual(65_535);
+			expect(check.annotations.length).toBeLessThanOrEqual(200);
+			if (count > 200) expect(check.annotations.at(-1)?.title).toMatch(/^[\d,]+ more$/);
+		},
+	);
 });
 
 describe("the commits", () => {
-	const tested = (ref: string) => buildResult({ arms: { base: null, head: { label: "#7", ref, commit: "e".repeat(40) } } });
+	const tested = (ref: string) =>
+		buildResult({ arms: { base: null, head: { label: "#7", ref, commit: "e".repeat(40) } } });
 
 	it("the commits of a pull request are named as its people know them, with the merge that was tested", () => {
 		const change = "c".repeat(40);
-		expect(renderComment(tested("refs/pull/7/merge"), marker, { change })).toContain("head ccccccc (merged as eeeeeee), no base");
+		expect(renderComment(tested("refs/pull/7/merge"), marker, { change })).toContain(
+			"head ccccccc (merged as eeeeeee), no base",
+		);
 		expect(renderComment(tested("refs/pull/7/head"), marker, { change })).toContain("head eeeeeee, no base");
-		expect(renderComment(tested("refs/pull/7/merge"), marker, { change: "@octocat <b>" })).not.toMatch(/@octocat|<b>/);
+		expect(renderComment(tested("refs/pull/7/merge"), marker, { change: "@octocat <b>" })).not.toMatch(
+			/@octocat|<b>/,
+		);
 		expect(renderComment(tested("refs/pull/7/merge"), marker, {})).toContain("head eeeeeee, no base");
 	});
 });
 
 it("links stand where there is something to open, and names where there is not", () => {
 	expect(linksMarkdown({})).toBe("full report: `report.html` and `result.json`");
-	expect(linksMarkdown({ report: "https://github.com/a/b/actions/runs/1/artifacts/2", run: "https://github.com/a/b/actions/runs/1" })).toBe(
+	expect(
+		linksMarkdown({
+			report: "https://github.com/a/b/actions/runs/1/artifacts/2",
+			run: "https://github.com/a/b/actions/runs/1",
+		}),
+	).toBe(
 		"full report: [report.html](https://github.com/a/b/actions/runs/1/artifacts/2) and `result.json` · [run](https://github.com/a/b/actions/runs/1)",
 	);
 });
 
-it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])("links leave %j out", (url) => {
-	expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe("full report: `report.html` and `result.json`");
-});
+it.each(["javascript:alert(1)", "https://x)[y](z", "https://x y", 'https://x"', "", "https://x\n"])(
+	"links leave %j out",
+	(url) => {
+		expect(linksMarkdown({ report: url, artifact: url, run: url, profiles: url })).toBe(
+			"full report: `report.html` and `result.json`",
+		);
+	},
+);
 
 it("a check run concludes with the outcome, and names the runner as the cause of the runner's failures", () => {
 	const conclusions = outcomes.map((outcome) => describeCheckRun(buildResult({ outcome }), {}).conclusion);
 	expect(conclusions).toEqual(["success", "success", "failure", "neutral", "failure"]);
 	const broken = buildResult({ outcome: "error", failureKind: "runner" });
-	expect(describeCheckRun(broken, {}).title).toMatch(/^Could not decide \(the runner is at fault, not the change; run it again\): /);
+	expect(describeCheckRun(broken, {}).title).toMatch(
+		/^Could not decide \(the runner is at fault, not the change; run it again\): /,
+	);
 	expect(describeStatus(broken)).toMatchObject({ state: "error" });
 });
 
@@ -153,7 +198,10 @@ it("a check run has a status of at most 140 characters", () => {
 });
 
 it("a check run annotates the config's first line where a gate has no place", () => {
-	const result = buildResult({ outcome: "fail", gates: [buildGate({ status: "fail", message: "Nowhere." })] });
+	const result = buildResult({
+		outcome: "fail",
+		gates: [buildGate({ status: "fail", message: "Nowhere." })],
+	});
 	const { location: _, ...gate } = result.gates[0] ?? buildGate({});
 	const [annotation] = describeCheckRun({ ...result, gates: [gate] }, {}).annotations;
 	expect(annotation).toMatchObject({ path: "trtgate.yml", line: 1, level: "failure" });
@@ -173,10 +221,18 @@ it("an alarm reports whether the engines failed or nothing is known of them", ()
 
 it("an alarm finds its history again, whatever its texts", () => {
 	fc.assert(
-		fc.property(fc.string({ unit: "binary", maxLength: 100 }), fc.option(fc.constant("a".repeat(40))), (text, goodCommit) => {
-			const kept = { ...history, goodCommit };
-			expect(findHistory(alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text }, history: kept }, {}))).toEqual(kept);
-		}),
+		fc.property(
+			fc.string({ unit: "binary", maxLength: 100 }),
+			fc.option(fc.constant("a".repeat(40))),
+			(text, goodCommit) => {
+				const kept = { ...history, goodCommit };
+				expect(
+					findHistory(
+						alarmBody(buildResult(), { ...alarm, source: { ...source, ref: text }, history: kept }, {}),
+					),
+				).toEqual(kept);
+			},
+		),
 		{ numRuns: 25 },
 	);
 	expect(findHistory("no alarm")).toBeNull();
@@ -187,14 +243,20 @@ it("an alarm mentions no user", () => {
 	expect(alarmTitle(result, "@team #4", source)).not.toMatch(/@team|#4/);
 	expect(alarmTitle(result, "a\n\u202eb\u001b[31m", source)).not.toMatch(/[\n\u202e\u001b]/);
 	expect(alarmTitle(result, "x".repeat(500), source).length).toBeLessThanOrEqual(200);
-	expect(isRecovered(buildResult({ outcome: "pass" }), { links: { run: "https://github.com/a/b/actions/runs/1" } })).toMatch(
-		/^Recovered: .*runs\/1$/,
-	);
+	expect(
+		isRecovered(buildResult({ outcome: "pass" }), {
+			links: { run: "https://github.com/a/b/actions/runs/1" },
+		}),
+	).toMatch(/^Recovered: .*runs\/1$/);
 });
 
 it("what was not published is reported with its fix, and contains no markup except our own code spans", () => {
 	const text = renderUnpublished([
-		{ what: "comment", message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.', fix: "Add `checks: write`." },
+		{
+			what: "comment",
+			message: 'GitHub says "@octocat <b>". The token lacks `checks: write`.',
+			fix: "Add `checks: write`.",
+		},
 	]);
 	expect(text).toContain("The outcome stands.");
 	expect(text).toContain("`checks: write`");

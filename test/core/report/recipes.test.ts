@@ -1,10 +1,10 @@
 // Engines that base and head build differently: one section in every format, and a sentence where a workload changed.
 import { describe, expect, it } from "vitest";
+import type { RecipeChange, Result } from "../../../generated/result.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { recipeSentence } from "../../../src/core/report/sections/recipes.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { RecipeChange, Result } from "../../../generated/result.ts";
 import { buildGate, buildResult, buildSlowWorkload } from "../../support/build-result.ts";
 import { diffOf, recordedArm } from "../../support/recorded-engines.ts";
 import { hostileNames } from "../../support/result-cases.ts";
@@ -41,7 +41,9 @@ describe.each(Object.entries(formats))("the report as %s", (_, render) => {
 		const text = render(result([{ ...change, was: "encoder/old", rows: [] }]));
 		expect(text).toContain("1 engine renamed, base → head");
 		expect(text).not.toContain("built differently");
-		expect(render(result([{ ...change, was: "encoder/old" }]))).toContain("1 engine built differently, 1 renamed, base → head");
+		expect(render(result([{ ...change, was: "encoder/old" }]))).toContain(
+			"1 engine built differently, 1 renamed, base → head",
+		);
 	});
 
 	it("the report has no such section where both sides have one recipe", () => {
@@ -50,7 +52,9 @@ describe.each(Object.entries(formats))("the report as %s", (_, render) => {
 
 	it("the report draws no markup from a setting", () => {
 		for (const name of hostileNames) {
-			const text = render(result([{ model: name, engine: name, was: name, rows: [{ what: name, base: name, head: name }] }]));
+			const text = render(
+				result([{ model: name, engine: name, was: name, rows: [{ what: name, base: name, head: name }] }]),
+			);
 			expect(text).not.toMatch(/<(script|img|iframe)(?! |>trtgate)[^>]*(alert|onerror|src)/i);
 		}
 	});
@@ -60,10 +64,19 @@ it("a changed workload says what is built differently, a few settings by name", 
 	const of = (recipeChanges: RecipeChange[]) => recipeSentence(buildResult({ recipeChanges }), slow);
 	expect(of([change])).toBe("Built differently: optimization-level 3 → 0, precision fp32 → fp16.");
 	const many = Array.from({ length: 6 }, (_, at) => ({ what: `s${at}`, base: "1", head: "2" }));
-	expect(of([{ ...change, rows: many }])).toBe("Built differently: s0 1 → 2, s1 1 → 2, s2 1 → 2, s3 1 → 2 and 2 more.");
-	for (const none of [[], [{ ...change, rows: [] }], [{ ...change, engine: "int8" }], [{ ...change, part: "l4" }]])
+	expect(of([{ ...change, rows: many }])).toBe(
+		"Built differently: s0 1 → 2, s1 1 → 2, s2 1 → 2, s3 1 → 2 and 2 more.",
+	);
+	for (const none of [
+		[],
+		[{ ...change, rows: [] }],
+		[{ ...change, engine: "int8" }],
+		[{ ...change, part: "l4" }],
+	])
 		expect(of(none)).toBeNull();
-	expect(renderMarkdown(result([change])).replaceAll("\\", "")).toContain("Built differently: optimization-level 3 → 0");
+	expect(renderMarkdown(result([change])).replaceAll("\\", "")).toContain(
+		"Built differently: optimization-level 3 → 0",
+	);
 });
 
 it("a comment names what was accepted and what is built differently before the layers that became slower", () => {
@@ -71,9 +84,20 @@ it("a comment names what was accepted and what is built differently before the l
 	const explanation = diffOf(of("base"), of("head"), { enginesMs: { base: 0.0279, head: 0.029 } });
 	const workload = buildSlowWorkload({ model: "encoder", engine: "fp16", explanation });
 	const accepted = "Accepted once, up to +25.0 % by Ada: twice the accuracy";
-	const gate = buildGate({ engine: "fp16", workload: workload.workload, status: "warn", message: `Slower. ${accepted}`, accepted });
-	const text = renderMarkdown(buildResult({ workloads: [workload], gates: [gate], recipeChanges: [change] })).replaceAll("\\", "");
+	const gate = buildGate({
+		engine: "fp16",
+		workload: workload.workload,
+		status: "warn",
+		message: `Slower. ${accepted}`,
+		accepted,
+	});
+	const text = renderMarkdown(
+		buildResult({ workloads: [workload], gates: [gate], recipeChanges: [change] }),
+	).replaceAll("\\", "");
 	const lines = text.split("\n").filter((line) => line.startsWith("- "));
-	expect(lines.slice(0, 2)).toEqual([`- ${accepted}`, "- Built differently: optimization-level 3 → 0, precision fp32 → fp16."]);
+	expect(lines.slice(0, 2)).toEqual([
+		`- ${accepted}`,
+		"- Built differently: optimization-level 3 → 0, precision fp32 → fp16.",
+	]);
 	expect(lines[2]).toContain("µs");
 });

@@ -1,10 +1,10 @@
 // Looser rules and lost coverage: one section each, in every format, instead of the general highlights of their gates.
 import { describe, expect, it } from "vitest";
+import type { GateResult } from "../../../generated/result.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { GateResult } from "../../../generated/result.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
 const loosened: GateResult = {
@@ -12,7 +12,8 @@ const loosened: GateResult = {
 	model: "net",
 	engine: "fp16",
 	status: "warn",
-	message: "gates.latency.fail: 10 % → 400 %. It holds after the merge; this change was judged by the base's. It needs a review.",
+	message:
+		"gates.latency.fail: 10 % → 400 %. It holds after the merge; this change was judged by the base's. It needs a review.",
 	location: { path: "trtgate.yml", line: 11 },
 };
 const dropped: GateResult = {
@@ -42,7 +43,9 @@ const texts = {
 describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 	it("the report lists the looser rules, with their place in the config", () => {
 		expect(text).toContain("Rules: 1 change to review");
-		expect(text.replaceAll("\\", "")).toContain("gates.latency.fail: 10 % → 400 %. It holds after the merge;");
+		expect(text.replaceAll("\\", "")).toContain(
+			"gates.latency.fail: 10 % → 400 %. It holds after the merge;",
+		);
 		expect(text).toContain("trtgate.yml:11");
 	});
 
@@ -54,19 +57,31 @@ describe.each(Object.entries(texts))("the report as %s", (_, text) => {
 
 	it("the report has neither section where nothing was loosened or dropped", () => {
 		const nothing = buildResult({ gates: [buildGate()] });
-		const shown = [renderMarkdown(nothing), renderHtml(nothing), renderTerminal(nothing, { color: false, columns: 120 })];
+		const shown = [
+			renderMarkdown(nothing),
+			renderHtml(nothing),
+			renderTerminal(nothing, { color: false, columns: 120 }),
+		];
 		for (const plain of shown) expect(plain).not.toMatch(/Rules: |Coverage: /);
 	});
 });
 
 it("the report explains each gate once, and reports how to fix it", () => {
 	expect(highlights(result).map(({ title, fix }) => [title, fix])).toEqual([
-		["net · fp16: its rules need a review", "Restore the rule, or let a reviewer approve that it is looser after the merge."],
-		["net · int8 · batch 8: no longer checked", "Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked."],
+		[
+			"net · fp16: its rules need a review",
+			"Restore the rule, or let a reviewer approve that it is looser after the merge.",
+		],
+		[
+			"net · int8 · batch 8: no longer checked",
+			"Restore it in trtgate.yml, or let a reviewer approve that it is no longer checked.",
+		],
 		[
 			"net · fp16 · batch 1: figures are no longer reported",
 			"Find out why the head no longer reports it; what is not reported is not gated.",
 		],
 	]);
-	expect(headline(result)).toContain("1 looser rule to review, 1 subject no longer checked, 1 subject with vanished figures");
+	expect(headline(result)).toContain(
+		"1 looser rule to review, 1 subject no longer checked, 1 subject with vanished figures",
+	);
 });

@@ -1,12 +1,12 @@
 // What stands in one row is of one estimate, and says of which figure.
 import { expect, test } from "vitest";
+import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { compareRuns } from "../../../src/core/compare/compare.ts";
 import { renderCsv } from "../../../src/core/report/exports/csv.ts";
 import { renderHtml } from "../../../src/core/report/html/report.ts";
 import { renderMarkdown } from "../../../src/core/report/markdown.ts";
 import { workloadRows, workloadTexts } from "../../../src/core/report/rows.ts";
 import { renderTerminal } from "../../../src/core/report/terminal.ts";
-import type { Arm, PerfRun } from "../../../generated/result.ts";
 import { buildResult, buildWorkload } from "../../support/build-result.ts";
 
 /** A machine under load: pair by pair the head is faster, but the median of its runs is the larger one. */
@@ -19,15 +19,35 @@ const busy = [
 ] as const;
 
 function run(arm: Arm, pair: number, ms: number): PerfRun {
-	const figures = { medianMs: ms, meanMs: ms, minMs: 0.8 * ms, p90Ms: 1.3 * ms, p95Ms: 1.4 * ms, p99Ms: 2 * ms };
-	return { arm, pair, order: 2 * pair + Number(arm === "head"), state: "ok", wallMs: 900, iterations: 50, ...figures };
+	const figures = {
+		medianMs: ms,
+		meanMs: ms,
+		minMs: 0.8 * ms,
+		p90Ms: 1.3 * ms,
+		p95Ms: 1.4 * ms,
+		p99Ms: 2 * ms,
+	};
+	return {
+		arm,
+		pair,
+		order: 2 * pair + Number(arm === "head"),
+		state: "ok",
+		wallMs: 900,
+		iterations: 50,
+		...figures,
+	};
 }
 
 const runs = busy.flatMap(([base, head], pair) => [run("base", pair, base), run("head", pair, head)]);
 const { noise, ...compared } = compareRuns(runs, { minimalEffect: 0.02, p99MinimalEffect: 0.1 });
 const workload = buildWorkload({ ...compared, noise, runs, verdict: compared.latency.verdict });
 const untouched = { pairs: 0, excluded: null, minimalEffect: 0.02, level: 1 };
-const cpu = { kind: "onnxruntime", name: "ONNX Runtime (WebAssembly)", version: "1.30.0", device: "CPU" } as const;
+const cpu = {
+	kind: "onnxruntime",
+	name: "ONNX Runtime (WebAssembly)",
+	version: "1.30.0",
+	device: "CPU",
+} as const;
 const result = buildResult({ workloads: [workload] });
 
 const milliseconds = (text: string) => Number(text.replace(" ms", ""));
@@ -61,7 +81,10 @@ test("the table of all figures shows what was compared beside its change, not th
 test("the CSV holds both levels with the change", () => {
 	const [header = "", line = ""] = renderCsv(result).split("\r\n");
 	const cell = (name: string) => Number(line.split(",")[header.split(",").indexOf(name)]);
-	expect(cell("latency_head_ms") / cell("latency_base_ms") - 1).toBeCloseTo(cell("latency_change_fraction"), 9);
+	expect(cell("latency_head_ms") / cell("latency_base_ms") - 1).toBeCloseTo(
+		cell("latency_change_fraction"),
+		9,
+	);
 });
 
 const work = { ...untouched, verdict: "regressed", estimate: 0.419, base: 19.35e6, head: 27.45e6 } as const;

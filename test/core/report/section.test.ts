@@ -11,11 +11,15 @@ import { resultCases } from "../../support/result-cases.ts";
 import { diskSection, explainedGate } from "../../support/toy-section.ts";
 
 const sections = [...reportSections, diskSection];
-const result = buildResult({ environment: { disk: "93 % <b>" }, gates: [buildGate({ ...explainedGate, status: "warn" })] });
+const result = buildResult({
+	environment: { disk: "93 % <b>" },
+	gates: [buildGate({ ...explainedGate, status: "warn" })],
+});
 const formats = {
 	markdown: (shown: readonly ReportSection[] = sections) => renderMarkdown(result, { sections: shown }),
 	html: (shown: readonly ReportSection[] = sections) => renderHtml(result, shown),
-	terminal: (shown: readonly ReportSection[] = sections) => renderTerminal(result, { color: false, columns: 120 }, shown),
+	terminal: (shown: readonly ReportSection[] = sections) =>
+		renderTerminal(result, { color: false, columns: 120 }, shown),
 };
 
 describe.each(Object.entries(formats))("a section that is added to the list, in %s", (_, render) => {
@@ -39,7 +43,9 @@ describe.each(Object.entries(formats))("a section that is added to the list, in 
 
 it("the highlights of a section replace the general highlight of the gates that they explain", () => {
 	const general = /peak memory gate warns/;
-	expect(highlights(result, reportSections).map(({ title }) => title)).toEqual([expect.stringMatching(general)]);
+	expect(highlights(result, reportSections).map(({ title }) => title)).toEqual([
+		expect.stringMatching(general),
+	]);
 	expect(highlights(result, sections).map(({ title }) => title)).toEqual(["The disk is busy: 93 % <b>"]);
 	expect(headline(result, highlights(result, sections))).toContain("1 busy disk");
 });

@@ -9,7 +9,9 @@ import { transformerPair } from "../../support/transformer-engines.ts";
 
 describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result) => {
 	it("renderTerminal is plain text without colour", () => {
-		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+		expect(renderTerminal(result, { color: false, columns: 100 })).not.toMatch(
+			/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/,
+		);
 	});
 
 	it("renderTerminal differs with colour only in colour", () => {
@@ -24,11 +26,14 @@ describe.each(Object.entries(resultCases))("renderTerminal of %s", (name, result
 		);
 	});
 
-	it.runIf(name !== "hostile")("renderTerminal keeps its lines within 80 columns, words that cannot break aside", () => {
-		for (const line of renderTerminal(result, { color: false, columns: 80 }).split("\n")) {
-			if (!line.startsWith("  │")) expect(textWidth(line), line).toBeLessThanOrEqual(82);
-		}
-	});
+	it.runIf(name !== "hostile")(
+		"renderTerminal keeps its lines within 80 columns, words that cannot break aside",
+		() => {
+			for (const line of renderTerminal(result, { color: false, columns: 80 }).split("\n")) {
+				if (!line.startsWith("  │")) expect(textWidth(line), line).toBeLessThanOrEqual(82);
+			}
+		},
+	);
 });
 
 it("renderTerminal reports what to do next and where the files are", () => {
@@ -44,9 +49,15 @@ it.each([
 	["out/result.json", "trtgate explain out/result.json"],
 ])("renderTerminal says how to explain the result at %s", (resultPath, command) => {
 	const { base, head } = transformerPair(2);
-	const workload = buildSlowWorkload({ explanation: diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } }) });
+	const workload = buildSlowWorkload({
+		explanation: diffOf(base, head, { enginesMs: { base: 3, head: 3.7 } }),
+	});
 	const gates = [buildGate({ ...workload, gate: "latency", status: "fail", message: "slower" })];
-	const text = renderTerminal(buildResult({ outcome: "fail", workloads: [workload], gates }), { color: false, columns: 200, resultPath });
+	const text = renderTerminal(buildResult({ outcome: "fail", workloads: [workload], gates }), {
+		color: false,
+		columns: 200,
+		resultPath,
+	});
 	expect(text).toContain(`\`${command}\``);
 });
 
@@ -64,10 +75,10 @@ it("layout wraps between words and cuts with a mark", () => {
 });
 
 it("layout never cuts two names into equal ones", () => {
-	const rows = ["detector with a very long name · fp16 · batch 1", "detector with a very long name · fp32 · batch 1"].map((text) => [
-		{ text },
-		{ text: "slower" },
-	]);
+	const rows = [
+		"detector with a very long name · fp16 · batch 1",
+		"detector with a very long name · fp32 · batch 1",
+	].map((text) => [{ text }, { text: "slower" }]);
 	const lines = renderColumns(rows, { color: false, columns: 20 });
 	expect(new Set(lines).size).toBe(2);
 	expect(lines[0]).toContain("…");

@@ -3,13 +3,23 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { seededRandom } from "../../../bench/run-model.ts";
 import type { GpuWindow, SoakProcess } from "../../../generated/result.ts";
-import { analyseSoak, isSteady, type SoakPoint, soakPoints, soakSlice, soakText } from "../../../src/core/soak/analyse.ts";
+import {
+	analyseSoak,
+	isSteady,
+	type SoakPoint,
+	soakPoints,
+	soakSlice,
+	soakText,
+} from "../../../src/core/soak/analyse.ts";
 
 const none = { processes: [], slices: [] };
 
 /** 90 s of a recognition net, four streams: iterations and median of each second, as trtexec's 32-bit times have them. */
 const recorded: SoakPoint[] = Object.entries(
-	JSON.parse(readFileSync(new URL("../../fixtures/soak/rec-fp16.json", import.meta.url), "utf8")) as Record<string, [number, number]>,
+	JSON.parse(readFileSync(new URL("../../fixtures/soak/rec-fp16.json", import.meta.url), "utf8")) as Record<
+		string,
+		[number, number]
+	>,
 )
 	.filter(([, [iterations]]) => iterations > 1000)
 	.map(([second, [, ms]]) => ({ atS: Number(second), ms, p99Ms: ms * 1.02 }));
@@ -79,7 +89,10 @@ it.each([
 
 it("soakPoints puts each iteration where its time is, and sees through the grid of 32-bit times", () => {
 	const random = seededRandom(8);
-	const samples = Float64Array.from({ length: 8000 }, () => Math.round((1.003 + 0.004 * (random.uniform() - 0.5)) / 0.004) * 0.004);
+	const samples = Float64Array.from(
+		{ length: 8000 },
+		() => Math.round((1.003 + 0.004 * (random.uniform() - 0.5)) / 0.004) * 0.004,
+	);
 	const points = soakPoints(samples, { fromS: 60, timedMs: 8024, everyS: 1 });
 	expect(points.map(({ atS }) => atS)).toEqual([60, 61, 62, 63, 64, 65, 66, 67]);
 	for (const { ms, p99Ms } of points) {
@@ -90,7 +103,15 @@ it("soakPoints puts each iteration where its time is, and sees through the grid 
 
 it("a soak says how much, from when, and for how long the GPU was throttled", () => {
 	const window = (throttleReasons: string[]): GpuWindow => ({
-		...{ samples: 10, memoryClockMhz: null, powerW: null, memoryUsedBytes: null, use: null, powerCapShare: 1, throttleReasons },
+		...{
+			samples: 10,
+			memoryClockMhz: null,
+			powerW: null,
+			memoryUsedBytes: null,
+			use: null,
+			powerCapShare: 1,
+			throttleReasons,
+		},
 		...{ smClockMhz: { mean: 1700, min: 1600, max: 1980 }, temperatureC: { mean: 84, min: 80, max: 88 } },
 	});
 	const slices = [

@@ -48,7 +48,10 @@ test("no sample is counted twice, whatever the samples", () => {
 			if (drawn === null) return base.length + head.length === 0;
 			const total = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
 			return (
-				drawn.base.length === bins && total(drawn.base) <= base.length && total(drawn.head) <= head.length && drawn.toMs > drawn.fromMs
+				drawn.base.length === bins &&
+				total(drawn.base) <= base.length &&
+				total(drawn.head) <= head.length &&
+				drawn.toMs > drawn.fromMs
 			);
 		}),
 	);

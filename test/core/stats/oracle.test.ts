@@ -13,16 +13,22 @@ interface Oracle {
 	logGamma: readonly Row[];
 	regularisedBeta: readonly Row[];
 	tQuantile: readonly Row[];
-	samples: Readonly<Record<string, { values: number[]; mean: number; quantiles: Row[]; harrellDavis: Row[] }>>;
+	samples: Readonly<
+		Record<string, { values: number[]; mean: number; quantiles: Row[]; harrellDavis: Row[] }>
+	>;
 	large: { n: number; golden: number; harrellDavis: Row[] };
 	means: readonly { values: number[]; mean: number; sd: number; standardError: number; df: number }[];
 }
 
-const oracle = JSON.parse(readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8")) as Oracle;
+const oracle = JSON.parse(
+	readFileSync(new URL("../../oracles/statistics.json", import.meta.url), "utf8"),
+) as Oracle;
 
 function expectClose(got: number, expected: number, tolerance = 1e-9): void {
 	if (got === expected) return;
-	expect(Math.abs(got - expected), `${got} against ${expected}`).toBeLessThanOrEqual(tolerance * Math.abs(expected));
+	expect(Math.abs(got - expected), `${got} against ${expected}`).toBeLessThanOrEqual(
+		tolerance * Math.abs(expected),
+	);
 }
 
 test("ln gamma agrees with scipy", () => {
@@ -30,7 +36,8 @@ test("ln gamma agrees with scipy", () => {
 });
 
 test("the incomplete beta function agrees with scipy up to parameters of 100 000", () => {
-	for (const [a = 0, b = 0, x = 0, expected = 0] of oracle.regularisedBeta) expectClose(regularisedBeta(a, b, { x, y: 1 - x }), expected);
+	for (const [a = 0, b = 0, x = 0, expected = 0] of oracle.regularisedBeta)
+		expectClose(regularisedBeta(a, b, { x, y: 1 - x }), expected);
 });
 
 test("t quantiles agree with scipy down to a p of 1e-12", () => {
@@ -38,8 +45,14 @@ test("t quantiles agree with scipy down to a p of 1e-12", () => {
 });
 
 test("t functions answer at their edges without inventing numbers", () => {
-	expect([tQuantile(0, 5), tQuantile(1, 5), tQuantile(0.5, 5)]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0]);
-	expect([tQuantile(-0.1, 5), tQuantile(Number.NaN, 5), tQuantile(0.3, 0)]).toEqual(Array(3).fill(Number.NaN));
+	expect([tQuantile(0, 5), tQuantile(1, 5), tQuantile(0.5, 5)]).toEqual([
+		Number.NEGATIVE_INFINITY,
+		Number.POSITIVE_INFINITY,
+		0,
+	]);
+	expect([tQuantile(-0.1, 5), tQuantile(Number.NaN, 5), tQuantile(0.3, 0)]).toEqual(
+		Array(3).fill(Number.NaN),
+	);
 	expect(tCritical(1, 4)).toBe(0);
 	expectClose(tQuantile(1e-100, 1), -1 / (Math.PI * 1e-100));
 	expectClose(tQuantile(1e-300, 1e7), -37.0471, 1e-4);
@@ -49,7 +62,9 @@ describe.each(Object.entries(oracle.samples))("the sample %s", (_, sample) => {
 	const sorted = Float64Array.from(sample.values).sort();
 
 	test("a sample has numpy's quantiles to the bit", () => {
-		expect(sample.quantiles.map(([p = 0]) => quantile(sorted, p))).toEqual(sample.quantiles.map(([, expected]) => expected));
+		expect(sample.quantiles.map(([p = 0]) => quantile(sorted, p))).toEqual(
+			sample.quantiles.map(([, expected]) => expected),
+		);
 	});
 
 	test("has scipy's Harrell-Davis quantiles", () => {
@@ -61,7 +76,8 @@ test("a Harrell-Davis P99 of 100 000 samples is scipy's, though most weights are
 	const { n, golden } = oracle.large;
 	const sorted = Float64Array.from({ length: n }, (_, k) => 1 + (((k + 1) * golden) % 1) ** 4).sort();
 	const started = cpuMs();
-	for (const [p = 0, expected = 0] of oracle.large.harrellDavis) expectClose(harrellDavis(sorted, p), expected);
+	for (const [p = 0, expected = 0] of oracle.large.harrellDavis)
+		expectClose(harrellDavis(sorted, p), expected);
 	expect(cpuMs() - started).toBeLessThan(500);
 });
 
@@ -72,7 +88,9 @@ test("quantiles of nothing are not a number, and of one value that value", () =>
 		Number.NaN,
 		Number.NaN,
 	]);
-	expect([harrellDavis(one, 0.99), harrellDavis(one, 0), harrellDavis(one, 1), median([3])]).toEqual([3, 3, 3, 3]);
+	expect([harrellDavis(one, 0.99), harrellDavis(one, 0), harrellDavis(one, 1), median([3])]).toEqual([
+		3, 3, 3, 3,
+	]);
 });
 
 test("means and their errors agree with scipy", () => {

@@ -2,7 +2,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PerfRun } from "../../../generated/result.ts";
-import { isSummarized, peakOf, summarize, summarizeArm, throughputOf } from "../../../src/core/stats/summary.ts";
+import {
+	isSummarized,
+	peakOf,
+	summarize,
+	summarizeArm,
+	throughputOf,
+} from "../../../src/core/stats/summary.ts";
 
 test("a run is summed up without touching its samples", () => {
 	const samples = Float64Array.of(3, 1, 2, 4);
@@ -10,29 +16,62 @@ test("a run is summed up without touching its samples", () => {
 	expect([...samples]).toEqual([3, 1, 2, 4]);
 });
 
-test.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY]], [[1, -0.001]]])("samples %j have no summary", (values) => {
-	expect(summarize(Float64Array.from(values))).toBeNull();
-});
+test.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY]], [[1, -0.001]]])(
+	"samples %j have no summary",
+	(values) => {
+		expect(summarize(Float64Array.from(values))).toBeNull();
+	},
+);
 
 test("the figures of a run are ordered as their names say", () => {
 	fc.assert(
-		fc.property(fc.float64Array({ min: 0, max: 1e6, noNaN: true, minLength: 1, maxLength: 300 }), (samples) => {
-			const summary = summarize(samples);
-			if (summary === null) return false;
-			const { minMs, medianMs, p90Ms, p95Ms, p99Ms } = summary;
-			const slack = 1e-9 * Math.max(...samples);
-			return minMs <= medianMs && medianMs <= p90Ms && p90Ms <= p95Ms && p99Ms <= Math.max(...samples) + slack && p99Ms >= medianMs - slack;
-		}),
+		fc.property(
+			fc.float64Array({ min: 0, max: 1e6, noNaN: true, minLength: 1, maxLength: 300 }),
+			(samples) => {
+				const summary = summarize(samples);
+				if (summary === null) return false;
+				const { minMs, medianMs, p90Ms, p95Ms, p99Ms } = summary;
+				const slack = 1e-9 * Math.max(...samples);
+				return (
+					minMs <= medianMs &&
+					medianMs <= p90Ms &&
+					p90Ms <= p95Ms &&
+					p99Ms <= Math.max(...samples) + slack &&
+					p99Ms >= medianMs - slack
+				);
+			},
+		),
 	);
 });
 
 function run(medianMs: number, more: Partial<PerfRun> = {}): PerfRun {
-	const figures = { iterations: 100, medianMs, meanMs: medianMs, minMs: medianMs, p90Ms: medianMs, p95Ms: medianMs, p99Ms: medianMs };
-	return { arm: "head", pair: 0, order: 0, state: "ok", wallMs: 1000, ...figures, throughputPerSecond: 1000 / medianMs, ...more };
+	const figures = {
+		iterations: 100,
+		medianMs,
+		meanMs: medianMs,
+		minMs: medianMs,
+		p90Ms: medianMs,
+		p95Ms: medianMs,
+		p99Ms: medianMs,
+	};
+	return {
+		arm: "head",
+		pair: 0,
+		order: 0,
+		state: "ok",
+		wallMs: 1000,
+		...figures,
+		throughputPerSecond: 1000 / medianMs,
+		...more,
+	};
 }
 
 test("a side's median is that of its runs, its mean that of all iterations, its peak the largest", () => {
-	const runs = [run(1, { iterations: 300, peakMemoryBytes: 7 }), run(2, { peakMemoryBytes: null }), run(9, { peakMemoryBytes: 5 })];
+	const runs = [
+		run(1, { iterations: 300, peakMemoryBytes: 7 }),
+		run(2, { peakMemoryBytes: null }),
+		run(9, { peakMemoryBytes: 5 }),
+	];
 	expect(summarizeArm(runs)).toEqual({
 		runs: 3,
 		iterations: 500,

@@ -19,7 +19,11 @@ function run(arm: PerfRun["arm"], clock: number, over: Partial<PerfRun> = {}): P
 	return { arm, pair: 0, order: 0, state: "ok", wallMs: 1, gpu, ...over };
 }
 
-const latency = (verdict: "regressed" | "unchanged", estimate: number) => ({ verdict, estimate, minimalEffect: 0.02 });
+const latency = (verdict: "regressed" | "unchanged", estimate: number) => ({
+	verdict,
+	estimate,
+	minimalEffect: 0.02,
+});
 
 it("inCycles takes the clock out of a change", () => {
 	const [slow, fast] = [{ smClockMhz: 1800 }, { smClockMhz: 1980 }];
@@ -31,9 +35,21 @@ it("inCycles takes the clock out of a change", () => {
 });
 
 it("workloadGpu averages runs that count, each side apart", () => {
-	const runs = [run("base", 1980), run("base", 1960), run("head", 1970), run("head", 100, { state: "unusable" })];
+	const runs = [
+		run("base", 1980),
+		run("base", 1960),
+		run("head", 1970),
+		run("head", 100, { state: "unusable" }),
+	];
 	expect(workloadGpu(runs, 0.04)).toMatchObject({
-		base: { runs: 2, smClockMhz: 1970, temperatureC: null, memoryUsedBytes: 1980, throttleReasons: ["sw-power-cap"], powerCapShare: 0.5 },
+		base: {
+			runs: 2,
+			smClockMhz: 1970,
+			temperatureC: null,
+			memoryUsedBytes: 1980,
+			throttleReasons: ["sw-power-cap"],
+			powerCapShare: 0.5,
+		},
 		head: { runs: 1, smClockMhz: 1970 },
 		cycles: expect.closeTo(0.04, 12),
 	});
@@ -46,7 +62,14 @@ it("workloadGpu is nothing without telemetry", () => {
 
 it("workloadGpu keeps to the better source of utilisation", () => {
 	const counted = run("head", 1980);
-	if (counted.gpu) counted.gpu.use = { source: "gpm", smUtilisation: 0.4, memoryBandwidth: 0.02, smOccupancy: 0.1, tensorActivity: 0.2 };
+	if (counted.gpu)
+		counted.gpu.use = {
+			source: "gpm",
+			smUtilisation: 0.4,
+			memoryBandwidth: 0.02,
+			smOccupancy: 0.1,
+			tensorActivity: 0.2,
+		};
 	expect(workloadGpu([counted, run("head", 1980)], null)?.head?.use).toEqual({
 		source: "gpm",
 		smUtilisation: 0.4,

@@ -8,7 +8,13 @@ import { gpuWindow } from "../../../src/core/telemetry/window.ts";
 import { readComparison } from "../../support/gpu-recording.ts";
 
 function conditions(
-	of: { clock?: number; reasons?: string[]; share?: number; capped?: number; foreignProcesses?: string[] } = {},
+	of: {
+		clock?: number;
+		reasons?: string[];
+		share?: number;
+		capped?: number;
+		foreignProcesses?: string[];
+	} = {},
 ): RunConditions {
 	const clock = of.clock ?? 1980;
 	const window: GpuWindow = {
@@ -68,7 +74,9 @@ it.each([
 });
 
 it("judgeValidity lets a clock stand that the power cap has set: the load is its cause", () => {
-	expect(judge(conditions({ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }), usual(5))).toEqual({ state: "valid" });
+	expect(judge(conditions({ clock: 1500, capped: 1, reasons: ["sw-power-cap"] }), usual(5))).toEqual({
+		state: "valid",
+	});
 });
 
 it("judgeValidity takes what half of the runs have for a result, not for an incident", () => {
@@ -92,14 +100,19 @@ it("judgeValidity judges nothing that is not known", () => {
 });
 
 it("judgeValidity gives the same verdict whatever the order of the runs", () => {
-	const run = fc.record({ clock: fc.integer({ min: 1800, max: 2100 }), share: fc.double({ min: 0.1, max: 1, noNaN: true }) });
+	const run = fc.record({
+		clock: fc.integer({ min: 1800, max: 2100 }),
+		share: fc.double({ min: 0.1, max: 1, noNaN: true }),
+	});
 	fc.assert(
 		fc.property(fc.array(run, { minLength: 1, maxLength: 12 }), (list) => {
 			const all = list.map(conditions);
 			const verdicts = all.map((one) => judgeValidity(one, all));
 			const backwards = [...all].reverse();
 			expect(all.map((one) => judgeValidity(one, backwards))).toEqual(verdicts);
-			expect(verdicts.filter(({ state }) => state === "invalid").length).toBeLessThanOrEqual((2 * all.length) / 3);
+			expect(verdicts.filter(({ state }) => state === "invalid").length).toBeLessThanOrEqual(
+				(2 * all.length) / 3,
+			);
 		}),
 	);
 });
@@ -123,10 +136,15 @@ it.each(["same-model", "slower-head", "wrong-head"])(
 );
 
 it("recorded comparisons on one H200 another process on the GPU is found by the compute share alone, and no undisturbed process is accused", () => {
-	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] = JSON.parse(
-		readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"),
+	const runs: { series: string; arm: string; n: number; medianMs: number; meanMs: number; wallMs: number }[] =
+		JSON.parse(readFileSync("test/fixtures/nvidia-smi/shares.json", "utf8"));
+	const all = runs.map(
+		(run): RunConditions => ({
+			window: null,
+			computeShare: (run.n * run.medianMs) / run.wallMs,
+			foreignProcesses: [],
+		}),
 	);
-	const all = runs.map((run): RunConditions => ({ window: null, computeShare: (run.n * run.medianMs) / run.wallMs, foreignProcesses: [] }));
 	const invalid = runs.filter((_, at) => judgeValidity(all[at]!, all).state === "invalid");
 	expect(runs.filter(({ arm }) => arm === "neighbour")).toHaveLength(4);
 	expect(invalid.map(({ arm }) => arm)).toEqual(["neighbour", "neighbour", "neighbour", "neighbour"]);

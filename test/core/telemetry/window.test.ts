@@ -20,7 +20,11 @@ function sample(atMs: number, over: Partial<TelemetrySample> = {}): TelemetrySam
 	};
 }
 
-const process = (owner: GpuProcess["owner"], pid: number | null, memoryBytes: number | null = 10): GpuProcess => ({
+const process = (
+	owner: GpuProcess["owner"],
+	pid: number | null,
+	memoryBytes: number | null = 10,
+): GpuProcess => ({
 	pid,
 	name: "x",
 	memoryBytes,
@@ -32,9 +36,14 @@ it("between finds what a plain filter finds", () => {
 		.array(fc.integer({ min: 0, max: 50 }), { maxLength: 30 })
 		.map((list) => list.sort((a, b) => a - b).map((atMs) => ({ atMs })));
 	fc.assert(
-		fc.property(times, fc.integer({ min: -5, max: 55 }), fc.integer({ min: -5, max: 55 }), (list, from, to) => {
-			expect(between(list, from, to)).toEqual(list.filter(({ atMs }) => atMs >= from && atMs <= to));
-		}),
+		fc.property(
+			times,
+			fc.integer({ min: -5, max: 55 }),
+			fc.integer({ min: -5, max: 55 }),
+			(list, from, to) => {
+				expect(between(list, from, to)).toEqual(list.filter(({ atMs }) => atMs >= from && atMs <= to));
+			},
+		),
 	);
 });
 
@@ -82,7 +91,11 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 		smOccupancy: 0.08,
 		tensorActivity: 0.16,
 	});
-	const trace = { samples: [sample(1000)], use: [use(1200, 0.1), use(2200, 0.4), use(3200, 0.6), use(4200, 0.9)], processes: [] };
+	const trace = {
+		samples: [sample(1000)],
+		use: [use(1200, 0.1), use(2200, 0.4), use(3200, 0.6), use(4200, 0.9)],
+		processes: [],
+	};
 	expect(gpuWindow(trace, 1000, 3000)?.use).toEqual({
 		source: "gpm",
 		smUtilisation: 0.5,
@@ -93,10 +106,20 @@ it("gpuWindow prefers the hardware's counters, which cover the second before", (
 });
 
 it("gpuWindow separates our memory from that of others only where every process reports it", () => {
-	const at = (processes: GpuProcess[]) => gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
-	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
-	expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({ ownMemoryBytes: null, otherMemoryBytes: null });
-	expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({ ownMemoryBytes: 100, otherMemoryBytes: 7 });
+	const at = (processes: GpuProcess[]) =>
+		gpuWindow({ samples: [sample(0)], use: [], processes: [{ atMs: 0, processes }] }, 0, 1);
+	expect(at([process("ours", 1, 100), process("foreign", 2, 7)])).toMatchObject({
+		ownMemoryBytes: 100,
+		otherMemoryBytes: 7,
+	});
+	expect(at([process("ours", 1, 100), process("foreign", 2, null)])).toMatchObject({
+		ownMemoryBytes: null,
+		otherMemoryBytes: null,
+	});
+	expect(at([process("ours", 1, 100), process("unknown", 2, 7)])).toMatchObject({
+		ownMemoryBytes: 100,
+		otherMemoryBytes: 7,
+	});
 	expect(at([process("unknown", 1, 100)])).toMatchObject({ ownMemoryBytes: null });
 });
 
@@ -116,7 +139,10 @@ it("reasonNames names NVML's bits, and numbers those it does not know", () => {
 });
 
 it("foreignProcessesOf takes foreign processes, once each, and no resident", () => {
-	const readings = [1, 2].map((atMs) => ({ atMs, processes: [process("ours", 1), process("resident", 2), process("foreign", 3)] }));
+	const readings = [1, 2].map((atMs) => ({
+		atMs,
+		processes: [process("ours", 1), process("resident", 2), process("foreign", 3)],
+	}));
 	expect(foreignProcessesOf(readings).map(({ pid }) => pid)).toEqual([3]);
 });
 
@@ -124,5 +150,9 @@ it("foreignProcessesOf counts one unknown process as ours, and older ones as for
 	const reading = (...pids: number[]) => [{ atMs: 0, processes: pids.map((pid) => process("unknown", pid)) }];
 	expect(foreignProcessesOf(reading(8))).toEqual([]);
 	expect(foreignProcessesOf(reading(8, 9)).map(({ pid }) => pid)).toEqual([8]);
-	expect(foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(({ pid }) => pid)).toEqual([9]);
+	expect(
+		foreignProcessesOf([{ atMs: 0, processes: [process("ours", 1), process("unknown", 9)] }]).map(
+			({ pid }) => pid,
+		),
+	).toEqual([9]);
 });

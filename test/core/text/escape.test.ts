@@ -35,7 +35,9 @@ it.each([
 it("cleanText leaves no control character, reordering mark or broken code unit in any text", () => {
 	fc.assert(
 		fc.property(anyText, (text) => {
-			expect(cleanText(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u);
+			expect(cleanText(text)).not.toMatch(
+				/[\u0000-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u206f\u2028\u2029]|\p{Surrogate}/u,
+			);
 		}),
 	);
 });
@@ -57,11 +59,15 @@ it("shorten keeps short texts and cuts the middle out of long ones", () => {
 
 it("shorten never cuts a character in two", () => {
 	fc.assert(
-		fc.property(fc.string({ unit: "grapheme", maxLength: 300 }), fc.integer({ min: 3, max: 80 }), (text, max) => {
-			const cut = shorten(text, max);
-			expect([...cut].length).toBeLessThanOrEqual(Math.max(max, text.length <= max ? text.length : 0));
-			if (!/\p{Surrogate}/u.test(text)) expect(cut).not.toMatch(/\p{Surrogate}/u);
-		}),
+		fc.property(
+			fc.string({ unit: "grapheme", maxLength: 300 }),
+			fc.integer({ min: 3, max: 80 }),
+			(text, max) => {
+				const cut = shorten(text, max);
+				expect([...cut].length).toBeLessThanOrEqual(Math.max(max, text.length <= max ? text.length : 0));
+				if (!/\p{Surrogate}/u.test(text)) expect(cut).not.toMatch(/\p{Surrogate}/u);
+			},
+		),
 	);
 });
 
@@ -127,17 +133,22 @@ it("escapeHtml and escapeXml write the five characters as entities", () => {
 it("escapeHtml and escapeXml leave nothing that XML 1.0 forbids", () => {
 	fc.assert(
 		fc.property(anyText, (text) => {
-			expect(escapeXml(`${text}\ufffe\uffff\u0008`)).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff<>"']|\p{Surrogate}/u);
+			expect(escapeXml(`${text}\ufffe\uffff\u0008`)).not.toMatch(
+				/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff<>"']|\p{Surrogate}/u,
+			);
 		}),
 	);
 });
 
-it.each(["::error::x", "  ::add-mask::x", "a\n\t::set-output name=outcome::pass", "\u3000::x::", "::::error::"])(
-	"disarmCommands takes the command out of %j",
-	(text) => {
-		for (const line of disarmCommands(text).split(/\r?\n/)) expect(line.trimStart()).not.toMatch(/^::/);
-	},
-);
+it.each([
+	"::error::x",
+	"  ::add-mask::x",
+	"a\n\t::set-output name=outcome::pass",
+	"\u3000::x::",
+	"::::error::",
+])("disarmCommands takes the command out of %j", (text) => {
+	for (const line of disarmCommands(text).split(/\r?\n/)) expect(line.trimStart()).not.toMatch(/^::/);
+});
 
 it.each(["\r::error::x", "a\u0085 ::error::x", "a\u2028::x::", "\v::x::", "\r\n \f::x::"])(
 	"disarmCommands sees every line break and every blank in %j",
@@ -158,7 +169,9 @@ it("disarmCommands takes out the old form wherever it stands, and leaves all els
 it("jsonText means the same, and holds nothing to disarm", () => {
 	fc.assert(
 		fc.property(
-			fc.array(fc.constantFrom("##[error]", "\u2028::x", "::x::", "\u0085::", "\n", "#", "[", '"', "\\"), { maxLength: 6 }),
+			fc.array(fc.constantFrom("##[error]", "\u2028::x", "::x::", "\u0085::", "\n", "#", "[", '"', "\\"), {
+				maxLength: 6,
+			}),
 			(parts) => {
 				const value = { [parts.join("")]: parts };
 				const text = jsonText(value);

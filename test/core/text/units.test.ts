@@ -28,11 +28,22 @@ test.each([
 });
 
 test("a percentage without sign still shows a minus", () => {
-	expect([formatPercent(0.02), formatPercent(-0.02), formatPercent(0.00034, { digits: 2 })]).toEqual(["2.0 %", "\u22122.0 %", "0.03 %"]);
+	expect([formatPercent(0.02), formatPercent(-0.02), formatPercent(0.00034, { digits: 2 })]).toEqual([
+		"2.0 %",
+		"\u22122.0 %",
+		"0.03 %",
+	]);
 });
 
 test("a limit is written as its owner wrote it", () => {
-	expect([0.02, 0.025, 0.1, 0.07, 1, 0.0015].map(formatLimit)).toEqual(["2 %", "2.5 %", "10 %", "7 %", "100 %", "0.15 %"]);
+	expect([0.02, 0.025, 0.1, 0.07, 1, 0.0015].map(formatLimit)).toEqual([
+		"2 %",
+		"2.5 %",
+		"10 %",
+		"7 %",
+		"100 %",
+		"0.15 %",
+	]);
 });
 
 test("a narrow interval earns a second decimal", () => {

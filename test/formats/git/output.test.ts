@@ -1,6 +1,13 @@
 // What git prints, whole, cut off or odd.
 import { expect, it } from "vitest";
-import { classifyFetch, classifyLfs, parseHashes, parseLocalTags, parseParents, parseRemoteTags } from "../../../src/formats/git/output.ts";
+import {
+	classifyFetch,
+	classifyLfs,
+	parseHashes,
+	parseLocalTags,
+	parseParents,
+	parseRemoteTags,
+} from "../../../src/formats/git/output.ts";
 
 const [a, b, c] = ["a", "b", "c"].map((digit) => digit.repeat(40)) as [string, string, string];
 
@@ -34,7 +41,10 @@ it.each([
 	["fatal: couldn't find remote ref refs/heads/x", "absent"],
 	["fatal: error processing shallow info: 4\nno commits selected for shallow requests", "absent"],
 	["fatal: could not read Username for 'https://github.com': terminal prompts disabled", "refused"],
-	["remote: Invalid username or token.\nfatal: Authentication failed for 'https://github.com/a/b/'", "refused"],
+	[
+		"remote: Invalid username or token.\nfatal: Authentication failed for 'https://github.com/a/b/'",
+		"refused",
+	],
 	["remote: Repository not found.\nfatal: repository 'https://github.com/a/b/' not found", "denied"],
 	["fatal: unable to access 'https://github.com/a/b/': The requested URL returned error: 403", "denied"],
 	["git@github.com: Permission denied (publickey).", "keyless"],
@@ -46,14 +56,25 @@ it.each([
 });
 
 it.each([
-	["batch response: This repository exceeded its LFS budget. The account responsible for the budget should increase it.", "budget"],
-	["batch response: This repository is over its data quota. Account responsible for LFS bandwidth should purchase more.", "budget"],
+	[
+		"batch response: This repository exceeded its LFS budget. The account responsible for the budget should increase it.",
+		"budget",
+	],
+	[
+		"batch response: This repository is over its data quota. Account responsible for LFS bandwidth should purchase more.",
+		"budget",
+	],
 	["batch response: Git credentials for http://host/a/b not found.", "refused"],
-	["batch response: Authentication required: Authorization error: http://host/a/b/info/lfs/objects/batch", "refused"],
+	[
+		"batch response: Authentication required: Authorization error: http://host/a/b/info/lfs/objects/batch",
+		"refused",
+	],
 	["batch response: Authorization error: http://host/a/b/info/lfs/objects/batch", "denied"],
 	["batch response: Repository or object not found: http://host/a/b/info/lfs/objects/batch", "denied"],
 	["[4ae7] Object does not exist on the server: [404] Object does not exist on the server", "absent"],
 	["batch request: dial tcp: lookup host: no such host", "unreachable"],
 ])("git's output finds the line of git-lfs that says why: %s", (line, fault) => {
-	expect(classifyLfs(["Downloading model.onnx", line, "error: failed to fetch some objects from 'http://host'"])).toEqual({ fault, line });
+	expect(
+		classifyLfs(["Downloading model.onnx", line, "error: failed to fetch some objects from 'http://host'"]),
+	).toEqual({ fault, line });
 });

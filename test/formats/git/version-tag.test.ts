@@ -3,14 +3,19 @@ import { expect, it } from "vitest";
 import { releaseTags, type Tag, tagsBefore } from "../../../src/formats/git/version-tag.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
-const tags = (...names: string[]): Tag[] => names.map((name, index) => ({ name, commit: index.toString(16).padStart(40, "0") }));
+const tags = (...names: string[]): Tag[] =>
+	names.map((name, index) => ({ name, commit: index.toString(16).padStart(40, "0") }));
 const names = (of: readonly Tag[]): string[] => of.map(({ name }) => name);
 
 it.each([
 	["v1.2.0", ["v1.0.0", "v1.10.0", "v1.9.0", "v1.2.0-rc.1", "v1.1.9"], ["v1.1.9", "v1.0.0"]],
 	["v1.10.0", ["v1.9.0", "v1.2.0", "v2.0.0"], ["v1.9.0", "v1.2.0"]],
 	["v1.2.0-rc.10", ["v1.2.0-rc.9", "v1.2.0-rc.11", "v1.2.0", "v1.1.0"], ["v1.2.0-rc.9", "v1.1.0"]],
-	["v1.2.0-rc10", ["v1.2.0-rc9", "v1.2.0-beta1", "v1.2.0-alpha"], ["v1.2.0-rc9", "v1.2.0-beta1", "v1.2.0-alpha"]],
+	[
+		"v1.2.0-rc10",
+		["v1.2.0-rc9", "v1.2.0-beta1", "v1.2.0-alpha"],
+		["v1.2.0-rc9", "v1.2.0-beta1", "v1.2.0-alpha"],
+	],
 	["v1.0.0", ["v1.0.0-rc.1", "v1.0.0-alpha"], ["v1.0.0-rc.1", "v1.0.0-alpha"]],
 	["1.0", ["0.9", "v0.8", "1.0.0"], ["0.9", "v0.8"]],
 	["engines/v2.0", ["engines/v1.0", "web/v1.9", "v1.5"], ["engines/v1.0"]],
@@ -68,6 +73,7 @@ it.each([
 
 it("compareTags reads a hostile name quickly", () => {
 	const started = cpuMs();
-	for (const name of ["-".repeat(250), "1.".repeat(120), "a-".repeat(120), `v${"1".repeat(240)}`]) tagsBefore(name, tags("v1"));
+	for (const name of ["-".repeat(250), "1.".repeat(120), "a-".repeat(120), `v${"1".repeat(240)}`])
+		tagsBefore(name, tags("v1"));
 	expect(cpuMs() - started).toBeLessThan(200);
 });

@@ -15,7 +15,12 @@ import {
 	workflowRun,
 } from "../../support/event-payloads.ts";
 
-const [head, base, merge, other] = ["a", "b", "c", "d"].map((digit) => digit.repeat(40)) as [string, string, string, string];
+const [head, base, merge, other] = ["a", "b", "c", "d"].map((digit) => digit.repeat(40)) as [
+	string,
+	string,
+	string,
+	string,
+];
 const zeros = "0".repeat(40);
 const pull = { kind: "pull-request", number: 7, headSha: head, baseRef: "main", baseSha: base } as const;
 const same = { ...pull, mergeSha: merge, isFork: false } as const;
@@ -48,7 +53,10 @@ const cases: Case[] = [
 	{
 		what: "a pull request of a fork",
 		name: "pull_request",
-		payload: pullRequest({ head, base }, { headRef: "main", headRepository: repository("stranger/engines", 80_002) }),
+		payload: pullRequest(
+			{ head, base },
+			{ headRef: "main", headRepository: repository("stranger/engines", 80_002) },
+		),
 		run: onMerge,
 		event: { ...same, isFork: true },
 	},
@@ -186,14 +194,22 @@ it.each([
 	["a null hash", pullRequest({ head, base: zeros })],
 	[
 		"a number that is none",
-		{ ...pullRequest({ head, base }), number: 1e99, pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } } },
+		{
+			...pullRequest({ head, base }),
+			number: 1e99,
+			pull_request: { head: { sha: head }, base: { sha: base, ref: "main" } },
+		},
 	],
 	["a text in place of the pull request", { number: 7, pull_request: "x" }],
 	["a list", []],
 	["nothing", null],
 	["fields of the prototype", JSON.parse('{"__proto__":{"pull_request":{"number":7}}}')],
 ])("parseRunEvent takes no pull request with %s", (_, payload) => {
-	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({ kind: "other", name: "pull_request", sha: merge });
+	expect(parseRunEvent("pull_request", payload, onMerge)).toEqual({
+		kind: "other",
+		name: "pull_request",
+		sha: merge,
+	});
 });
 
 it("parseRunEvent reads a pull request whose head branch git would not allow", () => {
@@ -213,7 +229,11 @@ it.each([
 	["merge_group", { merge_group: { head_sha: head, base_sha: base, base_ref: "main" } }],
 	["workflow_run", { workflow_run: { id: -1, head_sha: head, event: "push" } }],
 ])("parseRunEvent makes a %s that is odd another event", (name, payload) => {
-	expect(parseRunEvent(name, payload, { sha: head, ref: "refs/notes/x" })).toEqual({ kind: "other", name, sha: head });
+	expect(parseRunEvent(name, payload, { sha: head, ref: "refs/notes/x" })).toEqual({
+		kind: "other",
+		name,
+		sha: head,
+	});
 });
 
 it("parseRunEvent keeps no name and no hash that are odd", () => {
@@ -221,7 +241,16 @@ it("parseRunEvent keeps no name and no hash that are odd", () => {
 });
 
 it("parseRunEvent throws at no payload, and keeps no long or multi-line text", () => {
-	const names = fc.constantFrom("pull_request", "push", "release", "schedule", "workflow_dispatch", "merge_group", "workflow_run", "x");
+	const names = fc.constantFrom(
+		"pull_request",
+		"push",
+		"release",
+		"schedule",
+		"workflow_dispatch",
+		"merge_group",
+		"workflow_run",
+		"x",
+	);
 	const texts = fc.oneof(fc.string(), fc.constantFrom(head, "main", "refs/heads/main", "x".repeat(5000)));
 	const keys = [
 		"pull_request",
@@ -239,7 +268,13 @@ it("parseRunEvent throws at no payload, and keeps no long or multi-line text", (
 		"tag_name",
 	];
 	const trees = fc.letrec((tie) => ({
-		tree: fc.oneof({ maxDepth: 4 }, texts, fc.integer(), fc.constant(null), fc.dictionary(fc.constantFrom(...keys), tie("tree"))),
+		tree: fc.oneof(
+			{ maxDepth: 4 },
+			texts,
+			fc.integer(),
+			fc.constant(null),
+			fc.dictionary(fc.constantFrom(...keys), tie("tree")),
+		),
 	})).tree;
 	fc.assert(
 		fc.property(names, trees, texts, texts, (name, payload, sha, ref) => {
@@ -252,9 +287,12 @@ it("parseRunEvent throws at no payload, and keeps no long or multi-line text", (
 	);
 });
 
-it.each(["main", "feature/x", "v1.2.0", "dependabot/npm_and_yarn/@types/node-24", "größe", "a@b", "x.y"])("isRefName takes %s", (name) => {
-	expect(isRefName(name)).toBe(true);
-});
+it.each(["main", "feature/x", "v1.2.0", "dependabot/npm_and_yarn/@types/node-24", "größe", "a@b", "x.y"])(
+	"isRefName takes %s",
+	(name) => {
+		expect(isRefName(name)).toBe(true);
+	},
+);
 
 it.each([
 	"",

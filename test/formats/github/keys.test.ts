@@ -11,7 +11,9 @@ it.each([
 	["gates.yaml", "H200 · fp16", "trtgate-gates-H200-fp16"],
 	["trtgate.yml", '"../../etc|<>*?:\r\n', "trtgate-etc"],
 	["trtgate.yml", "日本", "trtgate"],
-])("artifactName of %s and %s is %s", (config, job, name) => expect(artifactName("trtgate", { config, job })).toBe(name));
+])("artifactName of %s and %s is %s", (config, job, name) =>
+	expect(artifactName("trtgate", { config, job })).toBe(name),
+);
 
 it("artifactName is one that GitHub takes, whatever users write", () => {
 	fc.assert(
@@ -23,12 +25,23 @@ it("artifactName is one that GitHub takes, whatever users write", () => {
 });
 
 it("artifactName gives way to the next try of the run where it is taken, and keeps its ending", () => {
-	expect(otherNames("trtgate-gate", 2).slice(0, 3)).toEqual(["trtgate-gate", "trtgate-gate-attempt2", "trtgate-gate-attempt2-2"]);
+	expect(otherNames("trtgate-gate", 2).slice(0, 3)).toEqual([
+		"trtgate-gate",
+		"trtgate-gate-attempt2",
+		"trtgate-gate-attempt2-2",
+	]);
 	expect(otherNames("report-gate.html", 1)[1]).toBe("report-gate-attempt1.html");
 });
 
 describe("cachePrefix", () => {
-	const fingerprint = { os: "linux", arch: "x64", gpu: "NVIDIA H200", driverBranch: "580", tensorrt: "10.15.1", mig: "Disabled" };
+	const fingerprint = {
+		os: "linux",
+		arch: "x64",
+		gpu: "NVIDIA H200",
+		driverBranch: "580",
+		tensorrt: "10.15.1",
+		mig: "Disabled",
+	};
 
 	it("cachePrefix holds all that must be the same", () => {
 		expect(cachePrefix("timing", fingerprint)).toBe("trtgate-timing-v1-linux-x64-NVIDIA-H200-580-10.15.1-");
@@ -37,10 +50,13 @@ describe("cachePrefix", () => {
 		);
 	});
 
-	it.each(["os", "gpu", "driverBranch", "tensorrt"])("cachePrefix is none where the %s is not known", (name) => {
-		const { [name as keyof typeof fingerprint]: _, ...rest } = fingerprint;
-		expect(cachePrefix("timing", rest)).toBeNull();
-	});
+	it.each(["os", "gpu", "driverBranch", "tensorrt"])(
+		"cachePrefix is none where the %s is not known",
+		(name) => {
+			const { [name as keyof typeof fingerprint]: _, ...rest } = fingerprint;
+			expect(cachePrefix("timing", rest)).toBeNull();
+		},
+	);
 
 	it("cachePrefix leaves room for the hash and has no comma, whatever a GPU is called", () => {
 		const prefix = cachePrefix("timing", { ...fingerprint, gpu: `a,b${"c".repeat(2000)}` });
@@ -67,9 +83,21 @@ it.each<[string, RunEvent, string, string | undefined, boolean]>([
 	["a push", { kind: "push", ref: "main", before: null, after: "", isForced: false }, "push", "write", true],
 	["a night", { kind: "schedule", ref: "main", sha: "" }, "schedule", undefined, true],
 	["a pull request of the repository", event({}), "pull_request", "write", true],
-	["a merge group", { kind: "merge-group", headSha: "", baseSha: "", baseRef: "main" }, "merge_group", undefined, true],
+	[
+		"a merge group",
+		{ kind: "merge-group", headSha: "", baseSha: "", baseRef: "main" },
+		"merge_group",
+		undefined,
+		true,
+	],
 	["a fork's pull request", event({ isFork: true }), "pull_request", "write", false],
-	["a fork's pull request under pull_request_target", event({ isFork: true }), "pull_request_target", "write", false],
+	[
+		"a fork's pull request under pull_request_target",
+		event({ isFork: true }),
+		"pull_request_target",
+		"write",
+		false,
+	],
 	["any pull_request_target", event({}), "pull_request_target", "write", false],
 	["a run that another caused", caused, "workflow_run", "write", false],
 	["a comment", { kind: "other", name: "issue_comment", sha: "" }, "issue_comment", "write", false],

@@ -8,11 +8,17 @@ interface Oracle {
 	pixels: number[];
 	tensors: { how: Preprocess; shape: number[]; values: number[] }[];
 }
-const { pictures }: { pictures: Oracle } = JSON.parse(readFileSync("test/oracles/golden-inputs.json", "utf8"));
+const { pictures }: { pictures: Oracle } = JSON.parse(
+	readFileSync("test/oracles/golden-inputs.json", "utf8"),
+);
 
 it.each(pictures.tensors)("preprocessImage makes $shape by $how", ({ how, shape, values }) => {
 	const pixels = { width: 5, height: 3, rgb: Uint8Array.from(pictures.pixels) };
-	const { data } = preprocessImage(pixels, { path: "a.png", sha256: "", dtype: "float32", shape, preprocess: how }, "a.png");
+	const { data } = preprocessImage(
+		pixels,
+		{ path: "a.png", sha256: "", dtype: "float32", shape, preprocess: how },
+		"a.png",
+	);
 	const got = new Float32Array(data.slice().buffer);
 	expect(got).toHaveLength(values.length);
 	for (const [at, value] of values.entries()) expect(got[at]).toBeCloseTo(value, 4);
@@ -38,5 +44,7 @@ it.each<[Preprocess["resize"], number[]]>([
 	],
 	[50, [1, 3, 50, 150]],
 ])("imageShape of a picture of 100 by 301 with resize %j is %j", (resize, shape) => {
-	expect(imageShape({ height: 100, width: 301 }, { layout: "nchw", ...(resize === undefined ? {} : { resize }) })).toEqual(shape);
+	expect(
+		imageShape({ height: 100, width: 301 }, { layout: "nchw", ...(resize === undefined ? {} : { resize }) }),
+	).toEqual(shape);
 });

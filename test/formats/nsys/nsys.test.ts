@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { chooseReport, diagnoseNcu, ncuArgs, profileArgs, statsArgs } from "../../../src/formats/nsys/nsight.ts";
+import {
+	chooseReport,
+	diagnoseNcu,
+	ncuArgs,
+	profileArgs,
+	statsArgs,
+} from "../../../src/formats/nsys/nsight.ts";
 import { parseKernelTable } from "../../../src/formats/nsys/stats-csv.ts";
 
 const fixture = (name: string): string => readFileSync(`test/fixtures/nsys/${name}.csv`, "utf8");
@@ -17,7 +23,11 @@ it.each([
 	expect(table.kernels).toHaveLength(count);
 	expect(table.kernels[0]?.name.startsWith(first)).toBe(true);
 	expect(table.kernels[0]?.instances).toBe(instances);
-	expect(table.kernels.some(({ name: kernel }) => kernel.startsWith("void genericReformat::copy") && kernel.endsWith(")"))).toBe(true);
+	expect(
+		table.kernels.some(
+			({ name: kernel }) => kernel.startsWith("void genericReformat::copy") && kernel.endsWith(")"),
+		),
+	).toBe(true);
 });
 
 it("parseKernelTable finds columns by their names: grids of 2022, spaces, sentences before", () => {
@@ -39,7 +49,9 @@ it("parseKernelTable finds columns by their names: grids of 2022, spaces, senten
 });
 
 it("parseKernelTable reads names with commas and with quotes that nsys does not double", () => {
-	const table = parseKernelTable(`${header}\n50.0,10,1,10,10,10,10,0,"k<1, 2>("q", 3)"\n50.0,10,1,10,10,10,10,0,plain\n`);
+	const table = parseKernelTable(
+		`${header}\n50.0,10,1,10,10,10,10,0,"k<1, 2>("q", 3)"\n50.0,10,1,10,10,10,10,0,plain\n`,
+	);
 	expect(table.state === "ok" && table.kernels.map(({ name }) => name)).toEqual(['k<1, 2>("q", 3)', "plain"]);
 });
 
@@ -62,11 +74,16 @@ it.each([
 
 it("parseKernelTable takes a header of a million blanks, which once took minutes", () => {
 	const header = `Time (%),${" ".repeat(1_000_000)}x,Total Time (ns),Instances,Name`;
-	expect(parseKernelTable(`${header}\n1,2,3,4,k\n`)).toMatchObject({ state: "ok", kernels: [{ name: "k", totalNs: 3 }] });
+	expect(parseKernelTable(`${header}\n1,2,3,4,k\n`)).toMatchObject({
+		state: "ok",
+		kernels: [{ name: "k", totalNs: 3 }],
+	});
 });
 
 it("parseKernelTable never throws", () => {
-	fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void parseKernelTable(`${header}\n${text}`)));
+	fc.assert(
+		fc.property(fc.string({ unit: "binary" }), (text) => void parseKernelTable(`${header}\n${text}`)),
+	);
 });
 
 it("the command line traces CUDA and NVTX alone, and lets the program end by itself", () => {
@@ -78,9 +95,12 @@ it("the command line traces CUDA and NVTX alone, and lets the program end by its
 });
 
 it("the command line names the report as the version does", () => {
-	expect(chooseReport("kernels", "  cuda_gpu_kern_sum[:nvtx-name] -- CUDA GPU Kernel Summary\n  gpukernsum -- DEPRECATED")).toBe(
-		"cuda_gpu_kern_sum",
-	);
+	expect(
+		chooseReport(
+			"kernels",
+			"  cuda_gpu_kern_sum[:nvtx-name] -- CUDA GPU Kernel Summary\n  gpukernsum -- DEPRECATED",
+		),
+	).toBe("cuda_gpu_kern_sum");
 	expect(chooseReport("kernels", "   gpukernsum[:base] -- CUDA GPU Kernel Summary")).toBe("gpukernsum");
 	expect(chooseReport("kernels", "")).toBe("cuda_gpu_kern_sum");
 	expect(statsArgs("/o/p.nsys-rep", { name: "gpukernsum", output: "/o/p" })).toContain("--force-export=true");
@@ -95,7 +115,10 @@ it("the command line looks at one kernel with ncu, and leaves the clocks alone",
 
 it.each([
 	["sm80_xmma_gemm_f16_execute_kernel_trt", "sm80_xmma_gemm_f16_execute_kernel_trt"],
-	["void genericReformat::copyPackedKernel<float, __half, (bool)1>(unsigned int, const void *)", "copyPackedKernel"],
+	[
+		"void genericReformat::copyPackedKernel<float, __half, (bool)1>(unsigned int, const void *)",
+		"copyPackedKernel",
+	],
 	["void (anonymous namespace)::pool<(int)4>(float *)", "pool"],
 	["odd.name*", "odd\\.name\\*"],
 ])("the command line names %s as ncu knows it", (kernel, name) => {

@@ -3,7 +3,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findGpu, type Gpu, gpuFingerprint, memoryOf, parseGpus } from "../../../src/formats/nvidia-smi/gpus.ts";
+import {
+	findGpu,
+	type Gpu,
+	gpuFingerprint,
+	memoryOf,
+	parseGpus,
+} from "../../../src/formats/nvidia-smi/gpus.ts";
 import {
 	appsArgs,
 	chooseFields,
@@ -40,7 +46,10 @@ it("nvidia-smi's parser takes the old name from a driver that knows no other, an
 	const old = parseHelpFields(
 		'"clocks.current.sm" or "clocks.sm"\nThe frequency.\n\n"clocks_throttle_reasons.active"\n"with spaces" text\n',
 	);
-	expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual(["clocks.sm", "clocks_throttle_reasons.active"]);
+	expect(chooseFields(sampleFields, old).map(({ name }) => name)).toEqual([
+		"clocks.sm",
+		"clocks_throttle_reasons.active",
+	]);
 });
 
 it("args queries the selected field names", () => {
@@ -75,9 +84,12 @@ it.each([
 	expect(cellNumber(text)).toBeNull();
 });
 
-it.each(["[GPU is lost]", "GPU is lost", "[GPU requires reset]"])("nvidia-smi's parser takes %j for a GPU that is gone", (text) => {
-	expect(readCell(text).state).toBe("lost");
-});
+it.each(["[GPU is lost]", "GPU is lost", "[GPU requires reset]"])(
+	"nvidia-smi's parser takes %j for a GPU that is gone",
+	(text) => {
+		expect(readCell(text).state).toBe("lost");
+	},
+);
 
 it.each([
 	["691.36 W", 691.36],
@@ -120,8 +132,15 @@ describe("samples", () => {
 	});
 
 	it("samples makes of cells without a value nulls, whatever their words", () => {
-		const read = parseSampleLine("1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]", asked, 0);
-		expect(read).toMatchObject({ state: "sample", sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null } });
+		const read = parseSampleLine(
+			"1530, [N/A], [Unknown Error], N/A, [Insufficient Permissions], ERR!, [Not Supported], [N/A]",
+			asked,
+			0,
+		);
+		expect(read).toMatchObject({
+			state: "sample",
+			sample: { smClockMhz: 1530, powerW: null, memoryUsedBytes: null, eventReasons: null },
+		});
 	});
 
 	it.each([
@@ -131,7 +150,11 @@ describe("samples", () => {
 		["a blank line", "   ", "skipped"],
 		["a lost GPU", "GPU is lost", "lost"],
 		["a lost GPU in a cell", row.replace("1139", "[GPU is lost]"), "lost"],
-		["a driver that went", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", "lost"],
+		[
+			"a driver that went",
+			"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+			"lost",
+		],
 		["a GPU off the bus", "Unable to determine the device handle for GPU0000:00:06.0: Unknown Error", "lost"],
 	])("samples takes %s for what it is", (_, line, state) => {
 		expect(parseSampleLine(line, asked, 0).state).toBe(state);
@@ -143,11 +166,18 @@ describe("samples", () => {
 
 	it("samples reads every recorded row under load", () => {
 		const [header, ...rows] = fixture("h200-query-load.csv").trim().split("\n");
-		const fields = header!.split(", ").map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
-		const samples = rows.map((line) => parseSampleLine(line, fields, 0)).flatMap((read) => (read.state === "sample" ? [read.sample] : []));
+		const fields = header!
+			.split(", ")
+			.map((name) => ({ key: name.replace(/ \[.*/, "").replace("clocks.current.sm", "clocks.sm"), name }));
+		const samples = rows
+			.map((line) => parseSampleLine(line, fields, 0))
+			.flatMap((read) => (read.state === "sample" ? [read.sample] : []));
 		expect(samples).toHaveLength(59);
 		expect(
-			samples.every(({ smClockMhz, powerW }) => smClockMhz !== null && smClockMhz >= 345 && smClockMhz <= 1980 && powerW !== null),
+			samples.every(
+				({ smClockMhz, powerW }) =>
+					smClockMhz !== null && smClockMhz >= 345 && smClockMhz <= 1980 && powerW !== null,
+			),
 		).toBe(true);
 	});
 });
@@ -173,9 +203,12 @@ it.each([
 	expect(parseAppLine(line)).toMatchObject(row);
 });
 
-it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])("the parser of processes takes %j for no row", (line) => {
-	expect(parseAppLine(line)).toBeNull();
-});
+it.each(["", "No running processes found", "a, b, c, d, e", "t, GPU-4, 79"])(
+	"the parser of processes takes %j for no row",
+	(line) => {
+		expect(parseAppLine(line)).toBeNull();
+	},
+);
 
 it("dmon reads hardware counters by the names of their columns; the first row has none yet", () => {
 	const parser = dmonParser();
@@ -186,7 +219,13 @@ it("dmon reads hardware counters by the names of their columns; the first row ha
 	expect(rows).toHaveLength(10);
 	const use = rows.map((row) => useSampleOf(row, 5));
 	expect(use.slice(0, 2)).toEqual([null, null]);
-	expect(use[2]).toEqual({ atMs: 5, smUtilisation: 0.44, smOccupancy: 0.08, tensorActivity: 0.16, memoryBandwidth: 0.02 });
+	expect(use[2]).toEqual({
+		atMs: 5,
+		smUtilisation: 0.44,
+		smOccupancy: 0.08,
+		tensorActivity: 0.16,
+		memoryBandwidth: 0.02,
+	});
 });
 
 it("dmon knows a dmon without them", () => {
@@ -250,9 +289,12 @@ describe("GPUs", () => {
 		expect([found?.gpu.uuid, found?.slice?.profile ?? null]).toEqual([uuid, profile]);
 	});
 
-	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])("GPUs finds none for %j", (wanted) => {
-		expect(findGpu(gpus, wanted)).toBeNull();
-	});
+	it.each(["", "7", "GPU-a", "GPU-", "GPU-zz", "MIG-9", "void", "none", "-1"])(
+		"GPUs finds none for %j",
+		(wanted) => {
+			expect(findGpu(gpus, wanted)).toBeNull();
+		},
+	);
 
 	it("GPUs reports what must match before numbers may be compared", () => {
 		expect(gpuFingerprint(findGpu(gpus, "MIG-0002")!)).toEqual({
@@ -277,7 +319,10 @@ describe("GPUs", () => {
 		expect(memoryOf(findGpu(whole, "GPU-ab22")!)).toBe(143771 * 1024 * 1024);
 	});
 
-	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])("GPUs finds no GPU in %j", (csv) => {
-		expect(parseGpus(csv, fields, "")).toEqual([]);
-	});
+	it.each(["", "No devices were found", 'Field "no_such_field" is not a valid field to query.'])(
+		"GPUs finds no GPU in %j",
+		(csv) => {
+			expect(parseGpus(csv, fields, "")).toEqual([]);
+		},
+	);
 });

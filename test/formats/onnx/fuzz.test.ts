@@ -12,16 +12,21 @@ import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
 /** Raised by hand for a longer hunt. */
 const runs = Number(process.env["FUZZ_RUNS"] ?? 300);
-const seeds = ["models/conditional", "models/quantised", "models/bad-missing-weights", "onnx/structures", "onnx/number-types"].map((name) =>
-	readFileSync(`test/fixtures/${name}.onnx`),
-);
+const seeds = [
+	"models/conditional",
+	"models/quantised",
+	"models/bad-missing-weights",
+	"onnx/structures",
+	"onnx/number-types",
+].map((name) => readFileSync(`test/fixtures/${name}.onnx`));
 
 /** A model, or null for a refusal; anything else that is thrown fails the test. */
 function readOrNull(bytes: Uint8Array): OnnxModel | null {
 	try {
 		return readOnnx(memorySource(bytes), "fuzz.onnx");
 	} catch (error) {
-		if (error instanceof ConfigError && error.code === "model-unreadable" && error.message.length < 1000) return null;
+		if (error instanceof ConfigError && error.code === "model-unreadable" && error.message.length < 1000)
+			return null;
 		throw error;
 	}
 }
@@ -37,7 +42,10 @@ function exercise(bytes: Uint8Array): void {
 }
 
 const seed = fc.constantFrom(...seeds);
-const mutation = fc.tuple(fc.nat(), fc.oneof(fc.constantFrom(0, 1, 8, 10, 18, 127, 128, 255), fc.integer({ min: 0, max: 255 })));
+const mutation = fc.tuple(
+	fc.nat(),
+	fc.oneof(fc.constantFrom(0, 1, 8, 10, 18, 127, 128, 255), fc.integer({ min: 0, max: 255 })),
+);
 
 it("the ONNX reader never fails otherwise than by refusing, whatever bytes change", () => {
 	fc.assert(
@@ -53,7 +61,9 @@ it("the ONNX reader never fails otherwise than by refusing, whatever bytes chang
 it("the ONNX reader never fails otherwise than by refusing, whatever is cut out or doubled", () => {
 	fc.assert(
 		fc.property(seed, fc.tuple(fc.nat(), fc.nat()), fc.boolean(), (...[original, [one, two], doubles]) => {
-			const [from, to] = [one % original.length, two % original.length].sort((left, right) => left - right) as [number, number];
+			const [from, to] = [one % original.length, two % original.length].sort(
+				(left, right) => left - right,
+			) as [number, number];
 			const middle = doubles ? original.subarray(from, to) : new Uint8Array(0);
 			exercise(Buffer.concat([original.subarray(0, to), middle, original.subarray(doubles ? to : from)]));
 			exercise(Buffer.concat([original.subarray(0, from), original.subarray(to)]));
@@ -64,12 +74,15 @@ it("the ONNX reader never fails otherwise than by refusing, whatever is cut out 
 
 it("the ONNX reader never fails otherwise than by refusing random bytes behind a plausible start", () => {
 	fc.assert(
-		fc.property(fc.uint8Array({ maxLength: 400 }), (noise) => exercise(Buffer.concat([Uint8Array.of(8, 8, 0x3a), noise]))),
+		fc.property(fc.uint8Array({ maxLength: 400 }), (noise) =>
+			exercise(Buffer.concat([Uint8Array.of(8, 8, 0x3a), noise])),
+		),
 		{ numRuns: runs },
 	);
 });
 
 it("the ONNX reader refuses every truncation of a model that is cut inside its graph", () => {
 	const whole = readFileSync("test/fixtures/onnx/structures.onnx");
-	for (let length = 0; length < 900; length += 7) expect(readOrNull(whole.subarray(0, length)), `cut at ${length}`).toBeNull();
+	for (let length = 0; length < 900; length += 7)
+		expect(readOrNull(whole.subarray(0, length)), `cut at ${length}`).toBeNull();
 });

@@ -6,16 +6,22 @@ import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 
 /** What Python's onnx package reads from the same files: test/oracles/onnx-structure.py. */
-const oracle: Record<string, { functions: unknown; graph: unknown; irVersion: number; opsets: unknown; producer: string }> = JSON.parse(
-	readFileSync("test/oracles/onnx-structure.json", "utf8"),
-);
+const oracle: Record<
+	string,
+	{ functions: unknown; graph: unknown; irVersion: number; opsets: unknown; producer: string }
+> = JSON.parse(readFileSync("test/oracles/onnx-structure.json", "utf8"));
 
 function value({ name, kind, dtype, dims }: OnnxValue): unknown {
 	return kind === "tensor" ? { name, kind, dtype, dims } : { name, kind: kind.replace("-", "_") };
 }
 
 function weight({ name, dtype, dims, values }: OnnxInitializer): unknown {
-	return { name, dtype, dims, ...(values && { values: values.map((number) => (Number.isFinite(number) ? number : String(number))) }) };
+	return {
+		name,
+		dtype,
+		dims,
+		...(values && { values: values.map((number) => (Number.isFinite(number) ? number : String(number))) }),
+	};
 }
 
 function graph(read: OnnxGraph): unknown {
@@ -43,7 +49,13 @@ it.each(Object.keys(oracle))("the ONNX reader reads what the onnx package reads:
 		irVersion: model.irVersion,
 		producer: model.producer,
 		opsets: Object.entries(model.opsets),
-		functions: model.functions.map(({ domain, name, inputs, outputs, nodes }) => [domain, name, inputs, outputs, nodes.length]),
+		functions: model.functions.map(({ domain, name, inputs, outputs, nodes }) => [
+			domain,
+			name,
+			inputs,
+			outputs,
+			nodes.length,
+		]),
 		graph: graph(model.graph),
 	}).toEqual(oracle[file]);
 });

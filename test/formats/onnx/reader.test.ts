@@ -13,7 +13,18 @@ import {
 	textField as text,
 	varint,
 } from "../../../src/formats/onnx/write.ts";
-import { attribute, externalTensor, floats, graph, int64s, model, node, packed, tensor, value } from "../../support/onnx-writer.ts";
+import {
+	attribute,
+	externalTensor,
+	floats,
+	graph,
+	int64s,
+	model,
+	node,
+	packed,
+	tensor,
+	value,
+} from "../../support/onnx-writer.ts";
 
 function read(file: Uint8Array): OnnxModel {
 	return readOnnx(memorySource(file), "m.onnx");
@@ -36,13 +47,43 @@ const withWeight = (init: Uint8Array): OnnxModel => read(model({ initializers: [
 it.each<[string, Uint8Array, RegExp, RegExp]>([
 	["an empty file", fixture("bad-empty"), /m\.onnx is empty \(0 bytes\)/, /failed export/],
 	["a Git LFS pointer", fixture("bad-not-onnx"), /Git LFS pointer of 134 bytes/, /git lfs pull/],
-	["a truncated model", fixture("bad-truncated"), /truncated at byte 29967: what begins at byte 19 needs bytes up to 59928/, /size/],
-	["an error page", ascii("<!DOCTYPE html>\n<title>404</title>"), /is a text file, .*<!DOCTYPE html>/, /error page/],
-	["a PyTorch checkpoint", join(ascii("PK\u0003\u0004"), new Uint8Array(100)), /zip archive/, /Export it to ONNX/],
+	[
+		"a truncated model",
+		fixture("bad-truncated"),
+		/truncated at byte 29967: what begins at byte 19 needs bytes up to 59928/,
+		/size/,
+	],
+	[
+		"an error page",
+		ascii("<!DOCTYPE html>\n<title>404</title>"),
+		/is a text file, .*<!DOCTYPE html>/,
+		/error page/,
+	],
+	[
+		"a PyTorch checkpoint",
+		join(ascii("PK\u0003\u0004"), new Uint8Array(100)),
+		/zip archive/,
+		/Export it to ONNX/,
+	],
 	["a gzip file", Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0), /gzip/, /gunzip/],
-	["a TensorFlow Lite model", join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)), /TensorFlow Lite/, /tf2onnx/],
-	["a file of zeros", new Uint8Array(4096), /is not an ONNX model: it is damaged \(no field begins here\) at byte 1/, /Export/],
-	["random bytes", Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), /is not an ONNX model/, /Export/],
+	[
+		"a TensorFlow Lite model",
+		join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)),
+		/TensorFlow Lite/,
+		/tf2onnx/,
+	],
+	[
+		"a file of zeros",
+		new Uint8Array(4096),
+		/is not an ONNX model: it is damaged \(no field begins here\) at byte 1/,
+		/Export/,
+	],
+	[
+		"random bytes",
+		Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
+		/is not an ONNX model/,
+		/Export/,
+	],
 	["a model without graph", join(integer(1, 8), text(2, "someone")), /contains no graph/, /exporter/],
 	[
 		"a damaged field",
@@ -50,7 +91,12 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
 		/checker/,
 	],
-	["an endless number", join(integer(1, 8), varint(99 * 8), new Uint8Array(11).fill(255)), /more than 10 bytes/, /checker/],
+	[
+		"an endless number",
+		join(integer(1, 8), varint(99 * 8), new Uint8Array(11).fill(255)),
+		/more than 10 bytes/,
+		/checker/,
+	],
 	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
 	[
 		"a field that leaves its message",
@@ -58,8 +104,18 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/longer than the message that holds it/,
 		/checker/,
 	],
-	["a length beyond all files", join(integer(1, 8), header(7, 2 ** 60)), /longer than the message/, /checker/],
-	["a negative dimension", model({ initializers: [tensor({ name: "w", dims: [-1] })] }), /negative dimension \(-1\)/, /checker/],
+	[
+		"a length beyond all files",
+		join(integer(1, 8), header(7, 2 ** 60)),
+		/longer than the message/,
+		/checker/,
+	],
+	[
+		"a negative dimension",
+		model({ initializers: [tensor({ name: "w", dims: [-1] })] }),
+		/negative dimension \(-1\)/,
+		/checker/,
+	],
 	[
 		"too many dimensions",
 		model({ initializers: [tensor({ dims: Array.from({ length: 300 }, () => 1) })] }),
@@ -85,7 +141,9 @@ it("the ONNX reader refuses subgraphs nested without end", () => {
 	let inner = graph();
 	for (let depth = 0; depth < 60; depth++)
 		inner = graph({ nodes: [node({ op: "If", attributes: [attribute.graph("then_branch", inner)] })] });
-	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(/nested too deep \(more than 100 messages\)/);
+	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(
+		/nested too deep \(more than 100 messages\)/,
+	);
 });
 
 it("the ONNX reader refuses types nested without end", () => {
@@ -108,7 +166,14 @@ function bytesOf(pattern: Uint8Array, times: number): Uint8Array {
 it("the ONNX reader reads fields in any order, unknown fields, and a graph in two pieces", () => {
 	const first = graph({ outputs: [] });
 	const second = bytes(12, value("y"));
-	const file = join(bytes(7, first), integer(99, 3), text(1000, "new"), bytes(7, second), bytes(8, integer(2, 17)), integer(1, 8));
+	const file = join(
+		bytes(7, first),
+		integer(99, 3),
+		text(1000, "new"),
+		bytes(7, second),
+		bytes(8, integer(2, 17)),
+		integer(1, 8),
+	);
 	const { irVersion, opsets, graph: whole } = read(file);
 	expect([irVersion, { ...opsets }, whole.nodes.length, whole.outputs.length]).toEqual([8, { "": 17 }, 1, 1]);
 });
@@ -119,13 +184,17 @@ it("the ONNX reader reads numbers packed and unpacked", () => {
 	expect(dims(packed(1, [2, 3, 400]))).toEqual([2, 3, 400]);
 	expect(dims(join(integer(1, 2), integer(1, 3), integer(1, 400)))).toEqual([2, 3, 400]);
 	const ints = (written: Uint8Array): unknown =>
-		read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] })).graph.nodes[0]?.attributes;
+		read(model({ nodes: [node({ op: "A", attributes: [join(text(1, "a"), written, integer(20, 7))] })] }))
+			.graph.nodes[0]?.attributes;
 	expect(ints(packed(8, [1, 300, -2]))).toEqual([{ name: "a", value: [1, 300, -2] }]);
-	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([{ name: "a", value: [1, 300, -2] }]);
+	expect(ints(join(integer(8, 1), integer(8, 300), integer(8, -2)))).toEqual([
+		{ name: "a", value: [1, 300, -2] },
+	]);
 });
 
 it("the ONNX reader reads values in raw bytes and in typed fields, of at most 64 elements", () => {
-	const values = (init: Uint8Array): readonly number[] | undefined => withWeight(init).graph.initializers[0]?.values;
+	const values = (init: Uint8Array): readonly number[] | undefined =>
+		withWeight(init).graph.initializers[0]?.values;
 	expect(values(tensor({ dims: [2], raw: floats(1.5, -2) }))).toEqual([1.5, -2]);
 	expect(values(tensor({ dims: [2], dtype: 7, raw: int64s(5, -6) }))).toEqual([5, -6]);
 	expect(values(tensor({ dims: [2], dtype: 7, more: packed(7, [5, -6]) }))).toEqual([5, -6]);
@@ -137,7 +206,9 @@ it("the ONNX reader reads values in raw bytes and in typed fields, of at most 64
 
 it("the ONNX reader reads the default of an attribute whose zero was left out", () => {
 	const attributes = [1, 2, 3, 6, 7, 8].map((type) => join(text(1, `t${type}`), integer(20, type)));
-	const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(({ value: given }) => given);
+	const values = read(model({ nodes: [node({ op: "A", attributes })] })).graph.nodes[0]?.attributes.map(
+		({ value: given }) => given,
+	);
 	expect(values).toEqual([0, 0, "", [], [], []]);
 });
 
@@ -166,11 +237,13 @@ it("the ONNX reader reads where weights outside of the file lie", () => {
 		storage: "external",
 		external: { location: "w.bin", offset: 4096, length: 16 },
 	});
-	expect(withWeight(externalTensor("w", [4], { location: "w.bin" })).graph.initializers[0]?.external).toEqual({
-		location: "w.bin",
-		offset: 0,
-		length: null,
-	});
+	expect(withWeight(externalTensor("w", [4], { location: "w.bin" })).graph.initializers[0]?.external).toEqual(
+		{
+			location: "w.bin",
+			offset: 0,
+			length: null,
+		},
+	);
 });
 
 it("the ONNX reader reads negative sizes and nameless symbols as unknown dimensions, both spellings of the standard domain", () => {
@@ -187,10 +260,18 @@ it("the ONNX reader reads negative sizes and nameless symbols as unknown dimensi
 it("the ONNX reader reads subgraphs with the node that holds them", () => {
 	const branch = graph({ name: "then", inputs: [] });
 	const file = model({
-		nodes: [node({ op: "Relu" }), node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] })],
+		nodes: [
+			node({ op: "Relu" }),
+			node({ op: "If", name: "gate", attributes: [attribute.graph("then_branch", branch)] }),
+		],
 	});
 	const [subgraph] = read(file).graph.subgraphs;
-	expect(subgraph).toMatchObject({ node: "gate", nodeIndex: 1, attribute: "then_branch", graph: { name: "then" } });
+	expect(subgraph).toMatchObject({
+		node: "gate",
+		nodeIndex: 1,
+		attribute: "then_branch",
+		graph: { name: "then" },
+	});
 });
 
 describe("reads little", () => {
@@ -210,7 +291,8 @@ describe("reads little", () => {
 				source.bytesRead += result.length;
 				result.set(start.subarray(offset, offset + length));
 				const restAt = start.length + weightBytes - offset;
-				if (restAt < result.length) result.set(rest.subarray(Math.max(0, -restAt), result.length - restAt), Math.max(0, restAt));
+				if (restAt < result.length)
+					result.set(rest.subarray(Math.max(0, -restAt), result.length - restAt), Math.max(0, restAt));
 				return result;
 			},
 		};

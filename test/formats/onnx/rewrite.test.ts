@@ -28,7 +28,8 @@ it("nodesFile keeps names, operations and edges of the nodes, and nothing else",
 	for (const file of files) {
 		const { graph: before } = read(file);
 		const { graph: after } = read(nodesFile(before.nodes));
-		const edges = ({ nodes }: typeof before) => nodes.map(({ name, op, inputs, outputs }) => ({ name, op, inputs, outputs }));
+		const edges = ({ nodes }: typeof before) =>
+			nodes.map(({ name, op, inputs, outputs }) => ({ name, op, inputs, outputs }));
 		expect(edges(after)).toEqual(edges(before));
 		expect([after.initializers, after.nodes.flatMap(({ attributes }) => attributes)]).toEqual([[], []]);
 	}
@@ -46,7 +47,12 @@ it("rewriteOnnx keeps unknown fields of the model, the graph and a node", () => 
 
 it("rewriteOnnx adds nodes, constants and outputs, and edits the graphs inside a node", () => {
 	const body = graph({ nodes: [node({ op: "Neg", outputs: ["a"] })], inputs: [], name: "then" });
-	const branch = node({ op: "If", inputs: ["c"], outputs: ["y"], attributes: [attribute.graph("then_branch", body)] });
+	const branch = node({
+		op: "If",
+		inputs: ["c"],
+		outputs: ["y"],
+		attributes: [attribute.graph("then_branch", body)],
+	});
 	const value = { dtype: "float", dims: [2], values: [1.5, -2] } as const;
 	const written = rewriteOnnx(model({ nodes: [branch] }), {
 		nodes: [

@@ -2,8 +2,22 @@
 import { expect, it } from "vitest";
 import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { findWeights } from "../../../src/formats/onnx/weight-places.ts";
-import { bytesField as bytes, joinBytes as join, textField as text } from "../../../src/formats/onnx/write.ts";
-import { attribute, externalTensor, floats, graph, int64s, model, node, packed, tensor } from "../../support/onnx-writer.ts";
+import {
+	bytesField as bytes,
+	joinBytes as join,
+	textField as text,
+} from "../../../src/formats/onnx/write.ts";
+import {
+	attribute,
+	externalTensor,
+	floats,
+	graph,
+	int64s,
+	model,
+	node,
+	packed,
+	tensor,
+} from "../../support/onnx-writer.ts";
 
 const find = (file: Uint8Array) => findWeights(memorySource(file), "m.onnx");
 

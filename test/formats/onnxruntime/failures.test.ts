@@ -37,7 +37,11 @@ describe("diagnoseOrt", () => {
 	it.each([
 		["Can't create a session. ERROR_CODE: 6, ERROR_MESSAGE: std::bad_alloc", "ort-out-of-memory", undefined],
 		["WebAssembly.Memory(): could not allocate memory", "ort-out-of-memory", undefined],
-		["no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory", "ort-not-started", "runner"],
+		[
+			"no available backend found. ERR: [wasm] RangeError: WebAssembly.Memory(): could not allocate memory",
+			"ort-not-started",
+			"runner",
+		],
 		[
 			"Non-zero status code returned while running If node. Name:'If_0' Status Message: Non-zero status code returned while running Pad node. Name:'pad' Status Message: Pad reflect: post-pad (32) exceeds maximum allowed (15)",
 			"ort-run-failed",
@@ -49,7 +53,11 @@ describe("diagnoseOrt", () => {
 			undefined,
 		],
 		["ENOSPC: no space left on device, write", "ort-disk-full", "runner"],
-		["no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'", "ort-runtime-broken", "runner"],
+		[
+			"no available backend found. ERR: [wasm] Error: Cannot find module 'x.mjs'",
+			"ort-runtime-broken",
+			"runner",
+		],
 		["/lib64/libm.so.6: version `GLIBC_2.29' not found", "ort-runtime-broken", "runner"],
 		["something new", "ort-load-failed", undefined],
 		["", "ort-load-failed", undefined],
@@ -79,9 +87,16 @@ describe("diagnoseOrt", () => {
 	});
 
 	it("diagnoseOrt has an answer for any text, at once", () => {
-		fc.assert(fc.property(fc.string({ maxLength: 500 }), (text) => ortFailureCodes.includes(diagnoseOrt(text).code)));
+		fc.assert(
+			fc.property(fc.string({ maxLength: 500 }), (text) => ortFailureCodes.includes(diagnoseOrt(text).code)),
+		);
 		const started = cpuMs();
-		for (const text of ["Node (".repeat(3_000), "Opset 99 is under development".repeat(400), '"'.repeat(9_000), "Error: ".repeat(1_500)])
+		for (const text of [
+			"Node (".repeat(3_000),
+			"Opset 99 is under development".repeat(400),
+			'"'.repeat(9_000),
+			"Error: ".repeat(1_500),
+		])
 			diagnoseOrt(text);
 		expect(cpuMs() - started).toBeLessThan(500);
 	});
@@ -94,8 +109,14 @@ describe("explainRun", () => {
 			`${run}Got invalid dimensions for input: images for the following indices\n index: 3 Got: 16 Expected: 32\n Please fix either the inputs/outputs or the model.`,
 			'Input "images" has size 16 in dimension 3, expected 32.',
 		],
-		[`${run}Invalid rank for input: images Got: 3 Expected: 4 Please fix either`, 'Input "images" has 3 dimensions, expected 4.'],
-		[`${run}Unexpected input data type. Actual: (tensor(int32)) , expected: (tensor(float))`, "An input is of type int32, expected float."],
+		[
+			`${run}Invalid rank for input: images Got: 3 Expected: 4 Please fix either`,
+			'Input "images" has 3 dimensions, expected 4.',
+		],
+		[
+			`${run}Unexpected input data type. Actual: (tensor(int32)) , expected: (tensor(float))`,
+			"An input is of type int32, expected float.",
+		],
 		["input 'images' is missing in 'feeds'.", 'The model\'s input "images" was not given.'],
 		[
 			"Non-zero status code returned while running Expand node. Name:'e' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:360 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 360000000000",
@@ -120,14 +141,20 @@ it("createWarningCounter counts warnings by the function that raised them, the m
 		counter.add(line);
 	}
 	expect(counter.classes()).toEqual([
-		{ class: "CleanUnusedInitializersAndNodeArgs", count: 2, example: "Removing initializer 's'. It is not used." },
+		{
+			class: "CleanUnusedInitializersAndNodeArgs",
+			count: 2,
+			example: "Removing initializer 's'. It is not used.",
+		},
 		{ class: "ApplyImpl", count: 1, example: "Could not find a CPU kernel" },
 	]);
 });
 
 it("createWarningCounter bounds the classes and their words", () => {
 	const counter = createWarningCounter();
-	for (let i = 0; i < 200; i++) counter.add(`[W:onnxruntime:, x.cc:${i} F${i}${"x".repeat(500)}] ${"y".repeat(5_000)}`);
+	for (let i = 0; i < 200; i++)
+		counter.add(`[W:onnxruntime:, x.cc:${i} F${i}${"x".repeat(500)}] ${"y".repeat(5_000)}`);
 	expect(counter.classes()).toHaveLength(50);
-	for (const found of counter.classes()) expect(found.class.length + found.example.length).toBeLessThanOrEqual(400);
+	for (const found of counter.classes())
+		expect(found.class.length + found.example.length).toBeLessThanOrEqual(400);
 });

@@ -5,8 +5,18 @@ import { parseProfile } from "../../../src/formats/onnxruntime/profile.ts";
 
 const node = (name: string, [ts, dur]: [number, number], args: object = {}): string =>
 	`${JSON.stringify({ cat: "Node", pid: 42, tid: 1, dur, ts, ph: "X", name: `${name}_kernel_time`, args: { op_name: "Conv", node_index: "1", ...args } })},`;
-const ended = '{"cat" : "Session","pid" :42,"tid" :1,"dur" :9,"ts" :9,"ph" : "X","name" :"model_run","args" : {}},';
-const graph = { name: "", inputs: [], outputs: [], nodes: [], initializers: [], valueInfo: [], subgraphs: [], sparseInitializers: [] };
+const ended =
+	'{"cat" : "Session","pid" :42,"tid" :1,"dur" :9,"ts" :9,"ph" : "X","name" :"model_run","args" : {}},';
+const graph = {
+	name: "",
+	inputs: [],
+	outputs: [],
+	nodes: [],
+	initializers: [],
+	valueInfo: [],
+	subgraphs: [],
+	sparseInitializers: [],
+};
 
 it("parseProfile takes the nodes of the last inference, without lines of the log", () => {
 	const shapes = {
@@ -14,7 +24,14 @@ it("parseProfile takes the nodes of the last inference, without lines of the log
 		output_type_shape: [{ float: [1, 4, 8, 8] }],
 		parameter_size: "432",
 	};
-	const text = [node("a", [0, 900]), ended, "2026 [I:onnxruntime] x {}", node("a", [1000, 600], shapes), "]", ended].join("\n");
+	const text = [
+		node("a", [0, 900]),
+		ended,
+		"2026 [I:onnxruntime] x {}",
+		node("a", [1000, 600], shapes),
+		"]",
+		ended,
+	].join("\n");
 	expect(parseProfile(text)).toEqual([
 		{
 			...{ name: "a", op: "Conv", instructions: 300, weightBytes: 432 },
@@ -29,7 +46,13 @@ it("parseProfile takes the nodes of the last inference, without lines of the log
 
 it("parseProfile adds up what runs several times, and counts a node with a subgraph without it", () => {
 	const body = (ts: number) => node("body", [ts, 100], { node_index: "0" });
-	const text = [body(10), body(120), node("loop", [0, 300], { op_name: "Loop" }), node("after", [310, 40]), ended].join("\n");
+	const text = [
+		body(10),
+		body(120),
+		node("loop", [0, 300], { op_name: "Loop" }),
+		node("after", [310, 40]),
+		ended,
+	].join("\n");
 	expect(parseProfile(text).map(({ name, instructions }) => [name, instructions])).toEqual([
 		["body", 100],
 		["loop", 50],
@@ -38,16 +61,24 @@ it("parseProfile adds up what runs several times, and counts a node with a subgr
 });
 
 it("parseProfile keeps apart nodes of one name, and names those without one", () => {
-	const text = [node("x", [0, 10]), node("x", [20, 30], { node_index: "2" }), node("", [60, 2], { node_index: "3" }), ended].join("\n");
+	const text = [
+		node("x", [0, 10]),
+		node("x", [20, 30], { node_index: "2" }),
+		node("", [60, 2], { node_index: "3" }),
+		ended,
+	].join("\n");
 	expect(parseProfile(text).map(({ name }) => name)).toEqual(["x", "x", "Conv 3"]);
 });
 
-it.each(["", "{}", ended, `{"cat" : "Node", "name": 7},\n${ended}`, `${node("x", [0, 1]).slice(0, 40)}\n${ended}`])(
-	"parseProfile finds no node in %j",
-	(text) => {
-		expect(parseProfile(text)).toEqual([]);
-	},
-);
+it.each([
+	"",
+	"{}",
+	ended,
+	`{"cat" : "Node", "name": 7},\n${ended}`,
+	`${node("x", [0, 1]).slice(0, 40)}\n${ended}`,
+])("parseProfile finds no node in %j", (text) => {
+	expect(parseProfile(text)).toEqual([]);
+});
 
 it("countedLayers gives each node's share and weights, and names tensors by the model", () => {
 	const tensors = {
@@ -62,12 +93,19 @@ it("countedLayers gives each node's share and weights, and names tensors by the 
 		{ name: "flat", op: "Flatten", instructions: 1e6, weightBytes: 0, inputs: [], outputs: [] },
 	];
 	const known = { name: "fc", op: "MatMul", domain: "", inputs: ["x", "w"], outputs: ["y"], attributes: [] };
-	const { info, times } = countedLayers(nodes, { ...graph, nodes: [known] } as unknown as Parameters<typeof countedLayers>[1]);
+	const { info, times } = countedLayers(nodes, { ...graph, nodes: [known] } as unknown as Parameters<
+		typeof countedLayers
+	>[1]);
 	expect(times.layers.map(({ averageMs, share }) => [averageMs, share])).toEqual([
 		[3, 0.75],
 		[1, 0.25],
 	]);
-	expect(info.layers[0]).toMatchObject({ type: "MatMul", precision: "fp32", weights: { dtype: "fp32", elements: 32 }, onnxNodes: ["fc"] });
+	expect(info.layers[0]).toMatchObject({
+		type: "MatMul",
+		precision: "fp32",
+		weights: { dtype: "fp32", elements: 32 },
+		onnxNodes: ["fc"],
+	});
 	expect(info.layers[0]?.outputs).toEqual([{ name: "y", dims: [1, 4], dtype: "fp32", format: "" }]);
 	expect(info.layers.map(({ kind }) => kind)).toEqual(["compute", "shape"]);
 });

@@ -21,7 +21,9 @@ interface Printed {
 	expect: object;
 }
 
-const { lines }: { lines: Printed[] } = JSON.parse(readFileSync("test/fixtures/tegra/tegrastats.json", "utf8"));
+const { lines }: { lines: Printed[] } = JSON.parse(
+	readFileSync("test/fixtures/tegra/tegrastats.json", "utf8"),
+);
 
 it.each(lines)("tegrastats is read on $board", ({ line, rail, idle, expect: expected }) => {
 	expect(parseTegrastats(line, 7)).toEqual({ atMs: 7, ...expected, eventReasons: idle ? 1n : 0n });
@@ -30,13 +32,25 @@ it.each(lines)("tegrastats is read on $board", ({ line, rail, idle, expect: expe
 
 it("tegrastats reports nothing in a line that holds no figures, and never throws", () => {
 	expect(parseTegrastats("tegrastats: command not found", 0)).toBeNull();
-	fc.assert(fc.property(fc.constantFrom(...lines), fc.nat(), ({ line }, at) => void parseTegrastats(line.slice(at % line.length), 0)));
+	fc.assert(
+		fc.property(
+			fc.constantFrom(...lines),
+			fc.nat(),
+			({ line }, at) => void parseTegrastats(line.slice(at % line.length), 0),
+		),
+	);
 });
 
 // The release is of https://github.com/rbonghi/jetson_stats/issues/864, the warning of NVIDIA's forum, the mode of jetpack-nixos#460.
 it.each([
-	["# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64, DATE: Mon Jun 16 16:07:13 UTC 2025\n", "36.4.4"],
-	["# R39 (release), REVISION: 2.0, GCID: 45755727, BOARD: generic, EABI: aarch64\n# KERNEL_VARIANT: oot\n", "39.2.0"],
+	[
+		"# R36 (release), REVISION: 4.4, GCID: 41062509, BOARD: generic, EABI: aarch64, DATE: Mon Jun 16 16:07:13 UTC 2025\n",
+		"36.4.4",
+	],
+	[
+		"# R39 (release), REVISION: 2.0, GCID: 45755727, BOARD: generic, EABI: aarch64\n# KERNEL_VARIANT: oot\n",
+		"39.2.0",
+	],
 	["# R34 (release), REVISION: 1.2, GCID: 32090851, BOARD: t186ref, EABI: aarch64", "34.1.2"],
 	["", null],
 ])("a Jetson knows the release of %j", (text, release) => {
@@ -60,14 +74,22 @@ it("a Jetson's fixed clocks are distinguished from those that follow the load", 
 	};
 	const known = { board: board.model, l4t: "36.4.4", powerMode: "MAXN" };
 	expect(boardFingerprint(board)).toEqual({ ...known, gpuClock: "up to 1301 MHz" });
-	expect(boardFingerprint({ ...board, gpuClock: { minMhz: 1301, maxMhz: 1301 } })).toEqual({ ...known, gpuClock: "1301 MHz, fixed" });
+	expect(boardFingerprint({ ...board, gpuClock: { minMhz: 1301, maxMhz: 1301 } })).toEqual({
+		...known,
+		gpuClock: "1301 MHz, fixed",
+	});
 	expect(["17000000.gpu", "17000000.ga10b", "17000000.gv11b"].every(isGpuDevice)).toBe(true);
 	expect(isGpuDevice("15340000.vic")).toBe(false);
 });
 
 it("a Jetson takes the facts of trtexec's own section on its device, with or without a UUID", () => {
 	const text = readFileSync("test/fixtures/tegra/trtexec-orin.txt", "utf8");
-	const orin = { name: "Orin", uuid: "GPU-00000000-0000-0000-0000-000000000000", computeCapability: "8.7", memoryBytes: 15536 * 1024 ** 2 };
+	const orin = {
+		name: "Orin",
+		uuid: "GPU-00000000-0000-0000-0000-000000000000",
+		computeCapability: "8.7",
+		memoryBytes: 15536 * 1024 ** 2,
+	};
 	expect(parseDeviceSection(text)).toEqual(orin);
 	expect(parseDeviceSection(text.replace(/^.*UUID.*\n/gm, ""))).toEqual({ ...orin, uuid: null });
 	expect(parseDeviceSection("&&&& FAILED")).toBeNull();

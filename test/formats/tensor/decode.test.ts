@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { ConfigError } from "../../../src/core/errors.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
-import type { DType, TensorFile } from "../../../generated/golden.ts";
 import { decodeTensor } from "../../../src/formats/tensor/decode.ts";
 import { encodeNpy } from "../../../src/formats/tensor/npy.ts";
 import oracle from "../../oracles/golden-files.json" with { type: "json" };
@@ -27,7 +27,10 @@ function refusalOf(bytes: Uint8Array, file: TensorFile): ConfigError {
 	throw new Error("the file was taken");
 }
 
-function expectTensor(tensor: Tensor, entry: { dtype: string; shape: readonly number[]; data: string }): void {
+function expectTensor(
+	tensor: Tensor,
+	entry: { dtype: string; shape: readonly number[]; data: string },
+): void {
 	expect(tensor).toMatchObject({ dtype: entry.dtype, shape: entry.shape });
 	expect(Buffer.from(tensor.data).equals(Buffer.from(entry.data, "base64"))).toBe(true);
 }
@@ -39,11 +42,16 @@ describe("decodeTensor", () => {
 
 	it.each(oracle.proto)("decodeTensor reads what onnx wrote: $name", (entry) => {
 		const bytes = new Uint8Array(Buffer.from(entry.file, "base64"));
-		expectTensor(decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" }), "y"), entry);
+		expectTensor(
+			decodeTensor(bytes, fileOf(entry.dtype, entry.shape, { format: "tensor-proto" }), "y"),
+			entry,
+		);
 	});
 
 	it.each(["y.raw", "y.bin", "a.b/y.RAW"])("decodeTensor takes %s for raw values", (path) => {
-		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(Uint8Array.of(1, 0, 2, 0));
+		expect(decodeTensor(Uint8Array.of(1, 0, 2, 0), fileOf("int16", [2], { path }), "y").data).toEqual(
+			Uint8Array.of(1, 0, 2, 0),
+		);
 	});
 
 	it("decodeTensor refuses a name without a known format, unless the manifest states it", () => {
@@ -66,17 +74,42 @@ describe("decodeTensor", () => {
 			file: fileOf("float32", [2, 3], raw),
 			words: "expected 24 bytes for float32 [2, 3], got 23 bytes",
 		},
-		{ what: "a raw file twice too long", bytes: new Uint8Array(48), file: fileOf("float32", [2, 3], raw), words: "got 48 bytes" },
+		{
+			what: "a raw file twice too long",
+			bytes: new Uint8Array(48),
+			file: fileOf("float32", [2, 3], raw),
+			words: "got 48 bytes",
+		},
 		{
 			what: "a Git LFS pointer",
 			bytes: Buffer.from("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 24\n"),
 			file: fileOf("float32", [2, 3], raw),
 			words: "a Git LFS pointer",
 		},
-		{ what: "an empty .npy file", bytes: new Uint8Array(), file: fileOf("float32", [2, 3]), words: "an empty file" },
-		{ what: "a .npy file that is none", bytes: new Uint8Array(200), file: fileOf("float32", [2, 3]), words: "no .npy magic" },
-		{ what: "a .npy header that ends early", bytes: float.subarray(0, 60), file: fileOf("float32", [2, 3]), words: "the end of the file" },
-		{ what: "a .npy file that ends early", bytes: float.subarray(0, -1), file: fileOf("float32", [2, 3]), words: "got 23 bytes" },
+		{
+			what: "an empty .npy file",
+			bytes: new Uint8Array(),
+			file: fileOf("float32", [2, 3]),
+			words: "an empty file",
+		},
+		{
+			what: "a .npy file that is none",
+			bytes: new Uint8Array(200),
+			file: fileOf("float32", [2, 3]),
+			words: "no .npy magic",
+		},
+		{
+			what: "a .npy header that ends early",
+			bytes: float.subarray(0, 60),
+			file: fileOf("float32", [2, 3]),
+			words: "the end of the file",
+		},
+		{
+			what: "a .npy file that ends early",
+			bytes: float.subarray(0, -1),
+			file: fileOf("float32", [2, 3]),
+			words: "got 23 bytes",
+		},
 		{
 			what: "a .npy file that goes on",
 			bytes: Buffer.concat([float, Buffer.alloc(4)]),
@@ -95,8 +128,18 @@ describe("decodeTensor", () => {
 			file: fileOf("float32", [3, 2]),
 			words: "expected float32 [3, 2], got float32 [2, 3]",
 		},
-		{ what: "a pickle", bytes: edited("'<f4'", "'|O8'"), file: fileOf("float32", [2, 3]), words: "never loaded" },
-		{ what: "an array of records", bytes: edited("'<f4'", "[('a','<f4')]"), file: fileOf("float32", [2, 3]), words: "an array of records" },
+		{
+			what: "a pickle",
+			bytes: edited("'<f4'", "'|O8'"),
+			file: fileOf("float32", [2, 3]),
+			words: "never loaded",
+		},
+		{
+			what: "an array of records",
+			bytes: edited("'<f4'", "[('a','<f4')]"),
+			file: fileOf("float32", [2, 3]),
+			words: "an array of records",
+		},
 		{
 			what: "a later .npy version",
 			bytes: Uint8Array.from(float, (byte, index) => (index === 6 ? 9 : byte)),
@@ -109,14 +152,24 @@ describe("decodeTensor", () => {
 			file: fileOf("float32", [2, 3]),
 			words: "got float32 [2000000000, 3]",
 		},
-		{ what: "a .npy file for a huge manifest", bytes: edited("(2, 3)", "(9e9)"), file: fileOf("float32", [9e9]), words: "the header" },
+		{
+			what: "a .npy file for a huge manifest",
+			bytes: edited("(2, 3)", "(9e9)"),
+			file: fileOf("float32", [9e9]),
+			words: "the header",
+		},
 		{
 			what: "a .pb file that is none",
 			bytes: Buffer.from("hello, world, this is text"),
 			file: fileOf("float32", [2, 3], proto),
 			words: "expected an ONNX TensorProto",
 		},
-		{ what: "an empty .pb file", bytes: new Uint8Array(), file: fileOf("float32", [2, 3], proto), words: "got undefined" },
+		{
+			what: "an empty .pb file",
+			bytes: new Uint8Array(),
+			file: fileOf("float32", [2, 3], proto),
+			words: "got undefined",
+		},
 		{
 			what: "a .pb field that ends beyond the file",
 			bytes: Uint8Array.of(0x4a, 0xff, 0xff, 0x03),
@@ -147,7 +200,12 @@ describe("decodeTensor", () => {
 			file: fileOf("int32", [2 ** 35 - 1], proto),
 			words: "at most 0",
 		},
-		{ what: "a .pb of strings", bytes: Uint8Array.of(8, 1, 16, 8), file: fileOf("float32", [1], proto), words: "got string [1]" },
+		{
+			what: "a .pb of strings",
+			bytes: Uint8Array.of(8, 1, 16, 8),
+			file: fileOf("float32", [1], proto),
+			words: "got string [1]",
+		},
 	])("decodeTensor refuses $what and reports what it expected", ({ bytes, file, words }) => {
 		const error = refusalOf(bytes, file);
 		expect(error.code).toBe("tensor-invalid");
@@ -157,20 +215,28 @@ describe("decodeTensor", () => {
 	});
 
 	it("decodeTensor either decodes or refuses any bytes, and never anything else", () => {
-		const seeds = [float, ...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64")))];
+		const seeds = [
+			float,
+			...oracle.proto.slice(0, 12).map((entry) => new Uint8Array(Buffer.from(entry.file, "base64"))),
+		];
 		const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
 		fc.assert(
-			fc.property(fc.nat(seeds.length - 1), fc.array(change, { maxLength: 4 }), fc.nat(64), (which, changes, cut) => {
-				const bytes = (seeds[which] ?? float).slice(0, -cut || undefined);
-				for (const [at, byte] of changes) bytes[at % Math.max(1, bytes.length)] = byte;
-				for (const path of ["y.npy", "y.pb"]) {
-					try {
-						expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path }), "y").data.length).toBe(24);
-					} catch (error) {
-						expect(error).toBeInstanceOf(ConfigError);
+			fc.property(
+				fc.nat(seeds.length - 1),
+				fc.array(change, { maxLength: 4 }),
+				fc.nat(64),
+				(which, changes, cut) => {
+					const bytes = (seeds[which] ?? float).slice(0, -cut || undefined);
+					for (const [at, byte] of changes) bytes[at % Math.max(1, bytes.length)] = byte;
+					for (const path of ["y.npy", "y.pb"]) {
+						try {
+							expect(decodeTensor(bytes, fileOf("float32", [2, 3], { path }), "y").data.length).toBe(24);
+						} catch (error) {
+							expect(error).toBeInstanceOf(ConfigError);
+						}
 					}
-				}
-			}),
+				},
+			),
 		);
 	});
 });

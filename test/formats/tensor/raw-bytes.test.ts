@@ -10,7 +10,11 @@ const { files }: { files: { file: string; how: BytesPreprocess; values: number[]
 const shapeOf = (elements: number) => [1, elements];
 
 it.each(files)("the reader of raw bytes takes $how of $file", ({ file, how, values }) => {
-	const { data, shape } = tensorOfBytes(Buffer.from(file, "base64"), { dtype: "int32", length: null, shapeOf }, how);
+	const { data, shape } = tensorOfBytes(
+		Buffer.from(file, "base64"),
+		{ dtype: "int32", length: null, shapeOf },
+		how,
+	);
 	expect(shape).toEqual([1, values.length]);
 	expect([...new Int32Array(data.slice().buffer)]).toEqual(values);
 });

@@ -24,7 +24,10 @@ it("listTestDataSets refuses a gap", () => {
 });
 
 it.each(oracle.proto)("describeTensorProto reads what onnx wrote: $name", ({ file, dtype, shape }) => {
-	expect(describeTensorProto(Uint8Array.from(Buffer.from(file, "base64")), "y")).toMatchObject({ dtype, shape });
+	expect(describeTensorProto(Uint8Array.from(Buffer.from(file, "base64")), "y")).toMatchObject({
+		dtype,
+		shape,
+	});
 });
 
 it.each([Uint8Array.of(8, 1, 16, 8), Uint8Array.of(1, 2, 3), new Uint8Array()])(

@@ -2,7 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { ownedFlags } from "../../../src/core/config/tensorrt-settings.ts";
 import { buildArgs } from "../../../src/formats/trtexec/args.ts";
-import type { ArgsSpec, BuildArgs, InferArgs, ProfileArgs, TimeArgs } from "../../../src/formats/trtexec/args-spec.ts";
+import type {
+	ArgsSpec,
+	BuildArgs,
+	InferArgs,
+	ProfileArgs,
+	TimeArgs,
+} from "../../../src/formats/trtexec/args-spec.ts";
 import { parseVersionText, type TensorRtVersion } from "../../../src/formats/trtexec/banner.ts";
 import { recordedLines } from "./recorded.ts";
 
@@ -27,7 +33,12 @@ const time: TimeArgs = {
 	transfers: false,
 	timesPath: "times.json",
 };
-const infer: InferArgs = { task: "infer", enginePath: "/e/net.plan", shapes: [], inputs: [{ name: "x:0", path: "/i/x.bin" }] };
+const infer: InferArgs = {
+	task: "infer",
+	enginePath: "/e/net.plan",
+	shapes: [],
+	inputs: [{ name: "x:0", path: "/i/x.bin" }],
+};
 const profile: ProfileArgs = {
 	task: "profile",
 	enginePath: "/e/net.plan",
@@ -60,181 +71,255 @@ const run = [
 	"--infStreams=1",
 	"--percentile=50,90,95,99",
 ];
-const one = ["--loadEngine=/e/net.plan", "--loadInputs=x:0:/i/x.bin", "--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"];
+const one = [
+	"--loadEngine=/e/net.plan",
+	"--loadInputs=x:0:/i/x.bin",
+	"--warmUp=0",
+	"--duration=0",
+	"--iterations=1",
+	"--avgRuns=1",
+];
 const made = ["--onnx=/m/net.onnx", "--saveEngine=/e/net.plan", "--skipInference"];
 const tail = ["--profilingVerbosity=detailed", "--device=0"];
 
-const table: readonly (readonly [what: string, version: string, spec: ArgsSpec, argv: readonly string[]])[] = [
-	["a plain build", "8.6.1", build, [...made, "--noTF32", ...tail]],
-	["a plain build", "11.2.1", build, [...made, "--noTF32", ...tail]],
-	["a tf32 build", "10.6.0", { ...build, precision: "tf32" }, [...made, ...tail]],
-	["an fp16 build", "8.6.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
-	["an fp16 build", "10.15.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
-	["a typed fp16 build", "11.0.0", { ...build, precision: "fp16", typedModel: true }, [...made, ...tail]],
-	["an int8 build", "10.6.0", { ...build, precision: "int8" }, [...made, "--int8", "--fp16", ...tail]],
+const table: readonly (readonly [what: string, version: string, spec: ArgsSpec, argv: readonly string[]])[] =
 	[
-		"a strongly typed int8 build",
-		"10.6.0",
-		{ ...build, precision: "int8", typedModel: true, strongTyping: true },
-		[...made, "--stronglyTyped", ...tail],
-	],
-	["an fp4 build", "10.15.1", { ...build, precision: "fp4", typedModel: true }, [...made, "--stronglyTyped", ...tail]],
-	[
-		"one profile",
-		"10.6.0",
-		{ ...build, profiles: [{ inputs: [dims] }] },
-		[...made, "--noTF32", "--minShapes=images:1x3x32x32", "--optShapes=images:4x3x32x32", "--maxShapes=images:8x3x32x32", ...tail],
-	],
-	[
-		"two profiles",
-		"10.6.0",
-		{
-			...build,
-			profiles: [
-				{ inputs: [dims] },
-				{
-					inputs: [
-						{ name: "images", min: [1], opt: [1], max: [1] },
-						{ name: "s", min: [], opt: [], max: [] },
-					],
-				},
+		["a plain build", "8.6.1", build, [...made, "--noTF32", ...tail]],
+		["a plain build", "11.2.1", build, [...made, "--noTF32", ...tail]],
+		["a tf32 build", "10.6.0", { ...build, precision: "tf32" }, [...made, ...tail]],
+		["an fp16 build", "8.6.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
+		["an fp16 build", "10.15.1", { ...build, precision: "fp16" }, [...made, "--fp16", ...tail]],
+		["a typed fp16 build", "11.0.0", { ...build, precision: "fp16", typedModel: true }, [...made, ...tail]],
+		["an int8 build", "10.6.0", { ...build, precision: "int8" }, [...made, "--int8", "--fp16", ...tail]],
+		[
+			"a strongly typed int8 build",
+			"10.6.0",
+			{ ...build, precision: "int8", typedModel: true, strongTyping: true },
+			[...made, "--stronglyTyped", ...tail],
+		],
+		[
+			"an fp4 build",
+			"10.15.1",
+			{ ...build, precision: "fp4", typedModel: true },
+			[...made, "--stronglyTyped", ...tail],
+		],
+		[
+			"one profile",
+			"10.6.0",
+			{ ...build, profiles: [{ inputs: [dims] }] },
+			[
+				...made,
+				"--noTF32",
+				"--minShapes=images:1x3x32x32",
+				"--optShapes=images:4x3x32x32",
+				"--maxShapes=images:8x3x32x32",
+				...tail,
 			],
-		},
-		[
-			...made,
-			"--noTF32",
-			"--profile=0",
-			"--minShapes=images:1x3x32x32",
-			"--optShapes=images:4x3x32x32",
-			"--maxShapes=images:8x3x32x32",
-			"--profile=1",
-			"--minShapes=images:1,s:scalar",
-			"--optShapes=images:1,s:scalar",
-			"--maxShapes=images:1,s:scalar",
-			...tail,
 		],
-	],
-	["a workspace", "8.6.1", { ...build, workspaceMiB: 512 }, [...made, "--noTF32", "--memPoolSize=workspace:512", ...tail]],
-	["a workspace", "10.6.0", { ...build, workspaceMiB: 512 }, [...made, "--noTF32", "--memPoolSize=workspace:512M", ...tail]],
-	[
-		"caches, DLA, plugins and more",
-		"10.6.0",
-		{
-			...build,
-			timingCachePath: "/c/t.cache",
-			cacheOnly: true,
-			dlaCore: 0,
-			allowGpuFallback: true,
-			builderOptimizationLevel: 5,
-			layerInfoPath: "l.json",
-			plugins: { static: ["/p/a.so", "/p/b.so"], dynamic: ["/p/c.so"] },
-			device: 2,
-			verbose: true,
-			extraFlags: ["--sparsity=enable", "--versionCompatible"],
-		},
 		[
-			...made,
-			"--noTF32",
-			"--timingCacheFile=/c/t.cache",
-			"--errorOnTimingCacheMiss",
-			"--builderOptimizationLevel=5",
-			"--allowGPUFallback",
-			"--profilingVerbosity=detailed",
-			"--exportLayerInfo=l.json",
-			"--staticPlugins=/p/a.so",
-			"--staticPlugins=/p/b.so",
-			"--dynamicPlugins=/p/c.so",
-			"--useDLACore=0",
-			"--device=2",
-			"--verbose",
-			"--sparsity=enable",
-			"--versionCompatible",
+			"two profiles",
+			"10.6.0",
+			{
+				...build,
+				profiles: [
+					{ inputs: [dims] },
+					{
+						inputs: [
+							{ name: "images", min: [1], opt: [1], max: [1] },
+							{ name: "s", min: [], opt: [], max: [] },
+						],
+					},
+				],
+			},
+			[
+				...made,
+				"--noTF32",
+				"--profile=0",
+				"--minShapes=images:1x3x32x32",
+				"--optShapes=images:4x3x32x32",
+				"--maxShapes=images:8x3x32x32",
+				"--profile=1",
+				"--minShapes=images:1,s:scalar",
+				"--optShapes=images:1,s:scalar",
+				"--maxShapes=images:1,s:scalar",
+				...tail,
+			],
 		],
-	],
-	[
-		"a calibrated int8 build",
-		"10.15.1",
-		{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
-		[...made, "--int8", "--fp16", "--calib=/c/net.cache", ...tail],
-	],
-	[
-		"a timed run",
-		"8.6.1",
-		time,
-		[...run, "--useCudaGraph", "--useSpinWait", "--noDataTransfers", "--exportTimes=times.json", "--device=0"],
-	],
-	[
-		"a timed run",
-		"10.15.1",
-		time,
-		[...run, "--useCudaGraph", "--useSpinWait", "--noDataTransfers", "--exportTimes=times.json", "--device=0"],
-	],
-	["a timed run", "11.0.0", time, [...run, "--exportTimes=times.json", "--device=0"]],
-	[
-		"a timed run the other way round",
-		"10.6.0",
-		{ ...time, cudaGraph: false, spinWait: false, transfers: true },
-		[...run, "--exportTimes=times.json", "--device=0"],
-	],
-	[
-		"a timed run the other way round",
-		"11.2.1",
-		{ ...time, cudaGraph: false, spinWait: false, transfers: true },
-		[...run, "--noCudaGraph", "--noSpinWait", "--includeDataTransfers", "--exportTimes=times.json", "--device=0"],
-	],
-	["a golden run", "10.6.0", infer, [...one, "--dumpRawBindingsToFile", "--device=0"]],
-	[
-		"a golden run",
-		"11.2.1",
-		{ ...infer, outputPath: "o.json" },
-		[...one, "--noCudaGraph", "--noSpinWait", "--includeDataTransfers", "--dumpRawBindingsToFile", "--exportOutput=o.json", "--device=0"],
-	],
-	[
-		"a profile run",
-		"10.6.0",
-		profile,
 		[
-			"--loadEngine=/e/net.plan",
-			"--warmUp=200",
-			"--duration=0",
-			"--iterations=50",
-			"--useSpinWait",
-			"--noDataTransfers",
-			"--separateProfileRun",
-			"--profilingVerbosity=detailed",
-			"--exportProfile=p.json",
-			"--exportLayerInfo=l.json",
-			"--device=0",
+			"a workspace",
+			"8.6.1",
+			{ ...build, workspaceMiB: 512 },
+			[...made, "--noTF32", "--memPoolSize=workspace:512", ...tail],
 		],
-	],
-	[
-		"a profile run of the second profile",
-		"11.2.1",
-		{ ...profile, profileIndex: 1 },
 		[
-			"--loadEngine=/e/net.plan",
-			"--useProfile=1",
-			"--warmUp=200",
-			"--duration=0",
-			"--iterations=50",
-			"--noCudaGraph",
-			"--profilingVerbosity=detailed",
-			"--exportProfile=p.json",
-			"--exportLayerInfo=l.json",
-			"--device=0",
+			"a workspace",
+			"10.6.0",
+			{ ...build, workspaceMiB: 512 },
+			[...made, "--noTF32", "--memPoolSize=workspace:512M", ...tail],
 		],
-	],
-];
+		[
+			"caches, DLA, plugins and more",
+			"10.6.0",
+			{
+				...build,
+				timingCachePath: "/c/t.cache",
+				cacheOnly: true,
+				dlaCore: 0,
+				allowGpuFallback: true,
+				builderOptimizationLevel: 5,
+				layerInfoPath: "l.json",
+				plugins: { static: ["/p/a.so", "/p/b.so"], dynamic: ["/p/c.so"] },
+				device: 2,
+				verbose: true,
+				extraFlags: ["--sparsity=enable", "--versionCompatible"],
+			},
+			[
+				...made,
+				"--noTF32",
+				"--timingCacheFile=/c/t.cache",
+				"--errorOnTimingCacheMiss",
+				"--builderOptimizationLevel=5",
+				"--allowGPUFallback",
+				"--profilingVerbosity=detailed",
+				"--exportLayerInfo=l.json",
+				"--staticPlugins=/p/a.so",
+				"--staticPlugins=/p/b.so",
+				"--dynamicPlugins=/p/c.so",
+				"--useDLACore=0",
+				"--device=2",
+				"--verbose",
+				"--sparsity=enable",
+				"--versionCompatible",
+			],
+		],
+		[
+			"a calibrated int8 build",
+			"10.15.1",
+			{ ...build, precision: "int8", calibrationPath: "/c/net.cache" },
+			[...made, "--int8", "--fp16", "--calib=/c/net.cache", ...tail],
+		],
+		[
+			"a timed run",
+			"8.6.1",
+			time,
+			[
+				...run,
+				"--useCudaGraph",
+				"--useSpinWait",
+				"--noDataTransfers",
+				"--exportTimes=times.json",
+				"--device=0",
+			],
+		],
+		[
+			"a timed run",
+			"10.15.1",
+			time,
+			[
+				...run,
+				"--useCudaGraph",
+				"--useSpinWait",
+				"--noDataTransfers",
+				"--exportTimes=times.json",
+				"--device=0",
+			],
+		],
+		["a timed run", "11.0.0", time, [...run, "--exportTimes=times.json", "--device=0"]],
+		[
+			"a timed run the other way round",
+			"10.6.0",
+			{ ...time, cudaGraph: false, spinWait: false, transfers: true },
+			[...run, "--exportTimes=times.json", "--device=0"],
+		],
+		[
+			"a timed run the other way round",
+			"11.2.1",
+			{ ...time, cudaGraph: false, spinWait: false, transfers: true },
+			[
+				...run,
+				"--noCudaGraph",
+				"--noSpinWait",
+				"--includeDataTransfers",
+				"--exportTimes=times.json",
+				"--device=0",
+			],
+		],
+		["a golden run", "10.6.0", infer, [...one, "--dumpRawBindingsToFile", "--device=0"]],
+		[
+			"a golden run",
+			"11.2.1",
+			{ ...infer, outputPath: "o.json" },
+			[
+				...one,
+				"--noCudaGraph",
+				"--noSpinWait",
+				"--includeDataTransfers",
+				"--dumpRawBindingsToFile",
+				"--exportOutput=o.json",
+				"--device=0",
+			],
+		],
+		[
+			"a profile run",
+			"10.6.0",
+			profile,
+			[
+				"--loadEngine=/e/net.plan",
+				"--warmUp=200",
+				"--duration=0",
+				"--iterations=50",
+				"--useSpinWait",
+				"--noDataTransfers",
+				"--separateProfileRun",
+				"--profilingVerbosity=detailed",
+				"--exportProfile=p.json",
+				"--exportLayerInfo=l.json",
+				"--device=0",
+			],
+		],
+		[
+			"a profile run of the second profile",
+			"11.2.1",
+			{ ...profile, profileIndex: 1 },
+			[
+				"--loadEngine=/e/net.plan",
+				"--useProfile=1",
+				"--warmUp=200",
+				"--duration=0",
+				"--iterations=50",
+				"--noCudaGraph",
+				"--profilingVerbosity=detailed",
+				"--exportProfile=p.json",
+				"--exportLayerInfo=l.json",
+				"--device=0",
+			],
+		],
+	];
 
 const refusals: readonly (readonly [what: string, version: string, spec: ArgsSpec, kind: string])[] = [
 	["fp16 by flag", "11.0.0", { ...build, precision: "fp16" }, "needs-other-onnx"],
-	["int8 without Q/DQ under strong typing", "10.6.0", { ...build, precision: "int8", strongTyping: true }, "needs-other-onnx"],
+	[
+		"int8 without Q/DQ under strong typing",
+		"10.6.0",
+		{ ...build, precision: "int8", strongTyping: true },
+		"needs-other-onnx",
+	],
 	["fp4 from a plain model", "10.15.1", { ...build, precision: "fp4" }, "needs-other-onnx"],
 	["bf16", "8.6.1", { ...build, precision: "bf16" }, "unsupported"],
 	["int4", "10.0.1", { ...build, precision: "int4" }, "unsupported"],
 	["strong typing", "8.6.1", { ...build, strongTyping: true }, "unsupported"],
-	["a calibration cache", "11.0.0", { ...build, precision: "int8", typedModel: true, calibrationPath: "/c" }, "unsupported"],
-	["several profiles", "8.6.1", { ...build, profiles: [{ inputs: [dims] }, { inputs: [dims] }] }, "unsupported"],
+	[
+		"a calibration cache",
+		"11.0.0",
+		{ ...build, precision: "int8", typedModel: true, calibrationPath: "/c" },
+		"unsupported",
+	],
+	[
+		"several profiles",
+		"8.6.1",
+		{ ...build, profiles: [{ inputs: [dims] }, { inputs: [dims] }] },
+		"unsupported",
+	],
 	["a flag of ours", "10.6.0", { ...build, extraFlags: ["--saveEngine=x"] }, "refused"],
 	["a precision flag of the user's", "10.6.0", { ...build, extraFlags: ["--fp16=0"] }, "refused"],
 	["a flag twice", "10.6.0", { ...build, extraFlags: ["--sparsity=enable", "--sparsity=force"] }, "refused"],
@@ -260,7 +345,10 @@ describe("buildArgs", () => {
 	}
 
 	it("buildArgs names the flag of ours that a user gave", () => {
-		expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({ kind: "refused", what: "--device" });
+		expect(buildArgs({ ...build, extraFlags: ["--device=1"] }, version("10.6.0"))).toMatchObject({
+			kind: "refused",
+			what: "--device",
+		});
 	});
 });
 
@@ -280,7 +368,9 @@ describe("flags", () => {
 
 		it(`the flags of trtexec gives none that ${text} calls deprecated`, () => {
 			const help = recordedLines(`${text}/info-help`).map((line) => line.text);
-			const deprecated = help.filter((line) => line.includes("[Deprecated]")).map((line) => /--\w+/.exec(line)?.[0]);
+			const deprecated = help
+				.filter((line) => line.includes("[Deprecated]"))
+				.map((line) => /--\w+/.exec(line)?.[0]);
 			for (const mode of [true, false]) {
 				const argv = argvOf({ ...time, cudaGraph: mode, spinWait: mode, transfers: mode }, text);
 				for (const argument of argv) expect(deprecated).not.toContain(argument.split("=")[0]);

@@ -1,6 +1,11 @@
 // Versions as trtexec, packages and people write them.
 import { describe, expect, it } from "vitest";
-import { parseBannerCommand, parseVersionLine, parseVersionNumber, parseVersionText } from "../../../src/formats/trtexec/banner.ts";
+import {
+	parseBannerCommand,
+	parseVersionLine,
+	parseVersionNumber,
+	parseVersionText,
+} from "../../../src/formats/trtexec/banner.ts";
 import { recordedLines } from "./recorded.ts";
 
 describe("the banner's version", () => {
@@ -24,7 +29,8 @@ describe("the banner's version", () => {
 	});
 
 	it("the banner's version reads the first line of every recorded version", () => {
-		const first = (version: string) => parseVersionLine(recordedLines(`${version}/info-help`)[0]?.text ?? "")?.text;
+		const first = (version: string) =>
+			parseVersionLine(recordedLines(`${version}/info-help`)[0]?.text ?? "")?.text;
 		expect([first("10.6"), first("10.15"), first("11.2")]).toEqual(["10.6.0", "10.15.1", "11.1.0"]);
 	});
 
@@ -34,23 +40,19 @@ describe("the banner's version", () => {
 	});
 
 	it("the banner's version gives the command back", () => {
-		expect(parseBannerCommand("&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=a #b.onnx")).toEqual([
-			"trtexec",
-			"--onnx=a",
-			"#b.onnx",
-		]);
+		expect(
+			parseBannerCommand("&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=a #b.onnx"),
+		).toEqual(["trtexec", "--onnx=a", "#b.onnx"]);
 		expect(parseBannerCommand("&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec")).toBeNull();
 	});
 });
 
 it("parseVersionText reads what people and packages write", () => {
-	expect(["10.6.0", "10.6", "v8.6.1", "10.16.1.11", "10.6.0-1+cuda12.6"].map((text) => parseVersionText(text)?.text)).toEqual([
-		"10.6.0",
-		"10.6.0",
-		"8.6.1",
-		"10.16.1",
-		"10.6.0",
-	]);
+	expect(
+		["10.6.0", "10.6", "v8.6.1", "10.16.1.11", "10.6.0-1+cuda12.6"].map(
+			(text) => parseVersionText(text)?.text,
+		),
+	).toEqual(["10.6.0", "10.6.0", "8.6.1", "10.16.1", "10.6.0"]);
 });
 
 it("parseVersionText refuses the rest", () => {

@@ -28,16 +28,24 @@ it("build logs report precision and memory", () => {
 });
 
 it("build logs report how many kernel timings the timing cache holds", () => {
-	expect(build("10.6/build-classifier-fp16-warm-cache").timingCache).toEqual({ mode: "global", entries: 445 });
-	expect(build("10.6/build-classifier-fp16-cold-cache").timingCache).toEqual({ mode: "global", entries: 445 });
+	expect(build("10.6/build-classifier-fp16-warm-cache").timingCache).toEqual({
+		mode: "global",
+		entries: 445,
+	});
+	expect(build("10.6/build-classifier-fp16-cold-cache").timingCache).toEqual({
+		mode: "global",
+		entries: 445,
+	});
 	expect(build("10.6/build-superres-fp32").timingCache).toEqual({ mode: "local", entries: null });
 });
 
 it("build logs report warnings by class", () => {
-	expect(build("10.6/build-classifier-int8-no-calibration").warnings.map((entry) => [entry.class, entry.count])).toEqual([
-		["int8-uncalibrated", 1],
+	expect(
+		build("10.6/build-classifier-int8-no-calibration").warnings.map((entry) => [entry.class, entry.count]),
+	).toEqual([["int8-uncalibrated", 1]]);
+	expect(build("10.6/build-int64-fp32").warnings.map((entry) => [entry.class, entry.count])).toEqual([
+		["int64-binding", 2],
 	]);
-	expect(build("10.6/build-int64-fp32").warnings.map((entry) => [entry.class, entry.count])).toEqual([["int64-binding", 2]]);
 });
 
 it("build logs report why memory failed a build", () => {
@@ -55,7 +63,10 @@ it("build logs have a class for every warning that was recorded", () => {
 
 it("performance summaries report iterations, throughput and mode", () => {
 	const facts = perf("10.6/perf-classifier-graph");
-	expect(facts).toMatchObject({ iterations: 34_100, mode: { cudaGraph: true, spinWait: true, transfers: false } });
+	expect(facts).toMatchObject({
+		iterations: 34_100,
+		mode: { cudaGraph: true, spinWait: true, transfers: false },
+	});
 	expect(facts.throughput).toBeGreaterThan(30_000);
 });
 
@@ -64,7 +75,11 @@ it("performance summaries report the throughput that was measured", () => {
 });
 
 it("performance summaries report the mode that trtexec really used", () => {
-	expect(perf("10.6/perf-classifier-defaults").mode).toEqual({ cudaGraph: false, spinWait: false, transfers: true });
+	expect(perf("10.6/perf-classifier-defaults").mode).toEqual({
+		cudaGraph: false,
+		spinWait: false,
+		transfers: true,
+	});
 });
 
 it("performance summaries report nothing where no inference ran", () => {

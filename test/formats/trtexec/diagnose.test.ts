@@ -33,7 +33,12 @@ describe("recorded runs", () => {
 describe("a recorded run of which the files are not at hand", () => {
 	/** What the gate sees beside these runs: sizes, digests, the model. */
 	const outside: Readonly<Record<string, Partial<Evidence>>> = {
-		"10.6/fail-bad-too-big": { model: { largestTensor: { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 }, inputRanks: new Map() } },
+		"10.6/fail-bad-too-big": {
+			model: {
+				largestTensor: { name: "z", shape: "[300000, 300000]", bytes: 3.6e11 },
+				inputRanks: new Map(),
+			},
+		},
 		"10.6/fail-engine-flipped": { plan: { builtSha256: "aa", sha256: "bb" } },
 		"10.6/fail-input-wrong-size": { inputs: [{ path: "inputs/classifier-0-images.bin", bytes: 49_152 }] },
 	};
@@ -46,7 +51,8 @@ describe("a recorded run of which the files are not at hand", () => {
 			for (const line of lines ?? []) scanner.feed(line);
 			const alone = diagnoseHonestly({ ...evidence, scan: scanner.result() });
 			const gate = diagnose({ ...evidence, lines: lines ?? [], ...outside[name] });
-			if (alone.code === "ok" || alone.code === "unverified") expect([gate.code === "ok", name in outside]).toContain(true);
+			if (alone.code === "ok" || alone.code === "unverified")
+				expect([gate.code === "ok", name in outside]).toContain(true);
 			if (gate.code !== "ok") expect(alone.code).not.toBe("ok");
 			if (alone.code === "ok") expect(alone.title).toBe(gate.title);
 		},
@@ -73,8 +79,14 @@ it("diagnose, with a fact from outside the log, finds a damaged plan by its dige
 
 it("diagnose, with a fact from outside the log, finds a tensor that no GPU of this kind can hold", () => {
 	const largestTensor = { name: "z", shape: "[300000, 300000]", bytes: 300_000 * 300_000 * 4 };
-	const diagnosis = diagnose({ ...recordedEvidence("10.6/fail-bad-too-big"), model: { largestTensor, inputRanks: new Map() } });
-	expect(diagnosis).toMatchObject({ code: "tensor-too-big", title: expect.stringContaining('"z" has the shape [300000, 300000]') });
+	const diagnosis = diagnose({
+		...recordedEvidence("10.6/fail-bad-too-big"),
+		model: { largestTensor, inputRanks: new Map() },
+	});
+	expect(diagnosis).toMatchObject({
+		code: "tensor-too-big",
+		title: expect.stringContaining('"z" has the shape [300000, 300000]'),
+	});
 });
 
 it("diagnose, with a fact from outside the log, finds a plan of no bytes behind exit code 0", () => {
@@ -101,33 +113,51 @@ function judged(text: string, more: Partial<Evidence> = {}): string {
 
 it("diagnose, for a run that passed, misses an export in a folder that is not there", () => {
 	const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=absent/t.json"];
-	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [], absent: ["absent/t.json"] })).toBe("export-missing");
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [], absent: ["absent/t.json"] })).toBe(
+		"export-missing",
+	);
 });
 
 it("diagnose, for a run that passed, explains why times are missing beside a profile", () => {
 	const argv = ["trtexec", "--loadEngine=e.plan", "--exportTimes=t.json", "--exportProfile=p.json"];
 	const wrote = [{ path: "p.json", bytes: 100 }];
-	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote, absent: ["t.json"] })).toBe("times-not-written");
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote, absent: ["t.json"] })).toBe(
+		"times-not-written",
+	);
 });
 
 it("diagnose, for a run that passed, sees an export of no bytes", () => {
 	const argv = ["trtexec", "--loadEngine=e.plan", "--exportLayerInfo=l.json"];
-	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [{ path: "l.json", bytes: 0 }] })).toBe("export-empty");
+	expect(judged(passed(argv.join(" ")), { argv, exitCode: 0, wrote: [{ path: "l.json", bytes: 0 }] })).toBe(
+		"export-empty",
+	);
 });
 
 it("diagnose, for a run that passed, sees an engine that cannot be loaded behind --skipInference", () => {
-	const body = [`${at}[E] Engine deserialization failed`, `${at}[I] Skipped inference phase since --skipInference is added.`];
-	expect(judged(passed("trtexec --loadEngine=e.plan --skipInference", body), { exitCode: 0 })).toBe("plan-unloaded");
+	const body = [
+		`${at}[E] Engine deserialization failed`,
+		`${at}[I] Skipped inference phase since --skipInference is added.`,
+	];
+	expect(judged(passed("trtexec --loadEngine=e.plan --skipInference", body), { exitCode: 0 })).toBe(
+		"plan-unloaded",
+	);
 });
 
 it("diagnose, for a run that passed, sees an input that was filled with random numbers beside one that was given", () => {
-	const body = [`${at}[I] Using values loaded from a.bin for input left`, `${at}[I] Using random values for input right`];
-	expect(judged(passed("trtexec --loadEngine=e.plan --loadInputs=left:a.bin", body), { exitCode: 0 })).toBe("inputs-random");
+	const body = [
+		`${at}[I] Using values loaded from a.bin for input left`,
+		`${at}[I] Using random values for input right`,
+	];
+	expect(judged(passed("trtexec --loadEngine=e.plan --loadInputs=left:a.bin", body), { exitCode: 0 })).toBe(
+		"inputs-random",
+	);
 });
 
 it("diagnose, for a run that passed, sees a CUDA graph that was given up", () => {
 	const body = [`${at}[W] The CUDA graph capture on the stream has failed.`];
-	expect(judged(passed("trtexec --loadEngine=e.plan --useCudaGraph", body), { exitCode: 0 })).toBe("cuda-graph-refused");
+	expect(judged(passed("trtexec --loadEngine=e.plan --useCudaGraph", body), { exitCode: 0 })).toBe(
+		"cuda-graph-refused",
+	);
 });
 
 it("diagnose, for a run that passed, sees a raw file shorter than its shape", () => {
@@ -144,7 +174,9 @@ it("diagnose, for a run that passed, does not trust exit code 0 without the last
 });
 
 it("diagnose, for a run that passed, trusts the last line FAILED more than exit code 0", () => {
-	expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"), { exitCode: 0 })).toBe("unknown");
+	expect(judged(passed("trtexec --onnx=m.onnx").replace("PASSED", "FAILED"), { exitCode: 0 })).toBe(
+		"unknown",
+	);
 });
 
 it("diagnose, for a run that passed, lets errors pass that the builder recovered from", () => {
@@ -169,11 +201,20 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 	["onnx-file-missing", "Could not open file /models/über net.onnx"],
 	["onnx-too-large", "[E] [TRT] ModelImporter.cpp:1: exceeds maximum protobuf size of 2GB"],
 	["onnx-unreadable", "[E] [TRT] Failed to parse ONNX model from file: a.onnx"],
-	["external-weights-size", "[E] [TRT] Unexpected size for the external weights! Expected size: 4 bytes. Actual size: 2"],
-	["external-weights-path", "[E] [TRT] Relative paths to parent (../) are not allowed in ONNX external weights!"],
+	[
+		"external-weights-size",
+		"[E] [TRT] Unexpected size for the external weights! Expected size: 4 bytes. Actual size: 2",
+	],
+	[
+		"external-weights-path",
+		"[E] [TRT] Relative paths to parent (../) are not allowed in ONNX external weights!",
+	],
 	["initializer-refused", "[E] [TRT] ONNX initializer w cannot be imported into TensorRT!"],
 	["plugin-not-found", "[E] [TRT] 3: getPluginCreator could not find plugin: NMS_X version: 1"],
-	["operator-unsupported", "[E] [TRT] In node 3 with name: a and operator: Det (checkDet): UNSUPPORTED_NODE: Assertion failed: false"],
+	[
+		"operator-unsupported",
+		"[E] [TRT] In node 3 with name: a and operator: Det (checkDet): UNSUPPORTED_NODE: Assertion failed: false",
+	],
 	["conditional-shapes", "[E] Error[4]: IIfConditionalOutputLayer inputs must have the same shape."],
 	["squeeze-axes", squeezed],
 	["dequantize-type", int32Bias],
@@ -187,10 +228,16 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 	["node-types-conflict", "[E] Error[4]: element type (half) differs from (float)"],
 	["node-refused", '[E] [TRT] ModelImporter.cpp:9: While parsing node number 7 [Foo -> "z"]:'],
 	["parse-failed", "[E] Failed to parse onnx file"],
-	["profile-missing", "[E] Error[4]: Network has dynamic or shape inputs, but no optimization profile has been defined."],
+	[
+		"profile-missing",
+		"[E] Error[4]: Network has dynamic or shape inputs, but no optimization profile has been defined.",
+	],
 	["profile-input-missing", "[E] Error[4]: input_ids: dynamic input is missing dimensions in profile 0."],
 	["profile-shape-values", "[E] optimization profile is missing values for shape input"],
-	["profile-violates-constraints", "[E] Error[4]: kOPT values for profile 0 violate shape constraints: reshape"],
+	[
+		"profile-violates-constraints",
+		"[E] Error[4]: kOPT values for profile 0 violate shape constraints: reshape",
+	],
 	["profile-rank-mismatch", "[E] Error in set dimensions to profile MIN: Dimensions not provided"],
 	[
 		"profile-rank-mismatch",
@@ -198,9 +245,18 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 	],
 	["profile-index", "[E] Selected profile index 3 exceeds the number of profiles"],
 	["shape-spec-invalid", "[E] Found invalid or missing shape spec at profile index 1"],
-	["shape-static-mismatch", "[E] Error[3]: IExecutionContext::setInputShape (Static dimension mismatch while setting input shape.)"],
-	["shape-outside-profile", "[E] [TRT] Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0"],
-	["no-implementation", "[E] Error[10]: Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[a...b]}.)"],
+	[
+		"shape-static-mismatch",
+		"[E] Error[3]: IExecutionContext::setInputShape (Static dimension mismatch while setting input shape.)",
+	],
+	[
+		"shape-outside-profile",
+		"[E] [TRT] Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0",
+	],
+	[
+		"no-implementation",
+		"[E] Error[10]: Error Code 10: Internal Error (Could not find any implementation for node {ForeignNode[a...b]}.)",
+	],
 	["compiler-check-failed", "[E] [TRT] MyelinCheckException: gpu.cpp:12: CHECK(x) failed."],
 	["io-type-mismatch", "[E] Requested input type FP16 does not match the inferred type FP32"],
 	["int8-scales-missing", "[E] Error[4]: Calibration failure occurred with no scaling factors detected."],
@@ -225,7 +281,10 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 		"plan-not-a-plan",
 		"[E] [TRT] 1: [stdArchiveReader.cpp] Error Code 1: Serialization (Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match)",
 	],
-	["plan-plugin-missing", "[E] Error[4]: Cannot deserialize plugin since corresponding IPluginCreator not found in Plugin Registry"],
+	[
+		"plan-plugin-missing",
+		"[E] Error[4]: Cannot deserialize plugin since corresponding IPluginCreator not found in Plugin Registry",
+	],
 	["plan-refused", "[E] Engine deserialization failed"],
 	["input-file-missing", "[E] Uncaught exception detected: Cannot open file in/a.bin!"],
 	[
@@ -241,7 +300,10 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 	["gpu-lost", "Cuda failure: system not yet initialized"],
 	["gpu-fault", "Cuda failure at a.cpp:9: an illegal memory access was encountered"],
 	["cuda-error", "Cuda failure: invalid argument"],
-	["plugin-library-missing", "[E] Could not load plugin library: libacme.so, due to: libacme.so: cannot open shared object file"],
+	[
+		"plugin-library-missing",
+		"[E] Could not load plugin library: libacme.so, due to: libacme.so: cannot open shared object file",
+	],
 	[
 		"library-missing",
 		"trtexec: error while loading shared libraries: libnvinfer.so.10: cannot open shared object file: No such file or directory",
@@ -262,19 +324,30 @@ const lines: readonly (readonly [code: string, text: string, more?: Partial<Evid
 		"flag-unknown",
 		"&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b1] # trtexec --fp16\n[01/01/2026-00:00:00] [E] Unknown option: --fp32 ",
 	],
-	["flag-value-invalid", "=== Model Options ===\n[01/01/2026-00:00:00] [E] Unknown profiling verbosity: lots"],
+	[
+		"flag-value-invalid",
+		"=== Model Options ===\n[01/01/2026-00:00:00] [E] Unknown profiling verbosity: lots",
+	],
 	["timed-out", "[I] Starting inference", { exitCode: null, signal: "SIGKILL", timedOut: true }],
 	["killed", "[I] Starting inference", { exitCode: 137 }],
 	["terminated", "[I] Starting inference", { exitCode: 143 }],
 	["interrupted", "[I] Starting inference", { exitCode: 130 }],
 	["crashed", "[I] Starting inference", { exitCode: null, signal: "SEGV" }],
-	["plan-crash", "[I] Loading standard plugins", { exitCode: null, signal: "SIGABRT", argv: ["trtexec", "--loadEngine=text.plan"] }],
+	[
+		"plan-crash",
+		"[I] Loading standard plugins",
+		{ exitCode: null, signal: "SIGABRT", argv: ["trtexec", "--loadEngine=text.plan"] },
+	],
 	[
 		"inference-crash",
 		`${at}[I] Engine deserialized in 0.1 sec.\n${at}[I] Starting inference`,
 		{ exitCode: null, signal: "SIGSEGV", argv: ["trtexec", "--loadEngine=a.plan"] },
 	],
-	["log-incomplete", "&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=m.onnx", { exitCode: null }],
+	[
+		"log-incomplete",
+		"&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=m.onnx",
+		{ exitCode: null },
+	],
 	["unknown", "[E] Error[2]: Something that nobody has seen"],
 ];
 
@@ -312,7 +385,10 @@ it("diagnose shows the node that the parser was at, far above what it says of it
 it("diagnose shows the errors before a failure that no rule explains", () => {
 	const text = `${at}[E] Error[2]: Something that nobody has seen\n${failedBuild}`;
 	const { code, excerpt } = diagnose({ lines: parseLog(text), exitCode: 1, signal: null });
-	expect([code, excerpt[0]?.text]).toEqual(["build-failed", `${at}[E] Error[2]: Something that nobody has seen`]);
+	expect([code, excerpt[0]?.text]).toEqual([
+		"build-failed",
+		`${at}[E] Error[2]: Something that nobody has seen`,
+	]);
 });
 
 it("diagnose names the first cause and keeps the second", () => {
@@ -321,7 +397,9 @@ it("diagnose names the first cause and keeps the second", () => {
 });
 
 it("diagnose shows how far a run came that was ended from outside", () => {
-	expect(diagnose(recordedEvidence("10.6/fail-killed-perf")).excerpt.at(-1)?.text).toContain("Starting inference");
+	expect(diagnose(recordedEvidence("10.6/fail-killed-perf")).excerpt.at(-1)?.text).toContain(
+		"Starting inference",
+	);
 });
 
 it("diagnose reads a plain log without exit code by its last line", () => {

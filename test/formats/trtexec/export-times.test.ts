@@ -5,7 +5,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createTimesParser, type TimesResult } from "../../../src/formats/trtexec/export-times.ts";
 
-const recorded = gunzipSync(readFileSync(new URL("../../fixtures/trtexec-exports/times-encoder.json.gz", import.meta.url)));
+const recorded = gunzipSync(
+	readFileSync(new URL("../../fixtures/trtexec-exports/times-encoder.json.gz", import.meta.url)),
+);
 
 type Entry = Record<string, number>;
 
@@ -15,7 +17,8 @@ function parse(data: Uint8Array, chunkBytes = 65_536): TimesResult {
 	return parser.end();
 }
 
-const parseText = (text: string, chunkBytes?: number): TimesResult => parse(new TextEncoder().encode(text), chunkBytes);
+const parseText = (text: string, chunkBytes?: number): TimesResult =>
+	parse(new TextEncoder().encode(text), chunkBytes);
 
 function columns(result: TimesResult) {
 	if (result.state !== "ok") throw new Error(result.fault);
@@ -36,7 +39,8 @@ const keys = [
 	"d2hMs",
 	"latencyMs",
 ];
-const entryOf = (value: string): string => `{ ${keys.map((key, index) => `"${key}" : ${index === 9 ? value : index}`).join(", ")} }`;
+const entryOf = (value: string): string =>
+	`{ ${keys.map((key, index) => `"${key}" : ${index === 9 ? value : index}`).join(", ")} }`;
 
 it("createTimesParser gives what JSON.parse gives of a recorded file", () => {
 	const entries = JSON.parse(recorded.toString("utf8")) as Entry[];
@@ -44,13 +48,16 @@ it("createTimesParser gives what JSON.parse gives of a recorded file", () => {
 	expect(times.iterations).toBe(entries.length);
 	expect([...times.computeMs]).toEqual(entries.map((entry) => entry["computeMs"]));
 	expect([...times.latencyMs]).toEqual(entries.map((entry) => entry["latencyMs"]));
-	expect([...times.enqueueMs]).toEqual(entries.map((entry) => (entry["endEnqMs"] ?? 0) - (entry["startEnqMs"] ?? 0)));
+	expect([...times.enqueueMs]).toEqual(
+		entries.map((entry) => (entry["endEnqMs"] ?? 0) - (entry["startEnqMs"] ?? 0)),
+	);
 	expect(times.wallMs).toBe((entries.at(-1)?.["endD2hMs"] ?? 0) - (entries[0]?.["startH2dMs"] ?? 0));
 });
 
 it("createTimesParser gives the same however the bytes are cut", () => {
 	const whole = columns(parse(recorded));
-	for (const chunkBytes of [1, 7, 100, 271, 513, 4099]) expect(columns(parse(recorded, chunkBytes))).toEqual(whole);
+	for (const chunkBytes of [1, 7, 100, 271, 513, 4099])
+		expect(columns(parse(recorded, chunkBytes))).toEqual(whole);
 });
 
 it("createTimesParser reads any way to write the same numbers", () => {
@@ -65,7 +72,9 @@ it("createTimesParser reads any way to write the same numbers", () => {
 			fc.array(fc.array(number, { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 8 }),
 			fc.boolean(),
 			(rows, dense) => {
-				const entries = rows.map((row) => Object.fromEntries(keys.map((key, index) => [key, row[index] ?? 0])));
+				const entries = rows.map((row) =>
+					Object.fromEntries(keys.map((key, index) => [key, row[index] ?? 0])),
+				);
 				// Blanks behind the list make every entry long enough for the fast way.
 				const text =
 					(dense

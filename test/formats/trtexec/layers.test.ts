@@ -5,7 +5,8 @@ import { ToolError } from "../../../src/core/errors.ts";
 import { parseProfile } from "../../../src/formats/trtexec/layer-profile.ts";
 import { parseLayerDtype, parseLayerInfo } from "../../../src/formats/trtexec/layers.ts";
 
-const fixture = (name: string): string => readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
+const fixture = (name: string): string =>
+	readFileSync(new URL(`../../fixtures/trtexec-exports/${name}`, import.meta.url), "utf8");
 
 it("parseLayerInfo reads the layers of a convolution net in fp16", () => {
 	const info = parseLayerInfo(fixture("layers-classifier-fp16.json"));
@@ -54,7 +55,9 @@ it("parseLayerInfo knows a quantisation from a reformat", () => {
 });
 
 it("parseLayerInfo reads names alone, where the engine has no details", () => {
-	const info = parseLayerInfo('{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}');
+	const info = parseLayerInfo(
+		'{"Layers": ["conv1", "Reformatting CopyNode for Output Tensor 0 to fc"],"Bindings": ["x","y"]}',
+	);
 	expect(info).toMatchObject({
 		detail: "names",
 		layers: [
@@ -68,7 +71,12 @@ it("parseLayerInfo reads the form of TensorRT 11", () => {
 	const info = parseLayerInfo(
 		JSON.stringify({
 			Layers: [
-				{ Name: "c", LayerType: "gemm", Inputs: [{ Name: "x", Dimensions: [1, 8], Format: "Linear", DataType: "FP16" }], Outputs: [] },
+				{
+					Name: "c",
+					LayerType: "gemm",
+					Inputs: [{ Name: "x", Dimensions: [1, 8], Format: "Linear", DataType: "FP16" }],
+					Outputs: [],
+				},
 			],
 			"I/O Tensors": [{ Name: "x", IOMode: "Input", DataType: "FP16", Dimensions: [1, 8] }],
 			ProfilingVerbosity: "detailed",
@@ -84,18 +92,31 @@ it("parseLayerInfo reads raw separators that JSON forbids", () => {
 
 it("parseLayerInfo knows every way to write a type", () => {
 	expect(
-		["Half", "Float", "Int8", "Int64", "Bool", "BFloat16", "FP8", "Row major linear FP32", "Float8E4M3", "UInt8", "odd"].map(
-			parseLayerDtype,
-		),
+		[
+			"Half",
+			"Float",
+			"Int8",
+			"Int64",
+			"Bool",
+			"BFloat16",
+			"FP8",
+			"Row major linear FP32",
+			"Float8E4M3",
+			"UInt8",
+			"odd",
+		].map(parseLayerDtype),
 	).toEqual(["fp16", "fp32", "int8", "int64", "bool", "bf16", "fp8", "fp32", "fp8", "uint8", null]);
 });
 
 it("parseLayerInfo refuses what is no layer info", () => {
-	for (const text of ["", "[]", "{}", '{"Layers": "x"}', '{"Layers": [']) expect(() => parseLayerInfo(text)).toThrow(ToolError);
+	for (const text of ["", "[]", "{}", '{"Layers": "x"}', '{"Layers": ['])
+		expect(() => parseLayerInfo(text)).toThrow(ToolError);
 });
 
 it("parseLayerInfo takes strange entries for what they are", () => {
-	const info = parseLayerInfo('{"Layers": [null, 3, {"Name": 7, "Inputs": [null], "Weights": {"Count": 0}}], "Bindings": [null]}');
+	const info = parseLayerInfo(
+		'{"Layers": [null, 3, {"Name": 7, "Inputs": [null], "Weights": {"Count": 0}}], "Bindings": [null]}',
+	);
 	expect(info.layers).toHaveLength(3);
 	expect(info.io).toEqual([{ name: "", mode: null, dtype: null }]);
 });
@@ -113,16 +134,21 @@ it("parseProfile reads every layer of a recorded profile", () => {
 		expect(profile.layers.map((layer) => [layer.name, layer.sumMs, layer.averageMs, layer.medianMs])).toEqual(
 			entries.map((entry) => [entry["name"], entry["timeMs"], entry["averageMs"], entry["medianMs"]]),
 		);
-		for (const [index, layer] of profile.layers.entries()) expect(layer.share * 100).toBeCloseTo(Number(entries[index]?.["percentage"]), 3);
+		for (const [index, layer] of profile.layers.entries())
+			expect(layer.share * 100).toBeCloseTo(Number(entries[index]?.["percentage"]), 3);
 	}
 });
 
 it("parseProfile reads names with quotes and control characters, which trtexec does not escape", () => {
-	const text = '[\n  { "count" : 2 }\n, { "name" : "a"b\u001fc", "timeMs" : 0, "averageMs" : 0, "medianMs" : 0, "percentage" : -nan }\n]\n';
-	expect(parseProfile(text.replace("-nan", "nan")).layers).toEqual([{ name: 'a"b\u001fc', sumMs: 0, averageMs: 0, medianMs: 0, share: 0 }]);
+	const text =
+		'[\n  { "count" : 2 }\n, { "name" : "a"b\u001fc", "timeMs" : 0, "averageMs" : 0, "medianMs" : 0, "percentage" : -nan }\n]\n';
+	expect(parseProfile(text.replace("-nan", "nan")).layers).toEqual([
+		{ name: 'a"b\u001fc', sumMs: 0, averageMs: 0, medianMs: 0, share: 0 },
+	]);
 });
 
 it("parseProfile refuses a profile that is cut off or has no numbers", () => {
 	const whole = fixture("profile-classifier-fp16.json");
-	for (const text of ["", "[]", whole.slice(0, 500), whole.replace("86.225", "nan")]) expect(() => parseProfile(text)).toThrow(ToolError);
+	for (const text of ["", "[]", whole.slice(0, 500), whole.replace("86.225", "nan")])
+		expect(() => parseProfile(text)).toThrow(ToolError);
 });

@@ -1,6 +1,12 @@
 // Names and sizes of raw dumps.
 import { expect, it } from "vitest";
-import { clashingDumpNames, dumpBytes, dumpDType, parseDumpLine, sanitiseTensorName } from "../../../src/formats/trtexec/output-dump.ts";
+import {
+	clashingDumpNames,
+	dumpBytes,
+	dumpDType,
+	parseDumpLine,
+	sanitiseTensorName,
+} from "../../../src/formats/trtexec/output-dump.ts";
 import { recordedCases, recordedLines, recordedMeta } from "./recorded.ts";
 
 it("dumped tensors are reported by the log with name, type, shape and file", () => {
@@ -43,7 +49,12 @@ it("dumped tensors have sizes for scalars, 8.6's words and packed types", () => 
 });
 
 it("dumped tensors have types that goldens know, or none", () => {
-	expect([dumpDType("fp16"), dumpDType("Bool"), dumpDType("fp8"), dumpDType("__proto__")]).toEqual(["float16", "bool", null, null]);
+	expect([dumpDType("fp16"), dumpDType("Bool"), dumpDType("fp8"), dumpDType("__proto__")]).toEqual([
+		"float16",
+		"bool",
+		null,
+		null,
+	]);
 });
 
 it("dumped tensors share a file where their names differ in odd characters alone", () => {

@@ -2,7 +2,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { type Evidence, evidenceOfRecording } from "../../../src/formats/trtexec/diagnose.ts";
-import { createLineReader, type LogLine, parseRecordingMeta } from "../../../src/formats/trtexec/transcript.ts";
+import {
+	createLineReader,
+	type LogLine,
+	parseRecordingMeta,
+} from "../../../src/formats/trtexec/transcript.ts";
 
 const root = new URL("../../fixtures/trtexec/", import.meta.url);
 

@@ -6,7 +6,9 @@ import { diagnose } from "../../../src/formats/trtexec/diagnose.ts";
 import { renderDiagnosis } from "../../../src/formats/trtexec/render.ts";
 import { recordedCases, recordedEvidence, recordedVersions } from "./recorded.ts";
 
-const schema = JSON.parse(readFileSync(new URL("../../../golden-schema/diagnose.schema.json", import.meta.url), "utf8"));
+const schema = JSON.parse(
+	readFileSync(new URL("../../../golden-schema/diagnose.schema.json", import.meta.url), "utf8"),
+);
 const validate = new Ajv2020({ strict: true, allErrors: true }).compile(schema);
 
 it("renderDiagnosis shows code, title, fix and numbered lines", () => {

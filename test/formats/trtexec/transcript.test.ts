@@ -18,7 +18,9 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 it("parseLog reports the level of each line", () => {
 	const at = "[11/21/2026-08:04:27]";
-	const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map((line) => line.level);
+	const levels = parseLog(["V", "I", "W", "E", "F"].map((letter) => `${at} [${letter}] x`).join("\n")).map(
+		(line) => line.level,
+	);
 	expect(levels).toEqual(["verbose", "info", "warning", "error", "error"]);
 	expect(parseLog('op_type: "Add"')[0]?.level).toBe("none");
 	expect(parseLog("[E] without a date")[0]?.level).toBe("none");
@@ -81,7 +83,9 @@ it("createLogScan keeps little of a log of a hundred thousand lines", () => {
 	const scanner = createLogScan();
 	for (let number = 1; number <= 100_000; number++) {
 		const text =
-			number % 2 === 0 ? `[11/21/2026-08:04:27] [E] Odd ${number}` : `[11/21/2026-08:04:27] [I] Using random values for input n${number}`;
+			number % 2 === 0
+				? `[11/21/2026-08:04:27] [E] Odd ${number}`
+				: `[11/21/2026-08:04:27] [I] Using random values for input n${number}`;
 		scanner.feed({ number, level: number % 2 === 0 ? "error" : "info", text });
 	}
 	const scan = scanner.result();
@@ -120,7 +124,9 @@ it("createLogScan takes for hostile long lines not much longer than for short on
 		return (process.cpuUsage().user - start) / 1000;
 	};
 	const line = (text: string): string => `[11/21/2026-08:04:27] [E] ${text}`;
-	const shortMs = cpuMs(parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")));
+	const shortMs = cpuMs(
+		parts.map((part) => Array.from({ length: 200 }, () => line(part.repeat(10))).join("\n")),
+	);
 	const longMs = cpuMs(parts.map((part) => line(part.repeat(2000))));
 	expect(longMs).toBeLessThan(50 * (shortMs + 10));
 });

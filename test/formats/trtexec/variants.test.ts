@@ -16,7 +16,9 @@ const names: readonly (readonly [from: string, to: string])[] = [
 ];
 
 function rename(text: string): string {
-	return names.reduce((renamed, [from, to]) => renamed.replaceAll(from, to), text).replace(/\b\w+\.cpp:\d+/g, "Other.cpp:1");
+	return names
+		.reduce((renamed, [from, to]) => renamed.replaceAll(from, to), text)
+		.replace(/\b\w+\.cpp:\d+/g, "Other.cpp:1");
 }
 
 const all = recordedVersions.flatMap((version) =>
@@ -29,7 +31,10 @@ it("diagnose, for every recorded run, is the same with other models, tensors, fi
 		const lines = recordedLines(name).map((line) => ({ ...line, text: rename(line.text) }));
 		const wrote = (evidence.wrote ?? []).map((file) => ({ ...file, path: rename(file.path) }));
 		const argv = (evidence.argv ?? []).map(rename);
-		expect(diagnose({ ...evidence, lines, wrote, argv, absent: (evidence.absent ?? []).map(rename) }).code, name).toBe(code);
+		expect(
+			diagnose({ ...evidence, lines, wrote, argv, absent: (evidence.absent ?? []).map(rename) }).code,
+			name,
+		).toBe(code);
 	}
 });
 
@@ -47,8 +52,15 @@ it("diagnose, for every recorded run, is the same where all of stderr stands beh
 	for (const [name, code] of all) {
 		const { exitCode, signal, spawnError = null } = recordedEvidence(name);
 		const lines = recordedLines(name);
-		const sorted = [...lines.filter((line) => line.stream === "out"), ...lines.filter((line) => line.stream === "err")];
-		expect(diagnose({ lines: parseLog(sorted.map((line) => line.text).join("\n")), exitCode, signal, spawnError }).code, name).toBe(code);
+		const sorted = [
+			...lines.filter((line) => line.stream === "out"),
+			...lines.filter((line) => line.stream === "err"),
+		];
+		expect(
+			diagnose({ lines: parseLog(sorted.map((line) => line.text).join("\n")), exitCode, signal, spawnError })
+				.code,
+			name,
+		).toBe(code);
 	}
 });
 

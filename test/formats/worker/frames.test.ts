@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createFrameDecoder, encodeHeader, type Header, longestHeaderBytes, type RawFrame } from "../../../src/formats/worker/frames.ts";
+import {
+	createFrameDecoder,
+	encodeHeader,
+	type Header,
+	longestHeaderBytes,
+	type RawFrame,
+} from "../../../src/formats/worker/frames.ts";
 
 const limits = { payloadBytes: 1_000_000 };
 
@@ -20,7 +26,13 @@ function decode(chunks: readonly Uint8Array[]): { frames: RawFrame[]; broken: st
 	};
 }
 
-function prefix(fields: { magic?: string; version?: number; zero?: number; header?: number; payload?: bigint }): Uint8Array {
+function prefix(fields: {
+	magic?: string;
+	version?: number;
+	zero?: number;
+	header?: number;
+	payload?: bigint;
+}): Uint8Array {
 	const bytes = Buffer.alloc(20);
 	bytes.write(fields.magic ?? "TGWF", 0, "latin1");
 	bytes.writeUInt16LE(fields.version ?? 1, 4);
@@ -31,7 +43,9 @@ function prefix(fields: { magic?: string; version?: number; zero?: number; heade
 }
 
 const anyFrame = fc.record({
-	header: fc.dictionary(fc.string(), fc.jsonValue()).map((header): Header => JSON.parse(JSON.stringify(header))),
+	header: fc
+		.dictionary(fc.string(), fc.jsonValue())
+		.map((header): Header => JSON.parse(JSON.stringify(header))),
 	payload: fc.uint8Array({ maxLength: 300 }),
 });
 
@@ -42,19 +56,32 @@ it("frames come back as they were, cut at every byte", () => {
 		encode({ kind: "b" }, Uint8Array.of(9)),
 	]);
 	const whole = decode([stream]);
-	expect(whole.frames.map(({ header }) => header)).toEqual([{ kind: "a", text: "ÄÖ\u{1F600}" }, {}, { kind: "b" }]);
-	for (let at = 0; at <= stream.length; at += 1) expect(decode([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole);
+	expect(whole.frames.map(({ header }) => header)).toEqual([
+		{ kind: "a", text: "ÄÖ\u{1F600}" },
+		{},
+		{ kind: "b" },
+	]);
+	for (let at = 0; at <= stream.length; at += 1)
+		expect(decode([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole);
 	expect(decode(Array.from(stream, (byte) => Uint8Array.of(byte)))).toEqual(whole);
 });
 
 it("frames come back as they were, any frames in any pieces", () => {
 	fc.assert(
-		fc.property(fc.array(anyFrame, { maxLength: 6 }), fc.array(fc.nat(2_000), { maxLength: 12 }), (sent, cuts) => {
-			const stream = Buffer.concat(sent.map(({ header, payload }) => encode(header, payload)));
-			const places = [0, ...cuts.map((cut) => Math.min(cut, stream.length)).sort((a, b) => a - b), stream.length];
-			const chunks = places.slice(1).map((end, index) => stream.subarray(places[index], end));
-			expect(decode(chunks)).toEqual({ frames: sent, broken: null, idle: true });
-		}),
+		fc.property(
+			fc.array(anyFrame, { maxLength: 6 }),
+			fc.array(fc.nat(2_000), { maxLength: 12 }),
+			(sent, cuts) => {
+				const stream = Buffer.concat(sent.map(({ header, payload }) => encode(header, payload)));
+				const places = [
+					0,
+					...cuts.map((cut) => Math.min(cut, stream.length)).sort((a, b) => a - b),
+					stream.length,
+				];
+				const chunks = places.slice(1).map((end, index) => stream.subarray(places[index], end));
+				expect(decode(chunks)).toEqual({ frames: sent, broken: null, idle: true });
+			},
+		),
 	);
 });
 
@@ -82,8 +109,16 @@ it.each<[string, Uint8Array, string]>([
 	["other magic", prefix({ magic: "GET " }), "the output is not made of frames"],
 	["another version", prefix({ version: 2 }), "protocol version 2, expected 1"],
 	["set reserved bytes", prefix({ zero: 1 }), "the output is not made of frames"],
-	["a long header", prefix({ header: 0xffff_ffff }), `a header of 4294967295 bytes; at most ${longestHeaderBytes} are allowed`],
-	["a long payload", prefix({ payload: 1_000_001n }), "a payload of 1000001 bytes; at most 1000000 are allowed"],
+	[
+		"a long header",
+		prefix({ header: 0xffff_ffff }),
+		`a header of 4294967295 bytes; at most ${longestHeaderBytes} are allowed`,
+	],
+	[
+		"a long payload",
+		prefix({ payload: 1_000_001n }),
+		"a payload of 1000001 bytes; at most 1000000 are allowed",
+	],
 	[
 		"an absurd payload",
 		prefix({ payload: 0xffff_ffff_ffff_ffffn }),
@@ -99,7 +134,8 @@ it.each<[string, Uint8Array, string]>([
 it("frames take no memory for a payload that is announced and does not come", () => {
 	const decoders = Array.from({ length: 200 }, () => createFrameDecoder({ payloadBytes: 2 ** 31 }));
 	const before = process.memoryUsage().arrayBuffers;
-	for (const decoder of decoders) decoder.push(Buffer.concat([prefix({ payload: 2n ** 31n }), Buffer.from("{}")]));
+	for (const decoder of decoders)
+		decoder.push(Buffer.concat([prefix({ payload: 2n ** 31n }), Buffer.from("{}")]));
 	expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 * 200_000);
 });
 

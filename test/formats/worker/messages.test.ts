@@ -5,7 +5,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { createFrameDecoder, type Header, type RawFrame } from "../../../src/formats/worker/frames.ts";
-import { encodeCase, encodeEnd, parseMessage, type WorkerMessage } from "../../../src/formats/worker/messages.ts";
+import {
+	encodeCase,
+	encodeEnd,
+	parseMessage,
+	type WorkerMessage,
+} from "../../../src/formats/worker/messages.ts";
 
 const folder = "test/fixtures/tensorrt-worker/10.6";
 
@@ -30,11 +35,16 @@ const int64 = (shape: number[], values: number[]): Tensor => ({
 	data: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer),
 });
 
-it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))("messages of a real worker are all understood: %s", (name) => {
-	const messages = recorded(name.slice(0, -4));
-	expect(messages.filter((message) => typeof message === "string")).toEqual([]);
-	expect(messages.at(-1)).toMatchObject(name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" });
-});
+it.each(readdirSync(folder).filter((name) => name.endsWith(".out")))(
+	"messages of a real worker are all understood: %s",
+	(name) => {
+		const messages = recorded(name.slice(0, -4));
+		expect(messages.filter((message) => typeof message === "string")).toEqual([]);
+		expect(messages.at(-1)).toMatchObject(
+			name === "not-a-plan.out" ? { kind: "error", fatal: true, code: "plan" } : { kind: "end" },
+		);
+	},
+);
 
 it("messages of a real worker begin with its version and the engine's inputs", () => {
 	expect(recorded("data-dependent")[0]).toEqual({
@@ -56,12 +66,27 @@ it("messages of a real worker hold outputs of shapes that the data decides", () 
 });
 
 it("messages of a real worker name the case and the tensor that failed", () => {
-	expect(recorded("conditional")[3]).toMatchObject({ kind: "error", id: "without", tensor: "c", code: "input", fatal: false });
-	expect(recorded("shape-tensor")[2]).toMatchObject({ kind: "error", id: "outside", tensor: "to", code: "shape" });
+	expect(recorded("conditional")[3]).toMatchObject({
+		kind: "error",
+		id: "without",
+		tensor: "c",
+		code: "input",
+		fatal: false,
+	});
+	expect(recorded("shape-tensor")[2]).toMatchObject({
+		kind: "error",
+		id: "outside",
+		tensor: "to",
+		code: "shape",
+	});
 });
 
 it("messages of a real worker carry FP8 under the name that goldens have for it", () => {
-	expect(recorded("fp8")[1]).toMatchObject({ kind: "result", id: "a", outputs: { y: { dtype: "float8e4m3fn" } } });
+	expect(recorded("fp8")[1]).toMatchObject({
+		kind: "result",
+		id: "a",
+		outputs: { y: { dtype: "float8e4m3fn" } },
+	});
 });
 
 it("messages to a worker are the bytes that the real one took", () => {
@@ -109,9 +134,9 @@ describe("hostile messages", () => {
 
 	it("hostile messages may call an output __proto__, or its type constructor", () => {
 		const message = result([{ ...tensor, name: "__proto__" }]);
-		expect(typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs)).toEqual([
-			["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }],
-		]);
+		expect(
+			typeof message !== "string" && message.kind === "result" && Object.entries(message.outputs),
+		).toEqual([["__proto__", { dtype: "int8", shape: [2], data: Uint8Array.of(1, 2) }]]);
 		expect(result([{ ...tensor, dtype: "constructor" }])).toMatchObject({ kind: "unsupported-output" });
 	});
 

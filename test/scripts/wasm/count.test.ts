@@ -40,7 +40,17 @@ beforeAll(async () => {
 	const asc = await import("assemblyscript/asc");
 	const files = new Map<string, Uint8Array | string>();
 	const { error, stderr } = await asc.main(
-		["main.ts", "--outFile", "main.wasm", "--runtime", "stub", "--enable", "simd,bulk-memory", "--initialMemory", "1"],
+		[
+			"main.ts",
+			"--outFile",
+			"main.wasm",
+			"--runtime",
+			"stub",
+			"--enable",
+			"simd,bulk-memory",
+			"--initialMemory",
+			"1",
+		],
 		{
 			readFile: (name: string) => (name === "main.ts" ? source : null),
 			writeFile: (name: string, contents: Uint8Array | string) => void files.set(name, contents),
@@ -69,10 +79,16 @@ function run(bytes: Uint8Array): Running {
 	};
 }
 
-function countOf(call: [string, number], uncounted: ReadonlySet<number> = new Set()): Record<OperatorClass, number> {
+function countOf(
+	call: [string, number],
+	uncounted: ReadonlySet<number> = new Set(),
+): Record<OperatorClass, number> {
 	const counted = run(addCounters(plain, byClass, uncounted));
 	expect(counted.call(...call)).toBe(run(plain).call(...call));
-	return Object.fromEntries(classes.map((name) => [name, counted.count(name)])) as Record<OperatorClass, number>;
+	return Object.fromEntries(classes.map((name) => [name, counted.count(name)])) as Record<
+		OperatorClass,
+		number
+	>;
 }
 
 it.each([0, 1, 7, 1000])("a loop of %i divisions counts as many", (n) => {
@@ -109,7 +125,8 @@ it("vectors count by class", () => {
 });
 
 it("the count grows by the same with each turn of a loop", () => {
-	const total = (n: number) => Object.values(countOf(["quotients", n])).reduce((sum, count) => sum + count, 0);
+	const total = (n: number) =>
+		Object.values(countOf(["quotients", n])).reduce((sum, count) => sum + count, 0);
 	expect(total(30) - total(20)).toBe(10 * (total(11) - total(10)));
 });
 
@@ -125,7 +142,9 @@ it("functions that are left out add nothing", () => {
 
 it("a module without the allocator's exports is refused", () => {
 	expect(() => findAllocator(plain, { malloc: "malloc", free: "free" })).toThrow("exports no malloc");
-	expect(() => findAllocator(plain, { malloc: "halves", free: "fill" })).toThrow("nine functions were not found");
+	expect(() => findAllocator(plain, { malloc: "halves", free: "fill" })).toThrow(
+		"nine functions were not found",
+	);
 });
 
 it("operators of unknown length are refused: an exception", () => {

@@ -1,7 +1,15 @@
 // Where a proposal goes: on top of what is newest of ours, and never where it would take somebody's commits back.
 import { describe, expect, it } from "vitest";
 import { propose } from "../../../src/stages/propose.ts";
-import { branch, goldenFiles, openPlace, type ProposalPlace, proposalOn, proposed, trailer } from "../../support/proposals.ts";
+import {
+	branch,
+	goldenFiles,
+	openPlace,
+	type ProposalPlace,
+	proposalOn,
+	proposed,
+	trailer,
+} from "../../support/proposals.ts";
 
 type Given = Parameters<ProposalPlace["repository"]["commit"]>[0];
 
@@ -13,7 +21,9 @@ function commitTo({ repository }: ProposalPlace, name: string, given: Given): st
 }
 
 /** Proposes from main's second commit; then somebody acts. */
-async function proposedBefore(act: (place: ProposalPlace, ours: string) => unknown): Promise<ProposalPlace & { ours: string }> {
+async function proposedBefore(
+	act: (place: ProposalPlace, ours: string) => unknown,
+): Promise<ProposalPlace & { ours: string }> {
 	const place = openPlace();
 	const { commit: ours } = await proposed(proposalOn(place.main[1]), place.repository);
 	act(place, ours);
@@ -65,23 +75,34 @@ it("a branch of ours that is made from a newer commit of the base is left alone"
 	const { commit } = await proposed(proposalOn(place.main[2]), place.repository);
 	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
 		state: "refused",
-		why: expect.stringMatching(/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/),
+		why: expect.stringMatching(
+			/^Branch trtgate\/goldens is made from a newer commit of main than [0-9a-f]{7}, which is checked out\.$/,
+		),
 	});
 	expect(headOf(place)).toBe(commit);
 });
 
 it("a branch of ours that is in a base newer than what is checked out is left alone", async () => {
 	const place = await proposedBefore((at, ours) => commitTo(at, "main", { parents: [ours] }));
-	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({ state: "refused" });
+	expect(await propose(proposalOn(place.main[1], { says: "older" }), place.repository)).toMatchObject({
+		state: "refused",
+	});
 	expect(headOf(place)).toBe(place.ours);
 });
 
 describe("refused, with nothing written, is", () => {
-	const words = (why: RegExp, fix: RegExp) => ({ state: "refused", why: expect.stringMatching(why), fix: expect.stringMatching(fix) });
+	const words = (why: RegExp, fix: RegExp) => ({
+		state: "refused",
+		why: expect.stringMatching(why),
+		fix: expect.stringMatching(fix),
+	});
 
 	it.each<[string, (ours: string, main: ProposalPlace["main"]) => Given]>([
 		["a person's commit on the branch", (ours) => ({ parents: [ours] })],
-		["a person's merge of main into it", (ours, main) => ({ parents: [ours, main[2]], message: "Merge main" })],
+		[
+			"a person's merge of main into it",
+			(ours, main) => ({ parents: [ours, main[2]], message: "Merge main" }),
+		],
 		["a commit that only speaks of ours", (ours) => ({ parents: [ours], message: `${trailer}\n\nnot ours` })],
 		["a commit of ours for another branch", (ours) => ({ parents: [ours], message: `${trailer}-2` })],
 		["a branch that is another's", (_, main) => ({ parents: [main[0]], message: "theirs" })],
@@ -90,7 +111,10 @@ describe("refused, with nothing written, is", () => {
 		const head = headOf(place);
 		place.repository.writes.splice(0);
 		expect(await propose(proposalOn(place.main[2], { says: "newer" }), place.repository)).toEqual(
-			words(/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/, /delete the branch, or give another `branch`/),
+			words(
+				/^Branch trtgate\/goldens has commit [0-9a-f]{7}, which trtgate did not make/,
+				/delete the branch, or give another `branch`/,
+			),
 		);
 		expect([headOf(place), place.repository.writes]).toEqual([head, []]);
 	});
@@ -98,7 +122,8 @@ describe("refused, with nothing written, is", () => {
 	it("a proposal is refused, with nothing written, for a branch with more commits than GitHub lists", async () => {
 		const place = openPlace();
 		let head = place.main[2];
-		for (let count = 0; count < 252; count += 1) head = commitTo(place, branch, { parents: [head], message: `Ours\n\n${trailer}` });
+		for (let count = 0; count < 252; count += 1)
+			head = commitTo(place, branch, { parents: [head], message: `Ours\n\n${trailer}` });
 		expect(await propose(proposalOn(place.main[2]), place.repository)).toEqual(
 			words(/has 2 more commits, which trtgate did not make/, /branch/),
 		);
@@ -108,13 +133,22 @@ describe("refused, with nothing written, is", () => {
 		const place = openPlace();
 		const feature = commitTo(place, "feature", { parents: [place.main[2]] });
 		expect(await propose(proposalOn(feature), place.repository)).toEqual(
-			words(/is at commit [0-9a-f]{7}, which is not on main/, /^Run on the base branch, or give the branch that is checked out as `base`/),
+			words(
+				/is at commit [0-9a-f]{7}, which is not on main/,
+				/^Run on the base branch, or give the branch that is checked out as `base`/,
+			),
 		);
-		expect(await proposed(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({ pullIs: "opened" });
+		expect(await proposed(proposalOn(feature, { base: "feature" }), place.repository)).toMatchObject({
+			pullIs: "opened",
+		});
 	});
 
 	it.each([
-		["a commit that GitHub does not know", { commit: "1".repeat(40) }, /GitHub does not know commit 1111111, or has no branch main/],
+		[
+			"a commit that GitHub does not know",
+			{ commit: "1".repeat(40) },
+			/GitHub does not know commit 1111111, or has no branch main/,
+		],
 		["a base that is not there", { base: "nowhere" }, /has no branch nowhere/],
 		["the base itself as the branch", { branch: "main" }, /is the base itself, main/],
 	])("a proposal is refused, with nothing written, for %s", async (_, more, why) => {

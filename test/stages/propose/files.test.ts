@@ -6,13 +6,17 @@ import { openPlace, proposalOn, proposedFile } from "../../support/proposals.ts"
 const golden = "golden/net/golden.json";
 
 describe("a file that GitHub does not take", () => {
-	const refusing = (message: string) => async () => ({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
+	const refusing = (message: string) => async () =>
+		({ state: "failed", fault: { code: "github-rejected", message, fix: "?" } }) as const;
 
 	it.each(["GitHub answered 413 to POST", "Sorry, your input was too large to process."])(
 		"a file that GitHub does not take is named where GitHub says %j",
 		async (message) => {
 			const { repository, main } = openPlace();
-			const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing(message) });
+			const written = await writeFiles(proposalOn(main[2]), null, {
+				...repository,
+				writeBlob: refusing(message),
+			});
 			expect(written).toMatchObject({
 				state: "failed",
 				fault: { message: `${golden} (6 bytes): ${message}`, fix: expect.stringMatching(/Git LFS/) },
@@ -30,10 +34,16 @@ describe("a file that GitHub does not take", () => {
 it("propose reads a golden of an earlier proposal only if the bytes differ, and keeps it if its content is the same", async () => {
 	const { repository, main } = openPlace();
 	let reads = 0;
-	const counting: typeof repository = { ...repository, readBlob: (sha) => repository.readBlob(sha).finally(() => (reads += 1)) };
+	const counting: typeof repository = {
+		...repository,
+		readBlob: (sha) => repository.readBlob(sha).finally(() => (reads += 1)),
+	};
 	const write = (text: string, agrees: boolean) =>
 		writeFiles(
-			proposalOn(main[1], { files: [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")], removed: [] }),
+			proposalOn(main[1], {
+				files: [proposedFile(golden, text, (earlier) => agrees && earlier === "of old")],
+				removed: [],
+			}),
 			main[0],
 			counting,
 		);

@@ -11,7 +11,9 @@ function held(permissions: Permissions, scope: string): Access {
 }
 
 export function permits(permissions: Permissions, needs: readonly Need[]): boolean {
-	return needs.some((need) => Object.entries(need).every(([scope, access]) => rank[held(permissions, scope)] >= rank[access]));
+	return needs.some((need) =>
+		Object.entries(need).every(([scope, access]) => rank[held(permissions, scope)] >= rank[access]),
+	);
 }
 
 export function formatNeeds(needs: readonly Need[]): string {
@@ -32,5 +34,8 @@ export function judgeAccess(route: Route, call: Call): Reply | { login: string; 
 	if (!holder) return refuse(401, "Bad credentials");
 	const needs = typeof route.needs === "function" ? route.needs(call) : route.needs;
 	if (permits(holder.permissions, needs)) return { login: holder.login, needs };
-	return { ...refuse(403, "Resource not accessible by integration"), headers: { "x-accepted-github-permissions": formatNeeds(needs) } };
+	return {
+		...refuse(403, "Resource not accessible by integration"),
+		headers: { "x-accepted-github-permissions": formatNeeds(needs) },
+	};
 }

@@ -37,7 +37,8 @@ const foreign = (): Reply => twirpError(403, "permission_denied", "the token is 
 function named(call: TwirpCall, isFinal: boolean): Artifact | undefined {
 	const { runId, attempt } = call.rights;
 	const name = fieldOf(call, "name");
-	const fits = (artifact: Artifact): boolean => artifact.name === name && artifact.runId === runId && artifact.isFinal === isFinal;
+	const fits = (artifact: Artifact): boolean =>
+		artifact.name === name && artifact.runId === runId && artifact.isFinal === isFinal;
 	return (
 		call.world.state.artifacts.findLast((artifact) => fits(artifact) && artifact.attempt === attempt) ??
 		call.world.state.artifacts.findLast(fits)
@@ -50,9 +51,21 @@ function expiryOf(days: number): string {
 
 type Named = Pick<Artifact, "name" | "runId" | "attempt" | "jobBackendId" | "mimeType" | "expiresAt">;
 
-function createArtifact(world: World, { name, runId, attempt, jobBackendId, mimeType, expiresAt }: Named): Artifact {
+function createArtifact(
+	world: World,
+	{ name, runId, attempt, jobBackendId, mimeType, expiresAt }: Named,
+): Artifact {
 	const artifact: Artifact = {
-		...{ id: world.nextId(), name, runId, attempt, jobBackendId, mimeType, expiresAt, createdAt: world.now() },
+		...{
+			id: world.nextId(),
+			name,
+			runId,
+			attempt,
+			jobBackendId,
+			mimeType,
+			expiresAt,
+			createdAt: world.now(),
+		},
 		...{
 			blob: createBlob(world, mimeType === "application/zip" ? ".zip" : ""),
 			sizeBytes: 0,
@@ -75,7 +88,10 @@ function finish(artifact: Artifact, blob: Blob): void {
 }
 
 /** Puts an archive into a run, as a job that is over would have left it. */
-export function addArtifact(world: World, given: { runId: number; name: string; archive: Buffer; attempt?: number }): Artifact {
+export function addArtifact(
+	world: World,
+	given: { runId: number; name: string; archive: Buffer; attempt?: number },
+): Artifact {
 	const { archive, attempt = 1, ...named } = given;
 	const artifact = createArtifact(world, {
 		...named,
@@ -95,12 +111,19 @@ function create(call: TwirpCall): Reply {
 	if (!isOwnRun(call)) return foreign();
 	const { world, rights } = call;
 	const name = fieldOf(call, "name");
-	if (name === "" || forbidden.test(name)) return twirpError(400, "invalid_argument", `invalid artifact name: ${JSON.stringify(name)}`);
-	if (fieldOf(call, "version") !== "7") return twirpError(400, "invalid_argument", "only version 7 of artifacts is spoken here");
+	if (name === "" || forbidden.test(name))
+		return twirpError(400, "invalid_argument", `invalid artifact name: ${JSON.stringify(name)}`);
+	if (fieldOf(call, "version") !== "7")
+		return twirpError(400, "invalid_argument", "only version 7 of artifacts is spoken here");
 	if (named(call, true)?.attempt === rights.attempt)
 		return twirpError(409, "already_exists", "an artifact with this name already exists on the workflow run");
 	const mimeType = fieldOf(call, "mime_type") || "application/zip";
-	const { blob } = createArtifact(world, { name, mimeType, ...rights, expiresAt: fieldOf(call, "expires_at") || expiryOf(90) });
+	const { blob } = createArtifact(world, {
+		name,
+		mimeType,
+		...rights,
+		expiresAt: fieldOf(call, "expires_at") || expiryOf(90),
+	});
 	return { status: 200, body: { ok: true, signed_upload_url: signedUrl(world, blob) } };
 }
 
@@ -108,11 +131,14 @@ function finalize(call: TwirpCall): Reply {
 	if (!isOwnRun(call)) return foreign();
 	const artifact = named(call, false);
 	const blob = call.world.state.blobs.get(artifact?.blob ?? "");
-	if (!artifact || !blob?.isComplete) return twirpError(404, "not_found", "no upload of this name is under way");
+	if (!artifact || !blob?.isComplete)
+		return twirpError(404, "not_found", "no upload of this name is under way");
 	const digest = digestOf(blob.content);
-	if (fieldOf(call, "size") !== String(blob.content.length)) return twirpError(400, "invalid_argument", "size is not that of the upload");
+	if (fieldOf(call, "size") !== String(blob.content.length))
+		return twirpError(400, "invalid_argument", "size is not that of the upload");
 	const hash = fieldOf(call, "hash");
-	if (hash !== "" && hash !== digest) return twirpError(400, "invalid_argument", "hash is not that of the upload");
+	if (hash !== "" && hash !== digest)
+		return twirpError(400, "invalid_argument", "hash is not that of the upload");
 	finish(artifact, blob);
 	return { status: 200, body: { ok: true, artifact_id: String(artifact.id) } };
 }

@@ -26,7 +26,12 @@ export function createBlob(world: World, ending: string): string {
 }
 
 export function signedUrl(world: World, key: string): string {
-	const query = new URLSearchParams({ sv: "2025-11-05", sr: "b", se: "2099-01-01T00:00:00Z", sig: world.blobSignature });
+	const query = new URLSearchParams({
+		sv: "2025-11-05",
+		sr: "b",
+		se: "2099-01-01T00:00:00Z",
+		sig: world.blobSignature,
+	});
 	return `${world.url}/blobs/${key}?${query}`;
 }
 
@@ -37,7 +42,9 @@ export function digestOf(content: Buffer): string {
 function refuseBlob(status: number, code: string): Reply {
 	return {
 		status,
-		body: Buffer.from(`<?xml version="1.0" encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`),
+		body: Buffer.from(
+			`<?xml version="1.0" encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+		),
 		headers: { "content-type": "application/xml", "x-ms-error-code": code },
 	};
 }
@@ -58,19 +65,26 @@ function putBlob(blob: Blob, call: BlobCall): Reply {
 		return { status: 201, headers: { "x-ms-request-server-encrypted": "true" } };
 	}
 	if (kind !== null && kind !== "blocklist") return refuseBlob(400, "InvalidQueryParameterValue");
-	if (kind === null && call.headers["x-ms-blob-type"] !== "BlockBlob") return refuseBlob(400, "InvalidHeaderValue");
+	if (kind === null && call.headers["x-ms-blob-type"] !== "BlockBlob")
+		return refuseBlob(400, "InvalidHeaderValue");
 	const content = kind === null ? call.bytes : joinBlocks(blob, call.bytes.toString());
 	if (!content) return refuseBlob(400, "InvalidBlockList");
 	blob.content = content;
-	blob.contentType = call.headers["x-ms-blob-content-type"] ?? call.headers["content-type"] ?? blob.contentType;
+	blob.contentType =
+		call.headers["x-ms-blob-content-type"] ?? call.headers["content-type"] ?? blob.contentType;
 	blob.isComplete = true;
 	blob.blocks.clear();
-	return { status: 201, headers: { etag: `"${digestOf(content).slice(-16)}"`, "last-modified": new Date().toUTCString() } };
+	return {
+		status: 201,
+		headers: { etag: `"${digestOf(content).slice(-16)}"`, "last-modified": new Date().toUTCString() },
+	};
 }
 
 /** Ids in the order in which the list names them, not in the order of arrival. */
 function joinBlocks(blob: Blob, list: string): Buffer | undefined {
-	const ids = [...list.matchAll(/<(?:Latest|Uncommitted|Committed)>([^<]*)</g)].map((match) => match[1] ?? "");
+	const ids = [...list.matchAll(/<(?:Latest|Uncommitted|Committed)>([^<]*)</g)].map(
+		(match) => match[1] ?? "",
+	);
 	const parts = ids.map((id) => blob.blocks.get(id));
 	return parts.every((part) => part !== undefined) ? Buffer.concat(parts) : undefined;
 }

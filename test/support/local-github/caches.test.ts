@@ -18,7 +18,10 @@ const pull = (number: number, ref = "change") =>
 interface Desk {
 	github: LocalGitHub;
 	workspace: string;
-	run(job: Pick<Job, "event" | "payload" | "ref"> & Partial<Job>, steps: readonly Step[]): ReturnType<typeof runToolkit>;
+	run(
+		job: Pick<Job, "event" | "payload" | "ref"> & Partial<Job>,
+		steps: readonly Step[],
+	): ReturnType<typeof runToolkit>;
 }
 
 async function start(): Promise<Desk> {
@@ -33,7 +36,11 @@ async function start(): Promise<Desk> {
 }
 
 const save = (key: string): Step => ({ kind: "cache", method: "saveCache", args: [["engines"], key] });
-const restore = (key: string, keys: string[] = []): Step => ({ kind: "cache", method: "restoreCache", args: [["engines"], key, keys] });
+const restore = (key: string, keys: string[] = []): Step => ({
+	kind: "cache",
+	method: "restoreCache",
+	args: [["engines"], key, keys],
+});
 const lookUp = (key: string, keys: string[] = []): Step => ({
 	kind: "cache",
 	method: "restoreCache",
@@ -44,9 +51,15 @@ it("the cache service keeps what is saved, and gives back the newest whose key b
 	const { github, workspace, run } = await start();
 	const saved = await run(main, [save("engines-1"), save("engines-1"), save("engines-2")]);
 	expect(saved.results.map((result) => result.value)).toEqual([expect.any(Number), -1, expect.any(Number)]);
-	expect(saved.stdout).toMatch(/Unable to reserve cache with key engines-1, another job may be creating this cache/);
+	expect(saved.stdout).toMatch(
+		/Unable to reserve cache with key engines-1, another job may be creating this cache/,
+	);
 	rmSync(join(workspace, "engines"), { recursive: true });
-	const read = await run(main, [restore("engines-3", ["nothing-", "engines-"]), lookUp("engines-1"), lookUp("other")]);
+	const read = await run(main, [
+		restore("engines-3", ["nothing-", "engines-"]),
+		lookUp("engines-1"),
+		lookUp("other"),
+	]);
 	expect(read.results.map((result) => result.value)).toEqual(["engines-2", "engines-1", null]);
 	expect(readFileSync(join(workspace, "engines", "plan"), "utf8")).toBe("engine");
 	expect(github.state.violations).toEqual([]);
@@ -82,9 +95,16 @@ it("the cache service refuses to write for a run that a fork caused", async () =
 it("the cache service says cache write denied and cache read denied to a client that does not know its mode", async () => {
 	const { workspace, github } = await start();
 	const job = { ...main, workspace, temp: join(workspace, ".temp"), sha };
-	const { ACTIONS_CACHE_MODE: readMode, ...readOnly } = await github.environment({ ...job, cacheMode: "read" });
+	const { ACTIONS_CACHE_MODE: readMode, ...readOnly } = await github.environment({
+		...job,
+		cacheMode: "read",
+	});
 	const { ACTIONS_CACHE_MODE: noMode, ...nothing } = await github.environment({ ...job, cacheMode: "none" });
 	expect([readMode, noMode]).toEqual(["read", "none"]);
-	expect((await runToolkit(readOnly, [save("a")])).stdout).toMatch(/cache write denied: token has no writable cache scopes/);
-	expect((await runToolkit(nothing, [lookUp("a")])).stdout).toMatch(/cache read denied: token has no readable cache scopes/);
+	expect((await runToolkit(readOnly, [save("a")])).stdout).toMatch(
+		/cache write denied: token has no writable cache scopes/,
+	);
+	expect((await runToolkit(nothing, [lookUp("a")])).stdout).toMatch(
+		/cache read denied: token has no readable cache scopes/,
+	);
 });

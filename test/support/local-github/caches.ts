@@ -17,10 +17,24 @@ function create(call: TwirpCall): Reply {
 	if (wrong) return wrong;
 	const scope = call.rights.cacheScopes.find((candidate) => candidate.canWrite)?.scope;
 	if (scope === undefined)
-		return { status: 200, body: { ok: false, message: "cache write denied: token has no writable cache scopes", signed_upload_url: "" } };
+		return {
+			status: 200,
+			body: {
+				ok: false,
+				message: "cache write denied: token has no writable cache scopes",
+				signed_upload_url: "",
+			},
+		};
 	const version = fieldOf(call, "version");
-	const isTaken = call.world.state.caches.some((cache) => cache.key === key && cache.version === version && cache.scope === scope);
-	if (isTaken) return twirpError(409, "already_exists", "cache entry with the same key, version, and scope already exists");
+	const isTaken = call.world.state.caches.some(
+		(cache) => cache.key === key && cache.version === version && cache.scope === scope,
+	);
+	if (isTaken)
+		return twirpError(
+			409,
+			"already_exists",
+			"cache entry with the same key, version, and scope already exists",
+		);
 	const blob = createBlob(call.world, "");
 	const time = call.world.now();
 	call.world.state.caches.push({
@@ -40,17 +54,25 @@ function create(call: TwirpCall): Reply {
 function finalize(call: TwirpCall): Reply {
 	const [key, version, size] = [fieldOf(call, "key"), fieldOf(call, "version"), fieldOf(call, "size_bytes")];
 	const scope = call.rights.cacheScopes.find((candidate) => candidate.canWrite)?.scope;
-	const cache = call.world.state.caches.find((one) => one.key === key && one.version === version && one.scope === scope && !one.isFinal);
+	const cache = call.world.state.caches.find(
+		(one) => one.key === key && one.version === version && one.scope === scope && !one.isFinal,
+	);
 	const blob = call.world.state.blobs.get(cache?.blob ?? "");
 	if (!cache || !blob?.isComplete) return twirpError(404, "not_found", "no upload of this key is under way");
 	if (size !== String(blob.content.length))
-		return { status: 200, body: { ok: false, message: "size_bytes is not that of the upload", entry_id: "0" } };
+		return {
+			status: 200,
+			body: { ok: false, message: "size_bytes is not that of the upload", entry_id: "0" },
+		};
 	Object.assign(cache, { isFinal: true, sizeBytes: blob.content.length });
 	return { status: 200, body: { ok: true, message: "", entry_id: String(cache.id) } };
 }
 
 function newest(caches: readonly Cache[]): Cache | undefined {
-	return caches.reduce<Cache | undefined>((best, cache) => (best && best.id > cache.id ? best : cache), undefined);
+	return caches.reduce<Cache | undefined>(
+		(best, cache) => (best && best.id > cache.id ? best : cache),
+		undefined,
+	);
 }
 
 /** In each scope: the very key, then its prefix, then the prefix of each restore key; the newest of several. */
@@ -59,8 +81,13 @@ function findCache(call: TwirpCall): Cache | undefined {
 	const restore = call.body["restore_keys"] ?? call.body["restoreKeys"];
 	const keys = [fieldOf(call, "key"), ...(Array.isArray(restore) ? restore.map(String) : [])];
 	for (const { scope, canRead } of call.rights.cacheScopes) {
-		const held = call.world.state.caches.filter((cache) => canRead && cache.isFinal && cache.scope === scope && cache.version === version);
-		const tries = [held.filter((cache) => cache.key === keys[0]), ...keys.map((key) => held.filter((cache) => cache.key.startsWith(key)))];
+		const held = call.world.state.caches.filter(
+			(cache) => canRead && cache.isFinal && cache.scope === scope && cache.version === version,
+		);
+		const tries = [
+			held.filter((cache) => cache.key === keys[0]),
+			...keys.map((key) => held.filter((cache) => cache.key.startsWith(key))),
+		];
 		const found = newest(tries.find((some) => some.length > 0) ?? []);
 		if (found) return found;
 	}
@@ -75,7 +102,10 @@ function sign(call: TwirpCall): Reply {
 	const cache = findCache(call);
 	if (!cache) return { status: 200, body: { ok: false, signed_download_url: "", matched_key: "" } };
 	cache.usedAt = call.world.now();
-	return { status: 200, body: { ok: true, signed_download_url: signedUrl(call.world, cache.blob), matched_key: cache.key } };
+	return {
+		status: 200,
+		body: { ok: true, signed_download_url: signedUrl(call.world, cache.blob), matched_key: cache.key },
+	};
 }
 
 export const cacheService: Readonly<Record<string, TwirpMethod>> = {

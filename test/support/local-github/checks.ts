@@ -43,7 +43,9 @@ function applyToRun(call: Call, run: CheckRun): void {
 	run.detailsUrl = textOf(call, "details_url") ?? run.detailsUrl;
 	run.externalId = textOf(call, "external_id") ?? run.externalId;
 	run.startedAt = textOf(call, "started_at") ?? run.startedAt;
-	run.completedAt = textOf(call, "completed_at") ?? (run.status === "completed" ? (run.completedAt ?? call.world.now()) : null);
+	run.completedAt =
+		textOf(call, "completed_at") ??
+		(run.status === "completed" ? (run.completedAt ?? call.world.now()) : null);
 }
 
 function findRun(call: Call): CheckRun | undefined {
@@ -70,7 +72,9 @@ function createRun(call: Call): CheckRun {
 /** A sha stands for itself; a branch for the head of its pull request or of the repository. */
 export async function shaOf(world: World, ref: string): Promise<string> {
 	if (/^[0-9a-f]{40}$/.test(ref)) return ref;
-	const pull = world.state.pulls.find((candidate) => candidate.headRef === ref.replace(/^(refs\/)?heads\//, ""));
+	const pull = world.state.pulls.find(
+		(candidate) => candidate.headRef === ref.replace(/^(refs\/)?heads\//, ""),
+	);
 	return pull?.headSha ?? (await (await world.git()).resolve(ref)) ?? ref;
 }
 

@@ -1,5 +1,15 @@
 // Comments of issues and pull requests.
-import { type Call, type Need, notFound, ok, paginate, type Reply, type Route, textOf, unprocessable } from "./http.ts";
+import {
+	type Call,
+	type Need,
+	notFound,
+	ok,
+	paginate,
+	type Reply,
+	type Route,
+	textOf,
+	unprocessable,
+} from "./http.ts";
 import { type Json, pageUrl, renderUser, repositoryUrl } from "./render.ts";
 import type { Comment } from "./state.ts";
 import { nodeIdOf, type World } from "./world.ts";
@@ -16,7 +26,8 @@ export function bodyTooLong(resource: string, body: string | null | undefined): 
 }
 
 const hasNumber = (world: World, number: number): boolean =>
-	world.state.issues.some((issue) => issue.number === number) || world.state.pulls.some((pull) => pull.number === number);
+	world.state.issues.some((issue) => issue.number === number) ||
+	world.state.pulls.some((pull) => pull.number === number);
 
 /** A pull request may be reached by the scope of issues too; an issue by its own alone. */
 export function issueNeeds(world: World, number: number, access: "read" | "write"): readonly Need[] {
@@ -29,7 +40,8 @@ function findComment(call: Call): Comment | undefined {
 }
 
 function needsOf(access: "read" | "write"): (call: Call) => readonly Need[] {
-	return (call) => issueNeeds(call.world, findComment(call)?.issue ?? Number(call.params["issue_number"]), access);
+	return (call) =>
+		issueNeeds(call.world, findComment(call)?.issue ?? Number(call.params["issue_number"]), access);
 }
 
 function renderComment(world: World, comment: Comment): Json {
@@ -54,7 +66,14 @@ function renderComment(world: World, comment: Comment): Json {
 export function addComment(world: World, comment: { issue: number; body: string; author: string }): Comment {
 	const id = world.nextId();
 	const time = world.now();
-	const added = { id, nodeId: nodeIdOf("IC", id), ...comment, createdAt: time, updatedAt: time, minimized: null };
+	const added = {
+		id,
+		nodeId: nodeIdOf("IC", id),
+		...comment,
+		createdAt: time,
+		updatedAt: time,
+		minimized: null,
+	};
 	world.state.comments.push(added);
 	return added;
 }
@@ -68,7 +87,9 @@ export const commentRoutes: readonly Route[] = [
 			const number = Number(call.params["issue_number"]);
 			if (!hasNumber(call.world, number)) return notFound();
 			const since = Date.parse(call.query.get("since") ?? "") || 0;
-			const found = call.world.state.comments.filter((comment) => comment.issue === number && Date.parse(comment.updatedAt) >= since);
+			const found = call.world.state.comments.filter(
+				(comment) => comment.issue === number && Date.parse(comment.updatedAt) >= since,
+			);
 			return paginate(
 				call,
 				found.map((comment) => renderComment(call.world, comment)),
@@ -83,9 +104,14 @@ export const commentRoutes: readonly Route[] = [
 			const issue = Number(call.params["issue_number"]);
 			if (!hasNumber(call.world, issue)) return notFound();
 			const body = textOf(call, "body") ?? "";
-			if (body.trim() === "") return unprocessable("IssueComment", "body", { code: "missing_field", message: "Body can't be blank" });
+			if (body.trim() === "")
+				return unprocessable("IssueComment", "body", {
+					code: "missing_field",
+					message: "Body can't be blank",
+				});
 			return (
-				bodyTooLong("IssueComment", body) ?? ok(renderComment(call.world, addComment(call.world, { issue, body, author: call.login })), 201)
+				bodyTooLong("IssueComment", body) ??
+				ok(renderComment(call.world, addComment(call.world, { issue, body, author: call.login })), 201)
 			);
 		},
 	},

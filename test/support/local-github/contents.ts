@@ -18,9 +18,12 @@ function pathOf(call: Call): string {
 
 async function listAt(world: World, commit: string, argument: string): Promise<Entry[]> {
 	const git = await world.git();
-	const lines = (await git.run(["ls-tree", "-z", "-l", commit, ...(argument === "" ? [] : ["--", argument])])).toString().split("\0");
+	const lines = (await git.run(["ls-tree", "-z", "-l", commit, ...(argument === "" ? [] : ["--", argument])]))
+		.toString()
+		.split("\0");
 	return lines.filter(Boolean).map((line) => {
-		const [, mode = "", type = "", sha = "", size = "", path = ""] = /^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(line) ?? [];
+		const [, mode = "", type = "", sha = "", size = "", path = ""] =
+			/^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(line) ?? [];
 		return { path, type, mode, sha, sizeBytes: size === "-" ? 0 : Number(size) };
 	});
 }
@@ -37,7 +40,13 @@ function renderEntry(world: World, entry: Entry, ref: string): Json {
 	const html = pageUrl(world, `/${entry.type === "tree" ? "tree" : "blob"}/${ref}/${entry.path}`);
 	const download = entry.type === "blob" ? pageUrl(world, `/raw/${ref}/${entry.path}`) : null;
 	return {
-		...{ type: typeLabel(entry), name: entry.path.split("/").at(-1), path: entry.path, sha: entry.sha, size: entry.sizeBytes },
+		...{
+			type: typeLabel(entry),
+			name: entry.path.split("/").at(-1),
+			path: entry.path,
+			sha: entry.sha,
+			size: entry.sizeBytes,
+		},
 		...{ url, git_url: git, html_url: html, download_url: download, _links: { self: url, git, html } },
 	};
 }
@@ -48,7 +57,11 @@ const [inlineBytes, maxBytes] = [1024 * 1024, 100 * 1024 * 1024];
 async function getFile(call: Call, entry: Entry, ref: string): Promise<Reply> {
 	const content = await (await call.world.git()).run(["cat-file", "blob", entry.sha]);
 	if (/\braw\b/.test(call.headers["accept"] ?? ""))
-		return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json; charset=utf-8" } };
+		return {
+			status: 200,
+			body: content,
+			headers: { "content-type": "application/vnd.github.raw+json; charset=utf-8" },
+		};
 	if (entry.sizeBytes > maxBytes)
 		return refuse(403, "This API returns blobs up to 100 MB in size.", {
 			errors: [{ resource: "Blob", field: "data", code: "too_large" }],
@@ -56,7 +69,11 @@ async function getFile(call: Call, entry: Entry, ref: string): Promise<Reply> {
 	const isInline = entry.sizeBytes <= inlineBytes;
 	// GitHub breaks base64 into lines of 60.
 	const lines = isInline ? content.toString("base64").replace(/(.{60})/g, "$1\n") : "";
-	return ok({ ...renderEntry(call.world, entry, ref), encoding: isInline ? "base64" : "none", content: lines });
+	return ok({
+		...renderEntry(call.world, entry, ref),
+		encoding: isInline ? "base64" : "none",
+		content: lines,
+	});
 }
 
 async function getContent(call: Call): Promise<Reply> {
@@ -78,7 +95,11 @@ interface Target {
 }
 
 async function targetOf(call: Call): Promise<Target | Reply> {
-	const branch = (textOf(call, "branch") ?? call.query.get("branch") ?? call.world.state.defaultBranch).replace(/^refs\/heads\//, "");
+	const branch = (
+		textOf(call, "branch") ??
+		call.query.get("branch") ??
+		call.world.state.defaultBranch
+	).replace(/^refs\/heads\//, "");
 	const git = await call.world.git();
 	const sha = await git.resolve(`refs/heads/${branch}`);
 	const head = sha === undefined ? undefined : await readCommit(git, sha);
@@ -91,7 +112,9 @@ async function targetOf(call: Call): Promise<Target | Reply> {
 function judgeSha(call: Call, entry: Entry | undefined): Reply | undefined {
 	const given = textOf(call, "sha") ?? call.query.get("sha") ?? undefined;
 	if (entry && given === undefined) return refuse(422, `Invalid request.\n\n"sha" wasn't supplied.`);
-	return given !== undefined && given !== entry?.sha ? refuse(409, `${pathOf(call)} does not match ${given}`) : undefined;
+	return given !== undefined && given !== entry?.sha
+		? refuse(409, `${pathOf(call)} does not match ${given}`)
+		: undefined;
 }
 
 async function commitChange(call: Call, target: Target, sha: string | null): Promise<CommitFacts | Reply> {
@@ -100,7 +123,13 @@ async function commitChange(call: Call, target: Target, sha: string | null): Pro
 	const tree = await writeTree(git, entries, target.head.tree).catch(() => undefined);
 	if (tree === undefined) return refuse(422, "path contains a malformed path component");
 	const { author, committer } = call.body;
-	const commit = await writeCommit(git, { tree, parents: [target.head.sha], message: textOf(call, "message") ?? "", author, committer });
+	const commit = await writeCommit(git, {
+		tree,
+		parents: [target.head.sha],
+		message: textOf(call, "message") ?? "",
+		author,
+		committer,
+	});
 	const update = ["update-ref", `refs/heads/${target.branch}`, commit, target.head.sha];
 	const isMoved = await git.run(update).then(
 		() => true,
@@ -113,7 +142,13 @@ async function commitChange(call: Call, target: Target, sha: string | null): Pro
 function renderChange(world: World, commit: CommitFacts, content: Json | null): Json {
 	const url = `${repositoryUrl(world)}/git`;
 	const { sha, author, committer, message } = commit;
-	const verification = { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null };
+	const verification = {
+		verified: false,
+		reason: "unsigned",
+		signature: null,
+		payload: null,
+		verified_at: null,
+	};
 	const parents = commit.parents.map((parent) => ({
 		sha: parent,
 		url: `${url}/commits/${parent}`,
@@ -136,7 +171,10 @@ async function putContent(call: Call): Promise<Reply> {
 	const commit = await commitChange(call, target, await writeBlob(git, Buffer.from(encoded, "base64")));
 	if ("status" in commit) return commit;
 	const [entry] = await listAt(call.world, commit.sha, pathOf(call));
-	return ok(renderChange(call.world, commit, entry ? renderEntry(call.world, entry, target.branch) : null), target.entry ? 200 : 201);
+	return ok(
+		renderChange(call.world, commit, entry ? renderEntry(call.world, entry, target.branch) : null),
+		target.entry ? 200 : 201,
+	);
 }
 
 async function deleteContent(call: Call): Promise<Reply> {

@@ -23,7 +23,10 @@ interface Loaded {
 
 function load(): Loaded {
 	const { operations, definitions } = JSON.parse(readFileSync(new URL("api.json", import.meta.url), "utf8"));
-	const formats = { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i };
+	const formats = {
+		"date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+		uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
+	};
 	const ajv = new Ajv({ strict: false, logger: false, validateSchema: false, formats });
 	ajv.addSchema({ $id: "api", definitions });
 	return { operations, ajv };
@@ -41,13 +44,18 @@ export function createDescription(): Description {
 		const validate = compiled.get(name) ?? whole().ajv.compile(rooted(schema) as object);
 		compiled.set(name, validate);
 		if (validate(value)) return [];
-		return (validate.errors ?? []).map((error) => `${error.instancePath || "/"} ${error.message} ${JSON.stringify(error.params)}`);
+		return (validate.errors ?? []).map(
+			(error) => `${error.instancePath || "/"} ${error.message} ${JSON.stringify(error.params)}`,
+		);
 	};
 	return {
 		judgeRequest(name, query, body) {
 			const operation = whole().operations[name];
 			if (!operation) return [`${name} is not in the API description`];
-			return [...judgeQuery(operation, query), ...judgeBody(operation, body, (schema) => judge(`${name} request`, schema, body))];
+			return [
+				...judgeQuery(operation, query),
+				...judgeBody(operation, body, (schema) => judge(`${name} request`, schema, body)),
+			];
 		},
 		judgeReply(name, status, body) {
 			const schema = whole().operations[name]?.responses[String(status)];
@@ -67,7 +75,8 @@ function judgeQuery(operation: Operation, query: URLSearchParams): string[] {
 	return [...query].flatMap(([name, value]) => {
 		const schema = operation.query?.[name] as { type?: string; enum?: unknown[] } | undefined;
 		if (!schema) return [`query ${name} is not a parameter`];
-		if (schema.enum && !schema.enum.includes(value)) return [`query ${name} must be one of ${schema.enum.join(", ")}`];
+		if (schema.enum && !schema.enum.includes(value))
+			return [`query ${name} must be one of ${schema.enum.join(", ")}`];
 		return schema.type === "integer" && !/^\d+$/.test(value) ? [`query ${name} must be a whole number`] : [];
 	});
 }

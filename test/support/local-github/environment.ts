@@ -7,7 +7,14 @@ import type { Access, Permissions, Pull, Run } from "./state.ts";
 import type { CacheScope, JobRights, World } from "./world.ts";
 
 export interface Job {
-	event: "pull_request" | "push" | "schedule" | "workflow_dispatch" | "merge_group" | "release" | "workflow_run";
+	event:
+		| "pull_request"
+		| "push"
+		| "schedule"
+		| "workflow_dispatch"
+		| "merge_group"
+		| "release"
+		| "workflow_run";
 	/** The event's payload; `repository` is added, and a pull request in it becomes known to the service. */
 	payload: object;
 	workspace: string;
@@ -27,18 +34,32 @@ export interface Job {
 	cacheMode?: "none" | "read" | "write" | "write-only";
 }
 
-const scopes = ["actions", "checks", "contents", "deployments", "discussions", "issues", "packages", "pages", "pull-requests", "statuses"];
+const scopes = [
+	"actions",
+	"checks",
+	"contents",
+	"deployments",
+	"discussions",
+	"issues",
+	"packages",
+	"pages",
+	"pull-requests",
+	"statuses",
+];
 
 function permissionsOf(job: Job): Permissions {
 	const asked = job.permissions ?? Object.fromEntries(scopes.map((scope) => [scope, "write" as const]));
 	// A workflow that a fork caused by pull_request reads at most; workflow_run keeps its rights.
 	if (!job.isFork || job.event === "workflow_run") return asked;
-	return Object.fromEntries(Object.entries(asked).map(([scope, access]) => [scope, access === "write" ? "read" : access]));
+	return Object.fromEntries(
+		Object.entries(asked).map(([scope, access]) => [scope, access === "write" ? "read" : access]),
+	);
 }
 
 function baseRefOf(job: Job): string {
 	return (
-		text(at(job.payload, "pull_request", "base", "ref")) || text(at(job.payload, "merge_group", "base_ref")).replace("refs/heads/", "")
+		text(at(job.payload, "pull_request", "base", "ref")) ||
+		text(at(job.payload, "merge_group", "base_ref")).replace("refs/heads/", "")
 	);
 }
 
@@ -47,9 +68,15 @@ function cacheScopesOf(world: World, job: Job, mode: NonNullable<Job["cacheMode"
 	const main = `refs/heads/${world.state.defaultBranch}`;
 	const base = baseRefOf(job);
 	const own = job.event === "workflow_run" ? main : job.ref;
-	const [canRead, canWrite] = [mode === "read" || mode === "write", mode === "write" || mode === "write-only"];
+	const [canRead, canWrite] = [
+		mode === "read" || mode === "write",
+		mode === "write" || mode === "write-only",
+	];
 	const others = [...(base === "" ? [] : [`refs/heads/${base}`]), main].filter((scope) => scope !== own);
-	return [{ scope: own, canRead, canWrite }, ...[...new Set(others)].map((scope) => ({ scope, canRead, canWrite: false }))];
+	return [
+		{ scope: own, canRead, canWrite },
+		...[...new Set(others)].map((scope) => ({ scope, canRead, canWrite: false })),
+	];
 }
 
 function cacheModeOf(job: Job): NonNullable<Job["cacheMode"]> {
@@ -60,8 +87,14 @@ function cacheModeOf(job: Job): NonNullable<Job["cacheMode"]> {
 function runtimeTokenOf(rights: JobRights): string {
 	const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 	const permission = (scope: CacheScope): number => (scope.canRead ? 1 : 0) + (scope.canWrite ? 2 : 0);
-	const ac = JSON.stringify(rights.cacheScopes.map((scope) => ({ Scope: scope.scope, Permission: permission(scope) })));
-	const claims = { scp: `Actions.ExampleScope Actions.Results:${rights.runBackendId}:${rights.jobBackendId}`, ac, exp: 4_102_444_800 };
+	const ac = JSON.stringify(
+		rights.cacheScopes.map((scope) => ({ Scope: scope.scope, Permission: permission(scope) })),
+	);
+	const claims = {
+		scp: `Actions.ExampleScope Actions.Results:${rights.runBackendId}:${rights.jobBackendId}`,
+		ac,
+		exp: 4_102_444_800,
+	};
 	return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.${randomBytes(16).toString("base64url")}`;
 }
 
@@ -86,7 +119,12 @@ function registerPull(world: World, payload: unknown): void {
 }
 
 export type NewPull = Partial<Pull> &
-	Pick<Pull, "number" | "headSha"> & { title?: string; author?: string; body?: string | null; labels?: string[] };
+	Pick<Pull, "number" | "headSha"> & {
+		title?: string;
+		author?: string;
+		body?: string | null;
+		labels?: string[];
+	};
 
 /** Adds a pull request and the issue beneath it. */
 export function addPull(world: World, pull: NewPull): Pull {
@@ -95,7 +133,12 @@ export function addPull(world: World, pull: NewPull): Pull {
 	const time = world.now();
 	const added: Pull = {
 		id,
-		...{ headRef: "change", headRepository: world.repository, baseRef: world.state.defaultBranch, baseSha: "0".repeat(40) },
+		...{
+			headRef: "change",
+			headRepository: world.repository,
+			baseRef: world.state.defaultBranch,
+			baseSha: "0".repeat(40),
+		},
 		...{ mergeSha: null, isDraft: false, mergedAt: null },
 		...own,
 	};
@@ -107,7 +150,15 @@ export function addPull(world: World, pull: NewPull): Pull {
 		title: title ?? `Change ${pull.number}`,
 		body: body ?? null,
 		author: author ?? "octocat",
-		...{ state: "open", stateReason: null, labels: labels ?? [], assignees: [], createdAt: time, updatedAt: time, closedAt: null },
+		...{
+			state: "open",
+			stateReason: null,
+			labels: labels ?? [],
+			assignees: [],
+			createdAt: time,
+			updatedAt: time,
+			closedAt: null,
+		},
 	});
 	return added;
 }
@@ -115,7 +166,13 @@ export function addPull(world: World, pull: NewPull): Pull {
 function registerRun(world: World, run: Omit<Run, "createdAt" | "path" | "name"> & Partial<Run>): void {
 	const known = world.state.runs.find((candidate) => candidate.id === run.id);
 	if (known) Object.assign(known, { attempt: Math.max(known.attempt, run.attempt) });
-	else world.state.runs.push({ path: ".github/workflows/gate.yml", name: "gate", createdAt: world.now(), ...run });
+	else
+		world.state.runs.push({
+			path: ".github/workflows/gate.yml",
+			name: "gate",
+			createdAt: world.now(),
+			...run,
+		});
 }
 
 /** What an event says of the run that caused it. */
@@ -150,7 +207,10 @@ function createRights(world: World, job: Job): JobRights {
 		attempt: rights.attempt,
 		event: job.event,
 		headSha,
-		headBranch: text(at(job.payload, "pull_request", "head", "ref"), job.ref.replace(/^refs\/(heads|tags)\//, "")),
+		headBranch: text(
+			at(job.payload, "pull_request", "head", "ref"),
+			job.ref.replace(/^refs\/(heads|tags)\//, ""),
+		),
 		headRepository: text(at(job.payload, "pull_request", "head", "repo", "full_name"), world.repository),
 		status: "in_progress",
 		conclusion: null,

@@ -15,7 +15,10 @@ async function start(): Promise<{ github: LocalGitHub; comment(): Promise<unknow
 	onTestFinished(github.close);
 	github.addIssue({ title: "one" });
 	const octokit = getOctokit(github.token({ issues: "write" }), { baseUrl: github.url });
-	return { github, comment: () => octokit.rest.issues.createComment({ ...target, issue_number: 1, body: "b" }) };
+	return {
+		github,
+		comment: () => octokit.rest.issues.createComment({ ...target, issue_number: 1, body: "b" }),
+	};
 }
 
 it("an injected fault answers in place of the service, as often as configured, and leaves other requests alone", async () => {
@@ -76,8 +79,16 @@ it("an injected fault cuts an answer in its middle", async () => {
 it("an injected fault hits the artifact service and the blobs as well", async () => {
 	const { github, workspace, env } = await startPush();
 	writeFileSync(join(workspace, "a.txt"), "a");
-	const upload = { kind: "artifact" as const, method: "uploadArtifact", args: ["a", [join(workspace, "a.txt")], workspace] };
-	github.inject({ path: /CreateArtifact/, status: 403, body: { code: "permission_denied", msg: "no artifacts here" } });
+	const upload = {
+		kind: "artifact" as const,
+		method: "uploadArtifact",
+		args: ["a", [join(workspace, "a.txt")], workspace],
+	};
+	github.inject({
+		path: /CreateArtifact/,
+		status: 403,
+		body: { code: "permission_denied", msg: "no artifacts here" },
+	});
 	github.inject({ method: "PUT", path: /\/blobs\//, status: 403 });
 	const { results } = await runToolkit(env, [upload, upload, upload]);
 	expect(results[0]?.error?.message).toMatch(/403.*no artifacts here/);

@@ -56,7 +56,11 @@ function renderGitCommit(world: World, commit: CommitFacts): Json {
 		html_url: pageUrl(world, `/commit/${commit.sha}`),
 		...{ author: commit.author, committer: commit.committer, message: commit.message },
 		tree: { sha: commit.tree, url: `${url}/trees/${commit.tree}` },
-		parents: commit.parents.map((sha) => ({ sha, url: `${url}/commits/${sha}`, html_url: pageUrl(world, `/commit/${sha}`) })),
+		parents: commit.parents.map((sha) => ({
+			sha,
+			url: `${url}/commits/${sha}`,
+			html_url: pageUrl(world, `/commit/${sha}`),
+		})),
 		verification: { verified: false, reason: "unsigned", signature: null, payload: null, verified_at: null },
 	};
 }
@@ -68,7 +72,9 @@ function personVariables(role: "AUTHOR" | "COMMITTER", value: unknown): Record<s
 		["EMAIL", said.email],
 		["DATE", said.date],
 	];
-	return Object.fromEntries(parts.flatMap(([part, given]) => (given === undefined ? [] : [[`GIT_${role}_${part}`, given]])));
+	return Object.fromEntries(
+		parts.flatMap(([part, given]) => (given === undefined ? [] : [[`GIT_${role}_${part}`, given]])),
+	);
 }
 
 export interface NewCommit {
@@ -81,7 +87,10 @@ export interface NewCommit {
 
 export async function writeCommit(git: GitStore, commit: NewCommit): Promise<string> {
 	const argv = ["commit-tree", commit.tree, ...commit.parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-	const env = { ...personVariables("AUTHOR", commit.author), ...personVariables("COMMITTER", commit.committer ?? commit.author) };
+	const env = {
+		...personVariables("AUTHOR", commit.author),
+		...personVariables("COMMITTER", commit.committer ?? commit.author),
+	};
 	return text(await runGit(git.folder, argv, { input: commit.message, env }));
 }
 
@@ -102,7 +111,8 @@ async function listTree(git: GitStore, sha: string, isRecursive: boolean): Promi
 	const argv = ["ls-tree", "-z", "-l", ...(isRecursive ? ["-r", "-t"] : []), sha];
 	const lines = (await git.run(argv)).toString().split("\0").filter(Boolean);
 	return lines.map((line) => {
-		const [, mode = "", type = "", object = "", size = "", path = ""] = /^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(line) ?? [];
+		const [, mode = "", type = "", object = "", size = "", path = ""] =
+			/^(\d+) (\w+) (\w+) +(\S+)\t(.*)$/s.exec(line) ?? [];
 		return { path, mode, type, sha: object, ...(size === "-" ? {} : { size: Number(size) }) };
 	});
 }
@@ -113,7 +123,11 @@ function isTreePath(path: string): boolean {
 }
 
 /** Entries by path over a base; a null sha removes. Uses a throw-away index, as git itself builds trees of paths. */
-export async function writeTree(git: GitStore, entries: readonly TreeEntry[], base?: string): Promise<string> {
+export async function writeTree(
+	git: GitStore,
+	entries: readonly TreeEntry[],
+	base?: string,
+): Promise<string> {
 	if (entries.some(({ path }) => !isTreePath(path ?? ""))) throw new Error("a path that no tree can hold");
 	const env = { GIT_INDEX_FILE: `${git.folder}/index-${randomUUID()}` };
 	try {
@@ -125,7 +139,9 @@ export async function writeTree(git: GitStore, entries: readonly TreeEntry[], ba
 				await runGit(git.folder, ["read-tree", `--prefix=${entry.path}/`, sha], { env });
 				continue;
 			}
-			lines.push(sha ? `${entry.mode ?? "100644"} ${sha}\t${entry.path}\0` : `0 ${"0".repeat(40)}\t${entry.path}\0`);
+			lines.push(
+				sha ? `${entry.mode ?? "100644"} ${sha}\t${entry.path}\0` : `0 ${"0".repeat(40)}\t${entry.path}\0`,
+			);
 		}
 		await runGit(git.folder, ["update-index", "-z", "--index-info"], { env, input: lines.join("") });
 		return text(await runGit(git.folder, ["write-tree"], { env }));
@@ -136,7 +152,9 @@ export async function writeTree(git: GitStore, entries: readonly TreeEntry[], ba
 
 async function treeOf(git: GitStore, name: string): Promise<string | undefined> {
 	const sha = isSha(name) ? name : await git.resolve(name);
-	return sha === undefined ? undefined : await git.run(["rev-parse", "--verify", "--quiet", `${sha}^{tree}`]).then(text, () => undefined);
+	return sha === undefined
+		? undefined
+		: await git.run(["rev-parse", "--verify", "--quiet", `${sha}^{tree}`]).then(text, () => undefined);
 }
 
 async function renderTree(call: Call, sha: string, isRecursive: boolean): Promise<Json> {
@@ -153,10 +171,13 @@ async function renderTree(call: Call, sha: string, isRecursive: boolean): Promis
 async function createTree(call: Call): Promise<Reply> {
 	const git = await call.world.git();
 	const entries = call.body["tree"] as TreeEntry[];
-	const bad = entries.find((entry) => !entry.path || !entry.mode || (entry.content === undefined && entry.sha === undefined));
+	const bad = entries.find(
+		(entry) => !entry.path || !entry.mode || (entry.content === undefined && entry.sha === undefined),
+	);
 	if (bad) return refuse(422, "Must supply a valid tree: path, mode and either sha or content");
 	for (const { sha } of entries)
-		if (typeof sha === "string" && (await typeOf(git, sha)) === undefined) return refuse(422, `GitRPC::BadObjectState: ${sha}`);
+		if (typeof sha === "string" && (await typeOf(git, sha)) === undefined)
+			return refuse(422, `GitRPC::BadObjectState: ${sha}`);
 	const named = textOf(call, "base_tree");
 	const base = named === undefined ? undefined : await treeOf(git, named);
 	if (named !== undefined && base === undefined) return notFound();
@@ -171,9 +192,16 @@ async function createCommit(call: Call): Promise<Reply> {
 	const parents = textsOf(call.body["parents"]);
 	if ((await typeOf(git, tree)) !== "tree") return refuse(422, "Tree SHA does not exist");
 	for (const parent of parents)
-		if ((await typeOf(git, parent)) !== "commit") return refuse(422, "Parent SHA does not exist or is not a commit object");
+		if ((await typeOf(git, parent)) !== "commit")
+			return refuse(422, "Parent SHA does not exist or is not a commit object");
 	const { author, committer } = call.body;
-	const sha = await writeCommit(git, { tree, parents, message: textOf(call, "message") ?? "", author, committer });
+	const sha = await writeCommit(git, {
+		tree,
+		parents,
+		message: textOf(call, "message") ?? "",
+		author,
+		committer,
+	});
 	const commit = await readCommit(git, sha);
 	return commit ? ok(renderGitCommit(call.world, commit), 201) : notFound();
 }
@@ -185,7 +213,10 @@ export const objectRoutes: readonly Route[] = [
 		needs: [{ contents: "write" }],
 		async handle(call) {
 			const encoding = textOf(call, "encoding") === "base64" ? "base64" : "utf8";
-			const sha = await writeBlob(await call.world.git(), Buffer.from(textOf(call, "content") ?? "", encoding));
+			const sha = await writeBlob(
+				await call.world.git(),
+				Buffer.from(textOf(call, "content") ?? "", encoding),
+			);
 			return ok({ sha, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` }, 201);
 		},
 	},
@@ -200,11 +231,21 @@ export const objectRoutes: readonly Route[] = [
 			const content = await git.run(["cat-file", "blob", sha]);
 			if (/\braw\b/.test(call.headers["accept"] ?? ""))
 				return { status: 200, body: content, headers: { "content-type": "application/vnd.github.raw+json" } };
-			const facts = { sha, node_id: `B_${sha}`, size: content.length, url: `${repositoryUrl(call.world)}/git/blobs/${sha}` };
+			const facts = {
+				sha,
+				node_id: `B_${sha}`,
+				size: content.length,
+				url: `${repositoryUrl(call.world)}/git/blobs/${sha}`,
+			};
 			return ok({ ...facts, content: content.toString("base64"), encoding: "base64" });
 		},
 	},
-	{ method: "POST", template: "/repos/{owner}/{repo}/git/trees", needs: [{ contents: "write" }], handle: createTree },
+	{
+		method: "POST",
+		template: "/repos/{owner}/{repo}/git/trees",
+		needs: [{ contents: "write" }],
+		handle: createTree,
+	},
 	{
 		method: "GET",
 		template: "/repos/{owner}/{repo}/git/trees/{tree_sha}",
@@ -214,7 +255,12 @@ export const objectRoutes: readonly Route[] = [
 			return sha === undefined ? notFound() : ok(await renderTree(call, sha, call.query.has("recursive")));
 		},
 	},
-	{ method: "POST", template: "/repos/{owner}/{repo}/git/commits", needs: [{ contents: "write" }], handle: createCommit },
+	{
+		method: "POST",
+		template: "/repos/{owner}/{repo}/git/commits",
+		needs: [{ contents: "write" }],
+		handle: createCommit,
+	},
 	{
 		method: "GET",
 		template: "/repos/{owner}/{repo}/git/commits/{commit_sha}",

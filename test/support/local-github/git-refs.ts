@@ -16,15 +16,24 @@ function renderRef(world: World, ref: string, object: { sha: string; type: strin
 }
 
 /** Refs that begin so, with what they point at. */
-async function refsUnder(git: GitStore, prefix: string): Promise<{ ref: string; sha: string; type: string }[]> {
-	const lines = (await git.run(["for-each-ref", "--format=%(refname) %(objectname) %(objecttype)"])).toString().trimEnd().split("\n");
+async function refsUnder(
+	git: GitStore,
+	prefix: string,
+): Promise<{ ref: string; sha: string; type: string }[]> {
+	const lines = (await git.run(["for-each-ref", "--format=%(refname) %(objectname) %(objecttype)"]))
+		.toString()
+		.trimEnd()
+		.split("\n");
 	return lines
 		.map((line) => line.split(" "))
 		.filter(([ref]) => ref?.startsWith(prefix))
 		.map(([ref = "", sha = "", type = ""]) => ({ ref, sha, type }));
 }
 
-async function findRef(git: GitStore, ref: string): Promise<{ ref: string; sha: string; type: string } | undefined> {
+async function findRef(
+	git: GitStore,
+	ref: string,
+): Promise<{ ref: string; sha: string; type: string } | undefined> {
 	return (await refsUnder(git, ref)).find((found) => found.ref === ref);
 }
 
@@ -43,7 +52,8 @@ function fullRef(call: Call): string {
 async function createRef(call: Call): Promise<Reply> {
 	const git = await call.world.git();
 	const [ref, sha] = [textOf(call, "ref") ?? "", textOf(call, "sha") ?? ""];
-	if (!/^refs\/[^/]+\/.+/.test(ref)) return refuse(422, "Reference name must start with 'refs' and have at least two slashes.");
+	if (!/^refs\/[^/]+\/.+/.test(ref))
+		return refuse(422, "Reference name must start with 'refs' and have at least two slashes.");
 	const type = await typeOf(git, sha);
 	if (type === undefined) return refuse(422, "Object does not exist");
 	if (await findRef(git, ref)) return refuse(422, "Reference already exists");
@@ -62,7 +72,8 @@ async function updateRef(call: Call): Promise<Reply> {
 	if (type === undefined) return refuse(422, "Object does not exist");
 	const isAhead = await succeeds(git.run(["merge-base", "--is-ancestor", found.sha, sha]));
 	if (!isAhead && call.body["force"] !== true) return refuse(422, "Update is not a fast forward");
-	if (!(await succeeds(git.run(["update-ref", found.ref, sha, found.sha])))) return refuse(422, "Reference cannot be updated");
+	if (!(await succeeds(git.run(["update-ref", found.ref, sha, found.sha]))))
+		return refuse(422, "Reference cannot be updated");
 	return ok(renderRef(call.world, found.ref, { sha, type }));
 }
 
@@ -85,8 +96,18 @@ export const refRoutes: readonly Route[] = [
 			return ok(found.map(({ ref, sha, type }) => renderRef(call.world, ref, { sha, type })));
 		},
 	},
-	{ method: "POST", template: "/repos/{owner}/{repo}/git/refs", needs: [{ contents: "write" }], handle: createRef },
-	{ method: "PATCH", template: "/repos/{owner}/{repo}/git/refs/{ref}", needs: [{ contents: "write" }], handle: updateRef },
+	{
+		method: "POST",
+		template: "/repos/{owner}/{repo}/git/refs",
+		needs: [{ contents: "write" }],
+		handle: createRef,
+	},
+	{
+		method: "PATCH",
+		template: "/repos/{owner}/{repo}/git/refs/{ref}",
+		needs: [{ contents: "write" }],
+		handle: updateRef,
+	},
 	{
 		method: "DELETE",
 		template: "/repos/{owner}/{repo}/git/refs/{ref}",

@@ -15,7 +15,10 @@ export interface GitStore {
 
 /** Who commits where the request does not say: GitHub's own. */
 const identity = {
-	...{ GIT_AUTHOR_NAME: "github-actions[bot]", GIT_AUTHOR_EMAIL: "41898282+github-actions[bot]@users.noreply.github.com" },
+	...{
+		GIT_AUTHOR_NAME: "github-actions[bot]",
+		GIT_AUTHOR_EMAIL: "41898282+github-actions[bot]@users.noreply.github.com",
+	},
 	...{ GIT_COMMITTER_NAME: "GitHub", GIT_COMMITTER_EMAIL: "noreply@github.com" },
 	...{ GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null", GIT_TERMINAL_PROMPT: "0" },
 };
@@ -65,7 +68,13 @@ export async function createGitStore(given?: string): Promise<GitStore> {
 				...(ref === "HEAD" ? [ref] : []),
 			];
 			for (const name of names) {
-				const found = await run(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]).catch(() => undefined);
+				const found = await run([
+					"rev-parse",
+					"--verify",
+					"--quiet",
+					"--end-of-options",
+					`${name}^{commit}`,
+				]).catch(() => undefined);
 				if (found) return found.toString().trim();
 			}
 			return undefined;

@@ -33,10 +33,13 @@ export function answerGraphql(world: World, call: GraphqlCall): Reply {
 	const body = isObject(call.json) ? call.json : {};
 	const query = String(body["query"] ?? "");
 	const variables = isObject(body["variables"]) ? body["variables"] : {};
-	if (/\{\s*viewer\s*\{\s*login\s*\}/.test(query)) return { status: 200, body: { data: { viewer: { login: holder.login } } } };
+	if (/\{\s*viewer\s*\{\s*login\s*\}/.test(query))
+		return { status: 200, body: { data: { viewer: { login: holder.login } } } };
 	const [name] = /\b(un)?minimizeComment\b(?=\s*\()/.exec(query) ?? [];
 	if (name === undefined) {
-		world.state.violations.push(`POST /graphql: only minimizeComment and unminimizeComment are spoken here, not ${query.slice(0, 200)}`);
+		world.state.violations.push(
+			`POST /graphql: only minimizeComment and unminimizeComment are spoken here, not ${query.slice(0, 200)}`,
+		);
 		return failed("UNSUPPORTED", "the local GitHub does not know this query");
 	}
 	const id = readArgument(query, variables, "subjectId");
@@ -46,10 +49,16 @@ export function answerGraphql(world: World, call: GraphqlCall): Reply {
 		return failed("FORBIDDEN", "Resource not accessible by integration");
 	const classifier = readArgument(query, variables, "classifier");
 	if (name === "minimizeComment" && !classifiers.includes(classifier)) {
-		world.state.violations.push(`POST /graphql: classifier ${classifier} is not one of ${classifiers.join(", ")}`);
+		world.state.violations.push(
+			`POST /graphql: classifier ${classifier} is not one of ${classifiers.join(", ")}`,
+		);
 		return failed("INVALID", `Argument 'classifier' has an invalid value (${classifier})`);
 	}
 	comment.minimized = name === "minimizeComment" ? classifier.toLowerCase().replace("_", "-") : null;
-	const minimizedComment = { isMinimized: comment.minimized !== null, minimizedReason: comment.minimized, id: comment.nodeId };
+	const minimizedComment = {
+		isMinimized: comment.minimized !== null,
+		minimizedReason: comment.minimized,
+		id: comment.nodeId,
+	};
 	return { status: 200, body: { data: { [name]: { minimizedComment } } } };
 }

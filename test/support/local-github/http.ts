@@ -58,12 +58,19 @@ export function ok(body: unknown, status = 200): Reply {
 }
 
 export function refuse(status: number, message: string, more: object = {}): Reply {
-	return { status, body: { message, ...more, documentation_url: "https://docs.github.com/rest", status: String(status) } };
+	return {
+		status,
+		body: { message, ...more, documentation_url: "https://docs.github.com/rest", status: String(status) },
+	};
 }
 
 export const notFound = (): Reply => refuse(404, "Not Found");
 
-export function unprocessable(resource: string, field: string, more: { code: string; message?: string }): Reply {
+export function unprocessable(
+	resource: string,
+	field: string,
+	more: { code: string; message?: string },
+): Reply {
 	return refuse(422, "Validation Failed", { errors: [{ resource, field, ...more }] });
 }
 
@@ -72,7 +79,11 @@ export function isReply(value: object): value is Reply {
 }
 
 /** The page that was asked for, with links to the previous and the next one. */
-export function paginate(call: Call, items: readonly unknown[], wrap?: (page: unknown[], total: number) => unknown): Reply {
+export function paginate(
+	call: Call,
+	items: readonly unknown[],
+	wrap?: (page: unknown[], total: number) => unknown,
+): Reply {
 	const asked = (name: string, fallback: number): number => {
 		const value = Number.parseInt(call.query.get(name) ?? "", 10);
 		return Number.isFinite(value) && value >= 1 ? value : fallback;

@@ -14,7 +14,15 @@ function pullLinks(world: World, issue: Issue): Json {
 	if (!isPull(world, issue.number)) return {};
 	const page = pageUrl(world, `/pull/${issue.number}`);
 	const url = `${repositoryUrl(world)}/pulls/${issue.number}`;
-	return { pull_request: { url, html_url: page, diff_url: `${page}.diff`, patch_url: `${page}.patch`, merged_at: null } };
+	return {
+		pull_request: {
+			url,
+			html_url: page,
+			diff_url: `${page}.diff`,
+			patch_url: `${page}.patch`,
+			merged_at: null,
+		},
+	};
 }
 
 function renderIssue(world: World, issue: Issue): Json {
@@ -55,7 +63,9 @@ function findIssue(call: Call): Issue | undefined {
 }
 
 export function nextNumber(world: World): number {
-	return 1 + [...world.state.issues, ...world.state.pulls].reduce((most, { number }) => Math.max(most, number), 0);
+	return (
+		1 + [...world.state.issues, ...world.state.pulls].reduce((most, { number }) => Math.max(most, number), 0)
+	);
 }
 
 function applyToIssue(call: Call, issue: Issue): void {
@@ -81,7 +91,15 @@ export function addIssue(world: World, issue: NewIssue): Issue {
 	const time = world.now();
 	const added: Issue = {
 		...{ id, nodeId: nodeIdOf("I", id), number: nextNumber(world), body: null, author: "octocat" },
-		...{ state: "open", stateReason: null, labels: [], assignees: [], createdAt: time, updatedAt: time, closedAt: null },
+		...{
+			state: "open",
+			stateReason: null,
+			labels: [],
+			assignees: [],
+			createdAt: time,
+			updatedAt: time,
+			closedAt: null,
+		},
 		...issue,
 	};
 	world.state.issues.push(added);
@@ -100,7 +118,10 @@ function listed(call: Call): Issue[] {
 			[null, issue.author].includes(asked("creator")) &&
 			Date.parse(issue.updatedAt) >= since,
 	);
-	const by = asked("sort") === "updated" ? (issue: Issue) => Date.parse(issue.updatedAt) : (issue: Issue) => issue.number;
+	const by =
+		asked("sort") === "updated"
+			? (issue: Issue) => Date.parse(issue.updatedAt)
+			: (issue: Issue) => issue.number;
 	return found.sort((a, b) => (asked("direction") === "asc" ? 1 : -1) * (by(a) - by(b)));
 }
 
@@ -126,7 +147,8 @@ export const issueRoutes: readonly Route[] = [
 		handle(call) {
 			const tooLong = bodyTooLong("Issue", textOf(call, "body"));
 			if (tooLong) return tooLong;
-			if (String(call.body["title"]).trim() === "") return unprocessable("Issue", "title", { code: "missing_field" });
+			if (String(call.body["title"]).trim() === "")
+				return unprocessable("Issue", "title", { code: "missing_field" });
 			const issue = addIssue(call.world, { title: "", author: call.login });
 			applyToIssue(call, issue);
 			return ok(renderIssue(call.world, issue), 201);

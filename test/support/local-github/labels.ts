@@ -32,7 +32,9 @@ export function renderLabel(world: World, name: string): Json {
 export function namesOf(value: unknown): string[] | undefined {
 	if (!Array.isArray(value)) return undefined;
 	return value.map((entry) =>
-		typeof entry === "string" ? entry : String((entry as { name?: unknown; login?: unknown }).name ?? entry.login),
+		typeof entry === "string"
+			? entry
+			: String((entry as { name?: unknown; login?: unknown }).name ?? entry.login),
 	);
 }
 
@@ -46,13 +48,18 @@ function labelsOfBody(call: Call): string[] {
 	return namesOf(given) ?? [];
 }
 
-function labelsOfIssue(method: "GET" | "POST" | "PUT", change: (issue: Issue, names: string[]) => string[]): Route {
+function labelsOfIssue(
+	method: "GET" | "POST" | "PUT",
+	change: (issue: Issue, names: string[]) => string[],
+): Route {
 	return {
 		method,
 		template: "/repos/{owner}/{repo}/issues/{issue_number}/labels",
 		needs: needsOf(method === "GET" ? "read" : "write"),
 		handle(call) {
-			const issue = call.world.state.issues.find((candidate) => candidate.number === Number(call.params["issue_number"]));
+			const issue = call.world.state.issues.find(
+				(candidate) => candidate.number === Number(call.params["issue_number"]),
+			);
 			if (!issue) return notFound();
 			issue.labels = change(issue, labelsOfBody(call));
 			return ok(issue.labels.map((name) => renderLabel(call.world, name)));
@@ -61,7 +68,9 @@ function labelsOfIssue(method: "GET" | "POST" | "PUT", change: (issue: Issue, na
 }
 
 function findLabel(call: Call): Label | undefined {
-	return call.world.state.labels.find((label) => label.name.toLowerCase() === call.params["name"]?.toLowerCase());
+	return call.world.state.labels.find(
+		(label) => label.name.toLowerCase() === call.params["name"]?.toLowerCase(),
+	);
 }
 
 export const labelRoutes: readonly Route[] = [
@@ -73,7 +82,9 @@ export const labelRoutes: readonly Route[] = [
 		template: "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}",
 		needs: needsOf("write"),
 		handle(call) {
-			const issue = call.world.state.issues.find((candidate) => candidate.number === Number(call.params["issue_number"]));
+			const issue = call.world.state.issues.find(
+				(candidate) => candidate.number === Number(call.params["issue_number"]),
+			);
 			if (!issue?.labels.includes(call.params["name"] ?? "")) return notFound();
 			issue.labels = issue.labels.filter((name) => name !== call.params["name"]);
 			return ok(issue.labels.map((name) => renderLabel(call.world, name)));
@@ -98,7 +109,10 @@ export const labelRoutes: readonly Route[] = [
 			if (call.world.state.labels.some((label) => label.name.toLowerCase() === name.toLowerCase()))
 				return unprocessable("Label", "name", { code: "already_exists" });
 			const label = labelOf(call.world, name);
-			Object.assign(label, { color: textOf(call, "color") ?? label.color, description: textOf(call, "description") ?? null });
+			Object.assign(label, {
+				color: textOf(call, "color") ?? label.color,
+				description: textOf(call, "description") ?? null,
+			});
 			return ok(renderLabel(call.world, name), 201);
 		},
 	},

@@ -18,7 +18,13 @@ export function text(value: unknown, fallback = ""): string {
 function describeRepository(world: World, fullName: string): Json {
 	const [owner, name] = fullName.split("/");
 	const fork = fullName !== world.repository;
-	return { full_name: fullName, name, owner: { login: owner }, fork, default_branch: world.state.defaultBranch };
+	return {
+		full_name: fullName,
+		name,
+		owner: { login: owner },
+		fork,
+		default_branch: world.state.defaultBranch,
+	};
 }
 
 /** Adds what no payload of GitHub lacks: the repositories and the sender. What the test wrote stands above it. */
@@ -29,9 +35,16 @@ export function completePayload(world: World, job: Job): Json {
 	const pull = whole["pull_request"];
 	if (isObject(pull)) {
 		const side = (name: string, repo: Json): Json => ({ repo, ...(isObject(pull[name]) ? pull[name] : {}) });
-		whole["pull_request"] = { state: "open", draft: false, ...pull, head: side("head", source), base: side("base", own) };
+		whole["pull_request"] = {
+			state: "open",
+			draft: false,
+			...pull,
+			head: side("head", source),
+			base: side("base", own),
+		};
 	}
 	const cause = whole["workflow_run"];
-	if (isObject(cause)) whole["workflow_run"] = { run_attempt: 1, head_repository: source, repository: own, ...cause };
+	if (isObject(cause))
+		whole["workflow_run"] = { run_attempt: 1, head_repository: source, repository: own, ...cause };
 	return whole;
 }

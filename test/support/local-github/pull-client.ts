@@ -20,7 +20,10 @@ export async function startPull(more: Partial<Job> = {}): Promise<Started> {
 	const github = await startLocalGitHub();
 	onTestFinished(github.close);
 	const workspace = temporaryFolder();
-	const payload = { number: 7, pull_request: { number: 7, head: { ref: "change", sha }, base: { ref: "main", sha: baseSha } } };
+	const payload = {
+		number: 7,
+		pull_request: { number: 7, head: { ref: "change", sha }, base: { ref: "main", sha: baseSha } },
+	};
 	const env = await github.environment({
 		event: "pull_request",
 		payload,
@@ -35,10 +38,13 @@ export async function startPull(more: Partial<Job> = {}): Promise<Started> {
 }
 
 /** What a refused call says. */
-export async function refusal(call: Promise<unknown>): Promise<{ status: number; message: string; headers: Record<string, string> }> {
+export async function refusal(
+	call: Promise<unknown>,
+): Promise<{ status: number; message: string; headers: Record<string, string> }> {
 	const error = await call.then(
 		() => undefined,
-		(cause: unknown) => cause as { status: number; message: string; response?: { headers: Record<string, string> } },
+		(cause: unknown) =>
+			cause as { status: number; message: string; response?: { headers: Record<string, string> } },
 	);
 	if (!error) throw new Error("the call was not refused");
 	return { status: error.status, message: error.message, headers: error.response?.headers ?? {} };

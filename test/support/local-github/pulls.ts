@@ -2,7 +2,17 @@
 import { bodyTooLong } from "./comments.ts";
 import { listDifferences } from "./compare.ts";
 import { addPull } from "./environment.ts";
-import { type Call, notFound, ok, paginate, type Reply, type Route, refuse, textOf, unprocessable } from "./http.ts";
+import {
+	type Call,
+	notFound,
+	ok,
+	paginate,
+	type Reply,
+	type Route,
+	refuse,
+	textOf,
+	unprocessable,
+} from "./http.ts";
 import { nextNumber } from "./issues.ts";
 import { renderLabel } from "./labels.ts";
 import { type Json, pageUrl, renderRepository, renderUser, repositoryUrl } from "./render.ts";
@@ -26,7 +36,13 @@ async function currentShas(world: World, pull: Pull): Promise<{ headSha: string;
 function renderSide(world: World, side: { repository: string; ref: string; sha: string }): Json {
 	const [owner = ""] = side.repository.split("/");
 	const user = renderUser(world, owner);
-	return { label: `${owner}:${side.ref}`, ref: side.ref, sha: side.sha, user, repo: renderRepository(world, side.repository) };
+	return {
+		label: `${owner}:${side.ref}`,
+		ref: side.ref,
+		sha: side.sha,
+		user,
+		repo: renderRepository(world, side.repository),
+	};
 }
 
 function renderLinks(world: World, number: number): Json {
@@ -62,7 +78,9 @@ async function renderSimple(world: World, pull: Pull): Promise<Json> {
 		title: issue.title,
 		user: renderUser(world, issue.author),
 		body: issue.body,
-		labels: issue.labels.map((name) => renderLabel(world, name)).map((label) => ({ ...label, description: label["description"] ?? "" })),
+		labels: issue.labels
+			.map((name) => renderLabel(world, name))
+			.map((label) => ({ ...label, description: label["description"] ?? "" })),
 		milestone: null,
 		created_at: issue.createdAt,
 		updated_at: issue.updatedAt,
@@ -77,7 +95,12 @@ async function renderSimple(world: World, pull: Pull): Promise<Json> {
 		head: renderSide(world, { repository: pull.headRepository, ref: pull.headRef, sha: headSha }),
 		base: renderSide(world, { repository: world.repository, ref: pull.baseRef, sha: baseSha }),
 		_links: {
-			...{ self: href("url"), html: href("html_url"), issue: href("issue_url"), comments: href("comments_url") },
+			...{
+				self: href("url"),
+				html: href("html_url"),
+				issue: href("issue_url"),
+				comments: href("comments_url"),
+			},
 			...{ commits: href("commits_url"), statuses: { href: statuses } },
 			...{ review_comments: href("review_comments_url"), review_comment: href("review_comment_url") },
 		},
@@ -89,9 +112,22 @@ async function renderSimple(world: World, pull: Pull): Promise<Json> {
 async function renderPull(world: World, pull: Pull): Promise<Json> {
 	return {
 		...(await renderSimple(world, pull)),
-		...{ merged: pull.mergedAt !== null, mergeable: true, mergeable_state: "clean", merged_by: null, rebaseable: true },
+		...{
+			merged: pull.mergedAt !== null,
+			mergeable: true,
+			mergeable_state: "clean",
+			merged_by: null,
+			rebaseable: true,
+		},
 		comments: world.state.comments.filter((comment) => comment.issue === pull.number).length,
-		...{ review_comments: 0, maintainer_can_modify: false, commits: 1, additions: 1, deletions: 0, changed_files: 1 },
+		...{
+			review_comments: 0,
+			maintainer_can_modify: false,
+			commits: 1,
+			additions: 1,
+			deletions: 0,
+			changed_files: 1,
+		},
 	};
 }
 
@@ -118,7 +154,9 @@ function listed(call: Call): Pull[] {
 			(head === null || !head.includes(":") || head === `${ownerOf(pull)}:${pull.headRef}`) &&
 			(base === null || base === pull.baseRef),
 	);
-	return found.sort((a, b) => (call.query.get("direction") === "asc" ? a.number - b.number : b.number - a.number));
+	return found.sort((a, b) =>
+		call.query.get("direction") === "asc" ? a.number - b.number : b.number - a.number,
+	);
 }
 
 async function createPull(call: Call): Promise<Reply> {
@@ -128,19 +166,32 @@ async function createPull(call: Call): Promise<Reply> {
 	const [headRef = "", owner = world.owner] = (textOf(call, "head") ?? "").split(":").reverse();
 	const baseRef = textOf(call, "base") ?? "";
 	const git = await world.git();
-	const [headSha, baseSha] = await Promise.all([git.resolve(`refs/heads/${headRef}`), git.resolve(`refs/heads/${baseRef}`)]);
+	const [headSha, baseSha] = await Promise.all([
+		git.resolve(`refs/heads/${headRef}`),
+		git.resolve(`refs/heads/${baseRef}`),
+	]);
 	if (headSha === undefined) return unprocessable("PullRequest", "head", { code: "invalid" });
 	if (baseSha === undefined) return unprocessable("PullRequest", "base", { code: "invalid" });
 	const title = textOf(call, "title");
-	if (title === undefined || title.trim() === "") return unprocessable("PullRequest", "title", { code: "missing_field" });
-	const isOpen = (pull: Pull): boolean => pull.headRef === headRef && pull.baseRef === baseRef && issueOf(world, pull).state === "open";
+	if (title === undefined || title.trim() === "")
+		return unprocessable("PullRequest", "title", { code: "missing_field" });
+	const isOpen = (pull: Pull): boolean =>
+		pull.headRef === headRef && pull.baseRef === baseRef && issueOf(world, pull).state === "open";
 	if (world.state.pulls.some(isOpen))
 		return refuse(422, "Validation Failed", {
-			errors: [{ resource: "PullRequest", code: "custom", message: `A pull request already exists for ${owner}:${headRef}.` }],
+			errors: [
+				{
+					resource: "PullRequest",
+					code: "custom",
+					message: `A pull request already exists for ${owner}:${headRef}.`,
+				},
+			],
 		});
 	if (headSha === baseSha)
 		return refuse(422, "Validation Failed", {
-			errors: [{ resource: "PullRequest", code: "custom", message: `No commits between ${baseRef} and ${headRef}` }],
+			errors: [
+				{ resource: "PullRequest", code: "custom", message: `No commits between ${baseRef} and ${headRef}` },
+			],
 		});
 	const body = textOf(call, "body") ?? null;
 	const pull = addPull(world, {
@@ -154,7 +205,12 @@ function applyToPull(call: Call, pull: Pull): void {
 	const issue = issueOf(call.world, pull);
 	const state = textOf(call, "state") ?? issue.state;
 	const closedAt = state === "closed" ? (issue.closedAt ?? call.world.now()) : null;
-	Object.assign(issue, { title: textOf(call, "title") ?? issue.title, body: textOf(call, "body") ?? issue.body, state, closedAt });
+	Object.assign(issue, {
+		title: textOf(call, "title") ?? issue.title,
+		body: textOf(call, "body") ?? issue.body,
+		state,
+		closedAt,
+	});
 	issue.updatedAt = call.world.now();
 	pull.baseRef = textOf(call, "base") ?? pull.baseRef;
 }

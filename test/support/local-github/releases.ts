@@ -7,11 +7,26 @@ import { nodeIdOf, type World } from "./world.ts";
 
 function renderAsset(world: World, release: Release, asset: Asset): Json {
 	return {
-		...{ id: asset.id, node_id: nodeIdOf("RA", asset.id), name: asset.name, label: asset.label, state: "uploaded" },
+		...{
+			id: asset.id,
+			node_id: nodeIdOf("RA", asset.id),
+			name: asset.name,
+			label: asset.label,
+			state: "uploaded",
+		},
 		url: `${repositoryUrl(world)}/releases/assets/${asset.id}`,
 		browser_download_url: pageUrl(world, `/releases/download/${release.tag}/${asset.name}`),
-		...{ content_type: asset.contentType, size: asset.content.length, digest: digestOf(asset.content), download_count: 0 },
-		...{ created_at: asset.createdAt, updated_at: asset.createdAt, uploader: renderUser(world, "github-actions[bot]") },
+		...{
+			content_type: asset.contentType,
+			size: asset.content.length,
+			digest: digestOf(asset.content),
+			download_count: 0,
+		},
+		...{
+			created_at: asset.createdAt,
+			updated_at: asset.createdAt,
+			uploader: renderUser(world, "github-actions[bot]"),
+		},
 	};
 }
 
@@ -35,7 +50,14 @@ export type NewRelease = Partial<Release> & Pick<Release, "tag">;
 
 export function addRelease(world: World, release: NewRelease): Release {
 	const added: Release = {
-		...{ id: world.nextId(), name: release.tag, body: null, target: world.state.defaultBranch, isDraft: false, isPrerelease: false },
+		...{
+			id: world.nextId(),
+			name: release.tag,
+			body: null,
+			target: world.state.defaultBranch,
+			isDraft: false,
+			isPrerelease: false,
+		},
 		...{ createdAt: world.now(), assets: [] },
 		...release,
 	};
@@ -133,10 +155,18 @@ export const releaseRoutes: readonly Route[] = [
 			const release = findRelease(call);
 			const name = call.query.get("name") ?? "";
 			if (!release || name === "") return notFound();
-			if (release.assets.some((asset) => asset.name === name)) return unprocessable("ReleaseAsset", "name", { code: "already_exists" });
+			if (release.assets.some((asset) => asset.name === name))
+				return unprocessable("ReleaseAsset", "name", { code: "already_exists" });
 			const contentType = call.headers["content-type"] ?? "application/octet-stream";
 			const asset: Asset = {
-				...{ id: call.world.nextId(), name, label: call.query.get("label"), contentType, content: call.bytes, createdAt: call.world.now() },
+				...{
+					id: call.world.nextId(),
+					name,
+					label: call.query.get("label"),
+					contentType,
+					content: call.bytes,
+					createdAt: call.world.now(),
+				},
 			};
 			release.assets.push(asset);
 			return ok(renderAsset(call.world, release, asset), 201);

@@ -102,7 +102,15 @@ export function renderRepository(world: World, fullName: string): Json {
 		"allow_merge_commit",
 		"allow_forking",
 	];
-	const no = ["archived", "disabled", "has_pages", "has_discussions", "is_template", "allow_auto_merge", "delete_branch_on_merge"];
+	const no = [
+		"archived",
+		"disabled",
+		"has_pages",
+		"has_discussions",
+		"is_template",
+		"allow_auto_merge",
+		"delete_branch_on_merge",
+	];
 	return {
 		id: numberOf(fullName),
 		node_id: nodeIdOf("R", numberOf(fullName)),
@@ -127,10 +135,23 @@ export function renderRepository(world: World, fullName: string): Json {
 		topics: [],
 		...Object.fromEntries(yes.map((flag) => [flag, true])),
 		...Object.fromEntries(no.map((flag) => [flag, false])),
-		...{ forks: 0, forks_count: 0, stargazers_count: 0, watchers: 0, watchers_count: 0, size: 1, open_issues: 0, open_issues_count: 0 },
+		...{
+			forks: 0,
+			forks_count: 0,
+			stargazers_count: 0,
+			watchers: 0,
+			watchers_count: 0,
+			size: 1,
+			open_issues: 0,
+			open_issues_count: 0,
+		},
 		...{ network_count: 0, subscribers_count: 0, web_commit_signoff_required: false },
 		default_branch: world.state.defaultBranch,
-		...{ pushed_at: "2026-01-01T00:00:00Z", created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z" },
+		...{
+			pushed_at: "2026-01-01T00:00:00Z",
+			created_at: "2026-01-01T00:00:00Z",
+			updated_at: "2026-01-01T00:00:00Z",
+		},
 	};
 }
 
@@ -148,11 +169,20 @@ export function renderApp(world: World): Json {
 		html_url: "https://github.com/apps/github-actions",
 		created_at: "2018-07-30T09:30:17Z",
 		updated_at: "2019-12-10T19:04:12Z",
-		permissions: { actions: "write", checks: "write", contents: "write", issues: "write", metadata: "read", statuses: "write" },
+		permissions: {
+			actions: "write",
+			checks: "write",
+			contents: "write",
+			issues: "write",
+			metadata: "read",
+			statuses: "write",
+		},
 		events: [],
 	};
 }
 
 export function pick(value: Json, names: readonly string[]): Json {
-	return Object.fromEntries(names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]));
+	return Object.fromEntries(
+		names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
+	);
 }

@@ -33,7 +33,11 @@ export function createRouter(routes: readonly Route[]): (method: string, path: s
 	return (method, path) => {
 		for (const { route, pattern, names } of compiled) {
 			const match = route.method === method ? pattern.exec(path) : null;
-			if (match) return { route, params: Object.fromEntries(names.map((name, index) => [name, decode(match[index + 1] ?? "")])) };
+			if (match)
+				return {
+					route,
+					params: Object.fromEntries(names.map((name, index) => [name, decode(match[index + 1] ?? "")])),
+				};
 		}
 		return undefined;
 	};

@@ -10,7 +10,13 @@ export type Step =
 export interface StepResult {
 	// biome-ignore lint/suspicious/noExplicitAny: whatever a client gives back.
 	value?: any;
-	error?: { name: string; message: string; status?: number; headers?: Record<string, string>; data?: { message: string } };
+	error?: {
+		name: string;
+		message: string;
+		status?: number;
+		headers?: Record<string, string>;
+		data?: { message: string };
+	};
 }
 
 export interface ToolkitRun {
@@ -18,7 +24,10 @@ export interface ToolkitRun {
 	stdout: string;
 }
 
-export async function runToolkit(env: Readonly<Record<string, string>>, steps: readonly Step[]): Promise<ToolkitRun> {
+export async function runToolkit(
+	env: Readonly<Record<string, string>>,
+	steps: readonly Step[],
+): Promise<ToolkitRun> {
 	const program = resolve("test/support/programs/toolkit-client.mjs");
 	const run = await runNode([program, JSON.stringify(steps)], { cwd: env["GITHUB_WORKSPACE"] ?? ".", env });
 	if (run.exit !== 0) throw new Error(`the toolkit ended with ${run.exit}\n${run.stdout}${run.stderr}`);

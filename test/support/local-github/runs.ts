@@ -8,11 +8,32 @@ import { nodeIdOf, type World } from "./world.ts";
 function renderRun(world: World, run: Run): Json {
 	const url = `${repositoryUrl(world)}/actions/runs/${run.id}`;
 	const person = { name: "octocat", email: "octocat@github.com" };
-	const below = ["jobs", "logs", "artifacts", "cancel", "rerun"].map((name) => [`${name}_url`, `${url}/${name}`]);
+	const below = ["jobs", "logs", "artifacts", "cancel", "rerun"].map((name) => [
+		`${name}_url`,
+		`${url}/${name}`,
+	]);
 	return {
-		...{ id: run.id, name: run.name, node_id: nodeIdOf("WFR", run.id), url, html_url: pageUrl(world, `/actions/runs/${run.id}`) },
-		...{ head_branch: run.headBranch, head_sha: run.headSha, path: run.path, display_title: run.name, event: run.event },
-		...{ status: run.status, conclusion: run.conclusion, workflow_id: 1, run_number: 1, run_attempt: run.attempt },
+		...{
+			id: run.id,
+			name: run.name,
+			node_id: nodeIdOf("WFR", run.id),
+			url,
+			html_url: pageUrl(world, `/actions/runs/${run.id}`),
+		},
+		...{
+			head_branch: run.headBranch,
+			head_sha: run.headSha,
+			path: run.path,
+			display_title: run.name,
+			event: run.event,
+		},
+		...{
+			status: run.status,
+			conclusion: run.conclusion,
+			workflow_id: 1,
+			run_number: 1,
+			run_attempt: run.attempt,
+		},
 		...{ created_at: run.createdAt, updated_at: run.createdAt, run_started_at: run.createdAt },
 		check_suite_url: `${repositoryUrl(world)}/check-suites/1`,
 		workflow_url: `${repositoryUrl(world)}/actions/workflows/1`,
@@ -23,8 +44,18 @@ function renderRun(world: World, run: Run): Json {
 			.filter((pull) => run.headRepository === world.repository && pull.headSha === run.headSha)
 			.map((pull) => renderPullLink(world, pull)),
 		...{ actor: renderUser(world, "octocat"), triggering_actor: renderUser(world, "octocat") },
-		head_commit: { id: run.headSha, tree_id: run.headSha, message: run.name, timestamp: run.createdAt, author: person, committer: person },
-		...{ repository: renderRepository(world, world.repository), head_repository: renderRepository(world, run.headRepository) },
+		head_commit: {
+			id: run.headSha,
+			tree_id: run.headSha,
+			message: run.name,
+			timestamp: run.createdAt,
+			author: person,
+			committer: person,
+		},
+		...{
+			repository: renderRepository(world, world.repository),
+			head_repository: renderRepository(world, run.headRepository),
+		},
 	};
 }
 
@@ -35,14 +66,26 @@ function renderPullLink(
 	const repo = { id: 1, url: repositoryUrl(world), name: world.name };
 	const url = `${repositoryUrl(world)}/pulls/${pull.number}`;
 	const head = { ref: pull.headRef, sha: pull.headSha, repo };
-	return { id: pull.id, number: pull.number, url, head, base: { ref: pull.baseRef, sha: pull.baseSha, repo } };
+	return {
+		id: pull.id,
+		number: pull.number,
+		url,
+		head,
+		base: { ref: pull.baseRef, sha: pull.baseSha, repo },
+	};
 }
 
 function renderArtifact(world: World, artifact: Artifact): Json {
 	const url = `${repositoryUrl(world)}/actions/artifacts/${artifact.id}`;
 	const run = world.state.runs.find((candidate) => candidate.id === artifact.runId);
 	return {
-		...{ id: artifact.id, node_id: nodeIdOf("A", artifact.id), name: artifact.name, size_in_bytes: artifact.sizeBytes, url },
+		...{
+			id: artifact.id,
+			node_id: nodeIdOf("A", artifact.id),
+			name: artifact.name,
+			size_in_bytes: artifact.sizeBytes,
+			url,
+		},
 		...{ archive_download_url: `${url}/zip`, expired: artifact.isExpired, digest: artifact.digest },
 		...{ created_at: artifact.createdAt, updated_at: artifact.createdAt, expires_at: artifact.expiresAt },
 		workflow_run: {
@@ -63,11 +106,26 @@ function renderJob(world: World, job: JobExecution): Json {
 	const url = `${repositoryUrl(world)}/actions/jobs/${job.id}`;
 	const isDone = job.completedAt !== null;
 	return {
-		...{ id: job.id, node_id: nodeIdOf("CR", job.id), run_id: job.runId, run_attempt: job.attempt, name: job.name, url },
-		...{ run_url: `${repositoryUrl(world)}/actions/runs/${job.runId}`, check_run_url: `${repositoryUrl(world)}/check-runs/${job.id}` },
+		...{
+			id: job.id,
+			node_id: nodeIdOf("CR", job.id),
+			run_id: job.runId,
+			run_attempt: job.attempt,
+			name: job.name,
+			url,
+		},
+		...{
+			run_url: `${repositoryUrl(world)}/actions/runs/${job.runId}`,
+			check_run_url: `${repositoryUrl(world)}/check-runs/${job.id}`,
+		},
 		html_url: pageUrl(world, `/actions/runs/${job.runId}/job/${job.id}`),
 		head_sha: world.state.runs.find(({ id }) => id === job.runId)?.headSha ?? "",
-		...{ status: isDone ? "completed" : "in_progress", conclusion: isDone ? "success" : null, workflow_name: "gate", head_branch: null },
+		...{
+			status: isDone ? "completed" : "in_progress",
+			conclusion: isDone ? "success" : null,
+			workflow_name: "gate",
+			head_branch: null,
+		},
 		...{ created_at: job.startedAt, started_at: job.startedAt, completed_at: job.completedAt, labels: [] },
 		...{ runner_id: 1, runner_name: job.runner, runner_group_id: null, runner_group_name: null },
 	};
@@ -76,7 +134,8 @@ function renderJob(world: World, job: JobExecution): Json {
 /** By default those of the last attempt. */
 function listJobs(call: Call, run: Run): Reply {
 	const ofRun = call.world.state.jobs.filter(({ runId }) => runId === run.id);
-	const jobs = call.query.get("filter") === "all" ? ofRun : ofRun.filter(({ attempt }) => attempt === run.attempt);
+	const jobs =
+		call.query.get("filter") === "all" ? ofRun : ofRun.filter(({ attempt }) => attempt === run.attempt);
 	return paginate(
 		call,
 		jobs.map((job) => renderJob(call.world, job)),
@@ -85,12 +144,16 @@ function listJobs(call: Call, run: Run): Reply {
 }
 
 function findArtifact(call: Call): Artifact | undefined {
-	return call.world.state.artifacts.find((artifact) => artifact.isFinal && artifact.id === Number(call.params["artifact_id"]));
+	return call.world.state.artifacts.find(
+		(artifact) => artifact.isFinal && artifact.id === Number(call.params["artifact_id"]),
+	);
 }
 
 function listArtifacts(call: Call, artifacts: readonly Artifact[]): Reply {
 	const name = call.query.get("name");
-	const found = artifacts.filter((artifact) => artifact.isFinal && (name === null || artifact.name === name)).reverse();
+	const found = artifacts
+		.filter((artifact) => artifact.isFinal && (name === null || artifact.name === name))
+		.reverse();
 	return paginate(
 		call,
 		found.map((artifact) => renderArtifact(call.world, artifact)),
@@ -99,7 +162,8 @@ function listArtifacts(call: Call, artifacts: readonly Artifact[]): Reply {
 }
 
 function listRuns(call: Call): Reply {
-	const asked = (name: string, value: string | null): boolean => !call.query.has(name) || call.query.get(name) === value;
+	const asked = (name: string, value: string | null): boolean =>
+		!call.query.has(name) || call.query.get(name) === value;
 	const found = call.world.state.runs.filter(
 		(run) =>
 			asked("event", run.event) &&
@@ -196,7 +260,13 @@ export const runRoutes: readonly Route[] = [
 				(cache) => cache.isFinal && cache.key.startsWith(key) && [null, cache.scope].includes(ref),
 			);
 			const rows = found.map((cache) => ({
-				...{ id: cache.id, ref: cache.scope, key: cache.key, version: cache.version, size_in_bytes: cache.sizeBytes },
+				...{
+					id: cache.id,
+					ref: cache.scope,
+					key: cache.key,
+					version: cache.version,
+					size_in_bytes: cache.sizeBytes,
+				},
 				...{ last_accessed_at: cache.usedAt, created_at: cache.createdAt },
 			}));
 			return paginate(call, rows, (page, total) => ({ total_count: total, actions_caches: page }));

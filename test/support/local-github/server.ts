@@ -37,10 +37,19 @@ interface Incoming {
 
 async function readIncoming(message: IncomingMessage): Promise<Incoming> {
 	const [path = "/", search = ""] = (message.url ?? "/").split(/\?(.*)/s);
-	const headers = Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, String(value)]));
+	const headers = Object.fromEntries(
+		Object.entries(message.headers).map(([name, value]) => [name, String(value)]),
+	);
 	const bytes = await readBytes(message);
 	const isFile = path.startsWith("/blobs/") || path.startsWith("/uploads/");
-	const incoming = { method: message.method ?? "GET", path, query: new URLSearchParams(search), headers, bytes, isBadJson: false };
+	const incoming = {
+		method: message.method ?? "GET",
+		path,
+		query: new URLSearchParams(search),
+		headers,
+		bytes,
+		isBadJson: false,
+	};
 	if (isFile || bytes.length === 0) return { ...incoming, json: undefined };
 	try {
 		return { ...incoming, json: JSON.parse(bytes.toString()) };
@@ -49,11 +58,20 @@ async function readIncoming(message: IncomingMessage): Promise<Incoming> {
 	}
 }
 
-export async function serve(service: Service, message: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serve(
+	service: Service,
+	message: IncomingMessage,
+	response: ServerResponse,
+): Promise<void> {
 	const incoming = await readIncoming(message);
 	const path = message.url ?? "/";
 	const body =
-		incoming.json ?? (incoming.bytes.length === 0 ? undefined : incoming.isBadJson ? incoming.bytes.toString() : incoming.bytes.length);
+		incoming.json ??
+		(incoming.bytes.length === 0
+			? undefined
+			: incoming.isBadJson
+				? incoming.bytes.toString()
+				: incoming.bytes.length);
 	const seen: SeenRequest = { method: incoming.method, path, body, headers: incoming.headers, status: 0 };
 	service.world.state.requests.push(seen);
 	const fault = service.faults.take(incoming.method, path);
@@ -69,20 +87,25 @@ export async function serve(service: Service, message: IncomingMessage, response
 
 async function answer(service: Service, incoming: Incoming, fault: Fault | undefined): Promise<Reply> {
 	const own =
-		fault && answersItself(fault) ? { status: fault.status ?? 200, ...(fault.body === undefined ? {} : { body: fault.body }) } : undefined;
+		fault && answersItself(fault)
+			? { status: fault.status ?? 200, ...(fault.body === undefined ? {} : { body: fault.body }) }
+			: undefined;
 	if (own && !fault?.applied) return own;
 	try {
 		const reply = await dispatch(service, incoming);
 		return own ?? reply;
 	} catch (cause) {
-		service.broken.push(`${incoming.method} ${incoming.path}: ${cause instanceof Error ? cause.stack : String(cause)}`);
+		service.broken.push(
+			`${incoming.method} ${incoming.path}: ${cause instanceof Error ? cause.stack : String(cause)}`,
+		);
 		return refuse(500, "the local GitHub crashed");
 	}
 }
 
 function dispatch(service: Service, incoming: Incoming): Reply | Promise<Reply> {
 	const { path, method } = incoming;
-	if (path.startsWith("/blobs/")) return handleBlob(service.world, { ...incoming, key: path.slice("/blobs/".length) });
+	if (path.startsWith("/blobs/"))
+		return handleBlob(service.world, { ...incoming, key: path.slice("/blobs/".length) });
 	if (incoming.isBadJson) return refuse(400, "Problems parsing JSON");
 	if (path.startsWith("/twirp/")) return twirp(service, incoming);
 	if (path === "/graphql" && method === "POST") return answerGraphql(service.world, incoming);
@@ -92,7 +115,8 @@ function dispatch(service: Service, incoming: Incoming): Reply | Promise<Reply> 
 function twirp(service: Service, incoming: Incoming): Reply {
 	const rights = service.world.jobs.get(tokenOf(incoming.headers) ?? "");
 	if (!rights) return twirpError(401, "unauthenticated", "invalid runtime token");
-	const [, name = "", method = ""] = /^\/twirp\/github\.actions\.results\.api\.v1\.(\w+)\/(\w+)$/.exec(incoming.path) ?? [];
+	const [, name = "", method = ""] =
+		/^\/twirp\/github\.actions\.results\.api\.v1\.(\w+)\/(\w+)$/.exec(incoming.path) ?? [];
 	const services: Readonly<Record<string, Readonly<Record<string, TwirpMethod>>>> = {
 		ArtifactService: artifactService,
 		CacheService: cacheService,
@@ -100,7 +124,9 @@ function twirp(service: Service, incoming: Incoming): Reply {
 	const handle = services[name]?.[method];
 	const isJson = /^application\/json/.test(incoming.headers["content-type"] ?? "");
 	if (!handle || !isJson || !isObject(incoming.json)) {
-		service.world.state.violations.push(`${incoming.method} ${incoming.path}: not a request of the artifact or cache service`);
+		service.world.state.violations.push(
+			`${incoming.method} ${incoming.path}: not a request of the artifact or cache service`,
+		);
 		return twirpError(404, "bad_route", `no handler for path ${incoming.path}`);
 	}
 	return handle({ world: service.world, rights, body: incoming.json });
@@ -128,7 +154,8 @@ async function rest(service: Service, incoming: Incoming): Promise<Reply> {
 	const access = judgeAccess(found.route, call);
 	if (isReply(access)) return access;
 	const { owner, repo } = found.params;
-	if (owner !== undefined && `${owner}/${repo}`.toLowerCase() !== world.repository.toLowerCase()) return notFound();
+	if (owner !== undefined && `${owner}/${repo}`.toLowerCase() !== world.repository.toLowerCase())
+		return notFound();
 	return handle(service, found.route, { ...call, login: access.login }, incoming);
 }
 
@@ -173,7 +200,8 @@ function send(response: ServerResponse, reply: Reply, fault: Fault | undefined):
 	const text = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body ?? "");
 	const content = isBytes ? (reply.body as Buffer) : Buffer.from(reply.body === undefined ? "" : text);
 	response.statusCode = reply.status;
-	if (!isBytes && reply.body !== undefined) response.setHeader("content-type", "application/json; charset=utf-8");
+	if (!isBytes && reply.body !== undefined)
+		response.setHeader("content-type", "application/json; charset=utf-8");
 	for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
 	if (fault?.truncate) {
 		sendHalf(response, content);

@@ -135,7 +135,8 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 		server.closeAllConnections();
 		await closed;
 		await closeGit();
-		if (service.broken.length > 0) throw new Error(`the local GitHub broke its own rules:\n${service.broken.splice(0).join("\n")}`);
+		if (service.broken.length > 0)
+			throw new Error(`the local GitHub broke its own rules:\n${service.broken.splice(0).join("\n")}`);
 	};
 	return {
 		url,

@@ -218,7 +218,16 @@ export interface LocalGitHubState {
 export function createState(): LocalGitHubState {
 	return {
 		defaultBranch: "main",
-		...{ comments: [], checkRuns: [], statuses: [], labels: [], issues: [], pulls: [], releases: [], runs: [] },
+		...{
+			comments: [],
+			checkRuns: [],
+			statuses: [],
+			labels: [],
+			issues: [],
+			pulls: [],
+			releases: [],
+			runs: [],
+		},
 		...{ jobs: [], artifacts: [], caches: [] },
 		blobs: new Map(),
 		requests: [],

@@ -5,20 +5,29 @@ import { expect, it } from "vitest";
 import { refusal, sha, startPull, target } from "./pull-client.ts";
 
 it("the token of a job reaches what its permissions name, and a refusal names what is missing", async () => {
-	const { github, octokit } = await startPull({ permissions: { contents: "read", "pull-requests": "write" } });
+	const { github, octokit } = await startPull({
+		permissions: { contents: "read", "pull-requests": "write" },
+	});
 	await octokit.rest.issues.createComment({ ...target, issue_number: 7, body: "one" });
 	const check = await refusal(octokit.rest.checks.create({ ...target, name: "gate", head_sha: sha }));
-	expect(check).toMatchObject({ status: 403, message: expect.stringMatching(/Resource not accessible by integration/) });
+	expect(check).toMatchObject({
+		status: 403,
+		message: expect.stringMatching(/Resource not accessible by integration/),
+	});
 	expect(check.headers["x-accepted-github-permissions"]).toBe("checks=write");
 	const issue = github.addIssue({ title: "alarm" });
-	const comment = await refusal(octokit.rest.issues.createComment({ ...target, issue_number: issue.number, body: "two" }));
+	const comment = await refusal(
+		octokit.rest.issues.createComment({ ...target, issue_number: issue.number, body: "two" }),
+	);
 	expect(comment.headers["x-accepted-github-permissions"]).toBe("issues=write");
 });
 
 it("the token of a job of a fork reads at most", async () => {
 	const { octokit } = await startPull({ isFork: true });
 	await octokit.rest.issues.listComments({ ...target, issue_number: 7 });
-	const comment = await refusal(octokit.rest.issues.createComment({ ...target, issue_number: 7, body: "one" }));
+	const comment = await refusal(
+		octokit.rest.issues.createComment({ ...target, issue_number: 7, body: "one" }),
+	);
 	expect(comment.headers["x-accepted-github-permissions"]).toBe("issues=write; pull_requests=write");
 });
 
@@ -47,9 +56,13 @@ it("the token of a job runs out of requests after the limit of an hour", async (
 });
 
 it("the event of a job carries the repositories that GitHub's payloads always carry, and what the test wrote", async () => {
-	const read = (env: Record<string, string>) => JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "", "utf8"));
+	const read = (env: Record<string, string>) =>
+		JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "", "utf8"));
 	const own = read((await startPull()).env);
-	expect(own.pull_request).toMatchObject({ number: 7, head: { sha, repo: { full_name: "acme/engines", fork: false } } });
+	expect(own.pull_request).toMatchObject({
+		number: 7,
+		head: { sha, repo: { full_name: "acme/engines", fork: false } },
+	});
 	const { github, env } = await startPull({ isFork: true });
 	expect(read(env).pull_request).toMatchObject({
 		head: { sha, repo: { full_name: "stranger/engines", fork: true } },

@@ -31,7 +31,9 @@ function pull(folder, prefix, patterns) {
 		if (name === ".git") continue;
 		if (statSync(path).isDirectory()) missing += pull(path, shown, patterns);
 		else if (patterns === undefined || patterns.some((pattern) => pattern.test(shown))) {
-			const oid = /^version https:\/\/git-lfs[\s\S]*oid sha256:([0-9a-f]{64})/.exec(readFileSync(path, "latin1"))?.[1];
+			const oid = /^version https:\/\/git-lfs[\s\S]*oid sha256:([0-9a-f]{64})/.exec(
+				readFileSync(path, "latin1"),
+			)?.[1];
 			if (oid === undefined) continue;
 			if (existsSync(join(store, oid))) writeFileSync(path, readFileSync(join(store, oid)));
 			else missing += 1;

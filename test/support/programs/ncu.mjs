@@ -9,12 +9,14 @@ const forbidden = `==PROF== Connected to process 4711
 ==PROF== Disconnected from process 4711
 ==WARNING== No kernels were profiled.`;
 
-if (args[0] === "--version") console.log("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2023.3.1.0");
+if (args[0] === "--version")
+	console.log("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2023.3.1.0");
 else if (mode === "hang") setInterval(() => {}, 1000);
 else if (mode === "forbidden") {
 	console.log(forbidden);
 	process.exitCode = 1;
-} else if (mode === "no-kernels") console.log("==WARNING== No kernels were profiled.\nAvailable Kernels:\n1. other");
+} else if (mode === "no-kernels")
+	console.log("==WARNING== No kernels were profiled.\nAvailable Kernels:\n1. other");
 else {
 	console.log(`==PROF== Profiling "${args[args.indexOf("--kernel-name") + 1]}"`);
 	writeFileSync(`${args[args.indexOf("--export") + 1]}.ncu-rep`, "report");

@@ -25,7 +25,9 @@ const everyMs = args.includes("-lms") ? Number(args[args.indexOf("-lms") + 1]) /
 function table(text) {
 	const [header, ...rows] = text.trim().split("\n");
 	const names = header.split(", ").map((name) => name.replace(/ \[.*$/, ""));
-	return rows.map((row) => new Map(row.split(", ").map((cell, at) => [names[at], cell.replace(/ (%|MiB|MHz|W)$/, "")])));
+	return rows.map(
+		(row) => new Map(row.split(", ").map((cell, at) => [names[at], cell.replace(/ (%|MiB|MHz|W)$/, "")])),
+	);
 }
 
 const longNames = {
@@ -72,7 +74,8 @@ function samples(names) {
 			clearInterval(timer);
 			return forever();
 		}
-		if (fault === "partial") return process.stdout.write(line.slice(0, line.length / 2), () => process.exit(0));
+		if (fault === "partial")
+			return process.stdout.write(line.slice(0, line.length / 2), () => process.exit(0));
 		if (fault === "end") process.exit(15);
 		say(faults[fault] ? faults[fault](names, line) : line);
 	});
@@ -105,9 +108,12 @@ else if (fault === "no-driver") {
 } else if (args.includes("--help-query-gpu")) process.stdout.write(read("h200-help-query-gpu.txt"));
 else if (args.includes("-L")) {
 	process.stdout.write(read("h200-L.txt"));
-	if (own.has("slice")) say(`  MIG ${own.get("slice")}     Device  0: (UUID: MIG-00000000-0000-0000-0000-000000000001)`);
+	if (own.has("slice"))
+		say(`  MIG ${own.get("slice")}     Device  0: (UUID: MIG-00000000-0000-0000-0000-000000000001)`);
 } else if (args[0] === "--version")
-	say('NVIDIA-SMI version  : 610.57.04\nCUDA version        : Deprecated, see "CUDA UMD version" instead\nCUDA UMD version    : 13.3');
+	say(
+		'NVIDIA-SMI version  : 610.57.04\nCUDA version        : Deprecated, see "CUDA UMD version" instead\nCUDA UMD version    : 13.3',
+	);
 else if (args[0] === "dmon") {
 	if (own.has("gpm")) replayLines(read(own.get("gpm")).trimEnd().split("\n"));
 	else {

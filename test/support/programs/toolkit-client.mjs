@@ -9,7 +9,8 @@ const lazy = {
 };
 
 const kinds = {
-	rest: ({ route, parameters }) => octokit.request(route, parameters).then(({ status, data, headers }) => ({ status, data, headers })),
+	rest: ({ route, parameters }) =>
+		octokit.request(route, parameters).then(({ status, data, headers }) => ({ status, data, headers })),
 	paginate: ({ route, parameters }) => octokit.paginate(route, parameters),
 	graphql: ({ query, variables }) => octokit.graphql(query, variables),
 	artifact: async ({ method, args }) => (await lazy.artifact())[method](...args),
@@ -22,7 +23,9 @@ for (const step of steps) {
 		results.push({ value: (await kinds[step.kind](step)) ?? null });
 	} catch (error) {
 		const { name, message, status } = error;
-		results.push({ error: { name, message, status, headers: error.response?.headers, data: error.response?.data } });
+		results.push({
+			error: { name, message, status, headers: error.response?.headers, data: error.response?.data },
+		});
 	}
 }
 process.stdout.write(`\n${JSON.stringify(results)}\n`);

@@ -9,7 +9,13 @@ import type { GoldenWorker } from "../../../src/adapters/trtexec/context.ts";
 import type { Tensor } from "../../../src/core/golden/tensor/tensor.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
 import { parseVersionText } from "../../../src/formats/trtexec/banner.ts";
-import type { Backend, BuildJob, BuiltEngine, InferResult, MeasureResult } from "../../../src/ports/backend.ts";
+import type {
+	Backend,
+	BuildJob,
+	BuiltEngine,
+	InferResult,
+	MeasureResult,
+} from "../../../src/ports/backend.ts";
 import { loaded } from "../../core/config/load.ts";
 import { temporaryFolder } from "../project.ts";
 import { comparisonConfig, installReplay, type Replay } from "./install.ts";
@@ -39,12 +45,22 @@ export function bed({ replay, version: versionText = "10.6.0", worker }: Setting
 	if (version === null) throw new Error(versionText);
 	const program = join(path.split(delimiter)[0] ?? "", "trtexec");
 	const timing = { cudaGraph: true, spinWait: true, transfers: false };
-	const backend = trtexecBackend({ trtexec: { program, version }, gpu: null, processes, timing, ...(worker ? { worker } : {}) });
+	const backend = trtexecBackend({
+		trtexec: { program, version },
+		gpu: null,
+		processes,
+		timing,
+		...(worker ? { worker } : {}),
+	});
 	const job: Bed["job"] = async ({ config = ["", ""], model = models[comparison] } = {}) => {
 		const [spec] = engineSpecs(loaded(comparisonConfig(comparison).replace(config[0], config[1])));
 		if (spec === undefined) throw new Error("no engine");
 		const read = await fileModelReader().read(resolve("test/fixtures/models", `${model}.onnx`));
-		const places = { engineFolder: join(folder, "engine"), cacheFolder: join(folder, "cache"), logPath: join(folder, "build.log") };
+		const places = {
+			engineFolder: join(folder, "engine"),
+			cacheFolder: join(folder, "cache"),
+			logPath: join(folder, "build.log"),
+		};
 		return { spec, arm: "base", model: read, timeoutMs: 600_000, ...places };
 	};
 	const engine = async (): Promise<BuiltEngine> => {
@@ -59,19 +75,31 @@ export function bed({ replay, version: versionText = "10.6.0", worker }: Setting
 const goldenFolder = resolve("test/fixtures/comparisons/wrong-head/golden");
 
 export function image(change: Partial<Tensor> = {}): Tensor {
-	return { dtype: "float32", shape: [1, 3, 64, 64], data: new Uint8Array(readFileSync(join(goldenFolder, "image-0.bin"))), ...change };
+	return {
+		dtype: "float32",
+		shape: [1, 3, 64, 64],
+		data: new Uint8Array(readFileSync(join(goldenFolder, "image-0.bin"))),
+		...change,
+	};
 }
 
 export function infer(
 	{ backend, folder }: Bed,
 	engine: BuiltEngine,
-	{ inputs = { image: image() }, timeoutMs = 600_000 }: { inputs?: Readonly<Record<string, Tensor>>; timeoutMs?: number } = {},
+	{
+		inputs = { image: image() },
+		timeoutMs = 600_000,
+	}: { inputs?: Readonly<Record<string, Tensor>>; timeoutMs?: number } = {},
 ): Promise<InferResult> {
 	const places = { scratchFolder: join(folder, "scratch"), logPath: join(folder, "verify.log") };
 	return backend.infer({ engine, cases: [{ id: "a", inputs }], ...places, threads: 1, timeoutMs });
 }
 
-export function measure({ backend, folder }: Bed, engine: BuiltEngine, timeoutMs = 600_000): Promise<MeasureResult> {
+export function measure(
+	{ backend, folder }: Bed,
+	engine: BuiltEngine,
+	timeoutMs = 600_000,
+): Promise<MeasureResult> {
 	return backend.measure({
 		engine,
 		inputs: [{ name: "image", dtype: "float32", shape: [1, 3, 64, 64], fill: "normal" }],

@@ -37,7 +37,11 @@ function openDesk(): string {
 	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 	const path = join(folder, "questions");
 	execFileSync("mkfifo", [path]);
-	const socket = new Socket({ fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK), readable: true, writable: false });
+	const socket = new Socket({
+		fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK),
+		readable: true,
+		writable: false,
+	});
 	let fields: string[] = [];
 	let rest = "";
 	socket.setEncoding("utf8").on("data", (text: string) => {
@@ -56,7 +60,10 @@ function openDesk(): string {
 }
 
 function answer([path = "", visible = "", cwd = "", configPath = "", ...argv]: readonly string[]): void {
-	writeFileSync(`${path}.sh`, scriptOf({ configPath, cwd, argv, visible: visible === "unset" ? null : visible }));
+	writeFileSync(
+		`${path}.sh`,
+		scriptOf({ configPath, cwd, argv, visible: visible === "unset" ? null : visible }),
+	);
 	try {
 		const pipe = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
 		writeSync(pipe, "\n");
@@ -82,7 +89,9 @@ function scriptOf({ configPath, cwd, argv, visible }: Question): string {
 	const step = find(asked);
 	if (!step || step.signal) return `echo "the replay knows no run like this" >&2\nexit 99\n`;
 	writeFiles(step);
-	const lines = spoken(step).map(([, stream, line]) => `printf '%s\\n' ${quoted(line)}${stream === "err" ? " >&2" : ""}\n`);
+	const lines = spoken(step).map(
+		([, stream, line]) => `printf '%s\\n' ${quoted(line)}${stream === "err" ? " >&2" : ""}\n`,
+	);
 	return `${lines.join("")}exit ${step.exitCode ?? 1}\n`;
 }
 

@@ -17,7 +17,8 @@ const afterwards =
 	async (_fault, { step, replay, flags, spoken }) => {
 		await replay({ ...step, transcript: [], signal: null });
 		change(flags, step);
-		for (const [, stream, line] of spoken(step)) process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
+		for (const [, stream, line] of spoken(step))
+			process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
 		process.exitCode = 0;
 	};
 
@@ -28,7 +29,8 @@ const edit = (flag, change) =>
 	});
 
 const say = (step, spoken, keep) => {
-	for (const [, stream, line] of spoken(step)) if (keep(line)) process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
+	for (const [, stream, line] of spoken(step))
+		if (keep(line)) process[stream === "err" ? "stderr" : "stdout"].write(`${line}\n`);
 };
 
 function flood(bytes, line = "noise ".repeat(170)) {
@@ -78,11 +80,16 @@ const faults = {
 	},
 	"truncated-times": edit("--exportTimes", (text) => text.slice(0, text.length / 2)),
 	"nan-times": edit("--exportTimes", (text) => text.replace(/"computeMs" : [\d.]+/, '"computeMs" : nan')),
-	"infinite-times": edit("--exportTimes", (text) => text.replace(/"computeMs" : [\d.]+/, '"computeMs" : inf')),
+	"infinite-times": edit("--exportTimes", (text) =>
+		text.replace(/"computeMs" : [\d.]+/, '"computeMs" : inf'),
+	),
 	"negative-times": edit("--exportTimes", (text) => text.replace(/"computeMs" : /, '"computeMs" : -')),
 	"empty-times": edit("--exportTimes", () => "[\n]\n"),
 	"html-times": edit("--exportTimes", () => "<html></html>\n"),
-	"fewer-times": edit("--exportTimes", (text) => `${text.slice(0, text.indexOf("\n, ", text.length / 2))}\n]\n`),
+	"fewer-times": edit(
+		"--exportTimes",
+		(text) => `${text.slice(0, text.indexOf("\n, ", text.length / 2))}\n]\n`,
+	),
 	"no-times": afterwards((flags) => rmSync(flags.get("--exportTimes"))),
 	"zero-plan": afterwards((flags) => writeFileSync(flags.get("--saveEngine"), "")),
 	"no-plan": afterwards((flags) => rmSync(flags.get("--saveEngine"))),
@@ -96,21 +103,35 @@ const faults = {
 		const name = Object.keys(step.wrote).find((file) => file.includes(".output."));
 		writeFileSync(name, readFileSync(name).subarray(4));
 	}),
-	"no-output": afterwards((_, step) => rmSync(Object.keys(step.wrote).find((file) => file.includes(".output.")))),
+	"no-output": afterwards((_, step) =>
+		rmSync(Object.keys(step.wrote).find((file) => file.includes(".output."))),
+	),
 	"other-version": async (_fault, { step, replay }) => {
 		const change = (line) => line.replaceAll("v100600", "v100700").replaceAll("10.6.0", "10.7.0");
-		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
+		await replay({
+			...step,
+			transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]),
+		});
 	},
 	"other-mode": async (_fault, { step, replay }) => {
 		const change = (line) => line.replace("CUDA Graph: Enabled", "CUDA Graph: Disabled");
-		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
+		await replay({
+			...step,
+			transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]),
+		});
 	},
 	"other-throughput": async (_fault, { step, replay }) => {
 		const change = (line) => line.replace(/Throughput: [\d.]+/, "Throughput: 123.4");
-		await replay({ ...step, transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]) });
+		await replay({
+			...step,
+			transcript: step.transcript.map(([ms, stream, line]) => [ms, stream, change(line)]),
+		});
 	},
 	unloaded: async (_fault, { step, replay }) => {
-		await replay({ ...step, transcript: step.transcript.filter(([, , line]) => !line.includes("Engine deserialized")) });
+		await replay({
+			...step,
+			transcript: step.transcript.filter(([, , line]) => !line.includes("Engine deserialized")),
+		});
 	},
 	"no-last-line": (_fault, { step, writeFiles, spoken }) => {
 		writeFiles(step);

@@ -25,7 +25,10 @@ export interface Change {
 }
 
 /** Runs the gate; whether it left a result is the test's affair. */
-export async function startReplay(replay: Replay, change: Change = {}): Promise<{ run: CliRun; folder: string }> {
+export async function startReplay(
+	replay: Replay,
+	change: Change = {},
+): Promise<{ run: CliRun; folder: string }> {
 	const folder = temporaryFolder();
 	for (const arm of ["base", "head"] as const) {
 		const files = comparisonFiles(replay.comparison, arm);
@@ -33,11 +36,14 @@ export async function startReplay(replay: Replay, change: Change = {}): Promise<
 		const config = texts.reduce((text, [from, to]) => text.replace(from, to), String(files["trtgate.yml"]));
 		writeProject(join(folder, arm), { ...files, "trtgate.yml": config });
 	}
-	const run = await runCli(["run", "--base", "base", "--head", "head", "--out", "out", ...(change.argv ?? [])], {
-		cwd: folder,
-		env: { PATH: installReplay(folder, replay) },
-		...(dist === undefined ? {} : { dist }),
-	});
+	const run = await runCli(
+		["run", "--base", "base", "--head", "head", "--out", "out", ...(change.argv ?? [])],
+		{
+			cwd: folder,
+			env: { PATH: installReplay(folder, replay) },
+			...(dist === undefined ? {} : { dist }),
+		},
+	);
 	return { run, folder };
 }
 

@@ -49,9 +49,14 @@ export function installReplay(folder: string, replay: Replay): string {
 	const models = base === head ? {} : { base: modelPath(base), head: modelPath(head) };
 	writeFileSync(configPath, JSON.stringify({ ...config, models, state: join(bin, "state") }));
 	const node = (words: string): string => `"${process.execPath}" ${words}`;
-	writeProgram(join(bin, "trtexec"), node(`${support}/replay/trtexec.mjs "${configPath}"`), alone ? "" : deskLabels(configPath));
+	writeProgram(
+		join(bin, "trtexec"),
+		node(`${support}/replay/trtexec.mjs "${configPath}"`),
+		alone ? "" : deskLabels(configPath),
+	);
 	const program = node(`${support}/programs/nvidia-smi.mjs ${smi}`);
-	if (smi !== null) writeProgram(join(bin, "nvidia-smi"), program, smi === "steady=yes" ? quickAnswers(program) : "");
+	if (smi !== null)
+		writeProgram(join(bin, "nvidia-smi"), program, smi === "steady=yes" ? quickAnswers(program) : "");
 	return `${bin}:${process.env["PATH"] ?? ""}`;
 }
 
@@ -95,7 +100,13 @@ const projects: Readonly<Record<Replay["comparison"], ComparisonProject & { base
 		engine: "fp16: { precision: fp16 }",
 		workload: "{ batch: 8 }",
 	},
-	"wrong-head": { base: "segmenter", head: "head-segmenter-wrong", model: "", engine: "fp32: { precision: fp32 }", workload: "{}" },
+	"wrong-head": {
+		base: "segmenter",
+		head: "head-segmenter-wrong",
+		model: "",
+		engine: "fp32: { precision: fp32 }",
+		workload: "{}",
+	},
 };
 
 const modelPath = (name: string): string => resolve("test/fixtures/models", `${name}.onnx`);
@@ -119,7 +130,11 @@ cache: { engines: false, timing: false, verdicts: false }
 }
 
 /** Files of one side: what trtgate reads of a project. */
-export function comparisonFiles(comparison: Replay["comparison"], arm: "base" | "head", measure = ""): Record<string, string | Uint8Array> {
+export function comparisonFiles(
+	comparison: Replay["comparison"],
+	arm: "base" | "head",
+	measure = "",
+): Record<string, string | Uint8Array> {
 	const folder = resolve("test/fixtures/comparisons", comparison, "golden");
 	const manifest = readFileSync(join(folder, "golden.json"), "utf8");
 	const paths = [...manifest.matchAll(/"path": "([^"]+\.bin)"/g)].map((match) => match[1] ?? "");

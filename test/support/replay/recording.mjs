@@ -21,9 +21,13 @@ export function openRecording(configPath, theirArgv, theirCwd) {
 	[argv, cwd] = [theirArgv, theirCwd];
 	config = JSON.parse(readFileSync(configPath, "utf8"));
 	folder = join(fixtures, "comparisons", config.comparison);
-	recorded = comparisons.get(folder) ?? JSON.parse(gunzipSync(readFileSync(join(folder, "steps.json.gz"))).toString("utf8"));
+	recorded =
+		comparisons.get(folder) ??
+		JSON.parse(gunzipSync(readFileSync(join(folder, "steps.json.gz"))).toString("utf8"));
 	comparisons.set(folder, recorded);
-	flags = new Map(argv.map((argument) => [argument.split("=", 1)[0], argument.slice(argument.indexOf("=") + 1)]));
+	flags = new Map(
+		argv.map((argument) => [argument.split("=", 1)[0], argument.slice(argument.indexOf("=") + 1)]),
+	);
 }
 
 /** A path of the command line. */
@@ -91,14 +95,19 @@ export function isPlain() {
 	if ((config.scale ?? 0) !== 0) return false;
 	const step = stepAsked();
 	const arm = step === "help" || step === "build" ? null : armOfPlan();
-	return !(config.faults ?? []).some((one) => one.step === step && (arm === null || (one.arm ?? arm) === arm));
+	return !(config.faults ?? []).some(
+		(one) => one.step === step && (arm === null || (one.arm ?? arm) === arm),
+	);
 }
 
 /** What is asked for now; written down for the test to read. */
 export function noteAsked(visible) {
 	const asked = askedFor();
 	mkdirSync(config.state, { recursive: true });
-	appendFileSync(join(config.state, "asked.jsonl"), `${JSON.stringify({ step: asked.step, argv, visible })}\n`);
+	appendFileSync(
+		join(config.state, "asked.jsonl"),
+		`${JSON.stringify({ step: asked.step, argv, visible })}\n`,
+	);
 	return asked;
 }
 
@@ -131,7 +140,15 @@ function soaked(step) {
 		endH2dMs: startMs,
 		startComputeMs: startMs,
 	};
-	const rest = { endComputeMs: endMs, startD2hMs: endMs, endD2hMs: endMs, h2dMs: zeros, computeMs, d2hMs: zeros, latencyMs: computeMs };
+	const rest = {
+		endComputeMs: endMs,
+		startD2hMs: endMs,
+		endD2hMs: endMs,
+		h2dMs: zeros,
+		computeMs,
+		d2hMs: zeros,
+		latencyMs: computeMs,
+	};
 	const transcript = step.transcript.map(([at, stream, text]) => [
 		...[at, stream],
 		text
@@ -149,7 +166,9 @@ function loadedInputs() {
 	return new Map(
 		(list ?? "")
 			.split(",")
-			.flatMap((part) => (part === "" ? [] : [[part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]])),
+			.flatMap((part) =>
+				part === "" ? [] : [[part.slice(0, part.lastIndexOf(":")), part.slice(part.lastIndexOf(":") + 1)]],
+			),
 	);
 }
 
@@ -158,7 +177,9 @@ function caseOfInputs() {
 	const { cases } = JSON.parse(readFileSync(join(folder, "golden/golden.json"), "utf8"));
 	const got = loadedInputs();
 	return cases.findIndex(({ inputs }) =>
-		Object.entries(inputs).every(([name, file]) => got.has(name) && sha256(readFileSync(at(got.get(name)))) === file.sha256),
+		Object.entries(inputs).every(
+			([name, file]) => got.has(name) && sha256(readFileSync(at(got.get(name)))) === file.sha256,
+		),
 	);
 }
 
@@ -173,11 +194,15 @@ function writePlan(step, path) {
 /** The columns back into the text that trtexec writes. */
 export function renderTimes(times) {
 	const factor = buildFactor();
-	const slowed = (key, values) => (factor !== 1 && key === "computeMs" ? values.map((ms) => ms * factor) : values);
+	const slowed = (key, values) =>
+		factor !== 1 && key === "computeMs" ? values.map((ms) => ms * factor) : values;
 	const columns = new Map(times.map(([key, values]) => [key, slowed(key, values)]));
-	const column = (key) => (typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key));
+	const column = (key) =>
+		typeof columns.get(key) === "string" ? columns.get(columns.get(key)) : columns.get(key);
 	const keys = times.map(([key]) => key);
-	const rows = column(keys[0]).map((_, row) => `{ ${keys.map((key) => `"${key}" : ${column(key)[row]}`).join(", ")} }`);
+	const rows = column(keys[0]).map(
+		(_, row) => `{ ${keys.map((key) => `"${key}" : ${column(key)[row]}`).join(", ")} }`,
+	);
 	return `[\n  ${rows.join("\n, ")}\n]\n`;
 }
 
@@ -200,11 +225,14 @@ function writeOutputs(step) {
 
 export function writeFiles(step) {
 	if (flags.has("--saveEngine")) writePlan(step, at(flags.get("--saveEngine")));
-	if (flags.has("--timingCacheFile")) writeFileSync(at(flags.get("--timingCacheFile")), `cache of ${step.step}\n`);
-	if (step.times && flags.has("--exportTimes")) writeFileSync(at(flags.get("--exportTimes")), renderTimes(step.times));
+	if (flags.has("--timingCacheFile"))
+		writeFileSync(at(flags.get("--timingCacheFile")), `cache of ${step.step}\n`);
+	if (step.times && flags.has("--exportTimes"))
+		writeFileSync(at(flags.get("--exportTimes")), renderTimes(step.times));
 	if (step.text["layers.json"] && flags.has("--exportLayerInfo"))
 		writeFileSync(at(flags.get("--exportLayerInfo")), step.text["layers.json"]);
-	if (step.text["profile.json"] && flags.has("--exportProfile")) writeFileSync(at(flags.get("--exportProfile")), step.text["profile.json"]);
+	if (step.text["profile.json"] && flags.has("--exportProfile"))
+		writeFileSync(at(flags.get("--exportProfile")), step.text["profile.json"]);
 	if (step.kind === "golden") writeOutputs(step);
 }
 
@@ -224,7 +252,11 @@ export function spoken(step) {
 		const [name] = argument.split("=", 1);
 		const value = argument.slice(name.length + 1);
 		const ours = flags.get(name);
-		return value.length > 3 && value.includes(".") && ours !== undefined && ours !== value && name !== "--loadInputs"
+		return value.length > 3 &&
+			value.includes(".") &&
+			ours !== undefined &&
+			ours !== value &&
+			name !== "--loadInputs"
 			? [[value, ours]]
 			: [];
 	});
@@ -246,7 +278,12 @@ export function spoken(step) {
 /** A recorded case beside the comparisons: a failure as it was. */
 export function recordedCase(name) {
 	const place = join(fixtures, "trtexec", name);
-	const { argv: theirs, exitCode, signal, wrote } = JSON.parse(readFileSync(join(place, "meta.json"), "utf8"));
+	const {
+		argv: theirs,
+		exitCode,
+		signal,
+		wrote,
+	} = JSON.parse(readFileSync(join(place, "meta.json"), "utf8"));
 	const file = join(place, "transcript.jsonl.gz");
 	const transcript = existsSync(file)
 		? gunzipSync(readFileSync(file))

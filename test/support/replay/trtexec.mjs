@@ -51,7 +51,14 @@ async function replay(step) {
 
 if (fault?.do === "recording") await replay(recordedCase(fault.recording));
 else if (fault)
-	await misbehave(fault, { flags, step: asked.step === "help" ? null : find(asked), writeFiles, replay, spoken, renderTimes });
+	await misbehave(fault, {
+		flags,
+		step: asked.step === "help" ? null : find(asked),
+		writeFiles,
+		replay,
+		spoken,
+		renderTimes,
+	});
 else if (asked.step === "help") process.stdout.write(helpText());
 else {
 	const step = find(asked);

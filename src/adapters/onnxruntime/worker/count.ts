@@ -46,6 +46,12 @@ export async function runProfile(task: ProfileTask): Promise<Reply> {
 	return { kind: "profile", nodes: parseProfile(printed.join("")) };
 }
 
-function makeFeeds(ort: Ort, { inputs }: Pick<CountTask, "inputs">, seed: number): InferenceSession.FeedsType {
-	return Object.fromEntries(inputs.map((input, index) => [input.name, toOrtTensor(ort, input, fillInput(input, seed, index))]));
+function makeFeeds(
+	ort: Ort,
+	{ inputs }: Pick<CountTask, "inputs">,
+	seed: number,
+): InferenceSession.FeedsType {
+	return Object.fromEntries(
+		inputs.map((input, index) => [input.name, toOrtTensor(ort, input, fillInput(input, seed, index))]),
+	);
 }

@@ -1,7 +1,12 @@
 // Tries defects one after the other: damages a weight tensor in a scratch copy of the model, runs cases until the verdict is settled,
 // and puts the tensor back.
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { brokenVerdict, type DefectVerdict, type Trial, watchDefect } from "../../../core/golden/record/defects/judge.ts";
+import {
+	brokenVerdict,
+	type DefectVerdict,
+	type Trial,
+	watchDefect,
+} from "../../../core/golden/record/defects/judge.ts";
 import { damageWeights } from "../../../core/golden/record/defects/weights.ts";
 import type { Tensor } from "../../../core/golden/tensor/tensor.ts";
 import { type DefectTask, defectLine, type Reply, type TensorPlace } from "../protocol.ts";
@@ -10,7 +15,10 @@ import { loadRuntime, type Ort, openSession } from "./runtime.ts";
 
 export async function runDefects(task: DefectTask): Promise<Reply> {
 	const ort = await loadRuntime(task);
-	const trial = { ...task.trial, reference: task.cases.map(({ expected }) => Object.fromEntries(expected.map(readTensor))) };
+	const trial = {
+		...task.trial,
+		reference: task.cases.map(({ expected }) => Object.fromEntries(expected.map(readTensor))),
+	};
 	// Cases that settled a verdict come first for the next defect.
 	const settled = task.cases.map(() => 0);
 	for (const one of task.defects) {
@@ -33,11 +41,15 @@ interface Trying {
 }
 
 /** null: no byte of the tensor changes. */
-async function tryDefect({ path, place, defect }: DefectTask["defects"][number], trying: Trying): Promise<DefectVerdict | null> {
+async function tryDefect(
+	{ path, place, defect }: DefectTask["defects"][number],
+	trying: Trying,
+): Promise<DefectVerdict | null> {
 	const file = openSync(path, "r+");
 	try {
 		const original = new Uint8Array(place.bytes);
-		if (readSync(file, original, 0, place.bytes, place.offset) !== place.bytes) throw new Error(`${path} ends before ${place.name} does.`);
+		if (readSync(file, original, 0, place.bytes, place.offset) !== place.bytes)
+			throw new Error(`${path} ends before ${place.name} does.`);
 		const damaged = damageWeights(original, place, defect);
 		if (!damaged.changed) return null;
 		writeSync(file, damaged.bytes, 0, place.bytes, place.offset);
@@ -53,13 +65,18 @@ async function tryDefect({ path, place, defect }: DefectTask["defects"][number],
 
 async function runDamaged({ ort, task, trial, settled }: Trying): Promise<DefectVerdict> {
 	const watch = watchDefect(trial);
-	const order = settled.map((_, index) => index).sort((left, right) => (settled[right] ?? 0) - (settled[left] ?? 0));
+	const order = settled
+		.map((_, index) => index)
+		.sort((left, right) => (settled[right] ?? 0) - (settled[left] ?? 0));
 	try {
 		const session = await openSession(ort, task, { level: task.level });
 		try {
 			for (const index of order) {
 				const outputs = await runCase({ ort, session }, task.cases[index]?.inputs ?? []);
-				const tensors = outputs.map(({ name, dtype, shape, bytes }): [string, Tensor] => [name, { dtype, shape, data: bytes }]);
+				const tensors = outputs.map(({ name, dtype, shape, bytes }): [string, Tensor] => [
+					name,
+					{ dtype, shape, data: bytes },
+				]);
 				if (!watch.see(index, Object.fromEntries(tensors))) continue;
 				settled[index] = (settled[index] ?? 0) + 1;
 				break;

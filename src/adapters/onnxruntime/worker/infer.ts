@@ -12,10 +12,18 @@ export async function runInfer(task: InferTask): Promise<Reply> {
 	const session = await openSession(ort, task, { level: task.level ?? "all" });
 	const cases: CaseReply[] = [];
 	for (const [index, item] of task.cases.entries()) {
-		const reply = await tryCase({ ort, session }, item.inputs, { folder: task.outputFolder, prefix: `${index}` });
+		const reply = await tryCase({ ort, session }, item.inputs, {
+			folder: task.outputFolder,
+			prefix: `${index}`,
+		});
 		cases.push(reply);
 		process.stdout.write(`${caseLine}${index + 1}\n`);
-		if (task.stopAtFirst === true && reply.state === "done" && reply.outputs.every(({ shape }) => !shape.includes(0))) break;
+		if (
+			task.stopAtFirst === true &&
+			reply.state === "done" &&
+			reply.outputs.every(({ shape }) => !shape.includes(0))
+		)
+			break;
 	}
 	if (task.stays === true) await session.release();
 	return { kind: "infer", cases };
@@ -26,7 +34,11 @@ export interface Engine {
 	session: InferenceSession;
 }
 
-export async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to: { folder: string; prefix: string }): Promise<CaseReply> {
+export async function tryCase(
+	engine: Engine,
+	inputs: readonly TensorPlace[],
+	to: { folder: string; prefix: string },
+): Promise<CaseReply> {
 	try {
 		const outputs = (await runCase(engine, inputs)).map(({ name, dtype, shape, bytes }, k): TensorPlace => {
 			const path = `out-${to.prefix}-${k}.bin`;
@@ -40,7 +52,10 @@ export async function tryCase(engine: Engine, inputs: readonly TensorPlace[], to
 }
 
 /** @throws Error where the model fails on these inputs. */
-export async function runCase(engine: Engine, inputs: readonly TensorPlace[]): Promise<(OutputBytes & { name: string })[]> {
+export async function runCase(
+	engine: Engine,
+	inputs: readonly TensorPlace[],
+): Promise<(OutputBytes & { name: string })[]> {
 	const feeds = Object.fromEntries(inputs.map((input) => [input.name, readInput(engine.ort, input)]));
 	const results = await engine.session.run(feeds);
 	return engine.session.outputNames.map((name) => {

@@ -41,7 +41,11 @@ export function versionOf(ort: Ort): string {
 	return ort.env.versions.node ?? ort.env.versions.web ?? "unknown";
 }
 
-export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; isProfiled?: true }): Promise<InferenceSession> {
+export function openSession(
+	ort: Ort,
+	job: RuntimeJob,
+	options: { level: Level; isProfiled?: true },
+): Promise<InferenceSession> {
 	return ort.InferenceSession.create(job.modelPath, {
 		executionProviders: [job.flavour === "wasm" ? "wasm" : "cpu"],
 		graphOptimizationLevel: options.level,
@@ -57,5 +61,8 @@ export function openSession(ort: Ort, job: RuntimeJob, options: { level: Level; 
 
 /** WebAssembly cannot open files, so it gets their bytes. */
 function readExternal(job: RuntimeJob): { path: string; data: Uint8Array }[] {
-	return job.external.map((location) => ({ path: location, data: readFileSync(join(dirname(job.modelPath), location)) }));
+	return job.external.map((location) => ({
+		path: location,
+		data: readFileSync(join(dirname(job.modelPath), location)),
+	}));
 }

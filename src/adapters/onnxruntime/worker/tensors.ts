@@ -21,13 +21,22 @@ const views: Partial<Record<DType, { view: View; bytes: number }>> = {
 };
 
 /** `bytes` may be reused by the tensor. */
-export function toOrtTensor(ort: Ort, value: { name: string; dtype: DType; shape: readonly number[] }, bytes: Uint8Array): OrtTensor {
+export function toOrtTensor(
+	ort: Ort,
+	value: { name: string; dtype: DType; shape: readonly number[] },
+	bytes: Uint8Array,
+): OrtTensor {
 	const { name, dtype, shape } = value;
 	const known = views[dtype];
-	if (known === undefined) throw new Error(`Input ${name} is ${dtype}, which ONNX Runtime's JavaScript API cannot feed.`);
+	if (known === undefined)
+		throw new Error(`Input ${name} is ${dtype}, which ONNX Runtime's JavaScript API cannot feed.`);
 	const { view, bytes: size } = known;
 	const data = new view(aligned(bytes, size), 0, bytes.length / size);
-	const make = ort.Tensor as unknown as new (type: string, data: unknown, dims: readonly number[]) => OrtTensor;
+	const make = ort.Tensor as unknown as new (
+		type: string,
+		data: unknown,
+		dims: readonly number[],
+	) => OrtTensor;
 	const tensor = new make(dtype, data, shape);
 	// Node 24 has Float16Array, to which the constructor converts, but the native addon does not support it.
 	if (dtype === "float16") Object.defineProperty(tensor, "data", { value: data });
@@ -36,7 +45,13 @@ export function toOrtTensor(ort: Ort, value: { name: string; dtype: DType; shape
 
 function aligned(bytes: Uint8Array, size: number): ArrayBuffer {
 	const { buffer, byteOffset, length } = bytes;
-	if (buffer instanceof ArrayBuffer && byteOffset === 0 && buffer.byteLength === length && length % size === 0) return buffer;
+	if (
+		buffer instanceof ArrayBuffer &&
+		byteOffset === 0 &&
+		buffer.byteLength === length &&
+		length % size === 0
+	)
+		return buffer;
 	return Uint8Array.from(bytes).buffer;
 }
 
@@ -49,6 +64,11 @@ export interface OutputBytes {
 /** @throws Error for strings and other types that no golden can hold. */
 export function fromOrtTensor(name: string, tensor: OrtTensor): OutputBytes {
 	const { type, dims, data } = tensor;
-	if (!Object.hasOwn(views, type) || !ArrayBuffer.isView(data)) throw new Error(`Output ${name} is ${type}, which cannot be compared.`);
-	return { dtype: type as DType, shape: [...dims], bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
+	if (!Object.hasOwn(views, type) || !ArrayBuffer.isView(data))
+		throw new Error(`Output ${name} is ${type}, which cannot be compared.`);
+	return {
+		dtype: type as DType,
+		shape: [...dims],
+		bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+	};
 }

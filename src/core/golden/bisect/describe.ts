@@ -1,6 +1,7 @@
 // What the search for the first tensor that deviates found, in words.
-import type { OnnxModel, OnnxNode } from "../../onnx/model.ts";
+
 import type { Bisection, Numeric } from "../../../../generated/result.ts";
+import type { OnnxModel, OnnxNode } from "../../onnx/model.ts";
 import { quoted } from "../../text/escape.ts";
 import { counted, listNames } from "../../text/labels.ts";
 import { formatValue } from "../../text/units.ts";
@@ -15,7 +16,8 @@ export interface Found {
 	own: number | null;
 }
 
-export type Finding = Pick<Bisection, "state" | "message"> & Partial<Pick<Bisection, "node" | "tensor" | "error" | "before" | "allowed">>;
+export type Finding = Pick<Bisection, "state" | "message"> &
+	Partial<Pick<Bisection, "node" | "tensor" | "error" | "before" | "allowed">>;
 
 /** A step of this factor has one cause; less is rounding that adds up. */
 const step = 4;
@@ -27,16 +29,27 @@ export function describeFound({ search, graph, head, reference, own }: Found): F
 	const error = search.errors.get(search.bad)?.head ?? Number.NaN;
 	const before = errorBefore(graph, search);
 	const name = node === undefined ? search.bad : nodeName(node);
-	const facts = { node: name, tensor: search.bad, error: numeric(error), before: numeric(before), allowed: search.allowed };
+	const facts = {
+		node: name,
+		tensor: search.bad,
+		error: numeric(error),
+		before: numeric(before),
+		allowed: search.allowed,
+	};
 	const apart = `${formatValue(numeric(error))} from ONNX Runtime${reference === head ? "" : " on the base's model"}`;
 	if (before > 0 && error < step * before) {
 		const says = `No single node: the error grows little by little, and passes ${formatValue(search.allowed)} at ${quoted(name)} (${formatValue(numeric(before))} before it, ${formatValue(numeric(error))} after).`;
 		return { ...facts, state: "accumulates", message: says };
 	}
 	const others = suspects.filter((before) => before < at).length;
-	const copied = node === undefined || node.outputs.includes(search.bad) ? ` ${quoted(search.bad)}` : `, copied to ${quoted(search.bad)},`;
+	const copied =
+		node === undefined || node.outputs.includes(search.bad)
+			? ` ${quoted(search.bad)}`
+			: `, copied to ${quoted(search.bad)},`;
 	const vague =
-		others > 0 ? ` It, or ${others === 1 ? "the node" : `one of ${others} nodes`} before it whose tensors cannot be compared.` : "";
+		others > 0
+			? ` It, or ${others === 1 ? "the node" : `one of ${others} nodes`} before it whose tensors cannot be compared.`
+			: "";
 	return {
 		...facts,
 		state: "found",
@@ -56,13 +69,22 @@ function blamed({ nodes, writers }: BisectGraph, suspects: readonly number[]): n
 	return at;
 }
 
-const copying: ReadonlySet<string> = new Set(["Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"]);
+const copying: ReadonlySet<string> = new Set([
+	"Identity",
+	"Reshape",
+	"Squeeze",
+	"Unsqueeze",
+	"Flatten",
+	"Transpose",
+]);
 
 /** What the search cannot enter. */
 function closedText({ nodes, inside }: BisectGraph, suspects: readonly number[]): string {
 	const closed = suspects.flatMap((at) => {
 		const [node, count] = [nodes[at], inside.get(at) ?? 0];
-		return node === undefined || count === 0 ? [] : [`${quoted(nodeName(node))} (${node.op}, ${counted(count, "node")})`];
+		return node === undefined || count === 0
+			? []
+			: [`${quoted(nodeName(node))} (${node.op}, ${counted(count, "node")})`];
 	});
 	return closed.length === 0
 		? ""
@@ -80,7 +102,8 @@ interface Whose {
 function whose({ node, head, reference, own, allowed }: Whose): string {
 	if (reference === head)
 		return "The engine computes it differently from ONNX Runtime on the same model: look at its precision, kernel and fusions.";
-	if (own === null || own > allowed) return "The engine diverges from its own model there, so the model is not the only cause.";
+	if (own === null || own > allowed)
+		return "The engine diverges from its own model there, so the model is not the only cause.";
 	const before = node && reference.graph.nodes.find(({ outputs }) => outputs.join() === node.outputs.join());
 	const isSame = before !== undefined && shape(before) === shape(node);
 	return isSame
@@ -90,7 +113,9 @@ function whose({ node, head, reference, own, allowed }: Whose): string {
 
 /** Tensors may be large, and their values are not in the structure. */
 const shape = (node: OnnxNode | undefined): string =>
-	JSON.stringify(node && [node.op, node.domain, node.inputs, node.attributes.map(({ name, value }) => [name, value])]);
+	JSON.stringify(
+		node && [node.op, node.domain, node.inputs, node.attributes.map(({ name, value }) => [name, value])],
+	);
 
 function nodeName({ name, outputs, op }: OnnxNode): string {
 	return name !== "" ? name : (outputs[0] ?? op);

@@ -22,13 +22,19 @@ export function bisectGraph(head: OnnxModel, reference: OnnxModel): BisectGraph 
 	const [own, other] = [floatTensors(head), reference === head ? null : floatTensors(reference)];
 	const { nodes } = head.graph;
 	const writers = new Map(
-		nodes.flatMap(({ outputs }, at) => outputs.flatMap((name) => (own.fixed.has(name) ? [] : [[name, at] as const]))),
+		nodes.flatMap(({ outputs }, at) =>
+			outputs.flatMap((name) => (own.fixed.has(name) ? [] : [[name, at] as const])),
+		),
 	);
 	const reads = nodes.map((node, at) => {
-		const inner = head.graph.subgraphs.filter(({ nodeIndex }) => nodeIndex === at).flatMap(({ graph }) => readInside(graph));
+		const inner = head.graph.subgraphs
+			.filter(({ nodeIndex }) => nodeIndex === at)
+			.flatMap(({ graph }) => readInside(graph));
 		return [...new Set([...node.inputs, ...inner])].filter((name) => writers.has(name));
 	});
-	const shared = [...own.types].filter(([name]) => writers.has(name) && (other === null || other.types.has(name)));
+	const shared = [...own.types].filter(
+		([name]) => writers.has(name) && (other === null || other.types.has(name)),
+	);
 	return { nodes, writers, reads, comparable: new Map(shared), inside: nodesInside(head) };
 }
 
@@ -37,7 +43,8 @@ function nodesInside({ graph, functions }: OnnxModel): Map<number, number> {
 		subgraphs.reduce((sum, { graph: body }) => sum + count(body), nodes.length);
 	const called = new Map(functions.map((one) => [`${one.domain}\n${one.name}`, count(one)]));
 	const inside = new Map(graph.nodes.map(({ domain, op }, at) => [at, called.get(`${domain}\n${op}`) ?? 0]));
-	for (const { nodeIndex, graph: body } of graph.subgraphs) inside.set(nodeIndex, (inside.get(nodeIndex) ?? 0) + count(body));
+	for (const { nodeIndex, graph: body } of graph.subgraphs)
+		inside.set(nodeIndex, (inside.get(nodeIndex) ?? 0) + count(body));
 	return inside;
 }
 
@@ -45,13 +52,18 @@ function readInside({ nodes, subgraphs }: OnnxGraph): string[] {
 	return [...nodes.flatMap(({ inputs }) => inputs), ...subgraphs.flatMap(({ graph }) => readInside(graph))];
 }
 
-function floatTensors(model: OnnxModel): { types: ReadonlyMap<string, OnnxDType>; fixed: ReadonlySet<string> } {
+function floatTensors(model: OnnxModel): {
+	types: ReadonlyMap<string, OnnxDType>;
+	fixed: ReadonlySet<string>;
+} {
 	const { subject } = factsOf(model);
 	const [graph] = subject.scopes;
 	if (graph === undefined) return { types: new Map(), fixed: new Set() };
 	const { fixed } = findFixed(graph, null);
 	const written = new Set(model.graph.nodes.flatMap(({ outputs }) => outputs));
-	const types = [...(subject.types.get(graph) ?? [])].filter(([name, type]) => written.has(name) && floats.has(type) && !fixed.has(name));
+	const types = [...(subject.types.get(graph) ?? [])].filter(
+		([name, type]) => written.has(name) && floats.has(type) && !fixed.has(name),
+	);
 	return { types: new Map(types), fixed };
 }
 
@@ -85,7 +97,11 @@ const shareOfOutput = 0.5;
 export function beginSearch(output: string, errors: TensorErrors, limit: number): Search | null {
 	const allowed = Math.min(limit, shareOfOutput * errors.head);
 	return errors.head > 0 && deviates(errors, Number.isFinite(allowed) ? allowed : limit)
-		? { bad: output, errors: new Map([[output, errors]]), allowed: Number.isFinite(allowed) ? allowed : limit }
+		? {
+				bad: output,
+				errors: new Map([[output, errors]]),
+				allowed: Number.isFinite(allowed) ? allowed : limit,
+			}
 		: null;
 }
 
@@ -116,7 +132,9 @@ export function nextTensors(graph: BisectGraph, search: Search, most: number): s
 	let reach = -1;
 	for (const at of nodes) {
 		const outputs = (graph.nodes[at]?.outputs ?? []).filter((name) => lastReader.has(name));
-		const fresh = outputs.filter((name) => name !== search.bad && graph.comparable.has(name) && !search.errors.has(name));
+		const fresh = outputs.filter(
+			(name) => name !== search.bad && graph.comparable.has(name) && !search.errors.has(name),
+		);
 		open.push(...fresh);
 		// What was written before, and is right, leads past no node.
 		const crosses = reach > at;
@@ -144,5 +162,7 @@ export function settle(graph: BisectGraph, search: Search, found: ReadonlyMap<st
 export function errorBefore(graph: BisectGraph, search: Search): number {
 	const reads = suspectNodes(graph, search).flatMap((at) => graph.reads[at] ?? []);
 	const known = reads.flatMap((name) => search.errors.get(name) ?? []);
-	return known.filter((one) => !deviates(one, search.allowed)).reduce((most, { head }) => Math.max(most, head), 0);
+	return known
+		.filter((one) => !deviates(one, search.allowed))
+		.reduce((most, { head }) => Math.max(most, head), 0);
 }

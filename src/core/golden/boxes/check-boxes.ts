@@ -1,5 +1,10 @@
 // Entry of boxes/: checks the detections of a case, finding missing and extra boxes and the distance of matched ones.
-import type { BoxComparatorKind, BoxComparatorSpec, Detections, Precision } from "../../../../generated/golden.ts";
+import type {
+	BoxComparatorKind,
+	BoxComparatorSpec,
+	Detections,
+	Precision,
+} from "../../../../generated/golden.ts";
 import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { markExisting, toNumeric } from "../compare/checks.ts";
 import { toleranceAt } from "../compare/comparators.ts";
@@ -45,11 +50,26 @@ interface BoxKind {
 }
 
 const kinds: Readonly<Record<BoxComparatorKind, BoxKind>> = {
-	"box-missing": { bound: "at-most", range: fromZero, measure: (images) => loneBoxes(images, "missing"), defaultLimit: () => 0 },
-	"box-extra": { bound: "at-most", range: fromZero, measure: (images) => loneBoxes(images, "extra"), defaultLimit: () => 0 },
+	"box-missing": {
+		bound: "at-most",
+		range: fromZero,
+		measure: (images) => loneBoxes(images, "missing"),
+		defaultLimit: () => 0,
+	},
+	"box-extra": {
+		bound: "at-most",
+		range: fromZero,
+		measure: (images) => loneBoxes(images, "extra"),
+		defaultLimit: () => 0,
+	},
 	"box-f1": { bound: "at-least", range: share, measure: lowestF1, defaultLimit: ({ f1 }) => f1 },
 	"box-iou": { bound: "at-least", range: share, measure: smallestOverlap, defaultLimit: ({ iou }) => iou },
-	"box-score": { bound: "at-most", range: fromZero, measure: largestScoreDifference, defaultLimit: ({ score }) => score },
+	"box-score": {
+		bound: "at-most",
+		range: fromZero,
+		measure: largestScoreDifference,
+		defaultLimit: ({ score }) => score,
+	},
 	map: { bound: "at-least", range: share, measure: agreement, defaultLimit: ({ map }) => map },
 };
 
@@ -72,7 +92,11 @@ interface ReadSides {
 }
 
 /** The images of a case with their boxes paired; a string is the reason why that failed. */
-export function readSides(spec: Detections, sides: Omit<BoxSides, "base">, precision: Precision): ReadSides | string {
+export function readSides(
+	spec: Detections,
+	sides: Omit<BoxSides, "base">,
+	precision: Precision,
+): ReadSides | string {
 	const expected = readDetections(sides.expected, spec);
 	const got = readDetections(sides.got, spec);
 	if (typeof expected === "string") return `the golden has ${expected}`;
@@ -93,7 +117,11 @@ export function boxKind(kind: BoxComparatorKind): Pick<BoxKind, "bound" | "range
 export function checkBoxes(spec: Detections, sides: BoxSides, precision: Precision): BoxChecks {
 	const read = readSides(spec, sides, precision);
 	if (typeof read === "string")
-		return refused(spec, read, sides.base !== undefined && readSides(spec, { ...sides, got: sides.base }, precision) === read);
+		return refused(
+			spec,
+			read,
+			sides.base !== undefined && readSides(spec, { ...sides, got: sides.base }, precision) === read,
+		);
 	const { expected, pairs, images } = read;
 	const defaults = boxTolerances[precision];
 	const base = sides.base === undefined ? undefined : pairsWith(expected, readDetections(sides.base, spec));
@@ -122,7 +150,11 @@ interface BoxLimit extends BoxComparatorSpec {
 	boxes: number;
 }
 
-function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, allowed, boxes }: BoxLimit): GoldenCheck {
+function boxCheck(
+	spec: Detections,
+	measured: BoxMeasured,
+	{ kind, severity, allowed, boxes }: BoxLimit,
+): GoldenCheck {
 	const { bound, range } = kinds[kind];
 	const { value, image, worst, detail } = within(measured, range);
 	return {
@@ -135,7 +167,9 @@ function boxCheck(spec: Detections, measured: BoxMeasured, { kind, severity, all
 		pass: keepsLimit(value, bound, allowed),
 		severity: severity ?? "fail",
 		elements: boxes,
-		...(worst === null ? {} : { worst: { index: worst.index, got: toNumeric(worst.got), expected: toNumeric(worst.expected) } }),
+		...(worst === null
+			? {}
+			: { worst: { index: worst.index, got: toNumeric(worst.got), expected: toNumeric(worst.expected) } }),
 		detail,
 	};
 }
@@ -155,7 +189,11 @@ function refused(spec: Detections, detail: string, baseFails: boolean): BoxCheck
 	return { checks: [markExisting(check, baseFails)], compared: 0 };
 }
 
-function matchImages(pairs: readonly ImagePair[], spec: Detections, defaults: BoxTolerances): ImageMatching[] {
+function matchImages(
+	pairs: readonly ImagePair[],
+	spec: Detections,
+	defaults: BoxTolerances,
+): ImageMatching[] {
 	const rule = { matching: spec.matching ?? "hungarian", iou: spec.iou ?? 0.5 } as const;
 	const certain = (spec.scoreThreshold ?? defaultScoreThreshold) + (spec.scoreBand ?? defaults.score);
 	// Noise decides whether a box this near the threshold is there; a NaN score is always wrong.
@@ -190,10 +228,18 @@ function lowestF1(images: readonly ImageMatching[]): BoxMeasured {
 	}
 	if (lowest === null) return { value: 1, image: null, worst: null };
 	const { matches, missing, extra, image } = lowest.image;
-	return { value: lowest.value, image, worst: null, detail: `${matches.length} match, ${missing.length} missing, ${extra.length} extra` };
+	return {
+		value: lowest.value,
+		image,
+		worst: null,
+		detail: `${matches.length} match, ${missing.length} missing, ${extra.length} extra`,
+	};
 }
 
-function worstMatch(images: readonly ImageMatching[], badness: (match: Match) => number): { match: Match; image: number } | null {
+function worstMatch(
+	images: readonly ImageMatching[],
+	badness: (match: Match) => number,
+): { match: Match; image: number } | null {
 	let worst: { match: Match; image: number; bad: number } | null = null;
 	for (const { image, matches } of images) {
 		for (const match of matches) {
@@ -208,7 +254,12 @@ function smallestOverlap(images: readonly ImageMatching[]): BoxMeasured {
 	const worst = worstMatch(images, (match) => 1 - match.iou);
 	if (worst === null) return { value: 1, image: null, worst: null };
 	const { match, image } = worst;
-	return { value: match.iou, image, worst: null, detail: `expected ${describe(match.expected)}, got ${describe(match.got)}` };
+	return {
+		value: match.iou,
+		image,
+		worst: null,
+		detail: `expected ${describe(match.expected)}, got ${describe(match.got)}`,
+	};
 }
 
 function largestScoreDifference(images: readonly ImageMatching[]): BoxMeasured {

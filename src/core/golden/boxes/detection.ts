@@ -28,17 +28,25 @@ export function readDetections(outputs: ReadonlyMap<string, Tensor>, spec: Detec
 	if (boxes === undefined) return `no output ${JSON.stringify(spec.boxes)}`;
 	const packed = spec.scores === undefined;
 	const grid = gridOf(boxes.shape, packed ? packedColumns : 4);
-	if (grid === null) return `boxes of shape [${boxes.shape.join(", ")}], where the last axis has ${packed ? packedColumns : 4}`;
+	if (grid === null)
+		return `boxes of shape [${boxes.shape.join(", ")}], where the last axis has ${packed ? packedColumns : 4}`;
 	const rows = { ...grid, coordinates: valuesOf(boxes), ...columnsOf(outputs, spec, boxes) };
 	const each = grid.images * grid.rows;
-	if (!packed && (rows.scores?.length !== each || (spec.classes !== undefined && rows.classes?.length !== each))) {
+	if (
+		!packed &&
+		(rows.scores?.length !== each || (spec.classes !== undefined && rows.classes?.length !== each))
+	) {
 		return `scores or classes that are not ${grid.images} × ${grid.rows}`;
 	}
 	const counts = spec.count === undefined ? null : countsOf(outputs.get(spec.count), grid);
 	if (typeof counts === "string") return counts;
-	const images = Array.from({ length: grid.images }, (_, image) => readImage(rows, { image, spec, count: counts?.[image] ?? null }));
+	const images = Array.from({ length: grid.images }, (_, image) =>
+		readImage(rows, { image, spec, count: counts?.[image] ?? null }),
+	);
 	const crowded = images.find((detections) => detections.length > maxBoxes);
-	return crowded === undefined ? images : `${crowded.length} boxes in one image, where ${maxBoxes} can be matched: raise scoreThreshold`;
+	return crowded === undefined
+		? images
+		: `${crowded.length} boxes in one image, where ${maxBoxes} can be matched: raise scoreThreshold`;
 }
 
 interface Grid {
@@ -58,17 +66,24 @@ interface Rows extends Grid {
 	classes?: Float64Array;
 }
 
-function columnsOf(outputs: ReadonlyMap<string, Tensor>, spec: Detections, boxes: Tensor): Pick<Rows, "scores" | "classes"> {
+function columnsOf(
+	outputs: ReadonlyMap<string, Tensor>,
+	spec: Detections,
+	boxes: Tensor,
+): Pick<Rows, "scores" | "classes"> {
 	const read = (name: string | undefined): Float64Array | undefined => {
 		const tensor = name === undefined ? undefined : outputs.get(name);
-		return tensor === undefined || elementCount(tensor.shape) > elementCount(boxes.shape) ? undefined : valuesOf(tensor);
+		return tensor === undefined || elementCount(tensor.shape) > elementCount(boxes.shape)
+			? undefined
+			: valuesOf(tensor);
 	};
 	const [scores, classes] = [read(spec.scores), read(spec.classes)];
 	return { ...(scores ? { scores } : {}), ...(classes ? { classes } : {}) };
 }
 
 function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | string {
-	const counts = tensor === undefined || elementCount(tensor.shape) !== grid.images ? [] : [...valuesOf(tensor)];
+	const counts =
+		tensor === undefined || elementCount(tensor.shape) !== grid.images ? [] : [...valuesOf(tensor)];
 	if (counts.length !== grid.images) return `no count for each of ${grid.images} images`;
 	const bad = counts.find((count) => !(Number.isInteger(count) && count >= 0 && count <= grid.rows));
 	return bad === undefined ? counts : `a count of ${bad}, where there are ${grid.rows} boxes`;
@@ -77,7 +92,10 @@ function countsOf(tensor: Tensor | undefined, grid: Grid): readonly number[] | s
 /** Boxes below it are noise of most detectors. */
 export const defaultScoreThreshold = 0.05;
 
-function readImage(rows: Rows, { image, spec, count }: { image: number; spec: Detections; count: number | null }): Detection[] {
+function readImage(
+	rows: Rows,
+	{ image, spec, count }: { image: number; spec: Detections; count: number | null },
+): Detection[] {
 	const threshold = spec.scoreThreshold ?? defaultScoreThreshold;
 	const detections: Detection[] = [];
 	for (let row = 0; row < (count ?? rows.rows); row += 1) {
@@ -86,7 +104,9 @@ function readImage(rows: Rows, { image, spec, count }: { image: number; spec: De
 		if (detection.score < threshold || (count === null && detection.class < 0)) continue;
 		detections.push(detection);
 	}
-	return detections.sort((a, b) => b.score - a.score || a.class - b.class || a.x1 - b.x1 || a.y1 - b.y1 || a.at - b.at);
+	return detections.sort(
+		(a, b) => b.score - a.score || a.class - b.class || a.x1 - b.x1 || a.y1 - b.y1 || a.at - b.at,
+	);
 }
 
 function readRow(rows: Rows, row: number, format: Detections["format"]): Detection {

@@ -20,15 +20,27 @@ export interface MatchRule {
 }
 
 /** Both sides largest score first. */
-export function matchBoxes(expected: readonly Detection[], got: readonly Detection[], rule: MatchRule): Matching {
+export function matchBoxes(
+	expected: readonly Detection[],
+	got: readonly Detection[],
+	rule: MatchRule,
+): Matching {
 	const classes = new Set([...expected, ...got].map((box) => box.class));
 	const pair = rule.matching === "greedy" ? pairGreedily : pairBest;
 	const matches = [...classes].flatMap((label) => {
-		const ofClass = (boxes: readonly Detection[]): Detection[] => boxes.filter((box) => Object.is(box.class, label) || box.class === label);
+		const ofClass = (boxes: readonly Detection[]): Detection[] =>
+			boxes.filter((box) => Object.is(box.class, label) || box.class === label);
 		return pair(ofClass(expected), ofClass(got), rule.iou);
 	});
-	const [wanted, found] = [new Set(matches.map((match) => match.expected)), new Set(matches.map((match) => match.got))];
-	return { matches, missing: expected.filter((box) => !wanted.has(box)), extra: got.filter((box) => !found.has(box)) };
+	const [wanted, found] = [
+		new Set(matches.map((match) => match.expected)),
+		new Set(matches.map((match) => match.got)),
+	];
+	return {
+		matches,
+		missing: expected.filter((box) => !wanted.has(box)),
+		extra: got.filter((box) => !found.has(box)),
+	};
 }
 
 /** Each of the engine's boxes, by score, takes the free golden box that it overlaps most, as COCO's evaluation does. */
@@ -117,7 +129,11 @@ interface Path {
 }
 
 /** Reaches the nearest column that is not used, and moves the potentials so that it lies at distance 0. */
-function advance(column: number, gains: readonly Float64Array[], { state, path }: { state: Assignment; path: Path }): number {
+function advance(
+	column: number,
+	gains: readonly Float64Array[],
+	{ state, path }: { state: Assignment; path: Path },
+): number {
 	const { rowPotential, columnPotential, rowOf } = state;
 	const { least, before, used } = path;
 	used[column] = 1;

@@ -10,7 +10,9 @@ const spacing = 2 ** -52;
 
 /** As numpy's linspace rounds them, or boxes at a threshold fall on its other side. */
 function spread(from: number, to: number, count: number): number[] {
-	return Array.from({ length: count }, (_, i) => (i === count - 1 ? to : from + i * ((to - from) / (count - 1))));
+	return Array.from({ length: count }, (_, i) =>
+		i === count - 1 ? to : from + i * ((to - from) / (count - 1)),
+	);
 }
 
 export interface ImagePair {
@@ -51,9 +53,15 @@ export function precisionTally(): PrecisionTally {
 	return {
 		add({ expected, got }) {
 			for (const label of new Set([...expected, ...got].map((box) => box.class))) {
-				const known = classes.get(label) ?? { wanted: 0, count: 0, scores: new Float64Array(16), right: new Uint16Array(16) };
+				const known = classes.get(label) ?? {
+					wanted: 0,
+					count: 0,
+					scores: new Float64Array(16),
+					right: new Uint16Array(16),
+				};
 				classes.set(label, known);
-				const ofClass = (boxes: readonly Detection[]): Detection[] => boxes.filter((box) => box.class === label);
+				const ofClass = (boxes: readonly Detection[]): Detection[] =>
+					boxes.filter((box) => box.class === label);
 				const image = { expected: ofClass(expected), got: ofClass(got).slice(0, maxBoxes) };
 				known.wanted += image.expected.length;
 				answers += image.got.length;
@@ -110,7 +118,8 @@ function averagePrecision({ wanted, right }: ClassAnswers, order: Uint32Array, b
 		recalls[rank] = found / wanted;
 		precisions[rank] = found / (rank + 1 + spacing);
 	}
-	for (let i = precisions.length - 2; i >= 0; i -= 1) precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);
+	for (let i = precisions.length - 2; i >= 0; i -= 1)
+		precisions[i] = Math.max(precisions[i] as number, precisions[i + 1] as number);
 	let sum = 0;
 	let at = 0;
 	for (const level of recallLevels) {

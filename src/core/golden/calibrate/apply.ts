@@ -1,5 +1,12 @@
 // Writes calibrated limits into a manifest, with the evidence for them.
-import type { CalibrationRecord, ComparatorSpec, GoldenManifest, GoldenOutput, Precision, Tolerance } from "../../../../generated/golden.ts";
+import type {
+	CalibrationRecord,
+	ComparatorSpec,
+	GoldenManifest,
+	GoldenOutput,
+	Precision,
+	Tolerance,
+} from "../../../../generated/golden.ts";
 import type { BackendFacts, GoldenVerdict } from "../../../../generated/result.ts";
 import { nextRevision } from "../manifest/draft.ts";
 import { errorsOf, lossOf } from "./errors.ts";
@@ -43,7 +50,8 @@ function widestLimits(engines: readonly CalibratedEngine[]): Map<string, Precise
 			const key = keyOf(limit, precision);
 			const known = widest.get(key);
 			const { bound } = limit.errors;
-			if (known === undefined || lossOf(limit.limit, bound) > lossOf(known.limit.limit, bound)) widest.set(key, { limit, precision });
+			if (known === undefined || lossOf(limit.limit, bound) > lossOf(known.limit.limit, bound))
+				widest.set(key, { limit, precision });
 		}
 	}
 	return widest;
@@ -60,19 +68,37 @@ export function isSameCalibration(before: GoldenManifest, after: GoldenManifest)
 	const essence = ({ outputs, calibration = [] }: GoldenManifest): string =>
 		JSON.stringify([
 			outputs,
-			calibration.map((record) => [sourceOf(record), record.version, record.limits.map(({ limit }) => limit)]).sort(),
+			calibration
+				.map((record) => [sourceOf(record), record.version, record.limits.map(({ limit }) => limit)])
+				.sort(),
 		]);
 	return essence(before) === essence(after);
 }
 
-function sourceOf({ engine, backend, device }: Pick<CalibrationRecord, "engine" | "backend" | "device">): string {
+function sourceOf({
+	engine,
+	backend,
+	device,
+}: Pick<CalibrationRecord, "engine" | "backend" | "device">): string {
 	return JSON.stringify([engine, backend, device]);
 }
 
-function evidenceOf({ errors, before, why }: ProposedLimit, limit: number): CalibrationRecord["limits"][number] {
+function evidenceOf(
+	{ errors, before, why }: ProposedLimit,
+	limit: number,
+): CalibrationRecord["limits"][number] {
 	const { output, comparator, kind, cases } = errors;
 	const [worst] = cases;
-	return { output, comparator, kind, case: worst?.case ?? "", error: typeof worst?.got === "number" ? worst.got : 0, before, limit, why };
+	return {
+		output,
+		comparator,
+		kind,
+		case: worst?.case ?? "",
+		error: typeof worst?.got === "number" ? worst.got : 0,
+		before,
+		limit,
+		why,
+	};
 }
 
 function withLimit(
@@ -84,7 +110,9 @@ function withLimit(
 	const output: GoldenOutput = Object.hasOwn(outputs, errors.output) ? (outputs[errors.output] ?? {}) : {};
 	const [first, ...others] = output.comparators ?? [{ kind: errors.kind } satisfies ComparatorSpec];
 	const changed = (spec: ComparatorSpec, place: number): ComparatorSpec =>
-		place === errors.comparator ? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) } : spec;
+		place === errors.comparator
+			? { ...spec, tolerance: withPrecision(spec.tolerance, precision, limit) }
+			: spec;
 	const comparators: NonNullable<GoldenOutput["comparators"]> = [
 		changed(first, 0),
 		...others.map((spec, index) => changed(spec, index + 1)),
@@ -96,12 +124,19 @@ const precisions: readonly Precision[] = ["fp32", "tf32", "fp16", "bf16", "int8"
 
 /** One number for all precisions becomes one for each. */
 function withPrecision(tolerance: Tolerance | undefined, precision: Precision, limit: number): Tolerance {
-	const before = typeof tolerance === "number" ? Object.fromEntries(precisions.map((name) => [name, tolerance])) : (tolerance ?? {});
+	const before =
+		typeof tolerance === "number"
+			? Object.fromEntries(precisions.map((name) => [name, tolerance]))
+			: (tolerance ?? {});
 	return { ...before, [precision]: limit };
 }
 
 /** Whether an engine of this backend ever set or confirmed the limits at this precision. */
-function isCalibrated({ calibration = [] }: GoldenManifest, precision: string, backend: CalibrationRecord["backend"]): boolean {
+function isCalibrated(
+	{ calibration = [] }: GoldenManifest,
+	precision: string,
+	backend: CalibrationRecord["backend"],
+): boolean {
 	return calibration.some((record) => record.precision === precision && record.backend === backend);
 }
 
@@ -115,7 +150,11 @@ type Manifests = ReadonlyMap<string, { manifest: GoldenManifest }>;
  * One sentence for each engine whose error comes near its limit, or that fails as its base does, while no engine of this
  * backend ever showed how far right answers deviate. On a CPU no engine computes in the precision that it is named for.
  */
-export function calibrationDue(verdicts: readonly GoldenVerdict[], goldens: Manifests, backend: BackendFacts): string[] {
+export function calibrationDue(
+	verdicts: readonly GoldenVerdict[],
+	goldens: Manifests,
+	backend: BackendFacts,
+): string[] {
 	if (backend.kind !== "tensorrt") return [];
 	const due = [...goldens].flatMap(([id, { manifest }]) => {
 		const own = verdicts.filter(({ model, engine }) => `${model}/${engine}` === id);

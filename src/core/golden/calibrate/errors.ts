@@ -38,7 +38,10 @@ export interface EngineErrors {
 }
 
 /** @param verdicts on this engine alone, of the head. */
-export function errorsOf(manifest: GoldenManifest, verdicts: readonly GoldenVerdict[]): Pick<EngineErrors, "errors" | "faults"> {
+export function errorsOf(
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): Pick<EngineErrors, "errors" | "faults"> {
 	const cases = verdicts.filter(({ scope }) => scope === undefined);
 	const errors = outputsOf(manifest).flatMap((output) => errorsOfOutput(output, manifest, cases));
 	return { errors, faults: [...new Set(verdicts.flatMap(faultsOf))] };
@@ -49,11 +52,17 @@ function outputsOf({ cases }: GoldenManifest): string[] {
 }
 
 /** A verdict has the checks of an output in the order of its comparators. */
-function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: readonly GoldenVerdict[]): ComparatorErrors[] {
+function errorsOfOutput(
+	output: string,
+	manifest: GoldenManifest,
+	verdicts: readonly GoldenVerdict[],
+): ComparatorErrors[] {
 	const named = Object.hasOwn(manifest.outputs, output) ? manifest.outputs[output]?.comparators : undefined;
 	const places = placesOf(named);
 	const cases = verdicts.flatMap((verdict) => {
-		const checks = verdict.checks.filter((check) => check.output === output && Object.hasOwn(metrics, check.metric));
+		const checks = verdict.checks.filter(
+			(check) => check.output === output && Object.hasOwn(metrics, check.metric),
+		);
 		return checks.length === (places?.length ?? 1) ? [{ id: verdict.case, checks }] : [];
 	});
 	const count = places?.length ?? 1;
@@ -63,7 +72,10 @@ function errorsOfOutput(output: string, manifest: GoldenManifest, verdicts: read
 		const check = first?.checks[index];
 		if (check === undefined) return [];
 		const { metric, bound, slice } = check;
-		const rounding = metric === "relative-l2" ? emulatedRounding(manifest.rounding, { output, slice, precision }) : undefined;
+		const rounding =
+			metric === "relative-l2"
+				? emulatedRounding(manifest.rounding, { output, slice, precision })
+				: undefined;
 		const measured = cases.flatMap(({ id, checks }) => {
 			const { got = null, allowed = null } = checks[index] ?? {};
 			return allowed === null ? [] : [{ case: id, got, allowed, share: shareOf(got, allowed, bound) }];
@@ -100,9 +112,13 @@ function shareOf(got: Numeric | null, allowed: number, bound: Bound): number {
 
 function faultsOf({ case: id, state, message, checks }: GoldenVerdict): string[] {
 	if (state === "error" || state === "stale") return [`${id}: ${message ?? "it was not judged"}`];
-	const structural = checks.filter(({ pass, metric }) => !pass && (metric === "missing" || metric === "dtype" || metric === "shape"));
+	const structural = checks.filter(
+		({ pass, metric }) => !pass && (metric === "missing" || metric === "dtype" || metric === "shape"),
+	);
 	const infinite = checks.filter(({ pass, metric }) => !pass && metric === "non-finite");
-	return [...structural, ...infinite].map(({ output, metric, detail }) => `${id}: output ${output}, ${metric}: ${detail ?? "it differs"}`);
+	return [...structural, ...infinite].map(
+		({ output, metric, detail }) => `${id}: output ${output}, ${metric}: ${detail ?? "it differs"}`,
+	);
 }
 
 /** Whether a comparator's limit can be set by a multiple of its loss. */

@@ -46,19 +46,39 @@ export function proposeLimits({ errors, precision }: EngineErrors, rule: Calibra
 		const given = one.kind === "relative-l2" ? rule.given.get(one.output) : undefined;
 		const before = Math.max(...one.cases.map(({ allowed }) => allowed));
 		if (given !== undefined)
-			return [{ errors: one, state: "given", before, limit: given, why: `set by --limit; the engine's own error is ${text(worst.got)}` }];
-		return [{ errors: one, before, ...onBackend(judge(one, { before, precision, multiple: rule.multiple }), { before, precision, rule }) }];
+			return [
+				{
+					errors: one,
+					state: "given",
+					before,
+					limit: given,
+					why: `set by --limit; the engine's own error is ${text(worst.got)}`,
+				},
+			];
+		return [
+			{
+				errors: one,
+				before,
+				...onBackend(judge(one, { before, precision, multiple: rule.multiple }), { before, precision, rule }),
+			},
+		];
 	});
 }
 
 type Judged = Pick<ProposedLimit, "state" | "limit" | "why">;
 
 /** What an engine on a CPU does not show. */
-function onBackend(judged: Judged, { before, precision, rule }: { before: number; precision: Precision; rule: CalibrationRule }): Judged {
+function onBackend(
+	judged: Judged,
+	{ before, precision, rule }: { before: number; precision: Precision; rule: CalibrationRule },
+): Judged {
 	if (rule.backend === "tensorrt" || judged.state === "refused") return judged;
 	const keep = (why: string): Judged => ({ state: "kept", limit: before, why });
-	if (!honestOnCpu.has(precision)) return keep(`ONNX Runtime computes in fp32 here, which says nothing of ${precision}`);
-	return judged.state === "lowered" ? keep(`${judged.why}, but only TensorRT shows whether it may be lower`) : judged;
+	if (!honestOnCpu.has(precision))
+		return keep(`ONNX Runtime computes in fp32 here, which says nothing of ${precision}`);
+	return judged.state === "lowered"
+		? keep(`${judged.why}, but only TensorRT shows whether it may be lower`)
+		: judged;
 }
 
 interface Limited {
@@ -82,20 +102,36 @@ function judge(errors: ComparatorErrors, { before, precision, multiple }: Limite
 		};
 	const floor = kind === "relative-l2" ? rules.usualFp32 : 0;
 	// What rounding alone may do on another GPU stays allowed, whatever this engine keeps.
-	const proposed = fromLoss(roundUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding)), bound);
+	const proposed = fromLoss(
+		roundUp(Math.max(multiple * Math.max(error, floor), rules.room * rounding)),
+		bound,
+	);
 	const share = lossOf(before, bound) > 0 ? error / lossOf(before, bound) : Number.POSITIVE_INFINITY;
 	if (error > 0 && share > tightShare)
-		return { state: "raised", limit: proposed, why: `too tight: its own error takes ${percent(share)} of the limit` };
+		return {
+			state: "raised",
+			limit: proposed,
+			why: `too tight: its own error takes ${percent(share)} of the limit`,
+		};
 	const times = lossOf(before, bound) / lossOf(proposed, bound);
 	if (error > 0 && times > looseTimes)
-		return { state: "lowered", limit: proposed, why: `too loose: the limit is ${twoDigits(lossOf(before, bound) / error)}× its own error` };
+		return {
+			state: "lowered",
+			limit: proposed,
+			why: `too loose: the limit is ${twoDigits(lossOf(before, bound) / error)}× its own error`,
+		};
 	return keep(error <= 0 ? "no error" : `fits: its own error takes ${percent(share)} of the limit`);
 }
 
 /** By the rounding that the golden was recorded with, else by what is usual. Of other kinds the limit is the only measure. */
 function suspectError({ kind, rounding }: ComparatorErrors, limit: number, precision: Precision): number {
 	if (kind !== "relative-l2") return suspectTimes * limit;
-	return suspectTimes * (rounding === undefined ? defaultTolerances[precision].relativeL2 : Math.max(rounding, usualRoundings[precision]));
+	return (
+		suspectTimes *
+		(rounding === undefined
+			? defaultTolerances[precision].relativeL2
+			: Math.max(rounding, usualRoundings[precision]))
+	);
 }
 
 function fromLoss(loss: number, bound: ComparatorErrors["bound"]): number {
@@ -130,15 +166,25 @@ export function renderCalibration(engines: readonly CalibratedErrors[], backend:
 	return engines.map((engine) => engineText(engine, `${where} on ${cleanName(backend.device)}`)).join("\n");
 }
 
-function engineText({ engine, precision, golden, errors, faults, limits }: CalibratedErrors, where: string): string {
+function engineText(
+	{ engine, precision, golden, errors, faults, limits }: CalibratedErrors,
+	where: string,
+): string {
 	const heading = `${cleanName(engine)} at ${precision}, ${where}, golden ${cleanName(golden)}`;
-	const rows = [...errors].sort((left, right) => worstShare(right) - worstShare(left)).flatMap((one) => rowsOf(one));
-	const table = rows.length === 0 ? [] : alignColumns([["output", "check", "case", "error", "limit", "of the limit"], ...rows]);
+	const rows = [...errors]
+		.sort((left, right) => worstShare(right) - worstShare(left))
+		.flatMap((one) => rowsOf(one));
+	const table =
+		rows.length === 0
+			? []
+			: alignColumns([["output", "check", "case", "error", "limit", "of the limit"], ...rows]);
 	const shown = faults.slice(0, maxFaults).map((fault) => `not calibrated: ${cleanText(fault)}`);
 	const more = faults.length > maxFaults ? [`and ${faults.length - maxFaults} more`] : [];
 	return [
 		heading,
-		...[...table, ...shown, ...more, ...limits.map((limit) => proposalText(limit, precision))].map((line) => `  ${line}`),
+		...[...table, ...shown, ...more, ...limits.map((limit) => proposalText(limit, precision))].map(
+			(line) => `  ${line}`,
+		),
 		"",
 	].join("\n");
 }
@@ -149,7 +195,9 @@ function worstShare({ cases }: ComparatorErrors): number {
 
 function rowsOf(errors: ComparatorErrors): string[][] {
 	const { cases } = errors;
-	const shown = cases.slice(0, maxCases).map((one, index) => [...(index === 0 ? nameCells(errors) : ["", ""]), ...caseCells(one)]);
+	const shown = cases
+		.slice(0, maxCases)
+		.map((one, index) => [...(index === 0 ? nameCells(errors) : ["", ""]), ...caseCells(one)]);
 	const more = cases.length - maxCases;
 	return more > 0 ? [...shown, ["", "", `and ${counted(more, "case")} below`, "", "", ""]] : shown;
 }
@@ -159,22 +207,35 @@ function nameCells({ output, kind, slice }: ComparatorErrors): string[] {
 }
 
 function caseCells({ case: id, got, allowed, share }: CaseError): string[] {
-	return [cleanName(id, 40), formatValue(got), formatValue(allowed), Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all of it"];
+	return [
+		cleanName(id, 40),
+		formatValue(got),
+		formatValue(allowed),
+		Number.isFinite(share) ? `${twoDigits(100 * share)} %` : "all of it",
+	];
 }
 
 function proposalText({ errors, state, before, limit, why }: ProposedLimit, precision: string): string {
 	const [output, check] = nameCells(errors);
 	const what =
-		state === "kept" ? `keeps ${formatValue(before)}` : state === "refused" ? "REFUSED" : `${formatValue(before)} → ${formatValue(limit)}`;
+		state === "kept"
+			? `keeps ${formatValue(before)}`
+			: state === "refused"
+				? "REFUSED"
+				: `${formatValue(before)} → ${formatValue(limit)}`;
 	return `${output}, ${check} at ${precision}: ${what}, ${why}`;
 }
 
 /** Numbers to the right. */
 function alignColumns(rows: readonly (readonly string[])[]): string[] {
-	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => (row[column] ?? "").length)),
+	);
 	return rows.map((row) =>
 		row
-			.map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+			.map((cell, column) =>
+				column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+			)
 			.join("  ")
 			.trimEnd(),
 	);

@@ -1,7 +1,8 @@
 // Compares an engine's error with its base's error: growth beyond a factor warns or fails, even within the golden's limits.
-import type { Threshold } from "../../config/config.ts";
+
 import type { GoldenManifest, NoiseFloor, OutputSlice, Precision } from "../../../../generated/golden.ts";
 import type { GoldenCheck } from "../../../../generated/result.ts";
+import type { Threshold } from "../../config/config.ts";
 import { formatTimes, twoDigits } from "../../text/units.ts";
 import { metricLabels } from "../metrics/measured.ts";
 import { emulatedRounding, usualRoundings } from "../record/emulated-rounding.ts";
@@ -56,16 +57,26 @@ interface Errors {
  * Checks that warn or fail: of each relative L2 that the golden asks for, else of the whole output, and of all that head
  * and base both fail. Empty where no error grew, or is no larger than noise.
  */
-export function errorGrowthChecks(checks: readonly GoldenCheck[], sides: ErrorSides, rule: GrowthRule): GoldenCheck[] {
+export function errorGrowthChecks(
+	checks: readonly GoldenCheck[],
+	sides: ErrorSides,
+	rule: GrowthRule,
+): GoldenCheck[] {
 	const ofExisting = existingGrowthChecks(checks, rule);
 	if (!isFloating(sides.expected.dtype)) return ofExisting;
 	const asked = checks.filter(({ metric }) => metric === relativeL2);
-	const errors = asked.length > 0 ? asked.map(({ got, base, ...check }) => ({ now: got, before: base, ...check })) : [wholeErrors(sides)];
+	const errors =
+		asked.length > 0
+			? asked.map(({ got, base, ...check }) => ({ now: got, before: base, ...check }))
+			: [wholeErrors(sides)];
 	const elements = elementCount(sides.expected.shape);
 	return [
 		...errors.flatMap(({ now, before, existing = false, slice }) => {
 			const about = { output: sides.name, slice, label: `relative L2${ofSlice(slice)}`, elements, existing };
-			return growthCheck({ ...about, ...floorsOf(sides.name, slice, rule), now: finite(now), before: finite(before) }, rule);
+			return growthCheck(
+				{ ...about, ...floorsOf(sides.name, slice, rule), now: finite(now), before: finite(before) },
+				rule,
+			);
 		}),
 		...ofExisting,
 	];
@@ -99,7 +110,9 @@ function finite(value: GoldenCheck["base"]): number {
 
 /** A check that the base fails too still fails the head where the head is far worse: by the loss, where more is better. */
 export function existingGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule): GoldenCheck[] {
-	const failing = checks.filter(({ existing, metric, allowed }) => existing === true && metric !== relativeL2 && allowed !== null);
+	const failing = checks.filter(
+		({ existing, metric, allowed }) => existing === true && metric !== relativeL2 && allowed !== null,
+	);
 	return failing.flatMap((check) => {
 		const { output, slice, metric, bound, elements } = check;
 		const errorOf = (value: GoldenCheck["base"]) => (bound === "at-most" ? finite(value) : 1 - finite(value));
@@ -118,10 +131,11 @@ function metricLabelOf(metric: string): string {
 }
 
 /** Errors of matched boxes, with the difference that two correct engines show. */
-const boxErrors: Readonly<Record<string, { label: string; floor: number; errorOf(value: number): number }>> = {
-	"box-score": { label: "largest score difference", floor: 1e-4, errorOf: (score) => score },
-	"box-iou": { label: "largest loss of overlap", floor: 1e-3, errorOf: (iou) => 1 - iou },
-};
+const boxErrors: Readonly<Record<string, { label: string; floor: number; errorOf(value: number): number }>> =
+	{
+		"box-score": { label: "largest score difference", floor: 1e-4, errorOf: (score) => score },
+		"box-iou": { label: "largest loss of overlap", floor: 1e-3, errorOf: (iou) => 1 - iou },
+	};
 
 /**
  * The same for detections, based on their comparators because boxes come in any order; the first that grew. It only warns:
@@ -132,9 +146,17 @@ export function boxGrowthChecks(checks: readonly GoldenCheck[], rule: GrowthRule
 		const error = Object.hasOwn(boxErrors, metric) ? boxErrors[metric] : undefined;
 		if (error === undefined || existing) return [];
 		const { label, floor, errorOf } = error;
-		const errors = { now: errorOf(finite(got)), before: errorOf(finite(base)), noise: floor, rounding: floor };
+		const errors = {
+			now: errorOf(finite(got)),
+			before: errorOf(finite(base)),
+			noise: floor,
+			rounding: floor,
+		};
 		const { fail: _, ...limits } = rule.limits;
-		return growthCheck({ output, slice: undefined, label, elements, existing, ...errors }, { ...rule, limits });
+		return growthCheck(
+			{ output, slice: undefined, label, elements, existing, ...errors },
+			{ ...rule, limits },
+		);
 	});
 	return [...grown, ...existingGrowthChecks(checks, rule)].slice(0, 1);
 }
@@ -167,7 +189,10 @@ function detailOf(errors: Errors, of: { growth: number; precision: Precision; li
 	const { label, now, before, noise, existing } = errors;
 	const { warn, fail } = of.limits;
 	const from = before > noise ? twoDigits(before) : `noise (${twoDigits(before)})`;
-	const limits = [warn === undefined ? [] : `${formatTimes(warn)} warns`, fail === undefined ? [] : `${formatTimes(fail)} fails`].flat();
+	const limits = [
+		warn === undefined ? [] : `${formatTimes(warn)} warns`,
+		fail === undefined ? [] : `${formatTimes(fail)} fails`,
+	].flat();
 	const within = existing ? "" : ", still within the limits of the golden";
 	return `the ${of.precision} error grew ${formatTimes(of.growth)}: its ${label} went from ${from} in the base to ${twoDigits(now)}${within}; growth above ${limits.join(", above ")}`;
 }

@@ -52,11 +52,13 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 	const { name, expected, got } = sides;
 	const layout = layoutCheck(name, expected, got);
 	const baseLayout = sides.base && layoutCheck(name, expected, sides.base);
-	if (layout !== null) return { checks: [markExisting(layout, baseLayout?.detail === layout.detail)], compared: 0 };
+	if (layout !== null)
+		return { checks: [markExisting(layout, baseLayout?.detail === layout.detail)], compared: 0 };
 	const all = resolveComparators(context.spec, { ...context, expected });
 	// Comparators of the whole set run after all cases; here the output only has to be comparable.
 	const comparators = all.filter(({ scope }) => scope !== "set");
-	if (elementCount(expected.shape) === 0) return { checks: comparators.map((comparator) => emptyCheck(name, comparator)), compared: 0 };
+	if (elementCount(expected.shape) === 0)
+		return { checks: comparators.map((comparator) => emptyCheck(name, comparator)), compared: 0 };
 	const cut: Cut = { batchAxis: batchAxisOf(context.spec, expected), comparators };
 	const parts = partsOf({ expected, got }, cut);
 	const mustMatch = context.spec?.nonFinite === "must-match";
@@ -69,15 +71,22 @@ export function checkOutput(sides: OutputSides, context: OutputContext): OutputC
 		return { checks: [markExisting(nonFinite, ofBase?.pass === false)], compared: 0 };
 	}
 	const { basePrecision } = context;
-	const ofBase = basePrecision === undefined ? null : resolveComparators(context.spec, { ...context, precision: basePrecision, expected });
+	const ofBase =
+		basePrecision === undefined
+			? null
+			: resolveComparators(context.spec, { ...context, precision: basePrecision, expected });
 	const measured = comparators.map((comparator) => {
 		const check = measuredCheck(name, comparator, { parts: parts(comparator), batchAxis: cut.batchAxis });
 		const own = ofBase?.[all.indexOf(comparator)];
-		return sides.base === undefined ? check : withBase(check, { comparator, own }, baseParts?.(comparator) ?? null);
+		return sides.base === undefined
+			? check
+			: withBase(check, { comparator, own }, baseParts?.(comparator) ?? null);
 	});
 	const { precision } = context;
 	const commandChecks = customSpecs(context.spec).flatMap((spec, index) =>
-		context.answers === undefined ? [] : [customCheck(name, spec, { answer: context.answers[index] ?? notRun, expected, precision })],
+		context.answers === undefined
+			? []
+			: [customCheck(name, spec, { answer: context.answers[index] ?? notRun, expected, precision })],
 	);
 	const checks = [...measured, ...commandChecks];
 	const hasSetComparators = comparators.length < all.length || checks.length === 0;
@@ -109,16 +118,25 @@ function coverageKey({ scope, slice, floor }: Coverage): string {
 }
 
 /** The parts that a comparator covers, created on first use; one pass over them serves the sums and the first allclose. */
-function partsOf(whole: { expected: Tensor; got: Tensor }, cut: Cut): (coverage: Coverage) => readonly OutputPart[] {
+function partsOf(
+	whole: { expected: Tensor; got: Tensor },
+	cut: Cut,
+): (coverage: Coverage) => readonly OutputPart[] {
 	const known = new Map<string, readonly OutputPart[]>();
 	return (coverage) => {
 		const { scope, slice, floor } = coverage;
 		const key = coverageKey(coverage);
-		const planned = cut.comparators.find((comparator) => comparator.kind === "allclose" && coverageKey(comparator) === key);
+		const planned = cut.comparators.find(
+			(comparator) => comparator.kind === "allclose" && coverageKey(comparator) === key,
+		);
 		const axis = scope === "per-sample" ? cut.batchAxis : null;
 		const parts =
 			known.get(key) ??
-			splitParts(coveredSides(whole, { slice, floor }), { axis, slice: placeSlice(slice, whole.expected.shape), planned });
+			splitParts(coveredSides(whole, { slice, floor }), {
+				axis,
+				slice: placeSlice(slice, whole.expected.shape),
+				planned,
+			});
 		known.set(key, parts);
 		return parts;
 	};
@@ -131,7 +149,13 @@ function checkOf(output: string, comparator: Comparator): Omit<GoldenCheck, "pas
 
 /** Shapes agree, so the outputs do; the case reports that nothing was compared. */
 function emptyCheck(output: string, comparator: Comparator): GoldenCheck {
-	return { ...checkOf(output, comparator), got: null, pass: true, elements: 0, detail: "the output is empty, as the golden is" };
+	return {
+		...checkOf(output, comparator),
+		got: null,
+		pass: true,
+		elements: 0,
+		detail: "the output is empty, as the golden is",
+	};
 }
 
 function measuredCheck(
@@ -141,10 +165,14 @@ function measuredCheck(
 ): GoldenCheck {
 	const metric = metrics[comparator.kind];
 	const check = checkOf(output, comparator);
-	const parts = comparator.kind === "accuracy" ? cut.parts : cut.parts.filter(({ pair }) => pair.difference().elements > 0);
+	const parts =
+		comparator.kind === "accuracy"
+			? cut.parts
+			: cut.parts.filter(({ pair }) => pair.difference().elements > 0);
 	if (parts.length === 0) return infiniteCheck(check, cut.parts);
 	const worst = findWorst(parts, metric.bound, (pair) => metric.measure(pair, comparator));
-	if (worst === null) return { ...check, got: null, pass: false, elements: 0, detail: "nothing could be measured" };
+	if (worst === null)
+		return { ...check, got: null, pass: false, elements: 0, detail: "nothing could be measured" };
 	const { measured, part, elements } = worst;
 	const detail = detailOf(worst);
 	return {
@@ -159,8 +187,13 @@ function measuredCheck(
 }
 
 /** No element is finite, and both sides are the same (checked before). Infinities count as values, but any broken engine returns NaN everywhere. */
-function infiniteCheck(check: Omit<GoldenCheck, "pass" | "got" | "elements">, parts: readonly OutputPart[]): GoldenCheck {
-	const pass = parts.some(({ pair }) => !everyValue(pair.expected, (value) => Math.abs(value) !== Number.POSITIVE_INFINITY));
+function infiniteCheck(
+	check: Omit<GoldenCheck, "pass" | "got" | "elements">,
+	parts: readonly OutputPart[],
+): GoldenCheck {
+	const pass = parts.some(
+		({ pair }) => !everyValue(pair.expected, (value) => Math.abs(value) !== Number.POSITIVE_INFINITY),
+	);
 	const detail = pass
 		? "no element of the golden is finite, and the engine's are the same"
 		: "every element is NaN, so nothing was measured";

@@ -1,6 +1,7 @@
 // Makes the checks of one output that come before any metric: missing, dtype, shape, non-finite.
-import { quoteName } from "../../onnx/quote.ts";
+
 import type { Bound, GoldenCheck, Numeric } from "../../../../generated/result.ts";
+import { quoteName } from "../../onnx/quote.ts";
 import { listNames } from "../../text/labels.ts";
 import type { Measured } from "../metrics/measured.ts";
 import { type PlacedSlice, positionInWhole } from "../tensor/slice.ts";
@@ -16,7 +17,17 @@ export function toNumeric(value: number): Numeric {
 
 /** A check that failed before anything could be measured. */
 function structuralCheck(output: string, metric: string, detail: string): GoldenCheck {
-	return { output, metric, got: null, allowed: null, bound: "at-most", pass: false, severity: "fail", elements: 0, detail };
+	return {
+		output,
+		metric,
+		got: null,
+		allowed: null,
+		bound: "at-most",
+		pass: false,
+		severity: "fail",
+		elements: 0,
+		detail,
+	};
 }
 
 /** Marks a check that head and base both fail. */
@@ -35,23 +46,39 @@ const namesShown = 8;
 
 export function missingCheck(output: string, present: readonly string[]): GoldenCheck {
 	const names = present.map((name) => quoteName(name));
-	const what = names.length === 0 ? "the engine gave no outputs" : `the engine has no such output; it has ${listNames(names, namesShown)}`;
+	const what =
+		names.length === 0
+			? "the engine gave no outputs"
+			: `the engine has no such output; it has ${listNames(names, namesShown)}`;
 	return structuralCheck(output, "missing", what);
 }
 
 export function extraCheck(output: string): GoldenCheck {
-	return structuralCheck(output, "missing", "the golden has no such output, so it was not compared: record the golden again");
+	return structuralCheck(
+		output,
+		"missing",
+		"the golden has no such output, so it was not compared: record the golden again",
+	);
 }
 
 /** The first way in which an output cannot be compared with the golden's, or null. */
 export function layoutCheck(output: string, expected: Tensor, got: Tensor): GoldenCheck | null {
-	if (got.dtype !== expected.dtype) return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
+	if (got.dtype !== expected.dtype)
+		return structuralCheck(output, "dtype", `expected ${expected.dtype}, got ${got.dtype}`);
 	if (!sameShape(got.shape, expected.shape)) {
-		return structuralCheck(output, "shape", `expected ${formatShape(expected.shape)}, got ${formatShape(got.shape)}`);
+		return structuralCheck(
+			output,
+			"shape",
+			`expected ${formatShape(expected.shape)}, got ${formatShape(got.shape)}`,
+		);
 	}
 	const wanted = tensorBytes(expected);
 	if (got.data.length === wanted) return null;
-	return structuralCheck(output, "shape", `${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`);
+	return structuralCheck(
+		output,
+		"shape",
+		`${formatShape(got.shape)} of ${got.dtype} takes ${wanted} bytes, got ${got.data.length}`,
+	);
 }
 
 function sameShape(left: readonly number[], right: readonly number[]): boolean {
@@ -93,18 +120,31 @@ export function nonFiniteCheck(
 	};
 }
 
-function describeNonFinite(sum: { expected: number; got: number; differing: number }, mustMatch: boolean): string {
+function describeNonFinite(
+	sum: { expected: number; got: number; differing: number },
+	mustMatch: boolean,
+): string {
 	const counts = `${sum.got} NaN or infinite in the engine's output, ${sum.expected} in the golden`;
 	if (sum.differing > 0) return `${counts}, ${sum.differing} of them at other positions`;
-	return mustMatch ? `${counts}, at the same positions` : `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
+	return mustMatch
+		? `${counts}, at the same positions`
+		: `${counts}, but none are allowed: record it again, or set nonFinite: must-match`;
 }
 
 /** The worst element, in the coordinates of the whole output. */
-export function worstOf(part: OutputPart, flat: number, batchAxis: number | null): NonNullable<GoldenCheck["worst"]> {
+export function worstOf(
+	part: OutputPart,
+	flat: number,
+	batchAxis: number | null,
+): NonNullable<GoldenCheck["worst"]> {
 	const { expected, got } = part.pair;
 	const index = unravel(flat, expected.shape);
 	if (part.sample !== null && batchAxis !== null) index[batchAxis] = part.sample;
-	return { index: positionInWhole(index, part.slice), got: toNumeric(valueAt(got, flat)), expected: toNumeric(valueAt(expected, flat)) };
+	return {
+		index: positionInWhole(index, part.slice),
+		got: toNumeric(valueAt(got, flat)),
+		expected: toNumeric(valueAt(expected, flat)),
+	};
 }
 
 /** Both values in decimal where binary64 cannot tell them apart. */
@@ -131,7 +171,10 @@ interface PartCut {
 }
 
 /** `sides` are cut to the slice already. */
-export function splitParts({ expected, got }: { expected: Tensor; got: Tensor }, { axis, slice, planned }: PartCut): OutputPart[] {
+export function splitParts(
+	{ expected, got }: { expected: Tensor; got: Tensor },
+	{ axis, slice, planned }: PartCut,
+): OutputPart[] {
 	if (axis === null) return [{ pair: makePair(expected, got, planned), sample: null, slice }];
 	return Array.from({ length: expected.shape[axis] ?? 0 }, (_, sample) => ({
 		pair: makePair(sliceTensor(expected, axis, sample), sliceTensor(got, axis, sample), planned),
@@ -148,14 +191,19 @@ export interface Worst {
 }
 
 /** The part that is furthest on the wrong side; NaN is further than any number. null where no part holds a finite element. */
-export function findWorst(parts: readonly OutputPart[], bound: Bound, measure: (pair: Pair) => Measured): Worst | null {
+export function findWorst(
+	parts: readonly OutputPart[],
+	bound: Bound,
+	measure: (pair: Pair) => Measured,
+): Worst | null {
 	let worst: Worst | null = null;
 	let elements = 0;
 	for (const part of parts) {
 		const measured = measure(part.pair);
 		if (measured.elements === 0) continue;
 		elements += measured.elements;
-		if (worst === null || isWorse(measured.value, worst.measured.value, bound)) worst = { part, measured, elements };
+		if (worst === null || isWorse(measured.value, worst.measured.value, bound))
+			worst = { part, measured, elements };
 	}
 	return worst === null ? null : { ...worst, elements };
 }

@@ -1,5 +1,12 @@
 // Resolves the comparators of an output: every default filled in for its dtype, precision and scale.
-import type { ComparatorKind, ComparatorSpec, GoldenOutput, OutputSlice, Precision, Tolerance } from "../../../../generated/golden.ts";
+import type {
+	ComparatorKind,
+	ComparatorSpec,
+	GoldenOutput,
+	OutputSlice,
+	Precision,
+	Tolerance,
+} from "../../../../generated/golden.ts";
 import type { MetricOptions } from "../metrics/measured.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
@@ -39,7 +46,10 @@ export function isMetricSpec(spec: ComparatorSpec): spec is MetricSpec {
  * The comparators of one output that are measured here. Without any in the golden: relative-l2 for floats, equality for integers
  * and bools.
  */
-export function resolveComparators(output: GoldenOutput | undefined, resolveContext: ResolveContext): Comparator[] {
+export function resolveComparators(
+	output: GoldenOutput | undefined,
+	resolveContext: ResolveContext,
+): Comparator[] {
 	const plain: ComparatorSpec = isFloating(resolveContext.expected.dtype)
 		? { kind: "relative-l2" }
 		: { kind: "allclose", rtol: 0, atol: 0, tolerance: 0 };
@@ -140,7 +150,14 @@ function limitOf(spec: MetricSpec, options: MetricOptions, context: Context): nu
 	if (own !== undefined) return own;
 	const configured = spec.kind === "relative-l2" ? context.relativeL2[precision] : undefined;
 	return (
-		configured ?? metrics[spec.kind].defaultLimit({ defaults: defaultTolerances[precision], dtype: expected.dtype, part, rms, options })
+		configured ??
+		metrics[spec.kind].defaultLimit({
+			defaults: defaultTolerances[precision],
+			dtype: expected.dtype,
+			part,
+			rms,
+			options,
+		})
 	);
 }
 

@@ -19,7 +19,10 @@ const coveredBefore = new WeakMap<Tensor, { expected: Tensor; sides: Map<string,
 /** Both sides cut to the slice. Where both are below the floor, the engine's value is the golden's. */
 export function coveredSides(whole: Sides, { slice, floor }: Covered): Sides {
 	const before = coveredBefore.get(whole.got);
-	const known = before?.expected === whole.expected ? before : { expected: whole.expected, sides: new Map<string, Sides>() };
+	const known =
+		before?.expected === whole.expected
+			? before
+			: { expected: whole.expected, sides: new Map<string, Sides>() };
 	coveredBefore.set(whole.got, known);
 	const key = JSON.stringify([slice ?? null, floor]);
 	const sides = known.sides.get(key) ?? cover(whole, { slice, floor });
@@ -66,7 +69,10 @@ export interface BatchLimits {
 export const defaultBatchLimits: BatchLimits = { bytes: 64 * 1024 * 1024, cases: 2048 };
 
 /** Each batch has at least one case; a case above the limit gets a batch of its own. */
-export function* cutBatches(cases: readonly GoldenCase[], limits: BatchLimits): Generator<readonly GoldenCase[]> {
+export function* cutBatches(
+	cases: readonly GoldenCase[],
+	limits: BatchLimits,
+): Generator<readonly GoldenCase[]> {
 	let start = 0;
 	let bytes = 0;
 	for (const [index, golden] of cases.entries()) {
@@ -82,5 +88,8 @@ export function* cutBatches(cases: readonly GoldenCase[], limits: BatchLimits): 
 }
 
 function caseBytes({ inputs, outputs }: GoldenCase): number {
-	return [...Object.values(inputs), ...Object.values(outputs)].reduce((sum, file) => sum + tensorBytes(file), 0);
+	return [...Object.values(inputs), ...Object.values(outputs)].reduce(
+		(sum, file) => sum + tensorBytes(file),
+		0,
+	);
 }

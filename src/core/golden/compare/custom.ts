@@ -42,18 +42,28 @@ const shownAnswer = 80;
  * `detail`. Exit 1 always fails, whatever the JSON holds.
  */
 export function parseCommandAnswer(stdout: string, exitCode: number): CommandAnswer {
-	if (exitCode !== 0 && exitCode !== 1) return { state: "failed", message: `it exited with code ${exitCode}; expected 0 or 1` };
+	if (exitCode !== 0 && exitCode !== 1)
+		return { state: "failed", message: `it exited with code ${exitCode}; expected 0 or 1` };
 	const line = stdout.trimEnd().split("\n").at(-1)?.trim() ?? "";
 	if (!line.startsWith("{")) return { state: "answered", pass: exitCode === 0, value: null };
 	const answer = parseObject(line);
 	if (answer === null)
-		return { state: "failed", message: `its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}` };
+		return {
+			state: "failed",
+			message: `its last line is not a JSON object: ${JSON.stringify(line.slice(0, shownAnswer))}`,
+		};
 	const { value = null, pass = true, detail } = answer;
 	if (value !== null && (typeof value !== "number" || !Number.isFinite(value))) {
-		return { state: "failed", message: `its value is ${JSON.stringify(value)?.slice(0, shownAnswer)}, where a finite number is expected` };
+		return {
+			state: "failed",
+			message: `its value is ${JSON.stringify(value)?.slice(0, shownAnswer)}, where a finite number is expected`,
+		};
 	}
 	if (typeof pass !== "boolean")
-		return { state: "failed", message: `its pass is ${JSON.stringify(pass).slice(0, shownAnswer)}, where true or false is expected` };
+		return {
+			state: "failed",
+			message: `its pass is ${JSON.stringify(pass).slice(0, shownAnswer)}, where true or false is expected`,
+		};
 	const shownDetail = typeof detail === "string" ? { detail: detail.slice(0, longestDetail) } : {};
 	return { state: "answered", pass: pass && exitCode === 0, value, ...shownDetail };
 }
@@ -75,11 +85,25 @@ export function customCheck(
 ): GoldenCheck {
 	const { answer, expected, precision } = about;
 	const allowed = toleranceAt(spec.tolerance, precision) ?? null;
-	const shared = { output, metric: `custom ${spec.name}`, allowed, bound: "at-most", severity: spec.severity ?? "fail" } as const;
-	if (answer.state === "failed") return { ...shared, got: null, pass: false, elements: 0, detail: `the command failed: ${answer.message}` };
+	const shared = {
+		output,
+		metric: `custom ${spec.name}`,
+		allowed,
+		bound: "at-most",
+		severity: spec.severity ?? "fail",
+	} as const;
+	if (answer.state === "failed")
+		return {
+			...shared,
+			got: null,
+			pass: false,
+			elements: 0,
+			detail: `the command failed: ${answer.message}`,
+		};
 	const { value, pass, detail } = answer;
 	const keeps = allowed === null || (value !== null && value <= allowed);
-	const missingValue = allowed !== null && value === null ? "the command gave no value to compare with the limit" : undefined;
+	const missingValue =
+		allowed !== null && value === null ? "the command gave no value to compare with the limit" : undefined;
 	const refused = keeps && !pass ? "the command reported a failure" : undefined;
 	const details = [missingValue ?? refused, detail].filter((text) => text !== undefined).join("; ");
 	return {

@@ -1,6 +1,14 @@
 // One pass over a golden output and an engine's: everything that relative-l2, max-abs and allclose need, together.
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
-import { chunkElements, fitsFloat32, float32Reader, float64Reader, forEachChunk, longReader, valueChunks } from "../tensor/values.ts";
+import {
+	chunkElements,
+	fitsFloat32,
+	float32Reader,
+	float64Reader,
+	forEachChunk,
+	longReader,
+	valueChunks,
+} from "../tensor/values.ts";
 import { addNarrow, addWide, slot, stateLength, type WideChunk } from "./kernels.ts";
 
 /** The allclose rule: an element is outside unless |got − expected| ≤ atol + rtol · |expected|. */
@@ -58,7 +66,10 @@ export function makePair(expected: Tensor, got: Tensor, planned: Closeness = any
 		expected,
 		got,
 		difference(requested) {
-			const known = passes.find((pass) => !requested || (pass.closeness.rtol === requested.rtol && pass.closeness.atol === requested.atol));
+			const known = passes.find(
+				(pass) =>
+					!requested || (pass.closeness.rtol === requested.rtol && pass.closeness.atol === requested.atol),
+			);
 			if (known) return known.difference;
 			const closeness = requested ?? planned;
 			const difference = measureDifference(expected, got, closeness);
@@ -84,7 +95,11 @@ function measureDifference(expected: Tensor, got: Tensor, closeness: Closeness):
 	return { ...plain, differenceNorm: scaled.differenceNorm, expectedNorm: scaled.expectedNorm };
 }
 
-function passOver(expected: Tensor, got: Tensor, { closeness, scales }: { closeness: Closeness; scales: Scales }): Difference {
+function passOver(
+	expected: Tensor,
+	got: Tensor,
+	{ closeness, scales }: { closeness: Closeness; scales: Scales },
+): Difference {
 	const state = new Float64Array(stateLength);
 	state[slot.rtol] = closeness.rtol;
 	state[slot.atol] = closeness.atol;
@@ -148,9 +163,15 @@ export function wideReader(expected: Tensor, got: Tensor): (start: number, count
 	const fillDifference = longDifference(expected, got);
 	const scratch = new Float64Array(Math.min(elementCount(expected.shape), chunkElements));
 	return (start, count) => {
-		const chunk = { expected: readExpected(start, count), got: readGot(start, count), difference: scratch.subarray(0, count) };
+		const chunk = {
+			expected: readExpected(start, count),
+			got: readGot(start, count),
+			difference: scratch.subarray(0, count),
+		};
 		if (fillDifference) fillDifference(chunk.difference, start);
-		else for (let i = 0; i < count; i += 1) chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
+		else
+			for (let i = 0; i < count; i += 1)
+				chunk.difference[i] = (chunk.got[i] as number) - (chunk.expected[i] as number);
 		return chunk;
 	};
 }

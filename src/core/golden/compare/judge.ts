@@ -1,9 +1,10 @@
 // Entry of compare/: judges one golden case. The only place where outputs become a verdict.
+
+import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
 import { BugError } from "../../errors.ts";
-import type { Detections, GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
-import type { GoldenCheck, GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { type BoxSides, checkBoxes } from "../boxes/check-boxes.ts";
 import { type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
 import { boxGrowthChecks, errorGrowthChecks, type GrowthRule, growthLimits } from "./base-error.ts";
@@ -47,7 +48,11 @@ export interface CaseInput extends CaseRef {
 export function judgeCase(input: CaseInput): GoldenVerdict {
 	const { manifest } = input;
 	const golden = input.golden ?? manifest.cases.find((candidate) => candidate.id === input.caseId);
-	if (golden === undefined) throw new BugError({ code: "internal", message: `Golden ${manifest.goldenId} has no case ${input.caseId}.` });
+	if (golden === undefined)
+		throw new BugError({
+			code: "internal",
+			message: `Golden ${manifest.goldenId} has no case ${input.caseId}.`,
+		});
 	const about = aboutCase(input);
 	const { modelChanged } = about;
 	const policy = manifest.policy?.onModelChange ?? "compare";
@@ -64,7 +69,8 @@ export function judgeCase(input: CaseInput): GoldenVerdict {
 	const checks = input.isNewCase === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 	const state = mismatchState(checks) ?? (compared > 0 ? "match" : "error");
 	const message =
-		messageOf(state, input, modelChanged) ?? (checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
+		messageOf(state, input, modelChanged) ??
+		(checks.length === 0 ? "Its outputs are judged over the whole set only." : undefined);
 	return { ...about, state, message, checks };
 }
 
@@ -89,7 +95,9 @@ function checkOutputs(input: CaseInput, golden: GoldenCase): OutputChecks {
 	const got = tensorMap(input.got);
 	const base = input.base === undefined ? undefined : tensorMap(input.base);
 	const wanted = Object.keys(golden.outputs);
-	const all = wanted.map((name) => checkNamed(name, input, { expected: expected.get(name), got, base, golden }));
+	const all = wanted.map((name) =>
+		checkNamed(name, input, { expected: expected.get(name), got, base, golden }),
+	);
 	const boxes = checkDetections(input, golden, { expected, got, base });
 	const extra = [...got.keys()]
 		.filter((name) => !Object.hasOwn(golden.outputs, name))
@@ -128,19 +136,33 @@ function hasNewFailure(checks: readonly GoldenCheck[]): boolean {
 	return checks.some(({ pass, existing }) => !pass && existing !== true);
 }
 
-function growthRule({ manifest, precision, basePrecision = precision, errorGrowth = defaultGates.errorGrowth }: CaseInput): GrowthRule {
+function growthRule({
+	manifest,
+	precision,
+	basePrecision = precision,
+	errorGrowth = defaultGates.errorGrowth,
+}: CaseInput): GrowthRule {
 	const { noiseFloor, rounding, policy } = manifest;
 	const { fail, ...warning } = growthLimits(errorGrowth, policy?.mostErrorGrowth);
 	const hasOtherBase = basePrecision !== precision;
 	// A lower precision explains growth of any size; its own limits decide.
-	return { precision, noiseFloor, rounding, hasOtherBase, limits: hasOtherBase || fail === undefined ? warning : { ...warning, fail } };
+	return {
+		precision,
+		noiseFloor,
+		rounding,
+		hasOtherBase,
+		limits: hasOtherBase || fail === undefined ? warning : { ...warning, fail },
+	};
 }
 
 function checkNamed(name: string, input: CaseInput, sides: NamedSides): OutputChecks {
 	const { expected } = sides;
 	const base = sides.base?.get(name);
 	if (expected === undefined) {
-		throw new BugError({ code: "internal", message: `Output ${name} of golden case ${input.caseId} was not read.` });
+		throw new BugError({
+			code: "internal",
+			message: `Output ${name} of golden case ${input.caseId} was not read.`,
+		});
 	}
 	const got = sides.got.get(name);
 	if (got === undefined) {
@@ -180,6 +202,7 @@ function messageOf(state: GoldenState, input: CaseInput, modelChanged: boolean):
 	if (state === "error") return "Nothing was compared: every output of the case is empty.";
 	if (!modelChanged) return undefined;
 	if (state === "match") return `${otherModel(input)}; the outputs still match it.`;
-	if (state === "existing") return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
+	if (state === "existing")
+		return `${otherModel(input)}, and the outputs of head and base differ from it: record the golden again.`;
 	return `${otherModel(input)}: fix the change, or record the golden again.`;
 }

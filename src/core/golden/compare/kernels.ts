@@ -77,7 +77,9 @@ export function addWide(chunk: WideChunk, state: Float64Array): void {
 		}
 		// Of opposite values near the end of binary64 the scaled difference is finite, though the difference is not.
 		const scaled =
-			difference < Number.POSITIVE_INFINITY ? difference * differenceScale : got * differenceScale - expected * differenceScale;
+			difference < Number.POSITIVE_INFINITY
+				? difference * differenceScale
+				: got * differenceScale - expected * differenceScale;
 		differences += scaled * scaled;
 		squares += (expected * expectedScale) ** 2;
 		if (difference > (state[slot.maxAbs] as number)) {
@@ -93,7 +95,8 @@ export function addWide(chunk: WideChunk, state: Float64Array): void {
 
 function addNonFinite(state: Float64Array, i: number, pair: { expected: number; got: number }): void {
 	state[slot.excluded] = (state[slot.excluded] as number) + 1;
-	if (!Number.isFinite(pair.expected)) state[slot.nonFiniteExpected] = (state[slot.nonFiniteExpected] as number) + 1;
+	if (!Number.isFinite(pair.expected))
+		state[slot.nonFiniteExpected] = (state[slot.nonFiniteExpected] as number) + 1;
 	if (!Number.isFinite(pair.got)) state[slot.nonFiniteGot] = (state[slot.nonFiniteGot] as number) + 1;
 	if (Object.is(pair.expected, pair.got)) return;
 	if (state[slot.nonFiniteDiffering] === 0) state[slot.nonFiniteFirst] = (state[slot.start] as number) + i;

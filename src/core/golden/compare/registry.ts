@@ -42,8 +42,18 @@ const signed: Range = { least: -1, most: 1 };
 const decibels: Range = { least: -Number.MAX_VALUE, most: Number.POSITIVE_INFINITY };
 
 const plainMetrics: Readonly<Record<MetricKind, Metric>> = {
-	"relative-l2": { bound: "at-most", range: fromZero, measure: relativeL2, defaultLimit: ({ defaults }) => defaults.relativeL2 },
-	"max-abs": { bound: "at-most", range: fromZero, measure: maxAbs, defaultLimit: ({ defaults, rms }) => defaults.maxAbsPerRms * rms() },
+	"relative-l2": {
+		bound: "at-most",
+		range: fromZero,
+		measure: relativeL2,
+		defaultLimit: ({ defaults }) => defaults.relativeL2,
+	},
+	"max-abs": {
+		bound: "at-most",
+		range: fromZero,
+		measure: maxAbs,
+		defaultLimit: ({ defaults, rms }) => defaults.maxAbsPerRms * rms(),
+	},
 	// Integers of an output that is no measurement: none may differ.
 	allclose: {
 		bound: "at-most",
@@ -51,17 +61,38 @@ const plainMetrics: Readonly<Record<MetricKind, Metric>> = {
 		measure: allclose,
 		defaultLimit: ({ defaults, dtype }) => (isFloating(dtype) ? defaults.outside : 0),
 	},
-	cosine: { bound: "at-least", range: signed, measure: cosine, defaultLimit: ({ defaults }) => defaults.cosine },
-	"top-k": { bound: "at-least", range: share, measure: topKAgreement, defaultLimit: ({ defaults }) => defaults.topK },
-	kl: { bound: "at-most", range: fromZero, measure: klDivergence, defaultLimit: ({ defaults }) => defaults.kl },
+	cosine: {
+		bound: "at-least",
+		range: signed,
+		measure: cosine,
+		defaultLimit: ({ defaults }) => defaults.cosine,
+	},
+	"top-k": {
+		bound: "at-least",
+		range: share,
+		measure: topKAgreement,
+		defaultLimit: ({ defaults }) => defaults.topK,
+	},
+	kl: {
+		bound: "at-most",
+		range: fromZero,
+		measure: klDivergence,
+		defaultLimit: ({ defaults }) => defaults.kl,
+	},
 	// Of near distributions it is a quarter of the KL divergence.
-	js: { bound: "at-most", range: { least: 0, most: Math.LN2 }, measure: jsDivergence, defaultLimit: ({ defaults }) => defaults.kl / 4 },
+	js: {
+		bound: "at-most",
+		range: { least: 0, most: Math.LN2 },
+		measure: jsDivergence,
+		defaultLimit: ({ defaults }) => defaults.kl / 4,
+	},
 	// As far as rtol reaches: an error of one epsilon is one or two units.
 	ulp: {
 		bound: "at-most",
 		range: fromZero,
 		measure: ulpDistance,
-		defaultLimit: ({ defaults, dtype }) => (isFloating(dtype) ? Math.max(1, Math.ceil(defaults.rtol / epsilonOf(dtype))) : 0),
+		defaultLimit: ({ defaults, dtype }) =>
+			isFloating(dtype) ? Math.max(1, Math.ceil(defaults.rtol / epsilonOf(dtype))) : 0,
 	},
 	// Three times the root mean square error that relative-l2 allows: where errors are normal, 0.3 % are larger.
 	quantile: {
@@ -71,20 +102,46 @@ const plainMetrics: Readonly<Record<MetricKind, Metric>> = {
 		defaultLimit: ({ defaults, rms }) => 3 * defaults.relativeL2 * rms(),
 	},
 	// What relative-l2 allows, of an image whose root mean square is its range; of others it is stricter.
-	psnr: { bound: "at-least", range: decibels, measure: psnr, defaultLimit: ({ defaults }) => -20 * Math.log10(defaults.relativeL2) },
+	psnr: {
+		bound: "at-least",
+		range: decibels,
+		measure: psnr,
+		defaultLimit: ({ defaults }) => -20 * Math.log10(defaults.relativeL2),
+	},
 	ssim: { bound: "at-least", range: signed, measure: ssim, defaultLimit: ({ defaults }) => defaults.ssim },
 	miou: { bound: "at-least", range: share, measure: meanIou, defaultLimit: ({ defaults }) => defaults.topK },
 	dice: { bound: "at-least", range: share, measure: dice, defaultLimit: ({ defaults }) => defaults.topK },
-	"pixel-disagreement": { bound: "at-most", range: share, measure: pixelDisagreement, defaultLimit: ({ defaults }) => 1 - defaults.topK },
-	"recall-at-k": { bound: "at-least", range: share, measure: recallAtK, defaultLimit: ({ defaults }) => defaults.topK },
-	"rank-agreement": { bound: "at-least", range: signed, measure: rankAgreement, defaultLimit: ({ defaults }) => defaults.topK },
-	"token-agreement": { bound: "at-least", range: share, measure: tokenAgreement, defaultLimit: ({ defaults }) => defaults.topK },
+	"pixel-disagreement": {
+		bound: "at-most",
+		range: share,
+		measure: pixelDisagreement,
+		defaultLimit: ({ defaults }) => 1 - defaults.topK,
+	},
+	"recall-at-k": {
+		bound: "at-least",
+		range: share,
+		measure: recallAtK,
+		defaultLimit: ({ defaults }) => defaults.topK,
+	},
+	"rank-agreement": {
+		bound: "at-least",
+		range: signed,
+		measure: rankAgreement,
+		defaultLimit: ({ defaults }) => defaults.topK,
+	},
+	"token-agreement": {
+		bound: "at-least",
+		range: share,
+		measure: tokenAgreement,
+		defaultLimit: ({ defaults }) => defaults.topK,
+	},
 	// A share of what the golden itself reaches.
 	accuracy: {
 		bound: "at-least",
 		range: share,
 		measure: accuracy,
-		defaultLimit: ({ defaults, part, options }) => goldenAccuracy(makePair(part(), part()), options) * defaults.topK,
+		defaultLimit: ({ defaults, part, options }) =>
+			goldenAccuracy(makePair(part(), part()), options) * defaults.topK,
 	},
 };
 

@@ -72,7 +72,15 @@ const integer: DefaultTolerances = {
 	// Layers between the quantised ones run in binary16.
 	minProbability: 2 ** -24,
 };
-const eight: DefaultTolerances = { ...integer, relativeL2: 0.1, maxAbsPerRms: 1, rtol: 0.2, atolPerRms: 0.2, kl: 2e-2, ssim: 0.9 };
+const eight: DefaultTolerances = {
+	...integer,
+	relativeL2: 0.1,
+	maxAbsPerRms: 1,
+	rtol: 0.2,
+	atolPerRms: 0.2,
+	kl: 2e-2,
+	ssim: 0.9,
+};
 const four: DefaultTolerances = {
 	...eight,
 	relativeL2: 0.2,

@@ -14,7 +14,11 @@ const maxElements = 5;
 const byElement: readonly string[] = ["allclose", "max-abs", "quantile"] satisfies ComparatorSpec["kind"][];
 
 /** At most `most` checks are drawn: a picture takes some kilobytes and a pass over the output. */
-export function attachErrorMaps(verdict: GoldenVerdict, input: CaseInput, most: number): { verdict: GoldenVerdict; drawn: number } {
+export function attachErrorMaps(
+	verdict: GoldenVerdict,
+	input: CaseInput,
+	most: number,
+): { verdict: GoldenVerdict; drawn: number } {
 	const chosen = choose(verdict.checks, input).slice(0, most);
 	if (chosen.length === 0) return { verdict, drawn: 0 };
 	const checks = verdict.checks.map((check) => (chosen.includes(check) ? drawn(check, input) : check));
@@ -28,7 +32,8 @@ function choose(checks: readonly GoldenCheck[], input: CaseInput): GoldenCheck[]
 		if (check.pass || sidesOf(check.output, input) === null) continue;
 		const key = JSON.stringify([check.output, check.slice ?? null, check.sample ?? null]);
 		const known = chosen.get(key);
-		if (known === undefined || (!byElement.includes(known.metric) && byElement.includes(check.metric))) chosen.set(key, check);
+		if (known === undefined || (!byElement.includes(known.metric) && byElement.includes(check.metric)))
+			chosen.set(key, check);
 	}
 	return [...chosen.values()];
 }
@@ -60,7 +65,9 @@ function drawn(check: GoldenCheck, input: CaseInput): GoldenCheck {
 		...check,
 		worst: check.worst === undefined ? undefined : withAllowed(check.worst, closeness),
 		...(map === null ? {} : { errorMap: map }),
-		largest: largestDifferences(judged, maxElements).map((flat) => withAllowed(worstOf(part, flat, axis), closeness)),
+		largest: largestDifferences(judged, maxElements).map((flat) =>
+			withAllowed(worstOf(part, flat, axis), closeness),
+		),
 	};
 }
 
@@ -76,12 +83,21 @@ function slice({ expected, got }: TensorPair, axis: number, at: number): TensorP
 }
 
 /** The tolerance of one element, for checks of elements. */
-function closenessOf(check: GoldenCheck, from: { spec: GoldenOutput | undefined; input: CaseInput; expected: Tensor }): Closeness | null {
+function closenessOf(
+	check: GoldenCheck,
+	from: { spec: GoldenOutput | undefined; input: CaseInput; expected: Tensor },
+): Closeness | null {
 	if (!byElement.includes(check.metric) || check.allowed === null) return null;
 	if (check.metric !== "allclose") return { rtol: 0, atol: check.allowed };
-	const all: readonly Comparator[] = resolveComparators(from.spec, { ...from.input, expected: from.expected });
+	const all: readonly Comparator[] = resolveComparators(from.spec, {
+		...from.input,
+		expected: from.expected,
+	});
 	const part = JSON.stringify(check.slice);
-	const same = all.find(({ kind, allowed, slice }) => kind === "allclose" && allowed === check.allowed && JSON.stringify(slice) === part);
+	const same = all.find(
+		({ kind, allowed, slice }) =>
+			kind === "allclose" && allowed === check.allowed && JSON.stringify(slice) === part,
+	);
 	return same === undefined ? null : { rtol: same.rtol, atol: same.atol };
 }
 
@@ -98,7 +114,8 @@ function mapOf(judged: TensorPair, { spec, check, axis }: MapContext): ErrorMap 
 	if (check.sample !== undefined) return { ...errorMap(judged, plane), sample: check.sample };
 	// The whole was judged: of its samples the one with the largest difference is shown.
 	const samples = axis ?? (judged.expected.shape.length >= 4 ? 0 : null);
-	if (samples === null || plane.axes.includes(samples) || (judged.expected.shape[samples] ?? 1) < 2) return errorMap(judged, plane);
+	if (samples === null || plane.axes.includes(samples) || (judged.expected.shape[samples] ?? 1) < 2)
+		return errorMap(judged, plane);
 	const worst = sampleOfWorst(judged, samples);
 	return { ...errorMap(slice(judged, samples, worst), plane), sample: worst };
 }

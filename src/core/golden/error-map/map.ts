@@ -55,11 +55,18 @@ function quantise(value: number, largest: number): number {
 	return value === 0 || largest === 0 ? 0 : Math.max(1, Math.round((value / largest) * 254));
 }
 
-function largestOfCells(sides: TensorPair, plane: Plane, grid: { rows: number; columns: number }): Float64Array {
+function largestOfCells(
+	sides: TensorPair,
+	plane: Plane,
+	grid: { rows: number; columns: number },
+): Float64Array {
 	const { shape } = sides.expected;
 	const [rowAxis, columnAxis] = plane.axes;
 	const [height, width] = [shape[rowAxis] ?? 1, shape[columnAxis] ?? 1];
-	const step = { row: elementCount(shape.slice(rowAxis + 1)), column: elementCount(shape.slice(columnAxis + 1)) };
+	const step = {
+		row: elementCount(shape.slice(rowAxis + 1)),
+		column: elementCount(shape.slice(columnAxis + 1)),
+	};
 	const cells = new Float64Array(grid.rows * grid.columns);
 	forEachDifference(sides, (chunk, start) => {
 		for (let i = 0; i < chunk.difference.length; i += 1) {
@@ -67,7 +74,8 @@ function largestOfCells(sides: TensorPair, plane: Plane, grid: { rows: number; c
 			if (size === 0) continue;
 			const y = Math.floor((start + i) / step.row) % height;
 			const x = Math.floor((start + i) / step.column) % width;
-			const cell = Math.floor((y * grid.rows) / height) * grid.columns + Math.floor((x * grid.columns) / width);
+			const cell =
+				Math.floor((y * grid.rows) / height) * grid.columns + Math.floor((x * grid.columns) / width);
 			if (size > (cells[cell] as number)) cells[cell] = size;
 		}
 	});
@@ -82,7 +90,10 @@ export interface TensorPair {
 }
 
 /** Calls `visit` for the chunks in order; their values hold only during the call. */
-function forEachDifference({ expected, got }: TensorPair, visit: (chunk: WideChunk, start: number) => void): void {
+function forEachDifference(
+	{ expected, got }: TensorPair,
+	visit: (chunk: WideChunk, start: number) => void,
+): void {
 	const read = wideReader(expected, got);
 	forEachChunk(elementCount(expected.shape), (start, count) => visit(read(start, count), start));
 }

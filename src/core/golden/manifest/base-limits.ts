@@ -10,7 +10,9 @@ export function underLimitsOf(base: GoldenManifest, head: GoldenManifest): Golde
 		const output = Object.hasOwn(own, name) ? own[name] : undefined;
 		return output === undefined ? [] : [[name, output] as const];
 	});
-	const ownGroups = (head.detections ?? []).filter((group) => !outputsOf(group).some((name) => known.has(name)));
+	const ownGroups = (head.detections ?? []).filter(
+		(group) => !outputsOf(group).some((name) => known.has(name)),
+	);
 	const [first, ...others] = [...(base.detections ?? []), ...ownGroups];
 	const { noiseFloor, rounding } = base.model.sha256 === head.model.sha256 ? base : head;
 	const { detections: _, noiseFloor: __, rounding: ___, policy: ____, ...rest } = head;

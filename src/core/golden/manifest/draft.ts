@@ -1,6 +1,7 @@
 // Builds a manifest from recorded cases, and checks whether it differs from an earlier one.
-import { folderName } from "../../config/identity.ts";
+
 import type { GoldenCase, GoldenManifest, Preprocess, TensorFile } from "../../../../generated/golden.ts";
+import { folderName } from "../../config/identity.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensorStatistics } from "../tensor/values.ts";
 
@@ -44,7 +45,10 @@ export function revisionFolder(revision: number): string {
 	return `r${revision}`;
 }
 
-export function nextRevision(existing: GoldenManifest | null, name: string): { goldenId: string; revision: number } {
+export function nextRevision(
+	existing: GoldenManifest | null,
+	name: string,
+): { goldenId: string; revision: number } {
 	const [known = name, number = "0"] = existing === null ? [name, "0"] : existing.goldenId.split("@");
 	const revision = Number(number) + 1;
 	return { goldenId: `${known}@${revision}`, revision };
@@ -52,16 +56,26 @@ export function nextRevision(existing: GoldenManifest | null, name: string): { g
 
 const inputPrefix = "in-";
 
-function asImage({ preprocess, tensorSha256 }: Picture): Pick<TensorFile, "format" | "preprocess" | "tensorSha256"> {
+function asImage({
+	preprocess,
+	tensorSha256,
+}: Picture): Pick<TensorFile, "format" | "preprocess" | "tensorSha256"> {
 	return { format: "image", preprocess, tensorSha256 };
 }
 
-export function packCase(recorded: RecordedCase, folder: string, packer: TensorPacker): { golden: GoldenCase; files: TensorToWrite[] } {
+export function packCase(
+	recorded: RecordedCase,
+	folder: string,
+	packer: TensorPacker,
+): { golden: GoldenCase; files: TensorToWrite[] } {
 	const files: TensorToWrite[] = [];
 	const side = (tensors: Readonly<Record<string, Tensor>>, prefix: string): Record<string, TensorFile> =>
 		Object.fromEntries(
 			Object.entries(tensors).map(([name, tensor]): [string, TensorFile] => {
-				const picture = prefix === inputPrefix && Object.hasOwn(recorded.pictures ?? {}, name) ? recorded.pictures?.[name] : undefined;
+				const picture =
+					prefix === inputPrefix && Object.hasOwn(recorded.pictures ?? {}, name)
+						? recorded.pictures?.[name]
+						: undefined;
 				const { bytes, sha256 } = picture ?? packer.pack(tensor);
 				const path = `${folder}/${folderName(recorded.id)}/${prefix}${folderName(name)}.${picture?.ending ?? packer.ending}`;
 				files.push({ path, bytes });
@@ -86,7 +100,13 @@ export function isEquivalentGolden(left: GoldenManifest, right: GoldenManifest):
 
 function essence({ model, outputs, detections, cases, policy }: GoldenManifest): unknown {
 	const hashes = (files: GoldenCase["inputs"]): unknown =>
-		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 }]) => [name, sha256, dtype, shape, tensorSha256 ?? null]);
+		Object.entries(files).map(([name, { sha256, dtype, shape, tensorSha256 }]) => [
+			name,
+			sha256,
+			dtype,
+			shape,
+			tensorSha256 ?? null,
+		]);
 	return [
 		model.sha256,
 		outputs,

@@ -1,9 +1,10 @@
 // Entry of manifest/: parses a golden manifest, first by its schema, then by the rules beyond it.
+
+import type { GoldenManifest } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import goldenSchema from "../../../../golden-schema/golden.schema.json" with { type: "json" };
 import { ConfigError } from "../../errors.ts";
 import { describeJsonFault } from "../../found.ts";
-import type { GoldenManifest } from "../../../../generated/golden.ts";
-import { validate } from "../../../../generated/golden-validator.js";
 import { type SchemaProblem, toProblem } from "../../schema-errors.ts";
 import { findRuleProblem } from "./rules.ts";
 
@@ -16,10 +17,19 @@ const maxChars = 64 * 1024 * 1024;
  */
 export function parseManifest(text: string, path: string): GoldenManifest {
 	if (text.length > maxChars) {
-		throw invalid(path, { pointer: "", expected: `at most ${maxChars} characters`, got: `${text.length}`, fix: "Split the golden set." });
+		throw invalid(path, {
+			pointer: "",
+			expected: `at most ${maxChars} characters`,
+			got: `${text.length}`,
+			fix: "Split the golden set.",
+		});
 	}
 	const value = parseJson(text, path);
-	if (!validate(value)) throw invalid(path, toProblem(validate.errors ?? [], value, { schema: goldenSchema, what: "a golden manifest" }));
+	if (!validate(value))
+		throw invalid(
+			path,
+			toProblem(validate.errors ?? [], value, { schema: goldenSchema, what: "a golden manifest" }),
+		);
 	const manifest = value as GoldenManifest;
 	const problem = findRuleProblem(manifest);
 	if (problem !== null) throw invalid(path, problem);
@@ -31,7 +41,9 @@ function parseJson(text: string, path: string): unknown {
 		return JSON.parse(text.replace(/^\uFEFF/, ""));
 	} catch (cause) {
 		const lfs = text.startsWith("version https://git-lfs");
-		const fix = lfs ? "Run `git lfs pull`; in a workflow, check out with `lfs: true`." : "Restore the file, or record the golden again.";
+		const fix = lfs
+			? "Run `git lfs pull`; in a workflow, check out with `lfs: true`."
+			: "Restore the file, or record the golden again.";
 		const got = lfs ? "a Git LFS pointer" : describeJsonFault(cause);
 		throw invalid(path, { pointer: "", expected: "JSON", got, fix });
 	}

@@ -14,17 +14,29 @@ export interface LimitContext {
 	relativeL2: Readonly<Partial<Record<Precision, number>>>;
 }
 
-const precisions = (Object.keys(defaultTolerances) as Precision[]).filter((precision) => precision !== "fp64");
+const precisions = (Object.keys(defaultTolerances) as Precision[]).filter(
+	(precision) => precision !== "fp64",
+);
 
-export function compareLimits(base: GoldenManifest, head: GoldenManifest, context: LimitContext): ToleranceChange[] {
+export function compareLimits(
+	base: GoldenManifest,
+	head: GoldenManifest,
+	context: LimitContext,
+): ToleranceChange[] {
 	return [...context.expected].flatMap(([name, expected]) => {
 		const [before, after] = [specOf(base, name), specOf(head, name)];
 		const byPrecision = precisions.map((precision) => {
 			const resolveContext = { expected, precision, relativeL2: context.relativeL2 };
-			return { precision, before: resolveComparators(before, resolveContext), after: resolveComparators(after, resolveContext) };
+			return {
+				precision,
+				before: resolveComparators(before, resolveContext),
+				after: resolveComparators(after, resolveContext),
+			};
 		});
 		const custom = byPrecision.flatMap(({ precision }) => customChanges(name, precision, [before, after]));
-		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(nonFiniteChange(name, before, after));
+		return merged([...byPrecision.flatMap((at) => compareAt(name, at)), ...custom]).concat(
+			nonFiniteChange(name, before, after),
+		);
 	});
 }
 
@@ -42,9 +54,13 @@ interface AtPrecision {
 function compareAt(output: string, { precision, before, after }: AtPrecision): ToleranceChange[] {
 	const labels = [...new Set([...before, ...after].map(labelOf))];
 	return labels.flatMap((kind) => {
-		const [left, right] = [before, after].map((list) => list.filter((comparator) => labelOf(comparator) === kind));
+		const [left, right] = [before, after].map((list) =>
+			list.filter((comparator) => labelOf(comparator) === kind),
+		);
 		const longest = Math.max(left?.length ?? 0, right?.length ?? 0);
-		return Array.from({ length: longest }, (_, index) => comparePair({ output, kind, precision }, left?.[index], right?.[index])).flat();
+		return Array.from({ length: longest }, (_, index) =>
+			comparePair({ output, kind, precision }, left?.[index], right?.[index]),
+		).flat();
 	});
 }
 
@@ -66,14 +82,27 @@ function comparePair(
 ): ToleranceChange[] {
 	if (before === undefined || after === undefined) {
 		const there = after !== undefined;
-		return [{ output, kind, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
+		return [
+			{
+				output,
+				kind,
+				what: "comparator",
+				base: there ? "absent" : "present",
+				head: there ? "present" : "absent",
+				looser: !there,
+			},
+		];
 	}
-	const keys = Object.keys(after).filter((key) => key !== "kind" && key !== "slice" && key !== "labels") as (keyof Comparator)[];
+	const keys = Object.keys(after).filter(
+		(key) => key !== "kind" && key !== "slice" && key !== "labels",
+	) as (keyof Comparator)[];
 	return keys.flatMap((key) => {
 		const [from, to] = [shown(before[key]), shown(after[key])];
 		if (from === to) return [];
 		const what = key === "allowed" ? precision : key;
-		return [{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind: after.kind, from, to }) }];
+		return [
+			{ output, kind, what, base: from, head: to, looser: isLooser(key, { kind: after.kind, from, to }) },
+		];
 	});
 }
 
@@ -104,7 +133,13 @@ function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	const seen = new Map<string, { change: ToleranceChange; whats: Set<string> }>();
 	for (const change of changes) {
 		const isPrecision = (precisions as string[]).includes(change.what);
-		const key = JSON.stringify([change.output, change.kind, isPrecision ? "tolerance" : change.what, change.base, change.head]);
+		const key = JSON.stringify([
+			change.output,
+			change.kind,
+			isPrecision ? "tolerance" : change.what,
+			change.base,
+			change.head,
+		]);
 		const known = seen.get(key) ?? { change, whats: new Set<string>() };
 		known.whats.add(change.what);
 		seen.set(key, known);
@@ -115,33 +150,59 @@ function merged(changes: readonly ToleranceChange[]): ToleranceChange[] {
 	});
 }
 
-function nonFiniteChange(output: string, before: GoldenOutput | undefined, after: GoldenOutput | undefined): ToleranceChange[] {
+function nonFiniteChange(
+	output: string,
+	before: GoldenOutput | undefined,
+	after: GoldenOutput | undefined,
+): ToleranceChange[] {
 	const [base, head] = [before?.nonFinite ?? "reject", after?.nonFinite ?? "reject"];
-	return base === head ? [] : [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
+	return base === head
+		? []
+		: [{ output, kind: "non-finite", what: "nonFinite", base, head, looser: head === "must-match" }];
 }
 
 /** Commands are paired by name; adding or removing a limit counts as weaker, so that a person reviews it. */
-export function customChanges(output: string, precision: Precision, sides: readonly (GoldenOutput | undefined)[]): ToleranceChange[] {
+export function customChanges(
+	output: string,
+	precision: Precision,
+	sides: readonly (GoldenOutput | undefined)[],
+): ToleranceChange[] {
 	const [before = [], after = []] = sides.map((side) => customSpecs(side));
 	const names = new Set([...before, ...after].map(({ name }) => name));
 	return [...names].flatMap((name) => {
 		const [was, is] = [before, after].map((specs) => specs.find((spec) => spec.name === name));
 		const at = { output, kind: `custom ${name}` };
-		if (was !== undefined && is !== undefined) return [...limitChange(at, precision, [was, is]), ...severityChange(at, [was, is])];
+		if (was !== undefined && is !== undefined)
+			return [...limitChange(at, precision, [was, is]), ...severityChange(at, [was, is])];
 		const there = is !== undefined;
-		return [{ ...at, what: "comparator", base: there ? "absent" : "present", head: there ? "present" : "absent", looser: !there }];
+		return [
+			{
+				...at,
+				what: "comparator",
+				base: there ? "absent" : "present",
+				head: there ? "present" : "absent",
+				looser: !there,
+			},
+		];
 	});
 }
 
 type CommandComparator = Pick<ToleranceChange, "output" | "kind">;
 
-function limitChange(at: CommandComparator, precision: Precision, specs: readonly [CustomSpec, CustomSpec]): ToleranceChange[] {
+function limitChange(
+	at: CommandComparator,
+	precision: Precision,
+	specs: readonly [CustomSpec, CustomSpec],
+): ToleranceChange[] {
 	const [base, head] = specs.map((spec) => toleranceAt(spec.tolerance, precision) ?? null);
 	if (base === undefined || head === undefined || base === head) return [];
 	return [{ ...at, what: precision, base, head, looser: base === null || head === null || head > base }];
 }
 
-function severityChange(at: CommandComparator, [was, is]: readonly [CustomSpec, CustomSpec]): ToleranceChange[] {
+function severityChange(
+	at: CommandComparator,
+	[was, is]: readonly [CustomSpec, CustomSpec],
+): ToleranceChange[] {
 	const [base, head] = [was.severity ?? "fail", is.severity ?? "fail"];
 	return base === head ? [] : [{ ...at, what: "severity", base, head, looser: head === "warn" }];
 }

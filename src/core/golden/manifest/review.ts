@@ -1,7 +1,8 @@
 // Describes the changes between two golden revisions: what became weaker, what moved, author and reason.
-import { quoteName } from "../../onnx/quote.ts";
+
 import type { GoldenCase, GoldenManifest } from "../../../../generated/golden.ts";
 import type { GoldenChange, MovedOutput, ToleranceChange } from "../../../../generated/result.ts";
+import { quoteName } from "../../onnx/quote.ts";
 import { counted, listNames } from "../../text/labels.ts";
 import { isEquivalentGolden } from "./draft.ts";
 import { compareLimits, type LimitContext } from "./review-limits.ts";
@@ -43,13 +44,37 @@ export function reviewGone(model: string, path: string, base: GoldenManifest): G
 	const weakened = [
 		`The golden ${base.goldenId} with its ${counted(base.cases.length, "case")} was removed: this model's outputs are no longer checked.`,
 	];
-	return { model, path, base: base.goldenId, head: null, weakened, moved: [], movedTotal: 0, tolerances: [], notes: [] };
+	return {
+		model,
+		path,
+		base: base.goldenId,
+		head: null,
+		weakened,
+		moved: [],
+		movedTotal: 0,
+		tolerances: [],
+		notes: [],
+	};
 }
 
 /** The base's golden exists and cannot be read. */
-export function reviewUnread(model: string, path: string, { head, why }: { head: GoldenManifest | null; why: string }): GoldenChange {
+export function reviewUnread(
+	model: string,
+	path: string,
+	{ head, why }: { head: GoldenManifest | null; why: string },
+): GoldenChange {
 	const notes = [`The base's golden ${path} cannot be read, so changes to it are unknown: ${why}`];
-	return { model, path, base: null, head: head?.goldenId ?? null, weakened: [], moved: [], movedTotal: 0, tolerances: [], notes };
+	return {
+		model,
+		path,
+		base: null,
+		head: head?.goldenId ?? null,
+		weakened: [],
+		moved: [],
+		movedTotal: 0,
+		tolerances: [],
+		notes,
+	};
 }
 
 function size({ relativeL2 }: MovedOutput): number {
@@ -57,7 +82,10 @@ function size({ relativeL2 }: MovedOutput): number {
 }
 
 /** An unchanged reason does not explain this change. */
-function isNewReason(base: GoldenManifest, head: GoldenManifest): head is GoldenManifest & { reason: string } {
+function isNewReason(
+	base: GoldenManifest,
+	head: GoldenManifest,
+): head is GoldenManifest & { reason: string } {
 	return head.reason !== undefined && (head.reason !== base.reason || head.goldenId !== base.goldenId);
 }
 
@@ -67,16 +95,23 @@ function weakenedBy(base: GoldenManifest, head: GoldenManifest): string[] {
 	const weakened: string[] = [];
 	if (dropped.length > 0) weakened.push(`${counted(dropped.length, "case")} dropped: ${listed(dropped)}.`);
 	for (const golden of base.cases) {
-		const gone = Object.keys(golden.outputs).filter((name) => !Object.hasOwn(inHead.get(golden.id)?.outputs ?? golden.outputs, name));
+		const gone = Object.keys(golden.outputs).filter(
+			(name) => !Object.hasOwn(inHead.get(golden.id)?.outputs ?? golden.outputs, name),
+		);
 		if (gone.length > 0) weakened.push(`Case ${quoteName(golden.id)} no longer contains ${listed(gone)}.`);
 	}
 	const count = (manifest: GoldenManifest): number => manifest.detections?.length ?? 0;
-	if (count(head) < count(base)) weakened.push(`${counted(count(base) - count(head), "comparison")} of boxes dropped.`);
+	if (count(head) < count(base))
+		weakened.push(`${counted(count(base) - count(head), "comparison")} of boxes dropped.`);
 	else if (count(base) > 0 && JSON.stringify(base.detections) !== JSON.stringify(head.detections))
 		weakened.push("How boxes are compared was changed.");
-	const policies = [base, head].map((manifest) => strictness.indexOf(manifest.policy?.onModelChange ?? "compare"));
+	const policies = [base, head].map((manifest) =>
+		strictness.indexOf(manifest.policy?.onModelChange ?? "compare"),
+	);
 	if ((policies[1] ?? 0) < (policies[0] ?? 0))
-		weakened.push(`A changed model now means ${head.policy?.onModelChange ?? "compare"}, before ${base.policy?.onModelChange}.`);
+		weakened.push(
+			`A changed model now means ${head.policy?.onModelChange ?? "compare"}, before ${base.policy?.onModelChange}.`,
+		);
 	return weakened;
 }
 
@@ -92,11 +127,16 @@ function notesOf(base: GoldenManifest, head: GoldenManifest): string[] {
 	const before = new Map(base.cases.map((golden) => [golden.id, golden]));
 	const added = head.cases.filter(({ id }) => !before.has(id)).map(({ id }) => id);
 	if (added.length > 0) notes.push(`${counted(added.length, "case")} added: ${listed(added)}.`);
-	const inputs = head.cases.filter((golden) => inputsDiffer(golden, before.get(golden.id))).map(({ id }) => id);
+	const inputs = head.cases
+		.filter((golden) => inputsDiffer(golden, before.get(golden.id)))
+		.map(({ id }) => id);
 	if (inputs.length > 0)
-		notes.push(`${inputs.length === 1 ? "1 case has" : `${inputs.length} cases have`} other inputs: ${listed(inputs)}.`);
+		notes.push(
+			`${inputs.length === 1 ? "1 case has" : `${inputs.length} cases have`} other inputs: ${listed(inputs)}.`,
+		);
 	if (base.model.sha256 !== head.model.sha256) notes.push("It was recorded from another model.");
-	if (head.goldenId === base.goldenId) notes.push(`Its id is still ${head.goldenId}: it was changed by hand.`);
+	if (head.goldenId === base.goldenId)
+		notes.push(`Its id is still ${head.goldenId}: it was changed by hand.`);
 	if (!isNewReason(base, head)) notes.push("No reason is given.");
 	if (head.author === undefined) notes.push("No author is named.");
 	return notes;
@@ -105,7 +145,9 @@ function notesOf(base: GoldenManifest, head: GoldenManifest): string[] {
 function inputsDiffer(golden: GoldenCase, before: GoldenCase | undefined): boolean {
 	if (before === undefined) return false;
 	const names = new Set([...Object.keys(golden.inputs), ...Object.keys(before.inputs)]);
-	return [...names].some((name) => ownFile(golden.inputs, name)?.sha256 !== ownFile(before.inputs, name)?.sha256);
+	return [...names].some(
+		(name) => ownFile(golden.inputs, name)?.sha256 !== ownFile(before.inputs, name)?.sha256,
+	);
 }
 
 function ownFile(files: GoldenCase["inputs"], name: string) {

@@ -1,5 +1,5 @@
 // Manifest rules beyond the schema: each finds the first problem, or null.
-import { childPointer, formatName } from "../../config/pointer.ts";
+
 import type {
 	BoxComparatorKind,
 	BoxComparatorSpec,
@@ -11,6 +11,7 @@ import type {
 	GoldenOutput,
 	TensorFile,
 } from "../../../../generated/golden.ts";
+import { childPointer, formatName } from "../../config/pointer.ts";
 import type { SchemaProblem } from "../../schema-errors.ts";
 import { describeInvisible } from "../../text/invisible.ts";
 import { axisFromStart } from "../tensor/rows.ts";
@@ -36,7 +37,10 @@ export function findRuleProblem(manifest: GoldenManifest): SchemaProblem | null 
 	return firstOf(rules, (rule) => rule(manifest));
 }
 
-function firstOf<Item>(items: Iterable<Item>, find: (item: Item, index: number) => SchemaProblem | null): SchemaProblem | null {
+function firstOf<Item>(
+	items: Iterable<Item>,
+	find: (item: Item, index: number) => SchemaProblem | null,
+): SchemaProblem | null {
 	let index = 0;
 	for (const item of items) {
 		const problem = find(item, index);
@@ -54,7 +58,9 @@ function findInvisible({ goldenId, cases, detections }: GoldenManifest): SchemaP
 	];
 	return firstOf(names, ([pointer, name]) => {
 		const got = describeInvisible(name);
-		return got === null ? null : { pointer, expected: "visible characters only", got, fix: "Type the name again." };
+		return got === null
+			? null
+			: { pointer, expected: "visible characters only", got, fix: "Type the name again." };
 	});
 }
 
@@ -62,7 +68,8 @@ function findDuplicateCase({ cases }: GoldenManifest): SchemaProblem | null {
 	const seen = new Map<string, number>();
 	return firstOf(cases, ({ id }, index) => {
 		const before = seen.get(id);
-		if (before !== undefined) return { pointer: `/cases/${index}/id`, expected: "a unique id", got: `that of /cases/${before}` };
+		if (before !== undefined)
+			return { pointer: `/cases/${index}/id`, expected: "a unique id", got: `that of /cases/${before}` };
 		seen.set(id, index);
 		return null;
 	});
@@ -71,7 +78,9 @@ function findDuplicateCase({ cases }: GoldenManifest): SchemaProblem | null {
 function findBadFile({ cases }: GoldenManifest): SchemaProblem | null {
 	return firstOf(cases, (golden, index) =>
 		firstOf(["inputs", "outputs"] as const, (side) =>
-			firstOf(Object.entries(golden[side]), ([name, file]) => fileProblem(file, childPointer(`/cases/${index}/${side}`, name))),
+			firstOf(Object.entries(golden[side]), ([name, file]) =>
+				fileProblem(file, childPointer(`/cases/${index}/${side}`, name)),
+			),
 		),
 	);
 }
@@ -81,11 +90,19 @@ const maxTensorBytes = 2 ** 32;
 
 function fileProblem(file: TensorFile, pointer: string): SchemaProblem | null {
 	if (escapes(file.path)) {
-		return { pointer: `${pointer}/path`, expected: "a path inside the manifest's folder", got: formatName(file.path) };
+		return {
+			pointer: `${pointer}/path`,
+			expected: "a path inside the manifest's folder",
+			got: formatName(file.path),
+		};
 	}
 	const bytes = tensorBytes(file);
 	if (bytes <= maxTensorBytes) return null;
-	return { pointer: `${pointer}/shape`, expected: `a tensor of at most ${maxTensorBytes} bytes`, got: `${bytes} bytes` };
+	return {
+		pointer: `${pointer}/shape`,
+		expected: `a tensor of at most ${maxTensorBytes} bytes`,
+		got: `${bytes} bytes`,
+	};
 }
 
 /** Absolute, by drive, upwards, or in a notation that another system would read as one of these. */
@@ -97,7 +114,11 @@ function findEmptyCase({ cases }: GoldenManifest): SchemaProblem | null {
 	return firstOf(cases, ({ outputs }, index) => {
 		const compared = Object.values(outputs).some((file) => elementCount(file.shape) > 0);
 		if (compared) return null;
-		return { pointer: `/cases/${index}/outputs`, expected: "an output with at least one element", got: "nothing that could be compared" };
+		return {
+			pointer: `/cases/${index}/outputs`,
+			expected: "an output with at least one element",
+			got: "nothing that could be compared",
+		};
 	});
 }
 
@@ -107,17 +128,25 @@ function findUnusedOutput({ outputs, cases }: GoldenManifest): SchemaProblem | n
 	return firstOf(Object.keys(outputs), (name) => {
 		if (named.has(name)) return null;
 		const names = [...named].map((known) => formatName(known)).join(", ");
-		return { pointer: childPointer("/outputs", name), expected: `an output of the cases: ${names}`, got: formatName(name) };
+		return {
+			pointer: childPointer("/outputs", name),
+			expected: `an output of the cases: ${names}`,
+			got: formatName(name),
+		};
 	});
 }
 
 function findBadComparator({ outputs, cases }: GoldenManifest): SchemaProblem | null {
 	const dtypesOf = (name: string): DType[] =>
-		cases.flatMap((golden) => (Object.hasOwn(golden.outputs, name) ? [golden.outputs[name]?.dtype ?? []].flat() : []));
+		cases.flatMap((golden) =>
+			Object.hasOwn(golden.outputs, name) ? [golden.outputs[name]?.dtype ?? []].flat() : [],
+		);
 	return firstOf(Object.entries(outputs), ([name, output]) =>
 		firstOf(output.comparators ?? [], (spec, index) => {
 			const problem = comparatorProblem(spec, output, dtypesOf(name));
-			return problem === null ? null : { ...problem, pointer: `${childPointer("/outputs", name)}/comparators/${index}${problem.pointer}` };
+			return problem === null
+				? null
+				: { ...problem, pointer: `${childPointer("/outputs", name)}/comparators/${index}${problem.pointer}` };
 		}),
 	);
 }
@@ -132,16 +161,26 @@ function fileOf(golden: GoldenCase, name: string): TensorFile | undefined {
 	return Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
 }
 
-function axisProblem(output: GoldenOutput, pointer: string, file: TensorFile | undefined): SchemaProblem | null {
+function axisProblem(
+	output: GoldenOutput,
+	pointer: string,
+	file: TensorFile | undefined,
+): SchemaProblem | null {
 	if (file === undefined) return null;
 	const rank = file.shape.length;
 	const batchAxis = output.batchAxis ?? null;
 	if (batchAxis !== null && batchAxis >= rank) {
-		return { pointer: `${pointer}/batchAxis`, expected: `an axis of the output, which has ${rank}`, got: String(batchAxis) };
+		return {
+			pointer: `${pointer}/batchAxis`,
+			expected: `an axis of the output, which has ${rank}`,
+			got: String(batchAxis),
+		};
 	}
 	return firstOf(output.comparators ?? [], (spec, index) => {
 		const problem = layoutProblem(spec, file, batchAxis);
-		return problem === null ? null : { ...problem, pointer: `${pointer}/comparators/${index}${problem.pointer}` };
+		return problem === null
+			? null
+			: { ...problem, pointer: `${pointer}/comparators/${index}${problem.pointer}` };
 	});
 }
 
@@ -160,20 +199,32 @@ function badLabels({ outputs }: GoldenManifest, golden: GoldenCase): SchemaProbl
 		const file = Object.hasOwn(golden.outputs, name) ? golden.outputs[name] : undefined;
 		const pointer = childPointer("", name);
 		if (specs.length === 0 || file === undefined) {
-			return { pointer, expected: "an output of the case with the comparator accuracy", got: formatName(name) };
+			return {
+				pointer,
+				expected: "an output of the case with the comparator accuracy",
+				got: formatName(name),
+			};
 		}
 		const rows = specs.map((spec) => rowsOf(file, spec)).find((count) => count !== labels.length);
-		if (rows !== undefined) return { pointer, expected: `${rows} labels, one for each row`, got: String(labels.length) };
+		if (rows !== undefined)
+			return { pointer, expected: `${rows} labels, one for each row`, got: String(labels.length) };
 	}
 	return null;
 }
 
 function missingLabels({ outputs }: GoldenManifest, golden: GoldenCase): SchemaProblem | null {
 	const unlabelled = Object.entries(outputs).find(
-		([name, output]) => accuracyOf(output).length > 0 && Object.hasOwn(golden.outputs, name) && !Object.hasOwn(golden.labels ?? {}, name),
+		([name, output]) =>
+			accuracyOf(output).length > 0 &&
+			Object.hasOwn(golden.outputs, name) &&
+			!Object.hasOwn(golden.labels ?? {}, name),
 	);
 	if (unlabelled === undefined) return null;
-	return { pointer: "", expected: `labels of ${formatName(unlabelled[0])}, which accuracy compares`, got: "none" };
+	return {
+		pointer: "",
+		expected: `labels of ${formatName(unlabelled[0])}, which accuracy compares`,
+		got: "none",
+	};
 }
 
 function accuracyOf(output: GoldenOutput | undefined): ComparatorSpec[] {
@@ -192,7 +243,8 @@ function findBadDetections({ detections, cases }: GoldenManifest): SchemaProblem
 	const names = new Set<string>();
 	for (const [index, spec] of (detections ?? []).entries()) {
 		const pointer = `/detections/${index}`;
-		if (names.has(spec.name)) return { pointer: `${pointer}/name`, expected: "a unique name", got: formatName(spec.name) };
+		if (names.has(spec.name))
+			return { pointer: `${pointer}/name`, expected: "a unique name", got: formatName(spec.name) };
 		names.add(spec.name);
 		const problem = groupProblem(spec, cases) ?? limitsProblem(spec);
 		if (problem !== null) return { ...problem, pointer: `${pointer}${problem.pointer}` };
@@ -211,9 +263,14 @@ function groupProblem(spec: Detections, cases: readonly GoldenCase[]): SchemaPro
 	}
 	for (const key of ["boxes", "scores", "classes", "count"] as const) {
 		const name = spec[key];
-		const without = name === undefined ? undefined : cases.find((golden) => !Object.hasOwn(golden.outputs, name));
+		const without =
+			name === undefined ? undefined : cases.find((golden) => !Object.hasOwn(golden.outputs, name));
 		if (without !== undefined)
-			return { pointer: `/${key}`, expected: `an output of case ${formatName(without.id)}`, got: formatName(name ?? "") };
+			return {
+				pointer: `/${key}`,
+				expected: `an output of case ${formatName(without.id)}`,
+				got: formatName(name ?? ""),
+			};
 	}
 	const columns = spec.scores === undefined ? 6 : 4;
 	const shape = cases
@@ -221,7 +278,11 @@ function groupProblem(spec: Detections, cases: readonly GoldenCase[]): SchemaPro
 		.find((sizes) => sizes.length < 2 || sizes.at(-1) !== columns);
 	return shape === undefined
 		? null
-		: { pointer: "/boxes", expected: `an output of [images, boxes, ${columns}]`, got: `[${shape.join(", ")}]` };
+		: {
+				pointer: "/boxes",
+				expected: `an output of [images, boxes, ${columns}]`,
+				got: `[${shape.join(", ")}]`,
+			};
 }
 
 const shares: ReadonlySet<BoxComparatorKind> = new Set(["box-f1", "box-iou", "map"]);
@@ -229,7 +290,8 @@ const shares: ReadonlySet<BoxComparatorKind> = new Set(["box-f1", "box-iou", "ma
 function limitsProblem({ comparators }: Detections): SchemaProblem | null {
 	for (const [index, spec] of (comparators ?? []).entries()) {
 		const problem = scopeProblem(spec) ?? limitProblem(spec);
-		if (problem !== null) return { ...problem, pointer: childPointer("/comparators", String(index)) + problem.pointer };
+		if (problem !== null)
+			return { ...problem, pointer: childPointer("/comparators", String(index)) + problem.pointer };
 	}
 	return null;
 }
@@ -244,5 +306,7 @@ function limitProblem({ kind, tolerance }: BoxComparatorSpec): SchemaProblem | n
 	const limits = typeof tolerance === "number" ? [tolerance] : Object.values(tolerance ?? {});
 	if (!shares.has(kind)) return null;
 	const bad = limits.find((limit) => limit > 1 || limit === 0);
-	return bad === undefined ? null : { pointer: "/tolerance", expected: "a limit above 0 and up to 1", got: String(bad) };
+	return bad === undefined
+		? null
+		: { pointer: "/tolerance", expected: "a limit above 0 and up to 1", got: String(bad) };
 }

@@ -1,9 +1,10 @@
 // Refuses a golden whose inputs and outputs are not the model's.
+
+import type { GoldenManifest, TensorFile } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../errors.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { feeds, type OnnxDim, type OnnxModel, type OnnxValue } from "../../onnx/model.ts";
 import { formatDims, quoteName } from "../../onnx/quote.ts";
-import type { GoldenManifest, TensorFile } from "../../../../generated/golden.ts";
 import { formatShape } from "../tensor/tensor.ts";
 
 type Side = "input" | "output";
@@ -14,8 +15,13 @@ type Side = "input" | "output";
  * @param sides inputs: the cases can be run, and the verdict reports outputs that do not fit.
  * @throws ConfigError golden-other-model.
  */
-export function validateAgainstModel(manifest: GoldenManifest, model: OnnxModel, sides: "inputs" | "both" = "both"): void {
-	const problem = findInputMisfit(manifest, model) ?? (sides === "both" ? findOutputMisfit(manifest, model) : null);
+export function validateAgainstModel(
+	manifest: GoldenManifest,
+	model: OnnxModel,
+	sides: "inputs" | "both" = "both",
+): void {
+	const problem =
+		findInputMisfit(manifest, model) ?? (sides === "both" ? findOutputMisfit(manifest, model) : null);
 	if (problem !== null) throw otherModel(manifest, problem);
 }
 
@@ -34,7 +40,12 @@ export function findInputMisfit({ cases }: GoldenManifest, model: OnnxModel): st
 
 function findOutputMisfit({ cases }: GoldenManifest, model: OnnxModel): string | null {
 	for (const { id, outputs } of cases) {
-		const problem = sideProblem({ side: "output", where: `case ${quoteName(id)}`, files: outputs, values: model.graph.outputs });
+		const problem = sideProblem({
+			side: "output",
+			where: `case ${quoteName(id)}`,
+			files: outputs,
+			values: model.graph.outputs,
+		});
 		if (problem !== null) return problem;
 	}
 	return null;
@@ -64,10 +75,13 @@ function sideProblem({ side, where, files, values }: SideOfCase): string | null 
 function differenceOf(file: TensorFile, value: OnnxValue, side: Side): string | null {
 	if (value.kind !== "tensor") return `is a tensor; the model's is a ${value.kind}`;
 	const known = value.dtype !== "undefined" && value.dtype !== "unknown";
-	if (known && toDType(value.dtype) !== file.dtype) return `is ${file.dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
+	if (known && toDType(value.dtype) !== file.dtype)
+		return `is ${file.dtype}; the model's is ${toDType(value.dtype) ?? value.dtype}`;
 	// What a file declares of its outputs may be wrong, in rank too: the run decides.
 	if (value.dims === null || side === "output") return null;
-	const fits = value.dims.length === file.shape.length && value.dims.every((dim, axis) => fitsDim(dim, file.shape[axis]));
+	const fits =
+		value.dims.length === file.shape.length &&
+		value.dims.every((dim, axis) => fitsDim(dim, file.shape[axis]));
 	return fits ? null : `has shape ${formatShape(file.shape)}; the model's is ${formatDims(value.dims)}`;
 }
 

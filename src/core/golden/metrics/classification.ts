@@ -35,7 +35,14 @@ export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 		tally.rows += 1;
 		tally.overlap += 1 - missed.length / wanted.length;
 		if (missed.length === 0) tally.agreeing += 1;
-		else noteFlip(tally, { expected, wanted, found, leadOf, flat: (index) => place.first + index * place.stride });
+		else
+			noteFlip(tally, {
+				expected,
+				wanted,
+				found,
+				leadOf,
+				flat: (index) => place.first + index * place.stride,
+			});
 	});
 	if (tally.rows === 0 && elements > 0)
 		return { value: 1, elements, worstAt: -1, detail: `no row of the golden reaches ${options.minScore}` };
@@ -44,7 +51,11 @@ export function topKAgreement(pair: Pair, options: MetricOptions): Measured {
 }
 
 /** Share of the rows whose k largest lead the others by at least so much: what is off by less than half of it leaves them as they are. */
-export function clearShare(tensor: Tensor, { axis, k, minScore }: Pick<MetricOptions, "axis" | "k" | "minScore">, lead: number): number {
+export function clearShare(
+	tensor: Tensor,
+	{ axis, k, minScore }: Pick<MetricOptions, "axis" | "k" | "minScore">,
+	lead: number,
+): number {
 	let [rows, clear] = [0, 0];
 	forEachRow(makePair(tensor, tensor), axis, (row) => {
 		const order = topIndices(row, k + 1).map((index) => row[index] as number);
@@ -66,13 +77,17 @@ interface Flip {
 
 function exactLead(tensor: Tensor): Flip["leadOf"] {
 	const read = longReader(tensor);
-	return read === null ? null : (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
+	return read === null
+		? null
+		: (flat, over) => Number((read(flat, 1)[0] as bigint) - (read(over, 1)[0] as bigint));
 }
 
 function noteFlip(tally: TopKTally, flip: Flip): void {
 	const lost = notIn(flip.wanted, flip.found)[0] ?? 0;
 	const gained = notIn(flip.found, flip.wanted)[0] ?? 0;
-	const margin = flip.leadOf?.(flip.flat(lost), flip.flat(gained)) ?? (flip.expected[lost] as number) - (flip.expected[gained] as number);
+	const margin =
+		flip.leadOf?.(flip.flat(lost), flip.flat(gained)) ??
+		(flip.expected[lost] as number) - (flip.expected[gained] as number);
 	if (!(margin > tally.worstMargin)) return;
 	tally.worstMargin = margin;
 	tally.worstAt = flip.flat(lost);
@@ -117,7 +132,8 @@ export function topIndices(values: Float64Array, k: number): number[] {
 	const best: number[] = [];
 	for (let i = 0; i < values.length; i += 1) {
 		const last = best[wanted - 1];
-		if (last === undefined || (values[i] as number) > (values[last] as number)) insert(best, i, { values, wanted });
+		if (last === undefined || (values[i] as number) > (values[last] as number))
+			insert(best, i, { values, wanted });
 	}
 	return best;
 }

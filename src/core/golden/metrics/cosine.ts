@@ -10,7 +10,12 @@ import type { Measured } from "./measured.ts";
 export function cosine(pair: Pair): Measured {
 	const { elements, maxAbsAt } = pair.difference();
 	const distance = cosineDistance(pair);
-	return { value: 1 - distance, elements, worstAt: maxAbsAt, detail: `1 − cosine is ${Number(distance.toPrecision(4))}` };
+	return {
+		value: 1 - distance,
+		elements,
+		worstAt: maxAbsAt,
+		detail: `1 − cosine is ${Number(distance.toPrecision(4))}`,
+	};
 }
 
 /**

@@ -15,7 +15,10 @@ export function klDivergence(pair: Pair, options: MetricOptions): Measured {
 	return meanDivergence(pair, options, (expected, got) => {
 		if (options.input === "logits") return klOfRow(logSoftmax(expected), logSoftmax(got));
 		const p = probabilities(expected);
-		return klOfRow(p.map(Math.log), withUnderflow(probabilities(got), p, options.zeroProbability).map(Math.log));
+		return klOfRow(
+			p.map(Math.log),
+			withUnderflow(probabilities(got), p, options.zeroProbability).map(Math.log),
+		);
 	});
 }
 
@@ -42,7 +45,8 @@ function klOfRow(logP: Float64Array, logQ: Float64Array): number {
  * `distance.jensenshannon(p, q)`). Symmetric, and never more than ln 2. Rows that are no distribution make NaN, which never passes.
  */
 export function jsDivergence(pair: Pair, options: MetricOptions): Measured {
-	const logOf = options.input === "logits" ? logSoftmax : (values: Float64Array) => probabilities(values).map(Math.log);
+	const logOf =
+		options.input === "logits" ? logSoftmax : (values: Float64Array) => probabilities(values).map(Math.log);
 	return meanDivergence(pair, options, (expected, got) => jsOfRow(logOf(expected), logOf(got)));
 }
 
@@ -55,7 +59,9 @@ function jsOfRow(logP: Float64Array, logQ: Float64Array): number {
 function halves(logP: number, logQ: number): number {
 	if (logP === Number.NEGATIVE_INFINITY && logQ === Number.NEGATIVE_INFINITY) return 0;
 	const logM = Math.max(logP, logQ) + toMiddle(-Math.abs(logP - logQ));
-	return divergenceTerm(logP, toMiddle(logQ - logP), logM) + divergenceTerm(logQ, toMiddle(logP - logQ), logM);
+	return (
+		divergenceTerm(logP, toMiddle(logQ - logP), logM) + divergenceTerm(logQ, toMiddle(logP - logQ), logM)
+	);
 }
 
 /**
@@ -90,7 +96,10 @@ function meanDivergence(pair: Pair, { axis }: MetricOptions, divergenceOf: RowDi
 }
 
 function describe(mean: number, worst: number, rows: number): { detail?: string } {
-	if (Number.isNaN(mean)) return rows === 0 ? {} : { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };
+	if (Number.isNaN(mean))
+		return rows === 0
+			? {}
+			: { detail: "a row is not a distribution: it has a negative value, or its sum is not 1" };
 	if (mean === Number.POSITIVE_INFINITY)
 		return { detail: "the engine gives probability 0 where the golden does not; compare logits instead" };
 	return rows > 1 ? { detail: `largest in one row: ${Number(worst.toPrecision(4))} nats` } : {};

@@ -52,7 +52,12 @@ export function errorQuantile(pair: Pair, options: MetricOptions): Measured {
 	const { elements, maxAbs, maxAbsAt } = pair.difference();
 	const rank = Math.max(1, Math.ceil(options.quantile * elements - rankSlack * elements));
 	const value = elements === 0 ? Number.NaN : selectRank(pair, rank);
-	return { value, elements, worstAt: maxAbsAt, detail: `the largest error is ${Number(maxAbs.toPrecision(4))}` };
+	return {
+		value,
+		elements,
+		worstAt: maxAbsAt,
+		detail: `the largest error is ${Number(maxAbs.toPrecision(4))}`,
+	};
 }
 
 /** 0.9 × 10 is 9 and not the next above, whatever binary64 makes of the product. */
@@ -98,7 +103,11 @@ function countLevel(pair: Pair, found: Uint16Array, level: number): Float64Array
 	return counts;
 }
 
-function agrees(words: Uint16Array, at: number, { found, level }: { found: Uint16Array; level: number }): boolean {
+function agrees(
+	words: Uint16Array,
+	at: number,
+	{ found, level }: { found: Uint16Array; level: number },
+): boolean {
 	for (let above = 3; above > level; above -= 1) if (words[at + above] !== found[above]) return false;
 	return true;
 }
@@ -110,13 +119,15 @@ function agrees(words: Uint16Array, at: number, { found, level }: { found: Uint1
  */
 export function ulpDistance(pair: Pair): Measured {
 	const difference = pair.difference();
-	if (!isFloating(pair.expected.dtype)) return { value: difference.maxAbs, elements: difference.elements, worstAt: difference.maxAbsAt };
+	if (!isFloating(pair.expected.dtype))
+		return { value: difference.maxAbs, elements: difference.elements, worstAt: difference.maxAbsAt };
 	const distance = distanceOf(pair.expected, pair.got);
 	let value = 0;
 	let worstAt = difference.elements === 0 ? -1 : difference.maxAbsAt;
 	for (const { start, expected, got } of pairChunks(pair)) {
 		for (let i = 0; i < expected.length; i += 1) {
-			if (expected[i] === got[i] || !Number.isFinite((expected[i] as number) + (got[i] as number) * 0)) continue;
+			if (expected[i] === got[i] || !Number.isFinite((expected[i] as number) + (got[i] as number) * 0))
+				continue;
 			const here = distance(start + i);
 			if (here <= value) continue;
 			value = here;

@@ -21,11 +21,19 @@ export interface Range {
 const rangeSlack = 1e-9;
 
 /** As it is, or NaN with the reason where the value lies outside of what the metric can have. */
-export function within<Value extends Pick<Measured, "value" | "detail">>(measured: Value, { least, most }: Range): Value {
+export function within<Value extends Pick<Measured, "value" | "detail">>(
+	measured: Value,
+	{ least, most }: Range,
+): Value {
 	const { value } = measured;
 	if (Number.isNaN(value) || (value >= least - rangeSlack && value <= most + rangeSlack)) return measured;
-	const range = most < Number.POSITIVE_INFINITY ? `from ${least} to ${Number(most.toPrecision(4))}` : `of at least ${least}`;
-	const detail = [`the value ${value} is impossible; expected one ${range}`, measured.detail].filter(Boolean).join("; ");
+	const range =
+		most < Number.POSITIVE_INFINITY
+			? `from ${least} to ${Number(most.toPrecision(4))}`
+			: `of at least ${least}`;
+	const detail = [`the value ${value} is impossible; expected one ${range}`, measured.detail]
+		.filter(Boolean)
+		.join("; ");
 	return { ...measured, value: Number.NaN, detail };
 }
 

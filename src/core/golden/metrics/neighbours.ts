@@ -33,10 +33,15 @@ export function rankAgreement(pair: Pair, options: MetricOptions): Measured {
 	return ofOutput(pair, options, measureRanks);
 }
 
-function ofOutput(pair: Pair, options: MetricOptions, measure: (vectors: Vectors, k: number) => Scores): Measured {
+function ofOutput(
+	pair: Pair,
+	options: MetricOptions,
+	measure: (vectors: Vectors, k: number) => Scores,
+): Measured {
 	const elements = elementCount(pair.expected.shape);
 	const vectors = unitVectors(pair, options.axis);
-	if (vectors === null) return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
+	if (vectors === null)
+		return { value: Number.NaN, elements, worstAt: -1, detail: `more than ${maxVectors} vectors` };
 	const { value, lowest, at, problem } = measure(vectors, options.k);
 	if (problem !== undefined) return { value, elements, worstAt: -1, detail: problem };
 	const detail = `lowest of one vector: ${Number(lowest.toPrecision(4))}`;
@@ -63,8 +68,11 @@ export function measureRecall(vectors: Vectors, wantedK: number): Scores {
 }
 
 export function measureRanks(vectors: Vectors): Scores {
-	if (vectors.expected.length < 3) return unmeasurable("fewer than three vectors have no order of neighbours");
-	return meanScore(vectors, (expected, got, own) => rankCorrelation(without(expected, own), without(got, own)));
+	if (vectors.expected.length < 3)
+		return unmeasurable("fewer than three vectors have no order of neighbours");
+	return meanScore(vectors, (expected, got, own) =>
+		rankCorrelation(without(expected, own), without(got, own)),
+	);
 }
 
 function unmeasurable(problem: string): Scores {
@@ -79,7 +87,10 @@ function without(similarities: Float64Array, own: number): Float64Array {
 	return others;
 }
 
-function meanScore(vectors: Vectors, score: (expected: Float64Array, got: Float64Array, own: number) => number): Scores {
+function meanScore(
+	vectors: Vectors,
+	score: (expected: Float64Array, got: Float64Array, own: number) => number,
+): Scores {
 	const count = vectors.expected.length;
 	let lowest = Number.POSITIVE_INFINITY;
 	let at = -1;

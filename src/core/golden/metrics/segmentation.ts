@@ -77,7 +77,12 @@ function meanOfTally(tally: ClassTally, options: MetricOptions, score: ClassScor
 	}
 	const value = classes === 0 ? 1 : sum / classes;
 	const detail = `lowest of ${classes} classes: ${Number(worst.score.toPrecision(4))} of class ${worst.class}; ${tally.differing} of ${tally.pixels} pixels differ`;
-	return { value, elements: tally.pixels, worstAt: tally.firstDiffering, ...(tally.differing > 0 ? { detail } : {}) };
+	return {
+		value,
+		elements: tally.pixels,
+		worstAt: tally.firstDiffering,
+		...(tally.differing > 0 ? { detail } : {}),
+	};
 }
 
 function undefinedFor(tally: ClassTally): Measured {
@@ -103,26 +108,36 @@ export function emptyClassTally(): ClassTally {
 }
 
 /** Adds an output's pixels to those that were counted before. */
-export function tallyClasses(pair: Pair, options: MetricOptions, tally: ClassTally = emptyClassTally()): ClassTally {
+export function tallyClasses(
+	pair: Pair,
+	options: MetricOptions,
+	tally: ClassTally = emptyClassTally(),
+): ClassTally {
 	const { ignore, threshold } = options;
 	if (threshold === null && isFloating(pair.expected.dtype)) {
 		forEachRow(pair, options.axis, (expected, got, place) => {
 			const wanted = argMax(expected);
-			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: argMax(got), flat: place.first + wanted * place.stride });
+			if (wanted !== ignore)
+				addPixel(tally, { expected: wanted, got: argMax(got), flat: place.first + wanted * place.stride });
 		});
 		return tally;
 	}
-	const classOf = threshold === null ? (value: number) => value : (value: number) => (value > threshold ? 1 : 0);
+	const classOf =
+		threshold === null ? (value: number) => value : (value: number) => (value > threshold ? 1 : 0);
 	for (const { start, expected, got } of pairChunks(pair)) {
 		for (let i = 0; i < expected.length; i += 1) {
 			const wanted = classOf(expected[i] as number);
-			if (wanted !== ignore) addPixel(tally, { expected: wanted, got: classOf(got[i] as number), flat: start + i });
+			if (wanted !== ignore)
+				addPixel(tally, { expected: wanted, got: classOf(got[i] as number), flat: start + i });
 		}
 	}
 	return tally;
 }
 
-function addPixel(tally: ClassTally, { expected, got, flat }: { expected: number; got: number; flat: number }): void {
+function addPixel(
+	tally: ClassTally,
+	{ expected, got, flat }: { expected: number; got: number; flat: number },
+): void {
 	if (!isClass(expected) || !isClass(got)) {
 		tally.stray ??= isClass(expected) ? got : expected;
 		return;

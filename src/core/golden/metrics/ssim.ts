@@ -33,7 +33,12 @@ export function ssim(pair: Pair, options: MetricOptions): Measured {
 	const task = { grid, filter, ...readersOf(pair, grid, options.dataRange) };
 	for (let plane = 0; plane < grid.planes; plane += 1) addPlane(sums, plane, task);
 	const detail = `lowest in one window: ${Number(sums.worst.toPrecision(4))}`;
-	return { value: sums.total / sums.windows, elements: elementCount(pair.expected.shape), worstAt: sums.worstAt, detail };
+	return {
+		value: sums.total / sums.windows,
+		elements: elementCount(pair.expected.shape),
+		worstAt: sums.worstAt,
+		detail,
+	};
 }
 
 /** binary32 resolves no less below 1. */
@@ -43,11 +48,19 @@ const nearest = 2 ** -24;
  * Where no pixel is off by more than e, luminance is at least 1 − e² / C1 and contrast with structure at least 1 − e² / C2: close
  * to 1 the windows need not be added up.
  */
-function boundNear({ expected, difference }: Pair, { covariance, range }: { covariance: number; range: number }): Measured | null {
+function boundNear(
+	{ expected, difference }: Pair,
+	{ covariance, range }: { covariance: number; range: number },
+): Measured | null {
 	const { maxAbs, maxAbsAt, nonFinite } = difference();
 	const below = (maxAbs / (k1 * range)) ** 2 + covariance * (maxAbs / (k2 * range)) ** 2;
 	if (nonFinite.expected + nonFinite.got > 0 || !(below < nearest)) return null;
-	return { value: 1 - below, elements: elementCount(expected.shape), worstAt: maxAbsAt, detail: "at least: no window is below 0.9999999" };
+	return {
+		value: 1 - below,
+		elements: elementCount(expected.shape),
+		worstAt: maxAbsAt,
+		detail: "at least: no window is below 0.9999999",
+	};
 }
 
 interface Grid {
@@ -63,7 +76,9 @@ function gridOf(shape: readonly number[], channels: "first" | "last"): Grid | nu
 	const step = channels === "first" ? 1 : (shape.at(-1) ?? 1);
 	const height = axes.at(-2);
 	const width = axes.at(-1);
-	return height === undefined || width === undefined ? null : { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
+	return height === undefined || width === undefined
+		? null
+		: { planes: elementCount(axes.slice(0, -2)) * step, height, width, step };
 }
 
 function flatOf(grid: Grid, plane: number, row: number): number {
@@ -87,7 +102,11 @@ function filterOf(window: MetricOptions["window"]): Filter {
 type RowReader = (plane: number, row: number, out: Float64Array) => void;
 
 /** SSIM does not change when both images and their range are scaled, so that squares stay within binary64. */
-function readersOf({ expected, got }: Pair, grid: Grid, dataRange: number): Pick<PlaneTask, "rows" | "c1" | "c2" | "origin"> {
+function readersOf(
+	{ expected, got }: Pair,
+	grid: Grid,
+	dataRange: number,
+): Pick<PlaneTask, "rows" | "c1" | "c2" | "origin"> {
 	const origin = originOf(expected);
 	const wide = expected.dtype === "float64";
 	const scale = wide ? scaleFor(Math.max(largestFinite(expected), largestFinite(got), dataRange)) : 1;
@@ -100,7 +119,11 @@ function readersOf({ expected, got }: Pair, grid: Grid, dataRange: number): Pick
 	};
 }
 
-function gridReader(tensor: Tensor, grid: Grid, { origin, scale }: { origin: bigint; scale: number }): RowReader {
+function gridReader(
+	tensor: Tensor,
+	grid: Grid,
+	{ origin, scale }: { origin: bigint; scale: number },
+): RowReader {
 	const read = offsetReader(tensor, origin);
 	return (plane, row, out) => {
 		const first = flatOf(grid, plane, row);
@@ -146,7 +169,12 @@ function addPlane(sums: Sums, plane: number, task: PlaneTask): void {
 		rows.expected(plane, row, x);
 		rows.got(plane, row, y);
 		if (row === 0) shift = Number.isFinite(x[0]) ? (x[0] as number) : 0;
-		filterRow(ring.subarray((row % size) * maps * valid, ((row % size) + 1) * maps * valid), { x, y, weights: filter.weights, shift });
+		filterRow(ring.subarray((row % size) * maps * valid, ((row % size) + 1) * maps * valid), {
+			x,
+			y,
+			weights: filter.weights,
+			shift,
+		});
 		if (row >= size - 1) addRow(sums, { ring, valid, row, plane, shift }, task);
 	}
 }
@@ -180,14 +208,19 @@ interface RingRow {
 	shift: number;
 }
 
-function addRow(sums: Sums, { ring, valid, row, plane, shift }: RingRow, { grid, filter, c1, c2, origin }: PlaneTask): void {
+function addRow(
+	sums: Sums,
+	{ ring, valid, row, plane, shift }: RingRow,
+	{ grid, filter, c1, c2, origin }: PlaneTask,
+): void {
 	const { weights, covariance } = filter;
 	const size = weights.length;
 	const columns = new Float64Array(maps * valid);
 	for (let k = 0; k < size; k += 1) {
 		const from = ((row - size + 1 + k) % size) * maps * valid;
 		const weight = weights[k] as number;
-		for (let i = 0; i < columns.length; i += 1) columns[i] = (columns[i] as number) + weight * (ring[from + i] as number);
+		for (let i = 0; i < columns.length; i += 1)
+			columns[i] = (columns[i] as number) + weight * (ring[from + i] as number);
 	}
 	for (let i = 0; i < valid; i += 1) {
 		const mx = columns[i] as number;

@@ -1,7 +1,8 @@
 // Entry of polygraphy/: judges stored run results by the rules of Polygraphy's default comparator, and warns where a pass is doubtful.
-import { quoteName } from "../../onnx/quote.ts";
+
 import type { DType } from "../../../../generated/golden.ts";
 import type { Bound, Numeric } from "../../../../generated/result.ts";
+import { quoteName } from "../../onnx/quote.ts";
 import { toNumeric } from "../compare/checks.ts";
 import { elementCount, formatShape, type Tensor } from "../tensor/tensor.ts";
 import { float64Reader, forEachChunk, longReader } from "../tensor/values.ts";
@@ -52,7 +53,9 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 	const notes: Notes = { warnings: new Set(), errors: new Set() };
 	if (shared === 0) notes.warnings.add("the runners share no iteration, so nothing was compared");
 	else if (Math.max(...counts) > shared) {
-		notes.warnings.add(`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`);
+		notes.warnings.add(
+			`only the first ${shared} of ${Math.max(...counts)} iterations were compared: not all runners have more`,
+		);
 	}
 	const compared: ComparedIteration[] = [];
 	for (let iteration = 0; iteration < shared; iteration += 1) {
@@ -64,8 +67,15 @@ export function judgeRuns(runners: readonly RunnerResults[], settings: Polygraph
 			compared.push({ first: first.runner, second: second.runner, iteration, outputs });
 		}
 	}
-	const failed = compared.some(({ outputs }) => outputs.some(({ checks }) => checks.some(({ pass }) => !pass)));
-	return { passed: !failed && notes.errors.size === 0, compared, errors: [...notes.errors], warnings: [...notes.warnings] };
+	const failed = compared.some(({ outputs }) =>
+		outputs.some(({ checks }) => checks.some(({ pass }) => !pass)),
+	);
+	return {
+		passed: !failed && notes.errors.size === 0,
+		compared,
+		errors: [...notes.errors],
+		warnings: [...notes.warnings],
+	};
 }
 
 /** A note that repeats in every iteration is reported once. */
@@ -79,29 +89,48 @@ interface Comparing {
 	notes: Notes;
 }
 
-function compareIteration(got: Iteration, wanted: Iteration, { settings, notes }: Comparing): ComparedOutput[] {
+function compareIteration(
+	got: Iteration,
+	wanted: Iteration,
+	{ settings, notes }: Comparing,
+): ComparedOutput[] {
 	const names = { first: [...got.keys()], second: [...wanted.keys()] };
 	const outputs: ComparedOutput[] = [];
 	for (const [output, candidate] of got) {
 		const against = matchingOutput(output, names.first, names.second);
 		const golden = against === null ? undefined : wanted.get(against);
 		if (against === null || golden === undefined) {
-			notes.warnings.add(`output ${quoteName(output)} of the first runner was not compared: the second has no such output`);
+			notes.warnings.add(
+				`output ${quoteName(output)} of the first runner was not compared: the second has no such output`,
+			);
 			continue;
 		}
 		if (against !== output)
-			notes.warnings.add(`output ${quoteName(output)} was compared with ${quoteName(against)}, which has another name`);
-		outputs.push({ output, against, checks: compareOutput(output, { candidate, golden }, { settings, notes }) });
+			notes.warnings.add(
+				`output ${quoteName(output)} was compared with ${quoteName(against)}, which has another name`,
+			);
+		outputs.push({
+			output,
+			against,
+			checks: compareOutput(output, { candidate, golden }, { settings, notes }),
+		});
 	}
 	const used = new Set(outputs.map(({ against }) => against));
 	for (const name of names.second)
-		if (!used.has(name)) notes.warnings.add(`output ${quoteName(name)} of the second runner was not compared`);
-	if (outputs.length === 0 && got.size + wanted.size > 0) notes.errors.add("the runners have no output in common");
-	if (got.size + wanted.size === 0) notes.warnings.add("the runners have no outputs, so nothing was compared");
+		if (!used.has(name))
+			notes.warnings.add(`output ${quoteName(name)} of the second runner was not compared`);
+	if (outputs.length === 0 && got.size + wanted.size > 0)
+		notes.errors.add("the runners have no output in common");
+	if (got.size + wanted.size === 0)
+		notes.warnings.add("the runners have no outputs, so nothing was compared");
 	return outputs;
 }
 
-function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }: Comparing): ComparedOutput["checks"] {
+function compareOutput(
+	output: string,
+	sides: RunnerOutputs,
+	{ settings, notes }: Comparing,
+): ComparedOutput["checks"] {
 	const { candidate, golden } = sides;
 	const name = quoteName(output);
 	if (formatShape(candidate.shape) !== formatShape(golden.shape)) {
@@ -109,7 +138,9 @@ function compareOutput(output: string, sides: RunnerOutputs, { settings, notes }
 		return [{ compare: "simple", pass: false, measures: [], detail }];
 	}
 	if (candidate.dtype !== golden.dtype)
-		notes.warnings.add(`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`);
+		notes.warnings.add(
+			`output ${name} is ${candidate.dtype} against ${golden.dtype}: dtypes are not compared`,
+		);
 	const measures = compareElements(sides, tolerancesOf(output, settings));
 	const pass = measures[0]?.pass === true;
 	if (pass && elementCount(golden.shape) === 0) notes.warnings.add(`output ${name} passes, but it is empty`);
@@ -123,7 +154,11 @@ function tolerancesOf(output: string, { atol, rtol, infinitiesEqual }: Polygraph
 }
 
 /** Of the same name; else of a name that holds the other whatever its case; else at the same place. null: none. */
-export function matchingOutput(name: string, first: readonly string[], second: readonly string[]): string | null {
+export function matchingOutput(
+	name: string,
+	first: readonly string[],
+	second: readonly string[],
+): string | null {
 	const found = findName(name, second, first.indexOf(name));
 	if (found === null || found === name) return found;
 	// An output that the first runner has by its very name is compared with that one alone.
@@ -133,7 +168,9 @@ export function matchingOutput(name: string, first: readonly string[], second: r
 function findName(name: string, names: readonly string[], place: number): string | null {
 	if (names.includes(name)) return name;
 	const lower = name.toLowerCase();
-	const similar = names.find((other) => lower.includes(other.toLowerCase()) || other.toLowerCase().includes(lower));
+	const similar = names.find(
+		(other) => lower.includes(other.toLowerCase()) || other.toLowerCase().includes(lower),
+	);
 	return similar ?? names[place] ?? null;
 }
 
@@ -168,17 +205,23 @@ const doubles: ReadonlySet<DType> = new Set(["float64", ...singles]);
 /** Computed in binary32 where both sides fit, as numpy does: values near a tolerance keep Polygraphy's verdict. */
 function compareElements(sides: RunnerOutputs, tolerances: Tolerances): Measure[] {
 	const { candidate, golden } = sides;
-	const round = singles.has(candidate.dtype) && singles.has(golden.dtype) ? Math.fround : (value: number) => value;
+	const round =
+		singles.has(candidate.dtype) && singles.has(golden.dtype) ? Math.fround : (value: number) => value;
 	const differences = differenceReader(sides);
 	const [readCandidate, readGolden] = [float64Reader(candidate), float64Reader(golden)];
 	const isFloating = doubles.has(golden.dtype);
 	let outside = 0;
 	const largest = { absolute: Number.NEGATIVE_INFINITY, relative: Number.NEGATIVE_INFINITY };
 	forEachChunk(elementCount(golden.shape), (start, count) => {
-		const [got, wanted, difference] = [readCandidate(start, count), readGolden(start, count), differences(start, count)];
+		const [got, wanted, difference] = [
+			readCandidate(start, count),
+			readGolden(start, count),
+			differences(start, count),
+		];
 		for (let i = 0; i < count; i += 1) {
 			const reference = Math.abs(wanted[i] as number);
-			const isEqual = tolerances.infinitiesEqual && reference === Number.POSITIVE_INFINITY && got[i] === wanted[i];
+			const isEqual =
+				tolerances.infinitiesEqual && reference === Number.POSITIVE_INFINITY && got[i] === wanted[i];
 			const absolute = isEqual ? 0 : round(Math.abs(difference[i] as number));
 			const relative = round(absolute / (reference === 0 && isFloating ? zeroReplacement : reference));
 			if (!(absolute <= tolerances.absolute) && !(relative <= tolerances.relative)) outside += 1;
@@ -189,13 +232,20 @@ function compareElements(sides: RunnerOutputs, tolerances: Tolerances): Measure[
 	return [
 		measure("elements outside both tolerances", outside, 0),
 		...(["absolute", "relative"] as const).map((error) =>
-			measure(`largest ${error} error`, elementCount(golden.shape) === 0 ? 0 : largest[error], tolerances[error]),
+			measure(
+				`largest ${error} error`,
+				elementCount(golden.shape) === 0 ? 0 : largest[error],
+				tolerances[error],
+			),
 		),
 	];
 }
 
 /** 64-bit integers are subtracted exactly. */
-function differenceReader({ candidate, golden }: RunnerOutputs): (start: number, count: number) => ArrayLike<number> {
+function differenceReader({
+	candidate,
+	golden,
+}: RunnerOutputs): (start: number, count: number) => ArrayLike<number> {
 	const [longCandidate, longGolden] = [longReader(candidate), longReader(golden)];
 	if (longCandidate !== null && longGolden !== null) {
 		return (start, count) => {
@@ -211,5 +261,11 @@ function differenceReader({ candidate, golden }: RunnerOutputs): (start: number,
 }
 
 function measure(name: string, value: number, allowed: number): Measure {
-	return { name, value: toNumeric(value), allowed: toNumeric(allowed), bound: "at-most", pass: value <= allowed };
+	return {
+		name,
+		value: toNumeric(value),
+		allowed: toNumeric(allowed),
+		bound: "at-most",
+		pass: value <= allowed,
+	};
 }

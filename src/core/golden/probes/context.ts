@@ -20,15 +20,21 @@ export interface ProbeContext {
 export const maxCaseBytes = 64 * 1024 * 1024;
 
 /** A string is the reason why there are no inputs. */
-export function openProbeContext(subject: ProbeSubject, donors: readonly Readonly<Record<string, Tensor>>[]): ProbeContext | string {
+export function openProbeContext(
+	subject: ProbeSubject,
+	donors: readonly Readonly<Record<string, Tensor>>[],
+): ProbeContext | string {
 	const profile = profileOfRows(subject);
 	const found = findBatch(subject, profile);
 	const batch = typeof found === "string" ? null : found;
 	const donated = poolOf(subject, batch, donors);
-	const usable = donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
+	const usable =
+		donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
-	const rows = batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
-	if (caseBytes(subject, batch, { sizes, rows }) > maxCaseBytes) return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
+	const rows =
+		batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
+	if (caseBytes(subject, batch, { sizes, rows }) > maxCaseBytes)
+		return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
 	if (typeof pool === "string") return pool;
 	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
@@ -44,7 +50,11 @@ function profileOfRows(subject: ProbeSubject): ProbeContext["profile"] {
 	return subject.profiles.find(holdsTwo) ?? first;
 }
 
-function holds(profile: ProbeContext["profile"], sizes: ReadonlyMap<string, number>, batch: Batch | null): boolean {
+function holds(
+	profile: ProbeContext["profile"],
+	sizes: ReadonlyMap<string, number>,
+	batch: Batch | null,
+): boolean {
 	return [...sizes].every(([name, size]) => {
 		const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
 		return name === batch?.dim || range === undefined || (size >= range.min && size <= range.max);
@@ -60,11 +70,19 @@ function rowsOf({ min, opt, max }: Batch["range"], bytesOf: (rows: number) => nu
 }
 
 /** Inputs, and outputs as far as the file declares them. */
-export function caseBytes(subject: ProbeSubject, batch: Batch | null, at: { sizes: ReadonlyMap<string, number>; rows: number }): number {
+export function caseBytes(
+	subject: ProbeSubject,
+	batch: Batch | null,
+	at: { sizes: ReadonlyMap<string, number>; rows: number },
+): number {
 	const sizes = new Map(at.sizes);
 	if (batch?.dim !== null && batch?.dim !== undefined) sizes.set(batch.dim, at.rows);
-	const inputs = subject.inputs.map(({ axes, dtype }) => tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] }));
-	const outputs = subject.outputs.map(({ axes }) => elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32);
+	const inputs = subject.inputs.map(({ axes, dtype }) =>
+		tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] }),
+	);
+	const outputs = subject.outputs.map(
+		({ axes }) => elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32,
+	);
 	return [...inputs, ...outputs].reduce((sum, bytes) => sum + bytes, 0);
 }
 

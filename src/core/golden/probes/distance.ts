@@ -15,7 +15,9 @@ type Distance = number;
  * @param axis along which rows lie; null: the whole is one row.
  */
 export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): Distance {
-	const sameShape = expected.shape.length === got.shape.length && expected.shape.every((size, index) => size === got.shape[index]);
+	const sameShape =
+		expected.shape.length === got.shape.length &&
+		expected.shape.every((size, index) => size === got.shape[index]);
 	if (expected.dtype !== got.dtype || !sameShape) return Number.POSITIVE_INFINITY;
 	return isFloating(expected.dtype) ? floatDistance(expected, got, axis) : shareDiffering(expected, got);
 }
@@ -39,7 +41,8 @@ function floatDistance(expected: Tensor, got: Tensor, axis: number | null): numb
 	const rows: RowNorms[] = [];
 	const count = axis === null ? 1 : (expected.shape[axis] ?? 0);
 	for (let row = 0; row < count; row += 1) {
-		const sides = axis === null ? [expected, got] : [sliceTensor(expected, axis, row), sliceTensor(got, axis, row)];
+		const sides =
+			axis === null ? [expected, got] : [sliceTensor(expected, axis, row), sliceTensor(got, axis, row)];
 		const norms = normsOf(sides[0] ?? expected, sides[1] ?? got);
 		if (norms === null) return Number.POSITIVE_INFINITY;
 		rows.push(norms);
@@ -48,7 +51,11 @@ function floatDistance(expected: Tensor, got: Tensor, axis: number | null): numb
 	if (finite.length === 0) return Number.NaN;
 	const all = finite.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
 	const usual = { ...all, sumSquared: all.sumSquared / finite.length };
-	return finite.reduce((most, { difference, own, same }) => Math.max(most, same ? 0 : normRatio(difference, longerNorm(own, usual))), 0);
+	return finite.reduce(
+		(most, { difference, own, same }) =>
+			Math.max(most, same ? 0 : normRatio(difference, longerNorm(own, usual))),
+		0,
+	);
 }
 
 /** null where one side is not finite and the other is not the very same. */
@@ -87,7 +94,10 @@ const roundings = 2;
  * (tolerances.ts), because nearly equal scores may change places.
  * The determinism probe itself uses r = 0.
  */
-export function allowance(rule: AllowanceRule, of: { arithmetic: "same" | "other"; dtype: DType; noise: number }): number {
+export function allowance(
+	rule: AllowanceRule,
+	of: { arithmetic: "same" | "other"; dtype: DType; noise: number },
+): number {
 	if (!isFloating(of.dtype)) return of.arithmetic === "same" ? 0 : 1 - defaultTolerances[rule.precision].topK;
 	const share = of.arithmetic === "same" ? rule.cap * sameShare : rule.cap;
 	return Math.max(share, roundings * floorOf(undefined, of.dtype), noiseFactor * of.noise);

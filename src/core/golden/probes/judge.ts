@@ -8,7 +8,9 @@ import { type AllowanceRule, allowance, distanceBetween } from "./distance.ts";
 import type { PlannedProbe, ProbePlan } from "./plan.ts";
 import { viewsOf } from "./views.ts";
 
-export type ProbeAnswer = { state: "done"; outputs: Readonly<Record<string, Tensor>> } | { state: "failed"; message: string };
+export type ProbeAnswer =
+	| { state: "done"; outputs: Readonly<Record<string, Tensor>> }
+	| { state: "failed"; message: string };
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
 /** The outcome of one probe of one engine, before it is compared with its base. */
@@ -29,7 +31,8 @@ export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: Allowa
 	return plan.probes.map((planned) => {
 		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
 		// The model may reject generated inputs, such as indices beyond a table.
-		if (unanswered !== null) return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
+		if (unanswered !== null)
+			return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
 		return judgeOne(planned, { plan, answers, rule, noise });
 	});
 }
@@ -60,7 +63,9 @@ function skipped(probe: ProbeName, why: string): JudgedProbe {
 
 function noiseOf(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): Map<string, Noise> {
 	const measures = measure(repetition, { plan, answers, rule, noise: new Map() });
-	return new Map(measures.map(({ output, got, allowed }) => [output, { distance: got, unsteady: !(got <= allowed) }]));
+	return new Map(
+		measures.map(({ output, got, allowed }) => [output, { distance: got, unsteady: !(got <= allowed) }]),
+	);
 }
 
 function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
@@ -73,7 +78,10 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 	const isFirst = probe === "determinism";
 	const within = isFirst ? { ...context, noise: new Map<string, Noise>() } : context;
 	const measures = comparisons.flatMap((comparison) => measure(comparison, within));
-	const worst = measures.reduce<Measure | null>((most, next) => (most === null || isWorse(next, most) ? next : most), null);
+	const worst = measures.reduce<Measure | null>(
+		(most, next) => (most === null || isWorse(next, most) ? next : most),
+		null,
+	);
 	if (worst === null) return skipped(probe, whyNothing(context, isFirst));
 	const { output, got, allowed } = worst;
 	const agrees = got <= allowed;
@@ -138,7 +146,10 @@ function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: b
 	const name = JSON.stringify(output.slice(0, 120));
 	if (got === 0) return `${answerLabels[probe]} have the same values.`;
 	if (Number.isNaN(got)) return `${answerLabels[probe]} contain no finite number in ${name}.`;
-	const distance = got === Number.POSITIVE_INFINITY ? "have another shape or other non-finite values" : `are ${twoDigits(got)} apart`;
+	const distance =
+		got === Number.POSITIVE_INFINITY
+			? "have another shape or other non-finite values"
+			: `are ${twoDigits(got)} apart`;
 	const verdict = agrees ? `within the allowed ${twoDigits(allowed)}` : `allowed is ${twoDigits(allowed)}`;
 	return `${answerLabels[probe]} ${distance} in ${name}; ${verdict}.`;
 }
@@ -167,7 +178,9 @@ export function settleProbes(
 			state: known ? "known" : own.state,
 			got: own.got === null ? null : toNumeric(own.got),
 			allowed: own.allowed,
-			...(other === undefined || other.state === "skipped" ? {} : { base: other.got === null ? null : toNumeric(other.got) }),
+			...(other === undefined || other.state === "skipped"
+				? {}
+				: { base: other.got === null ? null : toNumeric(other.got) }),
 			output: own.output,
 			message: [own.message, ...besideBase(own, other, known)].join(" "),
 		};
@@ -177,7 +190,8 @@ export function settleProbes(
 /** A missing number counts as the worst, on both sides. */
 function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
 	if (base.state !== "differs") return false;
-	const size = ({ got }: JudgedProbe): number => (got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got);
+	const size = ({ got }: JudgedProbe): number =>
+		got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got;
 	return size(head) <= maxGrowth * size(base);
 }
 
@@ -185,5 +199,7 @@ function besideBase(head: JudgedProbe, base: JudgedProbe | undefined, known: boo
 	if (base === undefined || base.state === "skipped") return [];
 	if (known) return ["The base does too."];
 	if (base.state === "agrees") return ["The base's engine passes this probe."];
-	return head.got === null ? [] : [`On the base it is ${base.got === null ? "a failure" : Number(base.got.toPrecision(2))}.`];
+	return head.got === null
+		? []
+		: [`On the base it is ${base.got === null ? "a failure" : Number(base.got.toPrecision(2))}.`];
 }

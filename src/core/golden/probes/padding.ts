@@ -9,12 +9,18 @@ import type { ProbeInput, ProbeSubject } from "./subject.ts";
 const maskLabels = /(?:^|_|\b)(?:attention|input)_?mask$|^mask$/i;
 const lengthLabels = /(?:^|_|\b)(?:lengths?|lens?)$/i;
 
-type PaddingInput = { kind: "mask" | "length"; input: ProbeInput; axis: string | number; places: ReadonlyMap<string, number> };
+type PaddingInput = {
+	kind: "mask" | "length";
+	input: ProbeInput;
+	axis: string | number;
+	places: ReadonlyMap<string, number>;
+};
 
 export function probePadding(context: ProbeContext): ProbeRequest | string {
 	const paddingInput = findPaddingInput(context);
 	if (typeof paddingInput === "string") return paddingInput;
-	const size = typeof paddingInput.axis === "number" ? paddingInput.axis : (context.sizes.get(paddingInput.axis) ?? 1);
+	const size =
+		typeof paddingInput.axis === "number" ? paddingInput.axis : (context.sizes.get(paddingInput.axis) ?? 1);
 	if (size < 2) return `There is only one position along ${nameOf(paddingInput.axis)}.`;
 	const counted = Math.floor(size / 2);
 	const rows = upTo(context.rows);
@@ -51,7 +57,8 @@ export function probePadding(context: ProbeContext): ProbeRequest | string {
 /** The input that marks padding, and the position axis of every input that has one. */
 function findPaddingInput({ subject, batch }: ProbeContext): PaddingInput | string {
 	const named = subject.mask ?? subject.length;
-	const input = named === undefined ? guessPaddingInput(subject) : subject.inputs.find(({ name }) => name === named);
+	const input =
+		named === undefined ? guessPaddingInput(subject) : subject.inputs.find(({ name }) => name === named);
 	if (input === undefined) {
 		return named === undefined
 			? "No input is named like a mask or a length; set `probes: { mask: NAME }` or `length: NAME`."
@@ -60,7 +67,8 @@ function findPaddingInput({ subject, batch }: ProbeContext): PaddingInput | stri
 	const isMask = subject.mask !== undefined || (subject.length === undefined && maskLabels.test(input.name));
 	const ofRows = batch?.axes ?? new Map<string, number>();
 	const axis = isMask ? lastBeside(input, ofRows.get(input.name)) : positionsOf(subject, input, ofRows);
-	if (typeof axis !== "string" && typeof axis !== "number") return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
+	if (typeof axis !== "string" && typeof axis !== "number")
+		return `Input ${JSON.stringify(input.name)} has no axis of positions.`;
 	const places = new Map<string, number>();
 	for (const { name, axes } of subject.inputs) {
 		const place = axes.findIndex((candidate, index) => candidate === axis && index !== ofRows.get(name));
@@ -83,7 +91,11 @@ function lastBeside({ axes }: ProbeInput, batchAxis: number | undefined): OnnxDi
 }
 
 /** A length counts along the first axis beside the rows of the first input that has one. */
-function positionsOf({ inputs }: ProbeSubject, paddingInput: ProbeInput, ofRows: ReadonlyMap<string, number>): OnnxDim | undefined {
+function positionsOf(
+	{ inputs }: ProbeSubject,
+	paddingInput: ProbeInput,
+	ofRows: ReadonlyMap<string, number>,
+): OnnxDim | undefined {
 	const holder =
 		inputs.find(({ name, axes }) => name !== paddingInput.name && axes.length >= 2 && ofRows.has(name)) ??
 		inputs.find(({ name, axes }) => name !== paddingInput.name && axes.length >= 1);
@@ -100,7 +112,11 @@ interface Cut {
 type Tensors = Readonly<Record<string, Tensor>>;
 
 /** The counted positions of `inputs`, the padding of `filling`, and which input marks it. */
-function padded(inputs: Tensors, filling: Tensors, { paddingInput, size, counted }: Cut): Record<string, Tensor> {
+function padded(
+	inputs: Tensors,
+	filling: Tensors,
+	{ paddingInput, size, counted }: Cut,
+): Record<string, Tensor> {
 	const made: Record<string, Tensor> = Object.assign(Object.create(null), inputs);
 	for (const [name, axis] of paddingInput.places) {
 		const [counting, padding] = [
@@ -110,11 +126,16 @@ function padded(inputs: Tensors, filling: Tensors, { paddingInput, size, counted
 		if (counting !== null && padding !== null) made[name] = join([counting, padding], axis);
 	}
 	const original = inputs[paddingInput.input.name];
-	if (original !== undefined) made[paddingInput.input.name] = paddingTensor(original, { paddingInput, size, counted });
+	if (original !== undefined)
+		made[paddingInput.input.name] = paddingTensor(original, { paddingInput, size, counted });
 	return made;
 }
 
-function part(tensor: Tensor | undefined, axis: number, { from, to }: { from: number; to: number }): Tensor | null {
+function part(
+	tensor: Tensor | undefined,
+	axis: number,
+	{ from, to }: { from: number; to: number },
+): Tensor | null {
 	return tensor === undefined ? null : pick(tensor, axis, upTo(to).slice(from));
 }
 

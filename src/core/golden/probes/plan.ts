@@ -1,6 +1,7 @@
 // Entry of probes/: plans which probes apply to an engine, their inputs, and which outputs must be equal.
-import type { DimRange } from "../../config/config.ts";
+
 import type { ProbeName } from "../../../../generated/result.ts";
+import type { DimRange } from "../../config/config.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
 	again,
@@ -31,7 +32,14 @@ export interface ProbePlan {
 }
 
 /** In the order of the reports. */
-export const probeNames: readonly ProbeName[] = ["determinism", "duplicate-rows", "neighbours", "batch-size", "profile-ends", "padding"];
+export const probeNames: readonly ProbeName[] = [
+	"determinism",
+	"duplicate-rows",
+	"neighbours",
+	"batch-size",
+	"profile-ends",
+	"padding",
+];
 
 interface Planning {
 	/** Empty: all. */
@@ -45,7 +53,12 @@ export function planProbes(subject: ProbeSubject | string, { only, donors }: Pla
 	const wanted = probeNames.filter((name) => only.length === 0 || only.includes(name));
 	const context = typeof subject === "string" ? subject : openProbeContext(subject, donors);
 	if (typeof context === "string") {
-		return { outputs: [], batch: null, cases: [], probes: wanted.map((probe) => ({ probe, state: "skipped", why: context })) };
+		return {
+			outputs: [],
+			batch: null,
+			cases: [],
+			probes: wanted.map((probe) => ({ probe, state: "skipped", why: context })),
+		};
 	}
 	const requests = wanted.map((probe) => [probe, requestBuilders[probe](context)] as const);
 	return {
@@ -152,7 +165,12 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 	const omitted: string[] = [];
 	for (const [index, profile] of context.subject.profiles.slice(0, maxProfiles).entries()) {
 		for (const level of levelsOf(context, profile)) {
-			const request = probeLevel(context, { profile, level, name: `profile-${index}-${level}`, caseIndex: 1 + cases.length });
+			const request = probeLevel(context, {
+				profile,
+				level,
+				name: `profile-${index}-${level}`,
+				caseIndex: 1 + cases.length,
+			});
 			if (typeof request === "string") omitted.push(request);
 			else {
 				cases.push(...request.cases);
@@ -167,7 +185,9 @@ function probeProfileEnds(context: ProbeContext): ProbeRequest | string {
 /** Dimensions of the inputs beside the batch that have a range. */
 function isRanged(context: ProbeContext, profile: ProbeContext["profile"]): boolean {
 	const used = new Set(context.subject.inputs.flatMap(({ axes }) => axes));
-	return Object.entries(profile).some(([name, { min, max }]) => name !== context.batch?.dim && used.has(name) && max > Math.max(1, min));
+	return Object.entries(profile).some(
+		([name, { min, max }]) => name !== context.batch?.dim && used.has(name) && max > Math.max(1, min),
+	);
 }
 
 function levelsOf(context: ProbeContext, profile: ProbeContext["profile"]): (keyof DimRange)[] {
@@ -192,11 +212,16 @@ interface Level {
 }
 
 /** A string is the reason why the level is skipped. */
-function probeLevel(context: ProbeContext, { profile, level, name, caseIndex }: Level): ProbeRequest | string {
+function probeLevel(
+	context: ProbeContext,
+	{ profile, level, name, caseIndex }: Level,
+): ProbeRequest | string {
 	const { subject, batch } = context;
 	const sizes = sizesAt(profile, level);
 	const range = rangeIn(context, profile);
-	const fitting = batchesOf(range).filter((rows) => caseBytes(subject, batch, { sizes, rows }) <= maxCaseBytes);
+	const fitting = batchesOf(range).filter(
+		(rows) => caseBytes(subject, batch, { sizes, rows }) <= maxCaseBytes,
+	);
 	const [least = 1, ...more] = fitting;
 	const most = `${maxCaseBytes / 2 ** 20} MiB`;
 	if (fitting.length === 0) return `Sizes whose batch takes more than ${most} are left out.`;
@@ -228,5 +253,9 @@ function whole(expected: string, got: string): Comparison {
 }
 
 function shared(expected: string, got: string, rows: number): Comparison {
-	return { expected: { caseId: expected, rows: upTo(rows) }, got: { caseId: got, rows: upTo(rows) }, arithmetic: "other" };
+	return {
+		expected: { caseId: expected, rows: upTo(rows) },
+		got: { caseId: got, rows: upTo(rows) },
+		arithmetic: "other",
+	};
 }

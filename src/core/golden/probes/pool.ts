@@ -75,12 +75,21 @@ function bindSizes(subject: ProbeSubject, tensors: Tensors): Map<string, number>
 	const sizes = new Map<string, number>();
 	const fits = subject.inputs.every((input) => {
 		const tensor = Object.hasOwn(tensors, input.name) ? tensors[input.name] : undefined;
-		return tensor !== undefined && tensor.dtype === input.dtype && !isPacked(input.dtype) && bindAxes(input.axes, tensor.shape, sizes);
+		return (
+			tensor !== undefined &&
+			tensor.dtype === input.dtype &&
+			!isPacked(input.dtype) &&
+			bindAxes(input.axes, tensor.shape, sizes)
+		);
 	});
 	return fits ? sizes : null;
 }
 
-function bindAxes(axes: ProbeSubject["inputs"][number]["axes"], shape: readonly number[], sizes: Map<string, number>): boolean {
+function bindAxes(
+	axes: ProbeSubject["inputs"][number]["axes"],
+	shape: readonly number[],
+	sizes: Map<string, number>,
+): boolean {
 	if (axes.length !== shape.length) return false;
 	return axes.every((axis, index) => {
 		const size = shape[index] ?? 0;
@@ -91,13 +100,18 @@ function bindAxes(axes: ProbeSubject["inputs"][number]["axes"], shape: readonly 
 }
 
 /** Only rows may differ; inputs shared by all rows must be equal. */
-function isAlike(subject: ProbeSubject, batch: Batch, { first, other }: { first: Tensors; other: Tensors }): boolean {
+function isAlike(
+	subject: ProbeSubject,
+	batch: Batch,
+	{ first, other }: { first: Tensors; other: Tensors },
+): boolean {
 	if (bindSizes(subject, other) === null) return false;
 	return subject.inputs.every(({ name }) => {
 		const [left, right] = [first[name], other[name]];
 		const axis = batch.axes.get(name);
 		if (left === undefined || right === undefined) return false;
-		if (axis === undefined) return Buffer.compare(left.data, right.data) === 0 && String(left.shape) === String(right.shape);
+		if (axis === undefined)
+			return Buffer.compare(left.data, right.data) === 0 && String(left.shape) === String(right.shape);
 		return left.shape.every((size, index) => index === axis || size === right.shape[index]);
 	});
 }
@@ -117,8 +131,12 @@ export function composeBatch(pool: Pool, rows: readonly number[]): Record<string
 function isSameRow(pool: Pool, left: number, right: number): boolean {
 	return [...pool.axes].every(([name, axis]) => {
 		const tensor = pool.tensors[name];
-		const [a, b] = [left, right].map((row) => (tensor === undefined ? null : pick(tensor, axis, [row % pool.rows])));
-		return a !== null && a !== undefined && b !== null && b !== undefined && Buffer.compare(a.data, b.data) === 0;
+		const [a, b] = [left, right].map((row) =>
+			tensor === undefined ? null : pick(tensor, axis, [row % pool.rows]),
+		);
+		return (
+			a !== null && a !== undefined && b !== null && b !== undefined && Buffer.compare(a.data, b.data) === 0
+		);
 	});
 }
 
@@ -134,7 +152,8 @@ export function otherRow(pool: Pool, row: number, from: number): number | null {
 /** null for 4-bit elements, which share bytes, and for places that are not there. */
 export function pick(tensor: Tensor, axis: number, places: readonly number[]): Tensor | null {
 	const size = tensor.shape[axis];
-	if (isPacked(tensor.dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size))) return null;
+	if (isPacked(tensor.dtype) || size === undefined || places.some((place) => !(place >= 0 && place < size)))
+		return null;
 	const blockBytes = elementCount(tensor.shape.slice(axis + 1)) * elementBytes[tensor.dtype];
 	const blocks = elementCount(tensor.shape.slice(0, axis));
 	const data = new Uint8Array(blocks * places.length * blockBytes);
@@ -146,7 +165,11 @@ export function pick(tensor: Tensor, axis: number, places: readonly number[]): T
 			to += blockBytes;
 		}
 	}
-	return { dtype: tensor.dtype, shape: tensor.shape.map((length, index) => (index === axis ? places.length : length)), data };
+	return {
+		dtype: tensor.dtype,
+		shape: tensor.shape.map((length, index) => (index === axis ? places.length : length)),
+		data,
+	};
 }
 
 /** Of tensors that differ in nothing but their size along the axis. */
@@ -165,7 +188,11 @@ export function join(tensors: readonly [Tensor, ...Tensor[]], axis: number): Ten
 			to += bytes;
 		}
 	}
-	return { dtype: first.dtype, shape: first.shape.map((length, index) => (index === axis ? size : length)), data };
+	return {
+		dtype: first.dtype,
+		shape: first.shape.map((length, index) => (index === axis ? size : length)),
+		data,
+	};
 }
 
 /** 0, 1, … */

@@ -1,10 +1,11 @@
 // What probes know about an engine: inputs and outputs by axis, profiles, batch, and how inputs are generated.
+
+import type { DType } from "../../../../generated/golden.ts";
 import type { DimRange, InputConfig, ProbesConfig } from "../../config/config.ts";
 import { toDType } from "../../onnx/element-type.ts";
 import { valuesOfInputs } from "../../onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
-import type { DType } from "../../../../generated/golden.ts";
 import { type DefaultGenerator, defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
 import type { GeneratorSpec } from "../record/generators/spec.ts";
@@ -46,7 +47,9 @@ export function probeSubject(model: OnnxModel, { engine, model: config }: Engine
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.pinned ?? given?.shape ?? feed.dims;
 		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
-		const shape = axes.map((axis) => (typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1)));
+		const shape = axes.map((axis) =>
+			typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1),
+		);
 		sized.push({ name: feed.name, dtype, axes, shape });
 	}
 	const names = sized.map(({ name }) => name);
@@ -76,14 +79,19 @@ function sizeOf(axis: string | null, profile: Profile): number | undefined {
 }
 
 /** The generators of `golden record` fit the input better than `normal`. */
-function specsOf(fill: InputConfig["fill"] | undefined, generator: DefaultGenerator | null | undefined): readonly GeneratorSpec[] | null {
+function specsOf(
+	fill: InputConfig["fill"] | undefined,
+	generator: DefaultGenerator | null | undefined,
+): readonly GeneratorSpec[] | null {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
 	return fill === undefined || fill === "normal" ? (generator?.specs ?? null) : [{ kind: fill }];
 }
 
 /** Sizes by dimension; the shape of an input, or null where a size is missing. */
 export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
-	const shape = axes.map((axis) => (typeof axis === "number" ? axis : axis === null ? undefined : sizes.get(axis)));
+	const shape = axes.map((axis) =>
+		typeof axis === "number" ? axis : axis === null ? undefined : sizes.get(axis),
+	);
 	return shape.every((size) => size !== undefined) ? shape : null;
 }
 
@@ -112,15 +120,26 @@ const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|
 export function findBatch(subject: ProbeSubject, profile: ProbeSubject["profiles"][number]): Batch | string {
 	const named = namedBatch(subject);
 	if (named !== null) {
-		const axes = subject.inputs.flatMap(({ name, axes: of }) => (of.includes(named) ? [[name, of.indexOf(named)] as const] : []));
+		const axes = subject.inputs.flatMap(({ name, axes: of }) =>
+			of.includes(named) ? [[name, of.indexOf(named)] as const] : [],
+		);
 		const range = Object.hasOwn(profile, named) ? profile[named] : undefined;
-		if (range === undefined) return `The config gives no size for the batch dimension ${JSON.stringify(named)}.`;
+		if (range === undefined)
+			return `The config gives no size for the batch dimension ${JSON.stringify(named)}.`;
 		const { min, opt, max } = range;
-		return { dim: named, range: { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) }, axes: new Map(axes) };
+		return {
+			dim: named,
+			range: { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) },
+			axes: new Map(axes),
+		};
 	}
 	const fixed = fixedBatch(subject);
 	if (fixed === null) return "None of its inputs has an axis of rows.";
-	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes: new Map(subject.inputs.map(({ name }) => [name, 0])) };
+	return {
+		dim: null,
+		range: { min: fixed, opt: fixed, max: fixed },
+		axes: new Map(subject.inputs.map(({ name }) => [name, 0])),
+	};
 }
 
 function namedBatch({ inputs }: ProbeSubject): string | null {
@@ -136,7 +155,9 @@ function namedBatch({ inputs }: ProbeSubject): string | null {
 function fixedBatch({ inputs }: ProbeSubject): number | null {
 	const [first] = inputs[0]?.axes ?? [];
 	if (typeof first !== "number" || first < 2) return null;
-	return inputs.every(({ axes }) => axes[0] === first && (axes.length === 4 || axes.length === 5)) ? first : null;
+	return inputs.every(({ axes }) => axes[0] === first && (axes.length === 4 || axes.length === 5))
+		? first
+		: null;
 }
 
 export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {

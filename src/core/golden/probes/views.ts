@@ -15,16 +15,25 @@ export interface Views {
 type Outputs = Readonly<Record<string, Tensor>>;
 
 /** null where this output has no such rows, such as a sum over the batch. */
-export function viewsOf(output: string, comparison: Comparison, of: { plan: ProbePlan; expected: Outputs; got: Outputs }): Views | null {
+export function viewsOf(
+	output: string,
+	comparison: Comparison,
+	of: { plan: ProbePlan; expected: Outputs; got: Outputs },
+): Views | null {
 	const { plan } = of;
 	const [expected, got] = [own(of.expected, output), own(of.got, output)];
 	if (expected === undefined || got === undefined) return null;
 	const declared = plan.outputs.find(({ name }) => name === output)?.axes ?? null;
-	const rowsAxis = rowAxis(declared, { plan, sides: [[comparison.expected, expected] as const, [comparison.got, got] as const] });
+	const rowsAxis = rowAxis(declared, {
+		plan,
+		sides: [[comparison.expected, expected] as const, [comparison.got, got] as const],
+	});
 	if (comparison.expected.rows !== null && rowsAxis === null) return null;
 	const cut = (tensor: Tensor, view: View): Tensor | null => {
 		const positioned = cutPositions(tensor, declared, { comparison, rowsAxis });
-		return positioned === null || view.rows === null || rowsAxis === null ? positioned : pick(positioned, rowsAxis, view.rows);
+		return positioned === null || view.rows === null || rowsAxis === null
+			? positioned
+			: pick(positioned, rowsAxis, view.rows);
 	};
 	const [left, right] = [cut(expected, comparison.expected), cut(got, comparison.got)];
 	if (left === null || right === null) return null;
@@ -66,7 +75,11 @@ function cutPositions(
 	return cut;
 }
 
-function holdsPositions(declared: OnnxDim, size: number, positions: NonNullable<Comparison["positions"]>): boolean {
+function holdsPositions(
+	declared: OnnxDim,
+	size: number,
+	positions: NonNullable<Comparison["positions"]>,
+): boolean {
 	if (size < positions.counted) return false;
 	if (declared === positions.axis) return true;
 	// A fixed size belongs to another axis; another name may have been chosen by the exporter.

@@ -22,7 +22,9 @@ export function batchCases(graph: OnnxGraph, cases: readonly Inputs[]): CaseBatc
 	const stacked = stackedInputs(graph);
 	if (stacked === null) return null;
 	const layoutOf = (index: number): string =>
-		JSON.stringify(Object.entries(cases[index] ?? {}).map(([name, { dtype, shape }]) => [name, dtype, shape]));
+		JSON.stringify(
+			Object.entries(cases[index] ?? {}).map(([name, { dtype, shape }]) => [name, dtype, shape]),
+		);
 	const groups = groupBy(cases.keys(), layoutOf);
 	const [members = []] = [...groups.values()].toSorted((left, right) => right.length - left.length);
 	const chosen = members.slice(0, maxMembers).map((index) => cases[index] ?? {});
@@ -36,7 +38,9 @@ function stackedInputs(graph: OnnxGraph): string[] | null {
 	const stacked = feeds(graph).filter(({ dims }) => dims === null || dims.length > 0);
 	const sizes = new Set(stacked.map(({ dims }) => dims?.[0] ?? null));
 	const [size] = sizes;
-	return stacked.length > 0 && sizes.size === 1 && typeof size !== "number" ? stacked.map(({ name }) => name) : null;
+	return stacked.length > 0 && sizes.size === 1 && typeof size !== "number"
+		? stacked.map(({ name }) => name)
+		: null;
 }
 
 /** null: rows of different number, or scalars that differ. */
@@ -63,15 +67,27 @@ function join(tensors: readonly Tensor[]): Tensor {
 		data.set(tensor.data, at);
 		at += tensor.data.length;
 	}
-	return { dtype: first.dtype, shape: [(first.shape[0] ?? 0) * tensors.length, ...first.shape.slice(1)], data };
+	return {
+		dtype: first.dtype,
+		shape: [(first.shape[0] ?? 0) * tensors.length, ...first.shape.slice(1)],
+		data,
+	};
 }
 
 /** By case; empty for those that are not in the batch, and without outputs that do not lie along the first axis. */
-export function splitBatch({ members, rows }: CaseBatch, outputs: Readonly<Record<string, Tensor>>, cases: number): RunOutputs {
-	const along = Object.entries(outputs).filter(([, { dtype, shape }]) => shape[0] === rows * members.length && !isPacked(dtype));
+export function splitBatch(
+	{ members, rows }: CaseBatch,
+	outputs: Readonly<Record<string, Tensor>>,
+	cases: number,
+): RunOutputs {
+	const along = Object.entries(outputs).filter(
+		([, { dtype, shape }]) => shape[0] === rows * members.length && !isPacked(dtype),
+	);
 	return Array.from({ length: cases }, (_, index) => {
 		const member = members.indexOf(index);
 		if (member < 0) return {};
-		return Object.fromEntries(along.map(([name, tensor]) => [name, cutRanges(tensor, 0, [[member * rows, (member + 1) * rows]])]));
+		return Object.fromEntries(
+			along.map(([name, tensor]) => [name, cutRanges(tensor, 0, [[member * rows, (member + 1) * rows]])]),
+		);
 	});
 }

@@ -68,11 +68,25 @@ function checksOfCase(
 		return checkOutput(sides, { spec, precision, relativeL2: {} }).checks;
 	});
 	const sides: BoxSides = { expected: tensorMap(expected), got: tensorMap(got), base: undefined };
-	return [...outputs, ...(manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks)];
+	return [
+		...outputs,
+		...(manifest.detections ?? []).flatMap((spec) => checkBoxes(spec, sides, precision).checks),
+	];
 }
 
-function checksOfSet(manifest: GoldenManifest, reference: RunOutputs, { precision, outputs }: RoundedRun): GoldenCheck[] {
-	const place = { manifest, model: "", engine: "", precision, modelSha256: manifest.model.sha256, relativeL2: {} };
+function checksOfSet(
+	manifest: GoldenManifest,
+	reference: RunOutputs,
+	{ precision, outputs }: RoundedRun,
+): GoldenCheck[] {
+	const place = {
+		manifest,
+		model: "",
+		engine: "",
+		precision,
+		modelSha256: manifest.model.sha256,
+		relativeL2: {},
+	};
 	const seen = manifest.cases.flatMap((golden, index) => {
 		const [expected, got] = [reference[index], outputs[index]];
 		return expected === undefined || got === undefined ? [] : [{ golden, sides: { expected, got } }];
@@ -89,6 +103,9 @@ function keepWorst(worst: Map<string, number>, checks: readonly GoldenCheck[]): 
 		const key = comparatorKey({ output, kind: metric, slice, place });
 		const known = worst.get(key);
 		if (Number.isNaN(value)) continue;
-		worst.set(key, known === undefined ? value : bound === "at-most" ? Math.max(known, value) : Math.min(known, value));
+		worst.set(
+			key,
+			known === undefined ? value : bound === "at-most" ? Math.max(known, value) : Math.min(known, value),
+		);
 	}
 }

@@ -17,9 +17,24 @@ import { defaultTolerances } from "../compare/tolerances.ts";
 import { clearShare } from "../metrics/classification.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { isFloating } from "../tensor/tensor.ts";
-import { byRelativeL2, type ComparatorErrors, comparatorKey, measureErrors, type RoundedRun } from "./comparator-errors.ts";
+import {
+	byRelativeL2,
+	type ComparatorErrors,
+	comparatorKey,
+	measureErrors,
+	type RoundedRun,
+} from "./comparator-errors.ts";
 import { explainLimits } from "./explain-limits.ts";
-import { type Emulated, emulatedPrecisions, growthOf, peakToRms, relativeL2Limits, rules, type StrayAt, scaledLimit } from "./limits.ts";
+import {
+	type Emulated,
+	emulatedPrecisions,
+	growthOf,
+	peakToRms,
+	relativeL2Limits,
+	rules,
+	type StrayAt,
+	scaledLimit,
+} from "./limits.ts";
 import { distance, type LabelledRun, type RunOutputs, referencePrecision } from "./noise-floor.ts";
 
 export interface LimitEvidence {
@@ -39,7 +54,10 @@ export interface DerivedLimits {
 }
 
 /** The manifest's comparators are proposals: their kinds stay, their limits follow. Yields what it is at. */
-export function* deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence): Generator<string, DerivedLimits> {
+export function* deriveLimits(
+	manifest: GoldenManifest,
+	evidence: LimitEvidence,
+): Generator<string, DerivedLimits> {
 	const errors = yield* errorsOf(manifest, evidence);
 	const why: DerivedLimits["why"] = [];
 	const outputs = Object.entries(manifest.outputs).map(([name, output]): [string, GoldenOutput] => {
@@ -53,7 +71,11 @@ export function* deriveLimits(manifest: GoldenManifest, evidence: LimitEvidence)
 		return derived.group;
 	});
 	const [first, ...others] = detections ?? [];
-	return { outputs: Object.fromEntries(outputs), detections: first === undefined ? undefined : [first, ...others], why };
+	return {
+		outputs: Object.fromEntries(outputs),
+		detections: first === undefined ? undefined : [first, ...others],
+		why,
+	};
 }
 
 interface Errors {
@@ -62,11 +84,16 @@ interface Errors {
 	rounding: ReadonlyMap<Precision, ComparatorErrors>;
 }
 
-function* errorsOf(manifest: GoldenManifest, { noise, rounded, reference }: LimitEvidence): Generator<string, Errors> {
+function* errorsOf(
+	manifest: GoldenManifest,
+	{ noise, rounded, reference }: LimitEvidence,
+): Generator<string, Errors> {
 	const errors = { noise: [] as ComparatorErrors[], rounding: new Map<Precision, ComparatorErrors>() };
 	const plain = byRelativeL2(manifest);
-	for (const run of noise) errors.noise.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
-	for (const run of rounded) errors.rounding.set(run.precision, yield* measureErrors(manifest, reference, run));
+	for (const run of noise)
+		errors.noise.push(yield* measureErrors(plain, reference, { ...run, precision: referencePrecision }));
+	for (const run of rounded)
+		errors.rounding.set(run.precision, yield* measureErrors(manifest, reference, run));
 	return errors;
 }
 
@@ -76,7 +103,10 @@ interface OutputContext {
 	errors: Errors;
 }
 
-function deriveOutput(output: GoldenOutput, context: OutputContext): { output: GoldenOutput; sentences: string[] } {
+function deriveOutput(
+	output: GoldenOutput,
+	context: OutputContext,
+): { output: GoldenOutput; sentences: string[] } {
 	const { name, evidence, errors } = context;
 	const dtype = evidence.reference.find((outputs) => outputs[name] !== undefined)?.[name]?.dtype;
 	const specs = output.comparators;
@@ -91,21 +121,36 @@ function deriveOutput(output: GoldenOutput, context: OutputContext): { output: G
 		const key = keys[index] ?? "";
 		const noise = errors.noise.reduce((max, run) => Math.max(max, run.get(key) ?? 0), 0);
 		const peakRatio = peakToRms(
-			evidence.reference.flatMap((outputs) => (outputs[name] === undefined ? [] : [cutSlice(outputs[name], spec.slice)])),
+			evidence.reference.flatMap((outputs) =>
+				outputs[name] === undefined ? [] : [cutSlice(outputs[name], spec.slice)],
+			),
 		);
-		const strayed = { dtype, noise, peakRatio, rounding: roundingAt(errors.rounding, key), quantised: evidence.quantised };
+		const strayed = {
+			dtype,
+			noise,
+			peakRatio,
+			rounding: roundingAt(errors.rounding, key),
+			quantised: evidence.quantised,
+		};
 		const basis = { rounding: strayed.rounding, limits: relativeL2Limits(strayed) };
 		bases.set(JSON.stringify(spec.slice ?? null), basis);
 		sentences.push(...explainLimits(spec, { ...strayed, ...basis }));
 	}
 	const [first, ...others] = specs.map((spec, index) =>
-		deriveSpec(spec, { key: keys[index] ?? "", basis: bases.get(JSON.stringify(spec.slice ?? null)), errors, name, evidence }),
+		deriveSpec(spec, {
+			key: keys[index] ?? "",
+			basis: bases.get(JSON.stringify(spec.slice ?? null)),
+			errors,
+			name,
+			evidence,
+		}),
 	);
 	return { output: first === undefined ? output : { ...output, comparators: [first, ...others] }, sentences };
 }
 
 function placeOf(specs: readonly ComparatorSpec[], index: number): number {
-	const same = (spec: ComparatorSpec | undefined): string => JSON.stringify([spec?.kind, spec?.slice, spec?.scope === "set"]);
+	const same = (spec: ComparatorSpec | undefined): string =>
+		JSON.stringify([spec?.kind, spec?.slice, spec?.scope === "set"]);
 	return specs.slice(0, index).filter((spec) => same(spec) === same(specs[index])).length;
 }
 
@@ -148,7 +193,10 @@ function deriveSpec(spec: ComparatorSpec, context: SpecContext): ComparatorSpec 
 	if (basis === undefined) return spec;
 	const limits: Partial<Record<Precision, number>> = {};
 	for (const [precision, { limit }] of Object.entries(basis.limits) as [Precision, StrayAt][]) {
-		const derived = spec.kind === "relative-l2" ? limit : relatedLimit(spec.kind, { bound, key, basis, errors, precision, limit });
+		const derived =
+			spec.kind === "relative-l2"
+				? limit
+				: relatedLimit(spec.kind, { bound, key, basis, errors, precision, limit });
 		if (derived !== null) limits[precision] = derived;
 	}
 	return withLimits(spec, limits);
@@ -161,7 +209,9 @@ function clearRows(spec: ComparatorSpec, { name, evidence }: OutputContext, prec
 	const shares = (run?.outputs ?? []).flatMap((outputs, index) => {
 		const [expected, got] = [evidence.reference[index]?.[name], outputs[name]];
 		const error = expected === undefined || got === undefined ? null : distance(expected, got, spec);
-		return expected === undefined || error === null ? [] : [clearShare(cutSlice(expected, spec.slice), options, 2 * error.maxAbs)];
+		return expected === undefined || error === null
+			? []
+			: [clearShare(cutSlice(expected, spec.slice), options, 2 * error.maxAbs)];
 	});
 	return Math.min(1, ...shares);
 }
@@ -178,7 +228,9 @@ interface Related {
 
 /** What a metric is where relative L2 reaches its limit: the emulation relates the two. */
 function relatedLimit(kind: string, { bound, key, basis, errors, precision, limit }: Related): number | null {
-	const known = emulatedPrecisions.filter((at) => (basis.rounding[at] ?? 0) > 0 && errors.rounding.get(at)?.has(key));
+	const known = emulatedPrecisions.filter(
+		(at) => (basis.rounding[at] ?? 0) > 0 && errors.rounding.get(at)?.has(key),
+	);
 	const from = known.find((at) => at === precision) ?? known[0];
 	const error = from === undefined ? undefined : basis.rounding[from];
 	const value = from === undefined ? undefined : errors.rounding.get(from)?.get(key);
@@ -209,7 +261,10 @@ function loosened({ kind, bound, usual, measured }: Loosening): Partial<Record<P
 	const limits: Partial<Record<Precision, number>> = {};
 	for (const precision of emulatedPrecisions) {
 		const [value, allowed] = [measured(precision), usual(precision)];
-		const limit = value === undefined || allowed === undefined ? null : scaledLimit(kind, bound, { value, times: rules.room });
+		const limit =
+			value === undefined || allowed === undefined
+				? null
+				: scaledLimit(kind, bound, { value, times: rules.room });
 		if (limit === null || allowed === undefined) continue;
 		if (bound === "at-most" ? limit > allowed : limit < allowed) limits[precision] = limit;
 	}
@@ -217,15 +272,23 @@ function loosened({ kind, bound, usual, measured }: Loosening): Partial<Record<P
 }
 
 /** Precisions without evidence keep what they had. */
-function withLimits<Spec extends { tolerance?: Tolerance }>(spec: Spec, limits: Partial<Record<Precision, number>>): Spec {
+function withLimits<Spec extends { tolerance?: Tolerance }>(
+	spec: Spec,
+	limits: Partial<Record<Precision, number>>,
+): Spec {
 	if (Object.keys(limits).length === 0) return spec;
 	const { tolerance } = spec;
 	if (typeof tolerance !== "number") return { ...spec, tolerance: { ...tolerance, ...limits } };
-	const all = Object.fromEntries((Object.keys(defaultTolerances) as Precision[]).map((precision) => [precision, tolerance]));
+	const all = Object.fromEntries(
+		(Object.keys(defaultTolerances) as Precision[]).map((precision) => [precision, tolerance]),
+	);
 	return { ...spec, tolerance: { ...all, ...limits } };
 }
 
-function deriveGroup(group: Detections, rounding: Errors["rounding"]): { group: Detections; sentences: string[] } {
+function deriveGroup(
+	group: Detections,
+	rounding: Errors["rounding"],
+): { group: Detections; sentences: string[] } {
 	const { comparators } = group;
 	if (comparators === undefined) return { group, sentences: [] };
 	const sentences: string[] = [];
@@ -233,10 +296,17 @@ function deriveGroup(group: Detections, rounding: Errors["rounding"]): { group: 
 		const key = comparatorKey({ output: group.name, kind: spec.kind, place: 0 });
 		const { bound } = boxKind(spec.kind);
 		const usual = (precision: Precision): number => boxLimit(spec, precision);
-		const limits = loosened({ kind: spec.kind, bound, usual, measured: (precision) => rounding.get(precision)?.get(key) });
+		const limits = loosened({
+			kind: spec.kind,
+			bound,
+			usual,
+			measured: (precision) => rounding.get(precision)?.get(key),
+		});
 		for (const [precision, limit] of Object.entries(limits)) {
 			const value = rounding.get(precision as Precision)?.get(key) ?? 0;
-			sentences.push(`Rounding at ${precision} gives ${spec.kind} ${twoDigits(value)}, so its limit there is ${limit}.`);
+			sentences.push(
+				`Rounding at ${precision} gives ${spec.kind} ${twoDigits(value)}, so its limit there is ${limit}.`,
+			);
 		}
 		return withLimits(spec, limits);
 	});

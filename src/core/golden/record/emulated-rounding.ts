@@ -9,7 +9,10 @@ interface RoundedPart {
 }
 
 /** Relative L2 of the worst case; undefined where the golden does not say. */
-export function emulatedRounding(rounding: GoldenManifest["rounding"], { output, slice, precision }: RoundedPart): number | undefined {
+export function emulatedRounding(
+	rounding: GoldenManifest["rounding"],
+	{ output, slice, precision }: RoundedPart,
+): number | undefined {
 	if (precision !== "fp16" && precision !== "tf32" && precision !== "bf16") return undefined;
 	const outputs = rounding?.[precision]?.outputs ?? {};
 	const measured = Object.hasOwn(outputs, output) ? outputs[output] : undefined;

@@ -19,7 +19,9 @@ const choosing: Readonly<Record<string, number>> = {
 
 /** The nearest such tensors before the output; empty where no node of the main graph chooses. */
 export function findInnerNumbers(graph: OnnxGraph, output: string): string[] {
-	const producers = new Map(graph.nodes.flatMap((node) => node.outputs.map((name): [string, OnnxNode] => [name, node])));
+	const producers = new Map(
+		graph.nodes.flatMap((node) => node.outputs.map((name): [string, OnnxNode] => [name, node])),
+	);
 	const found = new Set<string>();
 	const casts: string[] = [];
 	const seen = new Set<OnnxNode>();

@@ -21,13 +21,17 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 	if (given.length > 0) {
 		const beside = all
 			.filter(([, one]) => !isGiven(one))
-			.map(([name, one]) => `${quoteName(name, "")} ${quoteName(one.replace(/, SplitMix64| \(.*/g, ""), "")}`);
+			.map(
+				([name, one]) => `${quoteName(name, "")} ${quoteName(one.replace(/, SplitMix64| \(.*/g, ""), "")}`,
+			);
 		return `Inputs: ${realOnes(
 			given.map(([, one]) => one),
 			cases,
 		)}${beside.length === 0 ? "" : `; ${beside.join(", ")}`}.`;
 	}
-	const kinds = made.filter(([pattern]) => all.some(([, one]) => pattern.test(one))).map(([, words]) => words);
+	const kinds = made
+		.filter(([pattern]) => all.some(([, one]) => pattern.test(one)))
+		.map(([, words]) => words);
 	if (kinds.length === 0) return "Inputs: constants.";
 	return `Inputs: ${kinds.join(" and ")}. They test the arithmetic, not the accuracy of the model; pass real inputs with --inputs.`;
 }
@@ -35,5 +39,7 @@ export function describeWorth(how: Readonly<Record<string, string>>, cases: numb
 function realOnes(how: readonly string[], cases: number): string {
 	const named = how.find((one) => one !== "given");
 	const [, kind = "cases", pattern = ""] = /^given as (\w+)s \((.*)\)$/.exec(named ?? "") ?? [];
-	return named === undefined ? `${counted(cases, "real case")}` : `${counted(cases, `real ${kind}`)} (${quoteName(pattern, "")})`;
+	return named === undefined
+		? `${counted(cases, "real case")}`
+		: `${counted(cases, `real ${kind}`)} (${quoteName(pattern, "")})`;
 }

@@ -70,7 +70,10 @@ export interface StrayAt {
  * What fp32 loses in this network, of what the emulated precisions lose: null where none was emulated. Errors grow in proportion to
  * the rounding; in quantised layers the number of integers that change does, so that their relative L2 grows with its root.
  */
-export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "rounding" | "quantised">): number | null {
+export function amplifiedRounding({
+	rounding,
+	quantised,
+}: Pick<Strayed, "rounding" | "quantised">): number | null {
 	const estimates = emulatedPrecisions.flatMap((precision) => {
 		const error = rounding[precision];
 		const share = unitOfFp32 / emulated[precision];
@@ -85,7 +88,12 @@ export function amplifiedRounding({ rounding, quantised }: Pick<Strayed, "roundi
 /** How far correct outputs deviate in fp32: other implementations, rounding of the output, what the network makes of rounding, and what is usual. */
 function strayAtFp32(strayed: Strayed): number {
 	const floor = Math.max(floorOf(undefined, strayed.dtype), rules.absolute * (strayed.peakRatio ?? 1));
-	return Math.max(rules.othersAt * strayed.noise, floor, amplifiedRounding(strayed) ?? 0, usualAt(strayed) / rules.room);
+	return Math.max(
+		rules.othersAt * strayed.noise,
+		floor,
+		amplifiedRounding(strayed) ?? 0,
+		usualAt(strayed) / rules.room,
+	);
 }
 
 /** Limits of relative L2, by precision. */
@@ -140,7 +148,8 @@ export function scaledLimit(
 	{ value, times }: { value: number; times: number },
 ): number | null {
 	const growth = growthOf(kind);
-	if (growth === "decibels") return Number.isFinite(value) ? Math.floor(10 * (value - 20 * Math.log10(times))) / 10 : null;
+	if (growth === "decibels")
+		return Number.isFinite(value) ? Math.floor(10 * (value - 20 * Math.log10(times))) / 10 : null;
 	const measured = bound === "at-most" ? value : 1 - value;
 	const away = measured * (growth === "square" ? times ** 2 : times);
 	if (!(away > 0) || !Number.isFinite(away)) return null;

@@ -1,12 +1,20 @@
 // Cases whose outputs are noise: nothing in them says whether an engine is right.
+
+import type { OutputSlice } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { OutputSlice } from "../../../../generated/golden.ts";
 import { twoDigits } from "../../text/units.ts";
 import { largestFinite } from "../compare/difference.ts";
 import { cutSlice } from "../tensor/slice.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
-import { distance, type LabelledRun, type OutputParts, type RunOutputs, signalFloor, signalOverNoise } from "./noise-floor.ts";
+import {
+	distance,
+	type LabelledRun,
+	type OutputParts,
+	type RunOutputs,
+	signalFloor,
+	signalOverNoise,
+} from "./noise-floor.ts";
 import { proposeDetections } from "./propose-detections.ts";
 
 export interface NoiseCase {
@@ -17,9 +25,15 @@ export interface NoiseCase {
 }
 
 /** Cases that are below the noise in every output. Integers are no noise, nor are boxes, which come in any order. */
-export function findNoiseCases(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts): NoiseCase[] {
+export function findNoiseCases(
+	reference: RunOutputs,
+	runs: readonly LabelledRun[],
+	parts: OutputParts,
+): NoiseCase[] {
 	const boxes = proposeDetections(reference, {})?.outputs ?? [];
-	const names = new Set(reference.flatMap((outputs) => Object.keys(outputs)).filter((name) => !boxes.includes(name)));
+	const names = new Set(
+		reference.flatMap((outputs) => Object.keys(outputs)).filter((name) => !boxes.includes(name)),
+	);
 	const checks = [...names].flatMap((name) => checkOf(name, reference, { runs, parts }) ?? []);
 	return reference.flatMap((_, index) => {
 		const whys = checks.map((whyNoise) => whyNoise(index));
@@ -41,7 +55,8 @@ function checkOf(
 	const filled = tensors.filter((tensor) => tensor !== undefined && elementCount(tensor.shape) > 0);
 	if (filled.length === 0) return null;
 	if (!filled.every((tensor) => isFloating(tensor?.dtype ?? "bool"))) return () => null;
-	const slices: readonly (OutputSlice | undefined)[] = Object.hasOwn(parts, name) && parts[name]?.length ? parts[name] : [undefined];
+	const slices: readonly (OutputSlice | undefined)[] =
+		Object.hasOwn(parts, name) && parts[name]?.length ? parts[name] : [undefined];
 	const byPart = slices.map((slice) => partCheck({ name, tensors, slice }, runs));
 	return (index) => {
 		const whys = byPart.map((whyNoise) => whyNoise(index));
@@ -57,7 +72,9 @@ interface OutputPart {
 }
 
 function partCheck({ name, tensors, slice }: OutputPart, runs: readonly LabelledRun[]): WhyNoise {
-	const largest = tensors.map((tensor) => (tensor === undefined ? 0 : largestFinite(cutSlice(tensor, slice))));
+	const largest = tensors.map((tensor) =>
+		tensor === undefined ? 0 : largestFinite(cutSlice(tensor, slice)),
+	);
 	const spreads = tensors.map((tensor, index) => spreadOf(tensor, { runs, name, index, slice }));
 	const peak = Math.max(0, ...largest);
 	const noise = Math.max(...spreads.map(({ maxAbs }) => maxAbs).filter(Number.isFinite), 0);
@@ -78,7 +95,10 @@ interface RunsOfCase {
 	slice: OutputSlice | undefined;
 }
 
-function spreadOf(expected: Tensor | undefined, { runs, name, index, slice }: RunsOfCase): { relativeL2: number; maxAbs: number } {
+function spreadOf(
+	expected: Tensor | undefined,
+	{ runs, name, index, slice }: RunsOfCase,
+): { relativeL2: number; maxAbs: number } {
 	const widest = { relativeL2: 0, maxAbs: 0 };
 	for (const run of runs) {
 		const got = run.outputs[index]?.[name];
@@ -103,7 +123,12 @@ export function dropNoiseCases<Case extends { id: string }>(
 			fix: "Give inputs that mean something to the model, such as real ones with --inputs; generated ones may contain nothing that it looks for.",
 		});
 	}
-	const notes = noisy.map(({ index, why }) => `Case ${quoteName(cases[index]?.id ?? "")} was left out, because it is noise: ${why}.`);
-	const kept = cases.flatMap((golden, index) => (noisy.some((other) => other.index === index) ? [] : [{ golden, index }]));
+	const notes = noisy.map(
+		({ index, why }) =>
+			`Case ${quoteName(cases[index]?.id ?? "")} was left out, because it is noise: ${why}.`,
+	);
+	const kept = cases.flatMap((golden, index) =>
+		noisy.some((other) => other.index === index) ? [] : [{ golden, index }],
+	);
 	return { kept, notes };
 }

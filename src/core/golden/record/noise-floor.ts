@@ -34,7 +34,11 @@ export interface LabelledRun {
 export type OutputParts = Readonly<Record<string, readonly OutputSlice[]>>;
 
 /** The largest distance of any run from the reference, by output and part of it; worst case. */
-export function measureNoise(reference: RunOutputs, runs: readonly LabelledRun[], parts: OutputParts = {}): NoiseFloor | null {
+export function measureNoise(
+	reference: RunOutputs,
+	runs: readonly LabelledRun[],
+	parts: OutputParts = {},
+): NoiseFloor | null {
 	const [first, ...others] = runs;
 	if (first === undefined) return null;
 	const names = [...new Set(reference.flatMap((outputs) => Object.keys(outputs)))];
@@ -65,7 +69,12 @@ function scatterOf(name: string, reference: RunOutputs, { runs, slice }: Scatter
 	const absolute = pairs.filter(({ isProportional }) => isProportional !== true);
 	const maxAbs = widest(absolute.map(({ expected, got }) => distance(expected, got, { slice })?.maxAbs));
 	const floor = signalFloor(peakOf(name, reference, slice), maxAbs);
-	return { relativeL2: widest(pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2)), maxAbs };
+	return {
+		relativeL2: widest(
+			pairs.map(({ expected, got }) => distance(expected, got, { slice, floor })?.relativeL2),
+		),
+		maxAbs,
+	};
 }
 
 function widest(sizes: readonly (number | undefined)[]): number {
@@ -74,7 +83,11 @@ function widest(sizes: readonly (number | undefined)[]): number {
 
 /** The largest value of an output, or of a part of it, in all cases. */
 export function peakOf(name: string, reference: RunOutputs, slice: OutputSlice | undefined): number {
-	return widest(reference.map((outputs) => (outputs[name] === undefined ? 0 : largestFinite(cutSlice(outputs[name], slice)))));
+	return widest(
+		reference.map((outputs) =>
+			outputs[name] === undefined ? 0 : largestFinite(cutSlice(outputs[name], slice)),
+		),
+	);
 }
 
 /** An element, or a case, below so many times the noise says nothing. */
@@ -90,7 +103,10 @@ export function signalFloor(peak: number, noise: number): number {
 }
 
 /** The noise of what a comparator covers. */
-export function noiseOfPart(measured: Spread | undefined, slice: OutputSlice | undefined): Scatter | undefined {
+export function noiseOfPart(
+	measured: Spread | undefined,
+	slice: OutputSlice | undefined,
+): Scatter | undefined {
 	if (slice === undefined) return measured;
 	const wanted = JSON.stringify(slice);
 	return measured?.parts?.find((part) => JSON.stringify(part.slice) === wanted) ?? measured;
@@ -109,12 +125,18 @@ export function distance(expected: Tensor, got: Tensor, { slice, floor = 0 }: Co
 	const sides = coveredSides({ expected, got }, { slice, floor });
 	const pair = makePair(sides.expected, sides.got);
 	const { nonFinite, maxAbs } = pair.difference();
-	if (nonFinite.differing > 0) return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
+	if (nonFinite.differing > 0)
+		return { relativeL2: Number.POSITIVE_INFINITY, maxAbs: Number.POSITIVE_INFINITY };
 	return { relativeL2: relativeL2(pair).value, maxAbs };
 }
 
 /** Rounding of the output itself, as relative L2, even if all runs agree to the bit. A third of the unit roundoff, uniformly spread. */
-const roundings: Partial<Record<DType, number>> = { float64: 1e-15, float32: 1e-7, float16: 3e-4, bfloat16: 2.5e-3 };
+const roundings: Partial<Record<DType, number>> = {
+	float64: 1e-15,
+	float32: 1e-7,
+	float16: 3e-4,
+	bfloat16: 2.5e-3,
+};
 
 /** The effective floor: the measured one, but at least the dtype's own rounding. */
 export function floorOf(measured: Scatter | undefined, dtype: DType): number {

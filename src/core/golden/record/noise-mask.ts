@@ -7,7 +7,11 @@ import { forEachValue } from "../tensor/values.ts";
 import { noiseOfPart, signalFloor } from "./noise-floor.ts";
 
 /** The floor of noise, where it leaves out most of what some case holds. null: it would change nothing that counts. */
-export function noiseMask(tensors: readonly Tensor[], noise: Spread | undefined, slice: OutputSlice | undefined): number | null {
+export function noiseMask(
+	tensors: readonly Tensor[],
+	noise: Spread | undefined,
+	slice: OutputSlice | undefined,
+): number | null {
 	const parts = tensors.map((tensor) => cutSlice(tensor, slice));
 	const floor = signalFloor(Math.max(0, ...parts.map(largestFinite)), noiseOfPart(noise, slice)?.maxAbs ?? 0);
 	return floor > 0 && parts.some((part) => isMostlyBelow(part, floor)) ? Number(floor.toPrecision(2)) : null;

@@ -13,7 +13,10 @@ export interface GroupProposal {
 }
 
 /** null: the outputs hold no boxes, or boxes in fixed places, which are better compared element by element. */
-export function proposeDetections(cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal | null {
+export function proposeDetections(
+	cases: RunOutputs,
+	noise: Readonly<Record<string, Spread>>,
+): GroupProposal | null {
 	const [first] = cases;
 	if (first === undefined) return null;
 	const names = Object.keys(first).filter((name) => cases.every((outputs) => Object.hasOwn(outputs, name)));
@@ -33,13 +36,19 @@ interface Found {
 }
 
 /** Boxes, scores and classes or a count in outputs of their own, as the NMS plugins of TensorRT and ONNX exports with NMS inside give them. */
-function splitGroup(boxes: string, names: readonly string[], outputs: Readonly<Record<string, Tensor>>): Found | null {
+function splitGroup(
+	boxes: string,
+	names: readonly string[],
+	outputs: Readonly<Record<string, Tensor>>,
+): Found | null {
 	const shape = outputs[boxes]?.shape ?? [];
 	if (!/box/i.test(boxes) || shape.at(-1) !== 4 || shape.length < 2) return null;
 	const each = elementCount(shape.slice(0, -1));
 	const images = elementCount(shape.slice(0, -2));
 	const find = (pattern: RegExp, elements: number): string | undefined =>
-		names.find((name) => name !== boxes && pattern.test(name) && elementCount(outputs[name]?.shape ?? []) === elements);
+		names.find(
+			(name) => name !== boxes && pattern.test(name) && elementCount(outputs[name]?.shape ?? []) === elements,
+		);
 	const scores = find(/score|conf/i, each);
 	const classes = find(/class|label/i, each);
 	const count = find(/num|count|valid/i, images);
@@ -55,11 +64,19 @@ const packedColumns = 6;
 /** Rows of box, score and class in one output. */
 function packedGroup(boxes: string, cases: RunOutputs): Found | null {
 	const tensors = cases.flatMap((outputs) => outputs[boxes] ?? []);
-	if (tensors.length === 0 || !tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)) return null;
+	if (
+		tensors.length === 0 ||
+		!tensors.every(({ shape }) => shape.length >= 2 && shape.at(-1) === packedColumns)
+	)
+		return null;
 	const rows = tensors.flatMap((tensor) => rowsOf(tensor, packedColumns));
-	const fits = rows.every(([, , , , score = -1, label = 0.5]) => score >= 0 && score <= 1 && Number.isInteger(label));
+	const fits = rows.every(
+		([, , , , score = -1, label = 0.5]) => score >= 0 && score <= 1 && Number.isInteger(label),
+	);
 	const varied = new Set(rows.map((row) => row[4])).size > 2;
-	return fits && varied ? { boxes, because: `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number` } : null;
+	return fits && varied
+		? { boxes, because: `each row of ${boxes} holds a box, a score from 0 to 1 and a whole number` }
+		: null;
 }
 
 /** Rows of a tensor that are looked at. */
@@ -67,31 +84,46 @@ const mostRows = 2000;
 
 function rowsOf(tensor: Tensor, columns: number): number[][] {
 	const values = valuesOf(tensor, mostRows * columns);
-	return Array.from({ length: values.length / columns }, (_, row) => [...values.subarray(row * columns, (row + 1) * columns)]);
+	return Array.from({ length: values.length / columns }, (_, row) => [
+		...values.subarray(row * columns, (row + 1) * columns),
+	]);
 }
 
 function finish(found: Found, cases: RunOutputs, noise: Readonly<Record<string, Spread>>): GroupProposal {
 	const { because, ...roles } = found;
 	const format = formatOf(found, cases);
-	const images = cases.reduce((sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []), 0);
+	const images = cases.reduce(
+		(sum, outputs) => sum + elementCount(outputs[found.boxes]?.shape.slice(0, -2) ?? []),
+		0,
+	);
 	const limits = limitsOf(found, images, noise);
 	return {
 		detections: { name: "detections", ...roles, format: format.format, comparators: limits.comparators },
 		outputs: [found.boxes, found.scores, found.classes, found.count].filter((name) => name !== undefined),
-		why: [`Treated as boxes in any order, because ${because}.`, `Boxes are ${format.format}, because ${format.because}.`, ...limits.why],
+		why: [
+			`Treated as boxes in any order, because ${because}.`,
+			`Boxes are ${format.format}, because ${format.because}.`,
+			...limits.why,
+		],
 	};
 }
 
 /** Padding is zeros, and does not show the format. */
 function formatOf(found: Found, cases: RunOutputs): { format: Detections["format"]; because: string } {
 	const columns = found.scores === undefined ? packedColumns : 4;
-	const rows = cases.flatMap((outputs) => (outputs[found.boxes] === undefined ? [] : rowsOf(outputs[found.boxes] as Tensor, columns)));
+	const rows = cases.flatMap((outputs) =>
+		outputs[found.boxes] === undefined ? [] : rowsOf(outputs[found.boxes] as Tensor, columns),
+	);
 	const real = rows.filter((row) => row.slice(0, 4).some((value) => value !== 0));
 	if (real.every(([a = 0, b = 0, c = 0, d = 0]) => c >= a && d >= b)) {
 		return { format: "xyxy", because: "the second corner is never left of or above the first" };
 	}
-	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes)) return { format: "xywh", because: "of its name" };
-	return { format: "cxcywh", because: "the last two numbers are not always the larger ones, as those of corners are" };
+	if (/xywh/i.test(found.boxes) && !/cxcywh/i.test(found.boxes))
+		return { format: "xywh", because: "of its name" };
+	return {
+		format: "cxcywh",
+		because: "the last two numbers are not always the larger ones, as those of corners are",
+	};
 }
 
 /** From so many images on their mean precision says something. */
@@ -106,7 +138,9 @@ function limitsOf(
 	noise: Readonly<Record<string, Spread>>,
 ): { comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]]; why: string[] } {
 	const floor = noise[scores ?? boxes]?.maxAbs ?? 0;
-	const score = Number(Math.min(0.01, Math.max(leastScore, scores === undefined ? 0 : noiseRoom * floor)).toPrecision(2));
+	const score = Number(
+		Math.min(0.01, Math.max(leastScore, scores === undefined ? 0 : noiseRoom * floor)).toPrecision(2),
+	);
 	const map: BoxComparatorSpec[] = images >= imagesForMap ? [{ kind: "map", scope: "set" }] : [];
 	const comparators: [BoxComparatorSpec, ...BoxComparatorSpec[]] = [
 		{ kind: "box-missing" },
@@ -118,6 +152,7 @@ function limitsOf(
 	const why = [
 		`At fp32 scores may differ by ${score} and boxes have to overlap by 0.999; boxes scored below ${defaultScoreThreshold} are ignored.`,
 	];
-	if (map.length > 0) why.push(`mAP is measured over all ${images} images together, because one image is too few.`);
+	if (map.length > 0)
+		why.push(`mAP is measured over all ${images} images together, because one image is too few.`);
 	return { comparators, why };
 }

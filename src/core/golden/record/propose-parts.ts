@@ -21,13 +21,21 @@ export function partComparators(
 	floorOf: (slice: OutputSlice) => number | null,
 ): PartProposal {
 	const scales = parts.map(({ slice, rms }) => `${sliceLabel(slice)} about ${twoDigits(rms)}`).join(", ");
-	const why = [`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`];
+	const why = [
+		`Compared part by part, because their scales lie more than 100 times apart (root mean square): ${scales}.`,
+	];
 	const comparators = parts.flatMap(({ slice, kind }): ComparatorSpec[] => {
 		const floor = floorOf(slice);
-		if (floor !== null) why.push(`${sliceLabel(slice)}: elements below ${twoDigits(floor)} on both sides are noise and do not count.`);
+		if (floor !== null)
+			why.push(
+				`${sliceLabel(slice)}: elements below ${twoDigits(floor)} on both sides are noise and do not count.`,
+			);
 		const classes = kind === "scores" ? classComparator(tensors, { axis: slice.axis, slice }) : null;
 		if (classes !== null) why.push(classes.why);
-		return [{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) }, ...(classes === null ? [] : [classes.comparator])];
+		return [
+			{ kind: "relative-l2", slice, ...(floor === null ? {} : { floor }) },
+			...(classes === null ? [] : [classes.comparator]),
+		];
 	});
 	return { comparators: comparators as PartProposal["comparators"], why };
 }
@@ -44,7 +52,10 @@ const keptShare = 0.99;
 /**
  * The class of each row that is no background. null: the rows that count all choose one class, or most leads are too narrow.
  */
-function classComparator(tensors: readonly Tensor[], scores: Scores): { comparator: ComparatorSpec; why: string } | null {
+function classComparator(
+	tensors: readonly Tensor[],
+	scores: Scores,
+): { comparator: ComparatorSpec; why: string } | null {
 	const byCase = tensors.map((tensor) => rowsOf(tensor, scores));
 	const rows = byCase.flat();
 	const minScore = scoreOf(byCase);
@@ -60,11 +71,18 @@ function classComparator(tensors: readonly Tensor[], scores: Scores): { comparat
 }
 
 /** Of an output that holds nothing but scores from 0 to 1: the class of each row that is no background, where its channels are classes. */
-export function scoreComparators(tensors: readonly Tensor[]): { comparators: ComparatorSpec[]; why: string[] } {
+export function scoreComparators(tensors: readonly Tensor[]): {
+	comparators: ComparatorSpec[];
+	why: string[];
+} {
 	const axis = channelAxis(tensors);
-	const scores = tensors.map(tensorStatistics).every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
+	const scores = tensors
+		.map(tensorStatistics)
+		.every(({ min, max }) => min !== null && max !== null && min >= 0 && max <= 1);
 	const classes = axis === null || !scores ? null : classComparator(tensors, { axis, slice: undefined });
-	return classes === null ? { comparators: [], why: [] } : { comparators: [classes.comparator], why: [classes.why] };
+	return classes === null
+		? { comparators: [], why: [] }
+		: { comparators: [classes.comparator], why: [classes.why] };
 }
 
 interface Scores {

@@ -81,11 +81,17 @@ const floatRules: readonly Rule[] = [
 		const side = shape.length === 3 ? 4 * leastSide : leastSide;
 		const isMap = single && (shape.at(-1) ?? 0) >= side && (shape.at(-2) ?? 0) >= side;
 		return isMap && isDecided(tensors)
-			? { semantic: "mask", threshold: 0.5, because: "it has one number for each pixel, nearly all of them close to 0 or 1" }
+			? {
+					semantic: "mask",
+					threshold: 0.5,
+					because: "it has one number for each pixel, nearly all of them close to 0 or 1",
+				}
 			: null;
 	},
 	(name, shape) =>
-		/box|bbox|rois/i.test(name) && shape.at(-1) === 4 ? { semantic: "boxes", because: "of its name and its last axis of 4" } : null,
+		/box|bbox|rois/i.test(name) && shape.at(-1) === 4
+			? { semantic: "boxes", because: "of its name and its last axis of 4" }
+			: null,
 	(name, shape) =>
 		shape.length <= 3 && (/embed|feature|pool|repr|hidden|latent/i.test(name) || false)
 			? { semantic: "embedding", because: "of its name" }
@@ -97,7 +103,10 @@ const floatRules: readonly Rule[] = [
 	(name, shape, tensors) => {
 		const [, height = 0, width = 0, last = 0] = shape;
 		const upright = shape.length === 4 && height >= leastSide && width >= leastSide && !isMapShape(shape);
-		return upright && [1, 3, 4].includes(last) && !/logit|segm|mask|class/i.test(name) && mayBeColours(tensors)
+		return upright &&
+			[1, 3, 4].includes(last) &&
+			!/logit|segm|mask|class/i.test(name) &&
+			mayBeColours(tensors)
 			? { semantic: "image", channels: "last", because: "it has the shape of an image with channels last" }
 			: null;
 	},
@@ -112,7 +121,9 @@ const floatRules: readonly Rule[] = [
 		return named && channels === 1 ? { semantic: "mask", because: "of its name" } : null;
 	},
 	(name, shape) =>
-		/log_?(it|prob)/i.test(name) && (shape.at(-1) ?? 1) > 1 ? { semantic: "logits", axis: -1, because: "of its name" } : null,
+		/log_?(it|prob)/i.test(name) && (shape.at(-1) ?? 1) > 1
+			? { semantic: "logits", axis: -1, because: "of its name" }
+			: null,
 	(_, shape, tensors) =>
 		shape.length >= 2 &&
 		shape.length <= 3 &&
@@ -122,7 +133,10 @@ const floatRules: readonly Rule[] = [
 			? { semantic: "logits", axis: -1, because: "in each row one number stands out, not always the same" }
 			: null,
 	(name, shape, tensors) =>
-		shape.length === 2 && (shape[1] ?? 0) >= 2 && /^(output|out|y|cls|class|pred|head|fc)/i.test(name) && choosesSeveral(tensors)
+		shape.length === 2 &&
+		(shape[1] ?? 0) >= 2 &&
+		/^(output|out|y|cls|class|pred|head|fc)/i.test(name) &&
+		choosesSeveral(tensors)
 			? { semantic: "logits", axis: -1, because: "it has one row of numbers for each sample" }
 			: null,
 ];
@@ -174,7 +188,8 @@ function isDecided(tensors: readonly Tensor[]): boolean {
 /** A guess by shape alone: rows that all choose one class are rather numbers of their own. */
 function choosesSeveral(tensors: readonly Tensor[]): boolean {
 	const best = new Set<number>();
-	for (const tensor of tensors) forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
+	for (const tensor of tensors)
+		forEachRow(makePair(tensor, tensor), -1, (row) => best.add(topIndices(row, 1)[0] ?? 0));
 	return best.size > 1;
 }
 
@@ -198,7 +213,9 @@ const sumSlack = 1e-2;
 
 /** Whether every row along the axis is a distribution. */
 function sumsToOne(tensors: readonly Tensor[], axis: number): boolean {
-	return tensors.every((tensor) => everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack));
+	return tensors.every((tensor) =>
+		everyRow(tensor, axis, (row) => row.least >= 0 && Math.abs(row.sum - 1) <= sumSlack),
+	);
 }
 
 function unitRows(tensors: readonly Tensor[]): boolean {
@@ -229,7 +246,14 @@ function everyRow(tensor: Tensor, axis: number, test: (row: Row) => boolean): bo
 		if (!(value >= (sums.least[row] as number))) sums.least[row] = value;
 	});
 	for (let row = 0; row < rows; row += 1) {
-		if (!test({ sum: sums.sum[row] as number, squares: sums.squares[row] as number, least: sums.least[row] as number })) return false;
+		if (
+			!test({
+				sum: sums.sum[row] as number,
+				squares: sums.squares[row] as number,
+				least: sums.least[row] as number,
+			})
+		)
+			return false;
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 // Entry of record/: proposes comparators for an output from its meaning and noise; their limits come from derive-limits.ts.
-import type { OnnxDim } from "../../onnx/model.ts";
+
 import type { ComparatorSpec, GoldenOutput, OutputSlice, Spread } from "../../../../generated/golden.ts";
+import type { OnnxDim } from "../../onnx/model.ts";
 import { twoDigits } from "../../text/units.ts";
 import { elementCount, isFloating, type Tensor } from "../tensor/tensor.ts";
 import { forEachValue } from "../tensor/values.ts";
@@ -28,7 +29,10 @@ export function proposeOutput(input: ProposalInput): Proposal {
 	const filled = input.tensors.filter((tensor) => elementCount(tensor.shape) > 0);
 	const guess = guessSemantic(input.name, filled);
 	const [first] = filled;
-	const shared = { semantic: guess.semantic, ...(input.batched && first && first.shape.length > 0 ? { batchAxis: 0 } : {}) };
+	const shared = {
+		semantic: guess.semantic,
+		...(input.batched && first && first.shape.length > 0 ? { batchAxis: 0 } : {}),
+	};
 	const why = [`Treated as ${semanticLabels[guess.semantic]}, because ${guess.because}.`];
 	if (first === undefined || !isFloating(first.dtype)) {
 		const exact = ofIntegers(guess, filled);
@@ -54,12 +58,15 @@ export function outputParts(name: string, tensors: readonly Tensor[]): OutputSli
 
 /** Of numbers that nothing else is known of: probabilities and pictures have one scale. */
 function partsOf({ semantic }: Guess, filled: readonly Tensor[]): ScalePart[] {
-	const plain = semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
+	const plain =
+		semantic === "tensor" || semantic === "boxes" || semantic === "logits" || semantic === "embedding";
 	return plain && filled.every(({ dtype }) => isFloating(dtype)) ? findScaleParts(filled) : [];
 }
 
 function maskWhy(floor: number | null): string[] {
-	return floor === null ? [] : [`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`];
+	return floor === null
+		? []
+		: [`Elements below ${twoDigits(floor)} on both sides are noise and do not count.`];
 }
 
 type Comparators = [ComparatorSpec, ...ComparatorSpec[]];
@@ -80,11 +87,20 @@ function ofIntegers(guess: Guess, tensors: readonly Tensor[]): { comparators: Co
 	}
 	const range = rangeOf(tensors);
 	if (guess.semantic === "mask" && range.least >= 0 && range.most < mostClasses) {
-		const comparators: Comparators = [{ kind: "pixel-disagreement", tolerance: pixelShares }, { kind: "miou" }];
-		return { comparators, why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class." };
+		const comparators: Comparators = [
+			{ kind: "pixel-disagreement", tolerance: pixelShares },
+			{ kind: "miou" },
+		];
+		return {
+			comparators,
+			why: "A share of the pixels may change their class, by precision; mIoU detects the loss of a small class.",
+		};
 	}
 	const share = guess.semantic === "mask" ? pixelShares : 0;
-	const why = guess.semantic === "mask" ? "A share of the pixels may differ, by precision." : "Integers have to be equal.";
+	const why =
+		guess.semantic === "mask"
+			? "A share of the pixels may differ, by precision."
+			: "Integers have to be equal.";
 	return { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: share }], why };
 }
 
@@ -130,7 +146,8 @@ function taskComparators(guess: Guess, tensors: readonly Tensor[]): Task {
 		case "probabilities":
 			// Along axis 1 there is a class for each pixel.
 			if (axis === 1) {
-				const why = "Compared by the share of pixels that change their class, and by mIoU, which detects the loss of a small class.";
+				const why =
+					"Compared by the share of pixels that change their class, and by mIoU, which detects the loss of a small class.";
 				return { comparators: [{ kind: "pixel-disagreement" }, { kind: "miou" }], why: [why] };
 			}
 			return {
@@ -179,31 +196,48 @@ function pictureTask({ channels }: Guess, tensors: readonly Tensor[]): Task {
 	const psnr: ComparatorSpec[] = isBytes || most - least >= rms ? [{ kind: "psnr", ...range }] : [];
 	const sides = channels === "last" ? [-3, -2] : [-2, -1];
 	const tall = tensors.every(({ shape }) => sides.every((axis) => (shape.at(axis) ?? 0) >= ssimSide));
-	const ssim: ComparatorSpec[] = tall && most > least ? [{ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) }] : [];
+	const ssim: ComparatorSpec[] =
+		tall && most > least ? [{ kind: "ssim", ...range, ...(channels === "last" ? { channels } : {}) }] : [];
 	const comparators = [...psnr, ...ssim];
 	if (comparators.length === 0) return { comparators, why: ["Too small or too flat for PSNR and SSIM."] };
 	const kinds = comparators.map(({ kind }) => kind.toUpperCase()).join(" and ");
-	return { comparators, why: [`${kinds}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`] };
+	return {
+		comparators,
+		why: [`${kinds}, with the range of all cases, ${twoDigits(least)} to ${twoDigits(most)}.`],
+	};
 }
 
 function embeddingComparators(tensors: readonly Tensor[]): Task {
 	const comparators: ComparatorSpec[] = [{ kind: "cosine" }];
 	const vectors = tensors.reduce((sum, { shape }) => sum + elementCount(shape.slice(0, -1)), 0);
 	// Tokens and states are each compared with their own; their neighbours say nothing.
-	if (tensors.some(({ shape }) => shape.length > 2)) return { comparators, why: ["Each vector is compared by its cosine."] };
+	if (tensors.some(({ shape }) => shape.length > 2))
+		return { comparators, why: ["Each vector is compared by its cosine."] };
 	const isUniform = new Set(tensors.map(({ shape }) => shape.at(-1))).size === 1;
 	if (!isUniform || vectors < vectorsForRanks) {
-		return { comparators, why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`] };
+		return {
+			comparators,
+			why: [`Cosine alone: ${vectors} ${vectors === 1 ? "vector has" : "vectors have"} too few neighbours.`],
+		};
 	}
 	comparators.push({ kind: "rank-agreement", scope: "set" });
 	if (vectors >= vectorsForRecall) comparators.push({ kind: "recall-at-k", k: 10, scope: "set" });
 	const recall = vectors >= vectorsForRecall ? ", and the ten nearest neighbours" : "";
-	return { comparators, why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`] };
+	return {
+		comparators,
+		why: [`Compared by cosine, and over all ${vectors} vectors by the order of their similarities${recall}.`],
+	};
 }
 
 /** Whether the first axis of an output counts samples: it has the name of an input's first axis, or both are 1. */
-export function isBatched(output: readonly OnnxDim[] | null, inputs: readonly (readonly OnnxDim[] | null)[]): boolean {
+export function isBatched(
+	output: readonly OnnxDim[] | null,
+	inputs: readonly (readonly OnnxDim[] | null)[],
+): boolean {
 	const first = output?.[0];
 	if (output === null || output.length < 2 || first === undefined || first === null) return false;
-	return inputs.some((dims) => dims !== null && dims.length >= 2 && dims[0] === first && (typeof first === "string" || first === 1));
+	return inputs.some(
+		(dims) =>
+			dims !== null && dims.length >= 2 && dims[0] === first && (typeof first === "string" || first === 1),
+	);
 }

@@ -36,10 +36,15 @@ export function channelAxis(tensors: readonly Tensor[]): number | null {
 	const last = shape.length - 1;
 	if (last < 1) return null;
 	// Of a map, height and width are no channels, even where it has only one.
-	const isSecond = shape.length > 3 ? (shape[1] ?? 0) <= (shape[last] ?? 0) : (shape[1] ?? 0) > 1 && (shape[1] ?? 0) < (shape[last] ?? 0);
+	const isSecond =
+		shape.length > 3
+			? (shape[1] ?? 0) <= (shape[last] ?? 0)
+			: (shape[1] ?? 0) > 1 && (shape[1] ?? 0) < (shape[last] ?? 0);
 	const axis = isSecond ? 1 : last;
 	const size = shape[axis] ?? 1;
-	const isUniform = tensors.every((tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size);
+	const isUniform = tensors.every(
+		(tensor) => tensor.shape.length === shape.length && tensor.shape[axis] === size,
+	);
 	const rows = tensors.reduce((sum, tensor) => sum + elementCount(tensor.shape), 0) / size;
 	return isUniform && size > 1 && size <= maxChannels && rows >= minRows ? (axis === last ? -1 : axis) : null;
 }
@@ -56,7 +61,10 @@ function channelsOf(tensors: readonly Tensor[], along: number): Channel[] {
 	const size = tensors[0]?.shape[axis] ?? 0;
 	const sums = new Float64Array(size);
 	const counts = new Float64Array(size);
-	const [least, most] = [new Float64Array(size).fill(Number.POSITIVE_INFINITY), new Float64Array(size).fill(Number.NEGATIVE_INFINITY)];
+	const [least, most] = [
+		new Float64Array(size).fill(Number.POSITIVE_INFINITY),
+		new Float64Array(size).fill(Number.NEGATIVE_INFINITY),
+	];
 	for (const tensor of tensors) {
 		const inner = elementCount(tensor.shape.slice(axis + 1));
 		forEachValue(tensor, (value, flat) => {
@@ -92,7 +100,11 @@ function partsAlong(axis: number, all: readonly Channel[]): ScalePart[] {
 	];
 	const parts = groups
 		.sort((left, right) => (left.channels[0]?.index ?? 0) - (right.channels[0]?.index ?? 0))
-		.map(({ kind, channels }) => ({ kind, rms: quadraticMean(channels), slice: sliceOf(axis, rangesOf(channels, all.length, live)) }));
+		.map(({ kind, channels }) => ({
+			kind,
+			rms: quadraticMean(channels),
+			slice: sliceOf(axis, rangesOf(channels, all.length, live)),
+		}));
 	const ranges = parts.reduce((sum, { slice }) => sum + (slice.ranges?.length ?? 1), 0);
 	return parts.length < 2 || ranges > maxRanges ? [] : parts;
 }
@@ -130,5 +142,11 @@ function rangesOf(channels: readonly Channel[], size: number, live: readonly Cha
 function sliceOf(axis: number, ranges: readonly IndexRange[]): OutputSlice {
 	const [first = [0, 0]] = ranges;
 	if (ranges.length === 1) return { axis, from: first[0], to: first[1] };
-	return { axis, ranges: ranges.map(([from, to]): [number, number] => [from, to]) as [[number, number], ...[number, number][]] };
+	return {
+		axis,
+		ranges: ranges.map(([from, to]): [number, number] => [from, to]) as [
+			[number, number],
+			...[number, number][],
+		],
+	};
 }

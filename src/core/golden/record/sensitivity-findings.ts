@@ -1,7 +1,8 @@
 // Says where a golden notices too little of what the trial did, and what would help.
+
+import type { SensitivityRecord } from "../../../../generated/golden.ts";
 import type { OnnxGraph } from "../../onnx/model.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { SensitivityRecord } from "../../../../generated/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { isFloating } from "../tensor/tensor.ts";
 import { namedMisses } from "./defects/describe.ts";
@@ -46,7 +47,9 @@ function findHidden({ record, graph, reference }: TrialFacts): Weakness[] {
 	const inNumbers = reference.some((of) => Object.values(of).some(({ dtype }) => isFloating(dtype)));
 	const { weights } = sharesAt(record, referencePrecision);
 	if (inNumbers || weights.tried < minTested || 2 * weights.moving >= weights.tried) return [];
-	const inner = outputs.flatMap((output) => (graph === null ? [] : findInnerNumbers(graph, output))).map((name) => quoteName(name));
+	const inner = outputs
+		.flatMap((output) => (graph === null ? [] : findInnerNumbers(graph, output)))
+		.map((name) => quoteName(name));
 	const add = inner.length === 0 ? "the numbers that the answer is chosen from" : inner.join(", ");
 	return [
 		{
@@ -66,7 +69,8 @@ function findUnmoved({ record }: TrialFacts): Weakness[] {
 		{
 			kind: "unmeasured",
 			severity: "warn",
-			message: "no tried defect moves an output further than rounding does, so it is unknown what the golden notices",
+			message:
+				"no tried defect moves an output further than rounding does, so it is unknown what the golden notices",
 			fix: "Give inputs on which the outputs depend more. Of boxes in any order, record the outputs before they are selected too.",
 		},
 	];

@@ -1,7 +1,8 @@
 // Finds goldens that cannot fail: not finite, constant, or the same for every input.
+
+import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../errors.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { counted } from "../../text/labels.ts";
 import { makePair } from "../compare/difference.ts";
 import { elementCount, type Tensor, type TensorSet, tensorMap } from "../tensor/tensor.ts";
@@ -79,7 +80,8 @@ export function findInsensitive(manifest: GoldenManifest, cases: readonly Tensor
 export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readonly Insensitive[]): void {
 	const [first, ...others] = findings;
 	if (first === undefined) return;
-	const more = others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "finding" : "findings"})`;
+	const more =
+		others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "finding" : "findings"})`;
 	throw new ConfigError({
 		code: "golden-uninformative",
 		message: `Golden ${goldenId} cannot fail: ${first.message}${more}.`,
@@ -87,13 +89,20 @@ export function refuseInsensitive({ goldenId }: GoldenManifest, findings: readon
 	});
 }
 
-function findNonFinite(manifest: GoldenManifest, id: string, outputs: ReadonlyMap<string, Tensor>): Insensitive[] {
+function findNonFinite(
+	manifest: GoldenManifest,
+	id: string,
+	outputs: ReadonlyMap<string, Tensor>,
+): Insensitive[] {
 	return [...outputs].flatMap(([name, tensor]) => {
 		const { elements, nonFinite } = makePair(tensor, tensor).difference();
 		if (nonFinite.expected === 0) return [];
 		const mustMatch = specOf(manifest, name)?.nonFinite === "must-match";
 		if (mustMatch && elements > 0) return [];
-		const values = elements === 0 ? "nothing but NaN or infinite values" : `NaN or infinite values (${nonFinite.expected})`;
+		const values =
+			elements === 0
+				? "nothing but NaN or infinite values"
+				: `NaN or infinite values (${nonFinite.expected})`;
 		const message = `output ${quoteName(name)} of case ${quoteName(id)} holds ${values}`;
 		const allow =
 			elements === 0
@@ -116,7 +125,11 @@ function findConstant(outputs: ReadonlyMap<string, OutputWatch>): Insensitive[] 
 }
 
 function sameForAll(cases: number): Insensitive {
-	return { kind: "same-for-all", message: `all ${cases} cases have the same outputs, so the inputs have no effect`, fix: recordAgain };
+	return {
+		kind: "same-for-all",
+		message: `all ${cases} cases have the same outputs, so the inputs have no effect`,
+		fix: recordAgain,
+	};
 }
 
 function specOf(manifest: GoldenManifest, name: string): GoldenOutput | undefined {
@@ -158,7 +171,9 @@ function watchSameness(): { see(outputs: ReadonlyMap<string, Tensor>): void; sam
 			if (!same) return;
 			const known = first ?? outputs;
 			first = known;
-			same = outputs.size === known.size && [...outputs].every(([name, tensor]) => isSame(tensor, known.get(name)));
+			same =
+				outputs.size === known.size &&
+				[...outputs].every(([name, tensor]) => isSame(tensor, known.get(name)));
 			if (!same) first = null;
 		},
 		same: () => same,

@@ -21,10 +21,18 @@ export interface TokenPadding {
 	side: "left" | "right";
 }
 
-export function fitTokens({ ids, types, contentIds }: TokenizedText, length: number | null, padding: TokenPadding): TokenRow {
+export function fitTokens(
+	{ ids, types, contentIds }: TokenizedText,
+	length: number | null,
+	padding: TokenPadding,
+): TokenRow {
 	const size = length ?? ids.length;
 	const kept = keptPlaces(ids, contentIds, size);
-	const row = { ids: kept.map((at) => ids[at] ?? 0), types: kept.map((at) => types[at] ?? 0), mask: kept.map(() => 1) };
+	const row = {
+		ids: kept.map((at) => ids[at] ?? 0),
+		types: kept.map((at) => types[at] ?? 0),
+		mask: kept.map(() => 1),
+	};
 	const missing = size - kept.length;
 	const pad = (values: number[], value: number): number[] => {
 		const filling = Array.from({ length: missing }, () => value);
@@ -46,6 +54,7 @@ function keptPlaces(ids: readonly number[], contentIds: readonly number[], size:
 
 function startOf(ids: readonly number[], contentIds: readonly number[]): number {
 	const most = ids.length - contentIds.length;
-	for (let start = 0; start <= most; start += 1) if (contentIds.every((id, at) => ids[start + at] === id)) return start;
+	for (let start = 0; start <= most; start += 1)
+		if (contentIds.every((id, at) => ids[start + at] === id)) return start;
 	return 0;
 }

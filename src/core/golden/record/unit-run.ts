@@ -31,7 +31,9 @@ export function unitRun(reference: RunOutputs): LabelledRun | null {
 type IsScore = (flat: number) => boolean;
 
 function scoresOf(name: string, reference: RunOutputs): [string, (tensor: Tensor) => IsScore][] {
-	const tensors = reference.flatMap((outputs) => outputs[name] ?? []).filter(({ shape }) => elementCount(shape) > 0);
+	const tensors = reference
+		.flatMap((outputs) => outputs[name] ?? [])
+		.filter(({ shape }) => elementCount(shape) > 0);
 	if (tensors.length === 0 || tensors.some(({ dtype }) => dtype !== "float32")) return [];
 	const statistics = tensors.map(tensorStatistics);
 	if (Math.max(...statistics.map(({ max }) => max ?? 0)) < minPeak) return [];
@@ -47,7 +49,9 @@ function insideOf(placed: ReturnType<typeof placeSlice>, shape: readonly number[
 	if (placed === null) return () => true;
 	const inner = elementCount(shape.slice(placed.axis + 1));
 	const size = shape[placed.axis] ?? 1;
-	const chosen = new Set(placed.ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at)));
+	const chosen = new Set(
+		placed.ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at)),
+	);
 	return (flat) => chosen.has(Math.floor(flat / inner) % size);
 }
 

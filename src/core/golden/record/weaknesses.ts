@@ -1,6 +1,7 @@
 // Finds what makes a golden weak whatever its limits are: few cases, one class, a saturated softmax, outputs that never change.
-import { quoteName } from "../../onnx/quote.ts";
+
 import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import { quoteName } from "../../onnx/quote.ts";
 import { makePair } from "../compare/difference.ts";
 import { topIndices } from "../metrics/classification.ts";
 import { forEachRow } from "../tensor/rows.ts";
@@ -10,7 +11,15 @@ import type { RunOutputs } from "./noise-floor.ts";
 import type { Insensitive } from "./sensitivity.ts";
 
 export interface Weakness extends Omit<Insensitive, "kind"> {
-	kind: Insensitive["kind"] | "saturated" | "one-class" | "one-case" | "unnoticed" | "unseen" | "hidden" | "unmeasured";
+	kind:
+		| Insensitive["kind"]
+		| "saturated"
+		| "one-class"
+		| "one-case"
+		| "unnoticed"
+		| "unseen"
+		| "hidden"
+		| "unmeasured";
 	/** refuse: the golden detects nothing. warn: it detects less than it could. */
 	severity: "refuse" | "warn";
 }
@@ -36,8 +45,15 @@ interface OutputOfCases {
 
 function outputsOf({ manifest, cases }: Recorded): OutputOfCases[] {
 	return Object.entries(manifest.outputs).map(([name, spec]) => {
-		const tensors = cases.flatMap((outputs) => outputs[name] ?? []).filter((tensor) => elementCount(tensor.shape) > 1);
-		return { name, spec, tensors, axis: spec.comparators?.find((comparator) => comparator.axis !== undefined)?.axis ?? -1 };
+		const tensors = cases
+			.flatMap((outputs) => outputs[name] ?? [])
+			.filter((tensor) => elementCount(tensor.shape) > 1);
+		return {
+			name,
+			spec,
+			tensors,
+			axis: spec.comparators?.find((comparator) => comparator.axis !== undefined)?.axis ?? -1,
+		};
 	});
 }
 
@@ -50,7 +66,15 @@ function findConstant({ name, tensors }: OutputOfCases): Weakness[] {
 	const value = constantOf(tensors);
 	if (value === null) return [];
 	const message = `output ${quoteName(name)} is ${value} everywhere in every case: it is compared, but left out of what the golden has to notice`;
-	return [{ kind: "constant", severity: "warn", output: name, message, fix: "Give inputs on which it varies, and it counts." }];
+	return [
+		{
+			kind: "constant",
+			severity: "warn",
+			output: name,
+			message,
+			fix: "Give inputs on which it varies, and it counts.",
+		},
+	];
 }
 
 /** The one value of an output in all its elements and cases; null: it varies, or has one element. */
@@ -119,5 +143,7 @@ function findOneClass({ name, spec, tensors, axis }: OutputOfCases): Weakness[] 
 function findLonely({ manifest, cases }: Recorded): Weakness[] {
 	if (cases.length !== 1) return [];
 	const message = `there is only one case, ${quoteName(manifest.cases[0]?.id ?? "")}`;
-	return [{ kind: "one-case", severity: "warn", message, fix: "Add cases: a fault may not affect every input." }];
+	return [
+		{ kind: "one-case", severity: "warn", message, fix: "Add cases: a fault may not affect every input." },
+	];
 }

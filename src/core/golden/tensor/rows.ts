@@ -40,7 +40,11 @@ export function forEachRow(pair: Pair, axis: number, visit: RowVisitor): void {
 			const right = readGot(first, columns);
 			for (let i = 0; i < columns; i += 1) {
 				const row = block * stride + column + i;
-				visit(left.subarray(i * length, (i + 1) * length), right.subarray(i * length, (i + 1) * length), { row, first: first + i, stride });
+				visit(left.subarray(i * length, (i + 1) * length), right.subarray(i * length, (i + 1) * length), {
+					row,
+					first: first + i,
+					stride,
+				});
 			}
 		}
 	}
@@ -58,7 +62,9 @@ function stripReader(tensor: Tensor, strip: Strip): (first: number, columns: num
 	const rows = new Float64Array(strip.length * strip.width);
 	return (first, columns) => {
 		if (strip.stride === 1) fillPlain(rows, first, read);
-		else for (let k = 0; k < strip.length; k += 1) fillColumn(rows, { k, length: strip.length }, read(first + k * strip.stride, columns));
+		else
+			for (let k = 0; k < strip.length; k += 1)
+				fillColumn(rows, { k, length: strip.length }, read(first + k * strip.stride, columns));
 		return rows;
 	};
 }
@@ -90,7 +96,10 @@ export function forEachExactRow(pair: Pair, { axis, keep }: Way, visit: RowVisit
 	});
 }
 
-function exactRow(tensor: Tensor, keep: Way["keep"]): ((row: Float64Array, place: RowPosition) => void) | null {
+function exactRow(
+	tensor: Tensor,
+	keep: Way["keep"],
+): ((row: Float64Array, place: RowPosition) => void) | null {
 	const read = longReader(tensor);
 	if (read === null) return null;
 	return (row, { first, stride }) => {

@@ -20,7 +20,9 @@ export function placeSlice(slice: OutputSlice | undefined, shape: readonly numbe
 	const axis = slice === undefined ? -1 : axisFromStart(slice.axis, shape.length);
 	if (slice === undefined || axis < 0) return null;
 	const size = shape[axis] ?? 0;
-	const inside = rangesOf(slice, size).map(([from, to]): IndexRange => [Math.min(from, size), Math.min(to, size)]);
+	const inside = rangesOf(slice, size).map(
+		([from, to]): IndexRange => [Math.min(from, size), Math.min(to, size)],
+	);
 	return { axis, ranges: inside.filter(([from, to]) => to > from) };
 }
 
@@ -41,7 +43,8 @@ export function positionInWhole(position: readonly number[], slice: PlacedSlice 
 	if (slice === null) return [...position];
 	let remaining = position[slice.axis] ?? 0;
 	for (const [from, to] of slice.ranges) {
-		if (remaining < to - from) return position.map((at, axis) => (axis === slice.axis ? from + remaining : at));
+		if (remaining < to - from)
+			return position.map((at, axis) => (axis === slice.axis ? from + remaining : at));
 		remaining -= to - from;
 	}
 	return [...position];
@@ -56,12 +59,19 @@ export interface SliceProblem {
 
 export function sliceProblem(slice: OutputSlice, shape: readonly number[]): SliceProblem | null {
 	const axis = axisFromStart(slice.axis, shape.length);
-	if (axis < 0) return { pointer: "/axis", expected: `an axis of the output, which has ${shape.length}`, got: String(slice.axis) };
+	if (axis < 0)
+		return {
+			pointer: "/axis",
+			expected: `an axis of the output, which has ${shape.length}`,
+			got: String(slice.axis),
+		};
 	if (slice.ranges !== undefined && (slice.from !== undefined || slice.to !== undefined))
 		return { pointer: "/ranges", expected: "either ranges, or from and to", got: "both" };
 	const size = shape[axis] ?? 0;
 	const ranges = rangesOf(slice, size);
-	const index = ranges.findIndex((range, at) => rangeProblem(range, { size, after: ranges[at - 1]?.[1] ?? 0 }) !== null);
+	const index = ranges.findIndex(
+		(range, at) => rangeProblem(range, { size, after: ranges[at - 1]?.[1] ?? 0 }) !== null,
+	);
 	const [from, to] = ranges[index] ?? [0, 0];
 	const expected = rangeProblem([from, to], { size, after: ranges[index - 1]?.[1] ?? 0 });
 	if (index < 0 || expected === null) return null;
@@ -70,7 +80,10 @@ export function sliceProblem(slice: OutputSlice, shape: readonly number[]): Slic
 }
 
 /** What was expected of a range; null: it is right. */
-function rangeProblem([from, to]: IndexRange, { size, after }: { size: number; after: number }): string | null {
+function rangeProblem(
+	[from, to]: IndexRange,
+	{ size, after }: { size: number; after: number },
+): string | null {
 	if (to > size || from >= size) return `indices up to ${size}, the size of the axis`;
 	if (to <= from) return `an end behind the start, ${from}`;
 	return from < after ? `a range from ${after} on: they ascend and do not overlap` : null;

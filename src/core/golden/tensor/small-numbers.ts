@@ -27,9 +27,12 @@ export function floatOf(bits: number, format: FloatFormat): number {
 	const exponent = (bits >> fractionBits) & last;
 	const sign = (bits >> (fractionBits + exponentBits)) & 1 ? -1 : 1;
 	if (special === "unsigned-zero" && sign === -1 && exponent === 0 && fraction === 0) return Number.NaN;
-	if (special === "ieee" && exponent === last) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+	if (special === "ieee" && exponent === last)
+		return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
 	if (special === "nan" && exponent === last && fraction === steps - 1) return Number.NaN;
-	return exponent === 0 ? sign * (fraction / steps) * 2 ** (1 - bias) : sign * (1 + fraction / steps) * 2 ** (exponent - bias);
+	return exponent === 0
+		? sign * (fraction / steps) * 2 ** (1 - bias)
+		: sign * (1 + fraction / steps) * 2 ** (exponent - bias);
 }
 
 export type SmallDType = keyof typeof floatFormats | "int4" | "uint4";
@@ -40,7 +43,9 @@ const tables = new Map<SmallDType, Float32Array>();
 export function smallValues(dtype: SmallDType): Float32Array {
 	const known = tables.get(dtype);
 	if (known !== undefined) return known;
-	const table = Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) => smallValue(dtype, bits));
+	const table = Float32Array.from({ length: isPacked(dtype) ? 16 : 256 }, (_, bits) =>
+		smallValue(dtype, bits),
+	);
 	tables.set(dtype, table);
 	return table;
 }

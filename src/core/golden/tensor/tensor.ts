@@ -39,7 +39,15 @@ export function tensorBytes(tensor: { dtype: DType; shape: readonly number[] }):
 	return Math.ceil(elementCount(tensor.shape) * elementBytes[tensor.dtype]);
 }
 
-const floating: ReadonlySet<DType> = new Set(["float32", "float16", "bfloat16", "float64", "float8e4m3fn", "float8e5m2", "float4e2m1"]);
+const floating: ReadonlySet<DType> = new Set([
+	"float32",
+	"float16",
+	"bfloat16",
+	"float64",
+	"float8e4m3fn",
+	"float8e5m2",
+	"float4e2m1",
+]);
 
 /** Whether values of this dtype carry rounding; integers and bools do not. */
 export function isFloating(dtype: DType): boolean {
@@ -87,7 +95,11 @@ export function cutRanges(tensor: Tensor, axis: number, ranges: readonly IndexRa
 	const outer = elementCount(tensor.shape.slice(0, axis));
 	const kept = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 	const shape = tensor.shape.map((length, index) => (index === axis ? kept : length));
-	const layout = { blocks: outer, block: size * inner, runs: ranges.map(([from, to]): IndexRange => [from * inner, to * inner]) };
+	const layout = {
+		blocks: outer,
+		block: size * inner,
+		runs: ranges.map(([from, to]): IndexRange => [from * inner, to * inner]),
+	};
 	if (isPacked(tensor.dtype)) return { dtype: tensor.dtype, shape, data: copyNibbles(tensor.data, layout) };
 	const bytes = elementBytes[tensor.dtype];
 	const [run] = layout.runs;

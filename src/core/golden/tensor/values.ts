@@ -1,6 +1,14 @@
 // Reads a tensor's values in chunks, as binary32 where that is exact and as binary64 for every dtype.
 import type { DType, TensorStatistics } from "../../../../generated/golden.ts";
-import { decodeBrainFloat, decodeHalf, isPacked, isSmall, nibbleAt, type SmallDType, smallValues } from "./small-numbers.ts";
+import {
+	decodeBrainFloat,
+	decodeHalf,
+	isPacked,
+	isSmall,
+	nibbleAt,
+	type SmallDType,
+	smallValues,
+} from "./small-numbers.ts";
 import { elementBytes, elementCount, type Tensor } from "./tensor.ts";
 
 /** Elements of one chunk: two of binary32 fit in the second-level cache of every host. */
@@ -27,7 +35,11 @@ const narrowViews: Partial<Record<DType, ViewOf<NarrowArray>>> = {
 	uint8: Uint8Array,
 	bool: Uint8Array,
 };
-const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = { float64: Float64Array, int32: Int32Array, uint32: Uint32Array };
+const wideViews: Partial<Record<DType, ViewOf<WideArray>>> = {
+	float64: Float64Array,
+	int32: Int32Array,
+	uint32: Uint32Array,
+};
 const longViews: Partial<Record<DType, ViewOf<LongArray>>> = { int64: BigInt64Array, uint64: BigUint64Array };
 
 /** Whether binary32 holds every value of the dtype exactly. */
@@ -36,7 +48,11 @@ export function fitsFloat32(dtype: DType): boolean {
 }
 
 /** A typed view of some elements; a copy where they do not lie on their natural boundary. Hosts are little-endian, as TensorRT's are. */
-function viewChunk<Values>(tensor: Tensor, View: ViewOf<Values>, range: { start: number; count: number }): Values {
+function viewChunk<Values>(
+	tensor: Tensor,
+	View: ViewOf<Values>,
+	range: { start: number; count: number },
+): Values {
 	const size = elementBytes[tensor.dtype];
 	const offset = range.start * size;
 	const at = tensor.data.byteOffset + offset;
@@ -49,7 +65,9 @@ export function float32Reader(tensor: Tensor): ChunkReader<Float32Array> {
 	if (isSmall(tensor.dtype)) return smallReader(tensor, tensor.dtype);
 	const View = narrowViews[tensor.dtype];
 	if (View === undefined) throw new RangeError(`binary32 does not hold every ${tensor.dtype}`);
-	const scratch = new Float32Array(tensor.dtype === "float32" ? 0 : Math.min(chunkElements, elementCount(tensor.shape)));
+	const scratch = new Float32Array(
+		tensor.dtype === "float32" ? 0 : Math.min(chunkElements, elementCount(tensor.shape)),
+	);
 	const decode = decoders[tensor.dtype] ?? copyValues;
 	return (start, count) => {
 		const bits = viewChunk(tensor, View, { start, count });
@@ -99,7 +117,8 @@ export function float64Reader(tensor: Tensor): ChunkReader<Float64Array> {
 
 function float64Filler(tensor: Tensor): (out: Float64Array, start: number) => void {
 	const Wide = wideViews[tensor.dtype];
-	if (Wide !== undefined) return (out, start) => out.set(viewChunk(tensor, Wide, { start, count: out.length }));
+	if (Wide !== undefined)
+		return (out, start) => out.set(viewChunk(tensor, Wide, { start, count: out.length }));
 	const Long = longViews[tensor.dtype];
 	if (Long !== undefined) {
 		return (out, start) => {
@@ -131,7 +150,8 @@ export function originOf(tensor: Tensor): bigint {
 
 /** One value as binary64. */
 export function valueAt(tensor: Tensor, flat: number): number {
-	if (isSmall(tensor.dtype)) return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
+	if (isSmall(tensor.dtype))
+		return smallReader({ ...tensor, shape: [1] }, tensor.dtype)(flat, 1)[0] ?? Number.NaN;
 	return float64Reader({ ...tensor, shape: [1], data: elementBytesAt(tensor, flat) })(0, 1)[0] ?? Number.NaN;
 }
 
@@ -148,7 +168,8 @@ function elementBytesAt(tensor: Tensor, flat: number): Uint8Array {
 
 /** Calls `visit` for the chunks of `elements`, in order. */
 export function forEachChunk(elements: number, visit: (start: number, count: number) => void): void {
-	for (let start = 0; start < elements; start += chunkElements) visit(start, Math.min(chunkElements, elements - start));
+	for (let start = 0; start < elements; start += chunkElements)
+		visit(start, Math.min(chunkElements, elements - start));
 }
 
 /** A tensor's values in chunks, as binary64: an array holds until the next step. */
@@ -166,7 +187,8 @@ export function* pairChunks(pair: {
 	got: Tensor;
 }): Generator<{ start: number; expected: Float64Array; got: Float64Array }> {
 	const read = float64Reader(pair.got);
-	for (const { start, values } of valueChunks(pair.expected)) yield { start, expected: values, got: read(start, values.length) };
+	for (const { start, values } of valueChunks(pair.expected))
+		yield { start, expected: values, got: read(start, values.length) };
 }
 
 /** Calls `visit` for each value with its flat index. */
@@ -211,7 +233,15 @@ export function tensorStatistics(tensor: Tensor): TensorStatistics {
 const statisticsBefore = new WeakMap<Tensor, TensorStatistics>();
 
 function measureStatistics(tensor: Tensor): TensorStatistics {
-	const sums: Sums = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, mean: 0, squares: 0, finite: 0, nan: 0, inf: 0 };
+	const sums: Sums = {
+		min: Number.POSITIVE_INFINITY,
+		max: Number.NEGATIVE_INFINITY,
+		mean: 0,
+		squares: 0,
+		finite: 0,
+		nan: 0,
+		inf: 0,
+	};
 	for (const { values } of valueChunks(tensor)) addChunk(values, sums);
 	const { finite, nan, inf } = sums;
 	if (finite === 0) return { min: null, max: null, mean: null, std: null, nan, inf };

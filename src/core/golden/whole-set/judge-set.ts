@@ -1,9 +1,10 @@
 // Entry of whole-set/: judges all cases of a golden together. Sums grow case by case; the verdict comes once, at the end.
+
+import type { GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
+import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import type { Threshold } from "../../config/config.ts";
 import { defaultGates } from "../../config/defaults.ts";
 import { quoteName } from "../../onnx/quote.ts";
-import type { GoldenCase, GoldenManifest, Precision } from "../../../../generated/golden.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../../../generated/result.ts";
 import { existingGrowthChecks, type GrowthRule, growthLimits } from "../compare/base-error.ts";
 import { markExisting, mismatchState, toNumeric } from "../compare/checks.ts";
 import { keepsLimit } from "../compare/registry.ts";
@@ -47,13 +48,17 @@ export interface SetWatch {
 export function watchSet(ref: SetRef): SetWatch | null {
 	const sums = sumsOf(ref.manifest, ref);
 	if (sums.length === 0) return null;
-	const base = { sums: sumsOf(ref.manifest, { ...ref, precision: ref.basePrecision ?? ref.precision }), whole: true };
+	const base = {
+		sums: sumsOf(ref.manifest, { ...ref, precision: ref.basePrecision ?? ref.precision }),
+		whole: true,
+	};
 	const lost: string[] = [];
 	let seen = 0;
 	return {
 		see(golden, sides) {
 			seen += 1;
-			if (!addAll(sums, golden, sides === null ? null : { expected: sides.expected, got: sides.got })) lost.push(golden.id);
+			if (!addAll(sums, golden, sides === null ? null : { expected: sides.expected, got: sides.got }))
+				lost.push(golden.id);
 			const of = sides?.base === undefined ? null : { expected: sides.expected, got: sides.base };
 			base.whole = base.whole && addAll(base.sums, golden, of);
 		},
@@ -61,7 +66,8 @@ export function watchSet(ref: SetRef): SetWatch | null {
 			const changed = ref.manifest.model.sha256 !== ref.modelSha256;
 			if (changed && (ref.manifest.policy?.onModelChange ?? "compare") !== "compare") return null;
 			const about = { ...aboutSet(ref, seen), modelChanged: changed };
-			if (lost.length > 0 || seen === 0) return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
+			if (lost.length > 0 || seen === 0)
+				return { ...about, state: "error", message: lostMessage(lost, seen), checks: [] };
 			const all = sums.map((sum, index) => checkOf(sum, base.whole ? base.sums[index] : undefined));
 			const checks = ref.isNewSet === true ? all.map(({ existing: _, ...check }): GoldenCheck => check) : all;
 			const state = mismatchState(checks) ?? "match";
@@ -72,20 +78,32 @@ export function watchSet(ref: SetRef): SetWatch | null {
 	};
 }
 
-function growthRule({ precision, basePrecision = precision, errorGrowth = defaultGates.errorGrowth, manifest }: SetRef): GrowthRule {
+function growthRule({
+	precision,
+	basePrecision = precision,
+	errorGrowth = defaultGates.errorGrowth,
+	manifest,
+}: SetRef): GrowthRule {
 	const { fail, ...warning } = growthLimits(errorGrowth, manifest.policy?.mostErrorGrowth);
 	const limits = basePrecision !== precision || fail === undefined ? warning : { ...warning, fail };
 	return { precision, noiseFloor: undefined, rounding: undefined, limits };
 }
 
 /** The verdict on cases that are all loaded; null as of watchSet. */
-export function judgeSet(ref: SetRef, cases: readonly { golden: GoldenCase; sides: SetSides | null }[]): GoldenVerdict | null {
+export function judgeSet(
+	ref: SetRef,
+	cases: readonly { golden: GoldenCase; sides: SetSides | null }[],
+): GoldenVerdict | null {
 	const watch = watchSet(ref);
 	for (const { golden, sides } of cases) watch?.see(golden, sides);
 	return watch?.verdict() ?? null;
 }
 
-function addAll(sums: readonly Sum[], golden: GoldenCase, sides: { expected: TensorSet; got: TensorSet } | null): boolean {
+function addAll(
+	sums: readonly Sum[],
+	golden: GoldenCase,
+	sides: { expected: TensorSet; got: TensorSet } | null,
+): boolean {
 	if (sides === null) return false;
 	const maps = { expected: tensorMap(sides.expected), got: tensorMap(sides.got) };
 	let whole = true;
@@ -94,7 +112,15 @@ function addAll(sums: readonly Sum[], golden: GoldenCase, sides: { expected: Ten
 }
 
 function aboutSet({ manifest, model, engine, precision }: SetRef, seen: number) {
-	return { model, engine, precision, case: wholeSet, scope: "set" as const, cases: seen, golden: manifest.goldenId };
+	return {
+		model,
+		engine,
+		precision,
+		case: wholeSet,
+		scope: "set" as const,
+		cases: seen,
+		golden: manifest.goldenId,
+	};
 }
 
 function lostMessage(lost: readonly string[], seen: number): string {
@@ -122,5 +148,8 @@ function checkOf(sum: Sum, base: Sum | undefined): GoldenCheck {
 		elements,
 		detail: shownDetail,
 	};
-	return markExisting(check, base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed()));
+	return markExisting(
+		check,
+		base !== undefined && ofBase !== undefined && !keepsLimit(ofBase, bound, base.allowed()),
+	);
 }

@@ -14,7 +14,13 @@ import type { Bound, GoldenCheck } from "../../../../generated/result.ts";
 import { type BoxSides, boxKind, boxLimit, readSides } from "../boxes/check-boxes.ts";
 import { precisionTally } from "../boxes/mean-average-precision.ts";
 import { layoutCheck } from "../compare/checks.ts";
-import { type Comparator, isMetricSpec, type MetricSpec, resolveComparators, toleranceAt } from "../compare/comparators.ts";
+import {
+	type Comparator,
+	isMetricSpec,
+	type MetricSpec,
+	resolveComparators,
+	toleranceAt,
+} from "../compare/comparators.ts";
 import { coveredSides } from "../compare/coverage.ts";
 import { makePair, type Pair } from "../compare/difference.ts";
 import { metrics } from "../compare/registry.ts";
@@ -60,7 +66,9 @@ export function sumsOf(manifest: GoldenManifest, context: SumContext): Sum[] {
 		});
 	});
 	const ofBoxes = (manifest.detections ?? []).flatMap((group) =>
-		(group.comparators ?? []).filter(({ scope }) => scope === "set").map((spec) => boxSum(group, spec, context.precision)),
+		(group.comparators ?? [])
+			.filter(({ scope }) => scope === "set")
+			.map((spec) => boxSum(group, spec, context.precision)),
 	);
 	return [...ofOutputs, ...ofBoxes];
 }
@@ -100,9 +108,13 @@ function outputSum({ name, output, spec, index }: SetComparator, context: SumCon
 			return true;
 		},
 		measure: () =>
-			withOwn(tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 }, own?.measure(defaultMetricOptions).value),
+			withOwn(
+				tally?.measure(last ?? defaultMetricOptions) ?? { value: Number.NaN, elements: 0 },
+				own?.measure(defaultMetricOptions).value,
+			),
 		allowed() {
-			if (own === null || toleranceAt(spec.tolerance, context.precision) !== undefined) return last?.allowed ?? Number.NaN;
+			if (own === null || toleranceAt(spec.tolerance, context.precision) !== undefined)
+				return last?.allowed ?? Number.NaN;
 			return own.measure(defaultMetricOptions).value * defaultTolerances[context.precision].topK;
 		},
 	};

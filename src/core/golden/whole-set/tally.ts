@@ -26,7 +26,10 @@ export function setTally(kind: SetKind): SetTally {
 const countSlack = 1e-6;
 
 /** The mean of the cases' own numbers, each weighed by the elements that it speaks of: shares and means over rows. */
-export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measured, bound: "at-most" | "at-least"): SetTally {
+export function meanTally(
+	measure: (pair: Pair, options: MetricOptions) => Measured,
+	bound: "at-most" | "at-least",
+): SetTally {
 	let sum = 0;
 	let elements = 0;
 	let worst: { value: number; id: string } | null = null;
@@ -34,18 +37,22 @@ export function meanTally(measure: (pair: Pair, options: MetricOptions) => Measu
 	return {
 		add(pair, options, id) {
 			const measured = measure(pair, options);
-			if (Number.isNaN(measured.value) && measured.detail !== undefined) problem ??= `case ${id}: ${measured.detail}`;
+			if (Number.isNaN(measured.value) && measured.detail !== undefined)
+				problem ??= `case ${id}: ${measured.detail}`;
 			if (measured.elements === 0) return;
 			const part = measured.value * measured.elements;
 			const whole = Math.round(part);
 			sum += Math.abs(part - whole) < countSlack && part > 0.5 ? whole : part;
 			elements += measured.elements;
-			const isWorse = worst === null || (bound === "at-most" ? measured.value > worst.value : measured.value < worst.value);
+			const isWorse =
+				worst === null || (bound === "at-most" ? measured.value > worst.value : measured.value < worst.value);
 			if (isWorse) worst = { value: measured.value, id };
 		},
 		measure() {
 			const value = elements === 0 ? Number.NaN : sum / elements;
-			const detail = problem ?? (worst === null ? undefined : `${Number(worst.value.toPrecision(4))} in the worst case, ${worst.id}`);
+			const detail =
+				problem ??
+				(worst === null ? undefined : `${Number(worst.value.toPrecision(4))} in the worst case, ${worst.id}`);
 			return { value, elements, detail };
 		},
 	};
@@ -78,7 +85,11 @@ function squareTally(): SetTally {
 			if (elements === 0) return { value: Number.NaN, elements };
 			if (difference === noNorm) return { value: 0, elements };
 			const share = Number((100 * normRatio(worst.norm, difference) ** 2).toPrecision(3));
-			return { value: normRatio(difference, expected), elements, detail: `${share} % of the squared error lies in case ${worst.id}` };
+			return {
+				value: normRatio(difference, expected),
+				elements,
+				detail: `${share} % of the squared error lies in case ${worst.id}`,
+			};
 		},
 	};
 }
@@ -104,9 +115,11 @@ function vectorTally(kind: "recall-at-k" | "rank-agreement"): SetTally {
 	let problem: string | undefined;
 	const take = (expected: Float64Array, got: Float64Array, id: string): void => {
 		if (seen.length < 0) seen.length = expected.length;
-		if (expected.length !== seen.length) problem ??= `case ${id} has vectors of ${expected.length}, others of ${seen.length}`;
+		if (expected.length !== seen.length)
+			problem ??= `case ${id} has vectors of ${expected.length}, others of ${seen.length}`;
 		const room = Math.min(maxVectors, Math.floor(maxBytes / (16 * Math.max(1, seen.length))));
-		if (room < minVectors) problem ??= `vectors of ${seen.length} elements are too long to keep ${minVectors} of them`;
+		if (room < minVectors)
+			problem ??= `vectors of ${seen.length} elements are too long to keep ${minVectors} of them`;
 		const at = seen.vectors;
 		seen.vectors += 1;
 		seen.elements += expected.length;
@@ -121,20 +134,27 @@ function vectorTally(kind: "recall-at-k" | "rank-agreement"): SetTally {
 		sampled.ids.push(id);
 	};
 	return {
-		add: (pair: Pair, options, id) => forEachRow(pair, options.axis, (expected, got) => take(expected, got, id)),
+		add: (pair: Pair, options, id) =>
+			forEachRow(pair, options.axis, (expected, got) => take(expected, got, id)),
 		measure(options): SetMeasured {
 			const vectors = { ...sampled, firsts: [] };
 			const scores = kind === "recall-at-k" ? measureRecall(vectors, options.k) : measureRanks(vectors);
-			const { value, lowest, at } = problem === undefined ? scores : { value: Number.NaN, lowest: Number.NaN, at: -1 };
-			const sample = seen.step > 1 ? `of ${sampled.ids.length} among ${seen.vectors} vectors, evenly drawn` : `of ${seen.vectors} vectors`;
-			const worst = value < 1 ? `; lowest ${Number(lowest.toPrecision(4))}, in case ${sampled.ids[at] ?? ""}` : "";
+			const { value, lowest, at } =
+				problem === undefined ? scores : { value: Number.NaN, lowest: Number.NaN, at: -1 };
+			const sample =
+				seen.step > 1
+					? `of ${sampled.ids.length} among ${seen.vectors} vectors, evenly drawn`
+					: `of ${seen.vectors} vectors`;
+			const worst =
+				value < 1 ? `; lowest ${Number(lowest.toPrecision(4))}, in case ${sampled.ids[at] ?? ""}` : "";
 			return { value, elements: seen.elements, detail: problem ?? scores.problem ?? `${sample}${worst}` };
 		},
 	};
 }
 
 function thinOut(sampled: SampledVectors): void {
-	for (const key of ["expected", "got"] as const) sampled[key] = sampled[key].filter((_, index) => index % 2 === 0);
+	for (const key of ["expected", "got"] as const)
+		sampled[key] = sampled[key].filter((_, index) => index % 2 === 0);
 	sampled.ids = sampled.ids.filter((_, index) => index % 2 === 0);
 }
 

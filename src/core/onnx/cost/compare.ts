@@ -1,12 +1,31 @@
 // What two graphs cost, side by side: the figures of each, and the nodes that make the difference.
-import { groupBy, numberRepeats } from "../../group.ts";
+
 import type { GraphFigures, NodeCost, NodeCostChange } from "../../../../generated/result.ts";
+import { groupBy, numberRepeats } from "../../group.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import type { CountedGraph, CountedNode } from "./counted.ts";
 
 export function figuresOf(cost: CountedGraph): GraphFigures {
-	const { nodes, multiplyAdds, unknownNodes, parameters, weightBytes, activationBytes, tensors, unknownTensors } = cost;
-	return { nodes: nodes.length, multiplyAdds, unknownNodes, parameters, weightBytes, activationBytes, tensors, unknownTensors };
+	const {
+		nodes,
+		multiplyAdds,
+		unknownNodes,
+		parameters,
+		weightBytes,
+		activationBytes,
+		tensors,
+		unknownTensors,
+	} = cost;
+	return {
+		nodes: nodes.length,
+		multiplyAdds,
+		unknownNodes,
+		parameters,
+		weightBytes,
+		activationBytes,
+		tensors,
+		unknownTensors,
+	};
 }
 
 export function nodeName({ node }: CountedNode): string {
@@ -28,7 +47,9 @@ export function changedNodes(base: CountedGraph, head: CountedGraph): NodeCostCh
 	const [before, after] = [byName(base), byName(head)];
 	const changed = [...after].flatMap(([key, node]): NodeCostChange[] => {
 		const old = before.get(key);
-		return old === undefined || isSame(old, node) ? [] : [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
+		return old === undefined || isSame(old, node)
+			? []
+			: [{ node: nodeName(node), base: nodeCost(old), head: nodeCost(node) }];
 	});
 	const [gone, added] = withoutRenamed(
 		[...before].flatMap(([key, node]) => (after.has(key) ? [] : [node])),
@@ -51,7 +72,10 @@ function isSame(one: CountedNode, other: CountedNode): boolean {
 }
 
 /** An exporter may give every node another name: those that cost the same, in the same order, are the same. */
-function withoutRenamed(gone: readonly CountedNode[], added: readonly CountedNode[]): [CountedNode[], CountedNode[]] {
+function withoutRenamed(
+	gone: readonly CountedNode[],
+	added: readonly CountedNode[],
+): [CountedNode[], CountedNode[]] {
 	const costOf = (node: CountedNode): string => JSON.stringify(nodeCost(node));
 	const left = groupBy(added, costOf);
 	const removed = gone.filter((node) => left.get(costOf(node))?.shift() === undefined);
@@ -78,7 +102,10 @@ export type CostFacts = ReturnType<typeof costFacts>;
 
 /** As a plain value, for `cost --json` and for people. */
 export function costFacts({ head, base }: ComparedCosts) {
-	return { head: factsOf(head), ...(base === null ? {} : { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }) };
+	return {
+		head: factsOf(head),
+		...(base === null ? {} : { base: factsOf(base), changes: changedNodes(base.cost, head.cost) }),
+	};
 }
 
 function factsOf({ path, shapes, cost }: CostOf) {

@@ -1,7 +1,13 @@
 // What If, Loop and Scan cost: that of the bodies that they run, as often as they run them.
 import type { OnnxDim, OnnxNode } from "../model.ts";
 import type { Known } from "../static-shapes/infer.ts";
-import { type Dims, integerAttribute, integersAttribute, type OperatorResult, type OperatorView } from "../static-shapes/operator.ts";
+import {
+	type Dims,
+	integerAttribute,
+	integersAttribute,
+	type OperatorResult,
+	type OperatorView,
+} from "../static-shapes/operator.ts";
 import type { Scope } from "../walk.ts";
 import { type CountedBody, type CountedNode, leastOf } from "./counted.ts";
 
@@ -37,11 +43,13 @@ const either: ControlRule = ({ node, values }, { scopes, known, walk }) => {
 		.map((scope) => walk(scope, known));
 	const [first, second] = ran;
 	if (first === undefined) return null;
-	const [least, other] = second !== undefined && leastOf(second) < leastOf(first) ? [second, first] : [first, second];
+	const [least, other] =
+		second !== undefined && leastOf(second) < leastOf(first) ? [second, first] : [first, second];
 	const dims = first.outputs.map((shape, at) =>
 		other === undefined ? shape : common(shape, (least === first ? other : least).outputs[at] ?? null),
 	);
-	const differs = other !== undefined && (leastOf(other) !== leastOf(least) || other.peakBytes !== least.peakBytes);
+	const differs =
+		other !== undefined && (leastOf(other) !== leastOf(least) || other.peakBytes !== least.peakBytes);
 	const why = `depends on data which branch runs: ${leastOf(least)} or ${leastOf(other ?? least)} multiply-adds`;
 	return {
 		...least,
@@ -61,7 +69,11 @@ function common(one: Dims | null, other: Dims | null): Dims | null {
 	return one.map((dim, axis) => (dim === other[axis] ? dim : null));
 }
 
-function bind(known: Known, names: readonly string[], to: { shapes: readonly (Dims | null)[]; values?: readonly (Dims | null)[] }): Known {
+function bind(
+	known: Known,
+	names: readonly string[],
+	to: { shapes: readonly (Dims | null)[]; values?: readonly (Dims | null)[] },
+): Known {
 	const bound: Known = { shapes: new Map(known.shapes), values: new Map(known.values) };
 	for (const [at, name] of names.entries()) {
 		const [shape, value] = [to.shapes[at], to.values?.[at]];
@@ -77,9 +89,14 @@ function repeated(node: OnnxNode, body: CountedBody, count: number | null): Coun
 	if (count === null) {
 		const each = leastOf(body);
 		const isFree = each === 0 && body.nodes.every(({ multiplyAdds }) => multiplyAdds !== null);
-		return isFree ? [] : [unknownAt(node, `depends on data how often its body runs, each time with ${each} multiply-adds`)];
+		return isFree
+			? []
+			: [unknownAt(node, `depends on data how often its body runs, each time with ${each} multiply-adds`)];
 	}
-	return body.nodes.map((each) => ({ ...each, multiplyAdds: each.multiplyAdds === null ? null : each.multiplyAdds * count }));
+	return body.nodes.map((each) => ({
+		...each,
+		multiplyAdds: each.multiplyAdds === null ? null : each.multiplyAdds * count,
+	}));
 }
 
 /** Inputs: the most iterations, the first condition, values that each iteration changes. Outputs: those values, then one row each time. */
@@ -88,7 +105,10 @@ const loop: ControlRule = ({ node, shapes, values }, { scopes, known, walk }) =>
 	if (scope === undefined) return null;
 	const start = shapes.slice(2);
 	const condition = node.inputs[1] === "" || node.inputs[1] === undefined ? 1 : values[1]?.[0];
-	const first = { shapes: [[], [], ...start], values: [null, typeof condition === "number" ? [condition] : null] };
+	const first = {
+		shapes: [[], [], ...start],
+		values: [null, typeof condition === "number" ? [condition] : null],
+	};
 	let body = walk(scope, bind(known, scope.inputs, first));
 	const carried = start.map((shape, at) => common(shape, body.outputs[at + 1] ?? null));
 	// What an iteration changes is not the same in the next one.
@@ -97,7 +117,9 @@ const loop: ControlRule = ({ node, shapes, values }, { scopes, known, walk }) =>
 	const most = values[0]?.[0];
 	const goesOn = condition === 1 && body.firstOutput?.[0] === 1;
 	const count = typeof most === "number" && goesOn ? most : null;
-	const rows = body.outputs.slice(start.length + 1).map((shape) => (shape === null ? null : [count, ...shape]));
+	const rows = body.outputs
+		.slice(start.length + 1)
+		.map((shape) => (shape === null ? null : [count, ...shape]));
 	return { ...body, nodes: repeated(node, body, count), result: resultOf([...carried, ...rows]) };
 };
 
@@ -122,7 +144,11 @@ const scan: ControlRule = ({ node, shapes, opset }, { scopes, known, walk }) => 
 		const rank = shape.length + 1;
 		return shape.toSpliced(((outputAxes?.[at] ?? 0) + rank) % rank, 0, count);
 	});
-	return { ...body, nodes: repeated(node, body, count), result: resultOf([...body.outputs.slice(0, states), ...stacked]) };
+	return {
+		...body,
+		nodes: repeated(node, body, count),
+		result: resultOf([...body.outputs.slice(0, states), ...stacked]),
+	};
 };
 
 const rules: Readonly<Record<string, ControlRule>> = { If: either, Loop: loop, Scan: scan };
@@ -137,5 +163,9 @@ export function typesOfControl<Type>({ domain, op }: OnnxNode, body: readonly Ty
 
 /** null: the node runs no body that is understood. */
 export function controlCost(view: OperatorView, bodies: Bodies): Control | null {
-	return view.node.domain === "" ? (Object.hasOwn(rules, view.node.op) ? (rules[view.node.op]?.(view, bodies) ?? null) : null) : null;
+	return view.node.domain === ""
+		? Object.hasOwn(rules, view.node.op)
+			? (rules[view.node.op]?.(view, bodies) ?? null)
+			: null
+		: null;
 }

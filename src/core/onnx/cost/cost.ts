@@ -9,15 +9,26 @@ import { type Dims, elementsOf } from "../static-shapes/operator.ts";
 import { inferTypes, type OtherTypes, type TensorTypes, typeIn } from "../static-shapes/types.ts";
 import { type Constants, constantNamed, constantsIn, type Scope, scopesOf, tensorsOf } from "../walk.ts";
 import { type Control, controlCost, typesOfControl } from "./control-flow.ts";
-import { type CountedBody, type CountedGraph, type CountedNode, type InputSizes, leastOf } from "./counted.ts";
+import {
+	type CountedBody,
+	type CountedGraph,
+	type CountedNode,
+	type InputSizes,
+	leastOf,
+} from "./counted.ts";
 import { inlineFunctions } from "./inline.ts";
 import { peakOf } from "./live.ts";
 import { operatorOf, typeOfOther } from "./operators.ts";
 
 /** Inputs of one number can decide which branch runs. */
 export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {
-	const numbers = inputs.flatMap(({ name, fill }) => (typeof fill === "number" ? [[name, fill] as const] : []));
-	return { shapes: Object.fromEntries(inputs.map(({ name, shape }) => [name, shape])), values: Object.fromEntries(numbers) };
+	const numbers = inputs.flatMap(({ name, fill }) =>
+		typeof fill === "number" ? [[name, fill] as const] : [],
+	);
+	return {
+		shapes: Object.fromEntries(inputs.map(({ name, shape }) => [name, shape])),
+		values: Object.fromEntries(numbers),
+	};
 }
 
 interface Context {
@@ -48,7 +59,11 @@ export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGrap
 		const { nodes, peakBytes, tensors, unknownTensors } = body;
 		return {
 			...{ multiplyAdds: leastOf(body), ...weights, activationBytes: peakBytes, nodes },
-			...{ unknownNodes: nodes.filter(({ multiplyAdds }) => multiplyAdds === null).length, tensors, unknownTensors },
+			...{
+				unknownNodes: nodes.filter(({ multiplyAdds }) => multiplyAdds === null).length,
+				tensors,
+				unknownTensors,
+			},
 		};
 	};
 }
@@ -86,7 +101,9 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 			const own = inner.get(view.node);
 			if (own === undefined) return operatorOf(view.node).shape?.(view) ?? { dims: null };
 			const control =
-				depthOf(scope) > maxDepth ? null : controlCost(view, { scopes: own, known, walk: (body, at) => walkBody(body, at, context) });
+				depthOf(scope) > maxDepth
+					? null
+					: controlCost(view, { scopes: own, known, walk: (body, at) => walkBody(body, at, context) });
 			if (control === null) return { dims: null };
 			controls.set(view.node, control);
 			return control.result;
@@ -106,7 +123,11 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 		const bytes = elements === null || type === null ? null : tensorBytes(type, elements);
 		return bytes !== null && Number.isSafeInteger(bytes) ? bytes : null;
 	};
-	const live = peakOf(scope, { bytesOf, isConstant, innerBytes: (node) => innerBytes(node, controls.get(node), bytesOf) });
+	const live = peakOf(scope, {
+		bytesOf,
+		isConstant,
+		innerBytes: (node) => innerBytes(node, controls.get(node), bytesOf),
+	});
 	const within = [...controls.values()];
 	return {
 		nodes,
@@ -119,7 +140,11 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 }
 
 /** A branch gives its outputs to the If itself; what an iteration gives is collected beside it. */
-function innerBytes(node: OnnxNode, control: Control | undefined, bytesOf: (name: string) => number | null): number {
+function innerBytes(
+	node: OnnxNode,
+	control: Control | undefined,
+	bytesOf: (name: string) => number | null,
+): number {
 	if (control === undefined) return 0;
 	const own = node.op === "If" ? node.outputs.reduce((sum, name) => sum + (bytesOf(name) ?? 0), 0) : 0;
 	return Math.max(0, control.peakBytes - own);
@@ -130,7 +155,8 @@ function innerScopes(scope: Scope, bodies: Context["bodies"]): Map<OnnxNode, Map
 	const found = new Map<OnnxNode, Map<string, Scope>>();
 	for (const { attribute, nodeIndex, graph } of scope.subgraphs) {
 		const [node, body] = [scope.nodes[nodeIndex], bodies.get(graph.nodes)];
-		if (node !== undefined && body !== undefined) found.set(node, (found.get(node) ?? new Map()).set(attribute, body));
+		if (node !== undefined && body !== undefined)
+			found.set(node, (found.get(node) ?? new Map()).set(attribute, body));
 	}
 	return found;
 }
@@ -143,12 +169,15 @@ function depthOf({ outer }: Scope): number {
 }
 
 /** Operators that only rearrange or convert weights on their way to the node that multiplies by them. */
-const carrying = new Set("Cast DequantizeLinear Identity QuantizeLinear Reshape Squeeze Transpose Unsqueeze".split(" "));
+const carrying = new Set(
+	"Cast DequantizeLinear Identity QuantizeLinear Reshape Squeeze Transpose Unsqueeze".split(" "),
+);
 
 /** Elements of the constants that a node reads, through nodes that convert them. Nodes are asked in the order in which they run. */
 function weightReader(scope: Scope, constants: Constants): (node: OnnxNode) => number {
 	const carried = new Map<string, number>();
-	const elementsIn = (name: string): number => carried.get(name) ?? elementsOf(constantNamed(constants, scope, name)?.dims ?? [0]) ?? 0;
+	const elementsIn = (name: string): number =>
+		carried.get(name) ?? elementsOf(constantNamed(constants, scope, name)?.dims ?? [0]) ?? 0;
 	return (node) => {
 		const [first = "", ...others] = node.inputs;
 		const own = elementsIn(first);
@@ -170,11 +199,16 @@ function costOfNode(node: OnnxNode, { shapeOf, weights, hasBody }: NodeFacts): C
 	const output = shapeOf(node.outputs[0]);
 	const inputs = node.inputs.map(shapeOf);
 	const counted = hasBody ? null : operatorOf(node).multiplyAdds(node, inputs, output);
-	if (counted !== null && Number.isSafeInteger(counted)) return { node, multiplyAdds: counted, weights, output };
+	if (counted !== null && Number.isSafeInteger(counted))
+		return { node, multiplyAdds: counted, weights, output };
 	return { node, multiplyAdds: null, why: whyUnknown(node, inputs), weights, output };
 }
 
 function whyUnknown(node: OnnxNode, inputs: readonly (Dims | null)[]): string {
-	const isOpen = inputs.some((dims, at) => node.inputs[at] !== "" && (dims === null || elementsOf(dims) === null));
-	return isOpen ? "has shapes that depend on data or are not known" : "is an operator whose multiply-adds are not known";
+	const isOpen = inputs.some(
+		(dims, at) => node.inputs[at] !== "" && (dims === null || elementsOf(dims) === null),
+	);
+	return isOpen
+		? "has shapes that depend on data or are not known"
+		: "is an operator whose multiply-adds are not known";
 }

@@ -34,7 +34,10 @@ function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]): Equation 
 	const dotted = [...sizes.keys()]
 		.filter((label) => label.startsWith("."))
 		.sort((one, other) => Number(other.slice(1)) - Number(one.slice(1)));
-	const output = right === undefined ? [...dotted, ...single(operands)] : labelsOf(right, right.replace("...", "").length + dotted.length);
+	const output =
+		right === undefined
+			? [...dotted, ...single(operands)]
+			: labelsOf(right, right.replace("...", "").length + dotted.length);
 	return { operands, output: output.filter((label) => sizes.has(label)), sizes };
 }
 
@@ -46,7 +49,9 @@ function single(operands: Equation["operands"]): string[] {
 
 export const einsumShape: OperatorRule = ({ node, shapes }) => {
 	const equation = equationOf(node, shapes);
-	return equation === null ? untold : { dims: equation.output.map((label) => equation.sizes.get(label) ?? null) };
+	return equation === null
+		? untold
+		: { dims: equation.output.map((label) => equation.sizes.get(label) ?? null) };
 };
 
 /** Each contraction costs the product of all sizes that its two operands have. One without a sum is elementwise. */

@@ -29,12 +29,17 @@ function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: read
 		if (called === undefined || within.includes(called) || called.nodes.length > inlining.left) {
 			const nodeIndex = result.nodes.push(node) - 1;
 			for (const inner of own)
-				result.subgraphs.push({ ...inner, nodeIndex, graph: { ...inner.graph, ...inlineBody(inner.graph, inlining, within) } });
+				result.subgraphs.push({
+					...inner,
+					nodeIndex,
+					graph: { ...inner.graph, ...inlineBody(inner.graph, inlining, within) },
+				});
 			continue;
 		}
 		inlining.left -= called.nodes.length;
 		const body = inlineBody(bodyOf(called, node, ++inlining.calls), inlining, [...within, called]);
-		for (const inner of body.subgraphs) result.subgraphs.push({ ...inner, nodeIndex: inner.nodeIndex + result.nodes.length });
+		for (const inner of body.subgraphs)
+			result.subgraphs.push({ ...inner, nodeIndex: inner.nodeIndex + result.nodes.length });
 		for (const each of body.nodes) result.nodes.push(each);
 	}
 	return result;
@@ -44,9 +49,14 @@ function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: read
 function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
 	const names = new Map<string, string>([["", ""]]);
 	for (const [at, name] of called.inputs.entries()) names.set(name, caller.inputs[at] ?? "");
-	for (const [at, name] of called.outputs.entries()) if (caller.outputs[at]) names.set(name, caller.outputs[at]);
+	for (const [at, name] of called.outputs.entries())
+		if (caller.outputs[at]) names.set(name, caller.outputs[at]);
 	const given = new Map(caller.attributes.map((attribute) => [attribute.name, attribute]));
-	const renaming: Renaming = { nameOf: (name) => names.get(name) ?? `${name}\n${call}`, given, prefix: caller.name };
+	const renaming: Renaming = {
+		nameOf: (name) => names.get(name) ?? `${name}\n${call}`,
+		given,
+		prefix: caller.name,
+	};
 	return renamed(called, renaming);
 }
 

@@ -25,7 +25,9 @@ export function peakOf(scope: Scope, { bytesOf, isConstant, innerBytes }: LiveFa
 	const reads = readsOf(scope);
 	const readsOfNode = new Map(scope.nodes.map((node, at) => [node, reads[at] ?? []]));
 	const order = nodesInRunOrder(scope);
-	const lastRead = new Map(order.flatMap((node, at) => (readsOfNode.get(node) ?? []).map((name) => [name, at] as const)));
+	const lastRead = new Map(
+		order.flatMap((node, at) => (readsOfNode.get(node) ?? []).map((name) => [name, at] as const)),
+	);
 	const kept = new Set(scope.outputs);
 	const live = new Map<string, number>();
 	const state: Live = { peakBytes: 0, tensors: 0, unknownTensors: 0 };

@@ -5,12 +5,23 @@
 // element of the output: padding counts, biases do not. All other operators count as none.
 import type { OnnxDType, OnnxNode } from "../model.ts";
 import { slid } from "../static-shapes/layouts.ts";
-import { type Dims, elementsOf, integerAttribute, integersAttribute, type OperatorRule, untold } from "../static-shapes/operator.ts";
+import {
+	type Dims,
+	elementsOf,
+	integerAttribute,
+	integersAttribute,
+	type OperatorRule,
+	untold,
+} from "../static-shapes/operator.ts";
 import { conv, gemm, matMul, withSecond } from "../static-shapes/products.ts";
 import { einsumMultiplyAdds, einsumShape } from "./einsum.ts";
 
 /** null: a shape that is needed is not known. */
-export type MultiplyAdds = (node: OnnxNode, inputs: readonly (Dims | null)[], output: Dims | null) => number | null;
+export type MultiplyAdds = (
+	node: OnnxNode,
+	inputs: readonly (Dims | null)[],
+	output: Dims | null,
+) => number | null;
 
 interface Operator {
 	multiplyAdds: MultiplyAdds;
@@ -20,7 +31,10 @@ interface Operator {
 
 /** null where one of them is not known. */
 export function times(...factors: readonly (number | null | undefined)[]): number | null {
-	return factors.reduce<number | null>((product, factor) => (product === null || typeof factor !== "number" ? null : product * factor), 1);
+	return factors.reduce<number | null>(
+		(product, factor) => (product === null || typeof factor !== "number" ? null : product * factor),
+		1,
+	);
 }
 
 function plus(left: number | null, right: number | null): number | null {
@@ -46,7 +60,10 @@ const transposed: MultiplyAdds = (_, [input, kernel]) => times(elements(input), 
 
 /** Each element of the output sums over the last axis of the left side, or over its last but one where that is transposed. */
 const product: MultiplyAdds = (node, [left], output) =>
-	times(elements(output), sizeAt(left, integerAttribute(node, "transA", 0) === 0 || left?.length === 1 ? -1 : -2));
+	times(
+		elements(output),
+		sizeAt(left, integerAttribute(node, "transA", 0) === 0 || left?.length === 1 ? -1 : -2),
+	);
 
 /** The weights [directions, gates × hidden, size] of input and state, once for each step of each row. */
 const recurrence: MultiplyAdds = (_, [input, weights, state]) =>
@@ -94,7 +111,10 @@ function packedAttention(pastPlace: number): Operator {
 			const past = inputs[pastPlace];
 			const [batch, length] = [sizeAt(input, 0), sizeAt(input, 1)];
 			const keys = plus(length, past ? sizeAt(past, 3) : 0);
-			return plus(times(elements(input), sizeAt(weights, 1)), attention(times(batch, length, keys), key, value));
+			return plus(
+				times(elements(input), sizeAt(weights, 1)),
+				attention(times(batch, length, keys), key, value),
+			);
 		},
 		shape: ({ node, shapes: [input, weights] }) =>
 			input?.length === 3 ? { dims: input.with(2, sizesOf(node, weights)[2] ?? null) } : untold,
@@ -117,7 +137,8 @@ const multiHeadAttention: Operator = {
 /** Weights packed in blocks of few bits, [N, …]. */
 const packedProduct: Operator = {
 	multiplyAdds: (node, [left]) => times(elements(left), integerAttribute(node, "N", 0)),
-	shape: ({ node, shapes: [left] }) => (left ? { dims: left.with(-1, integerAttribute(node, "N", 0)) } : untold),
+	shape: ({ node, shapes: [left] }) =>
+		left ? { dims: left.with(-1, integerAttribute(node, "N", 0)) } : untold,
 };
 
 /** Weights [directions, size, gates × hidden]. */
@@ -142,7 +163,9 @@ const turnedProduct: OperatorRule = (view) => {
 
 /** Kernels [M, C / group, …]; the output's size is that of a plain convolution with the same attributes. */
 const deformed: OperatorRule = ({ node, shapes: [input, kernel] }) =>
-	input && kernel ? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] } : untold;
+	input && kernel
+		? { dims: [input[0] ?? null, kernel[0] ?? null, ...slid(node, input.slice(2), kernel.slice(2))] }
+		: untold;
 
 const standard: Readonly<Record<string, Operator>> = {
 	Attention: { multiplyAdds: standardAttention, shape: standardAttentionShape },

@@ -19,11 +19,19 @@ function cycleIn(scope: Scope): Finding[] {
 	const first = left.values().next().value;
 	const node = first === undefined ? undefined : scope.nodes[onCycle(first, producers, left)];
 	if (node === undefined) return [];
-	return [finding("graph-cycle", `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`, { node })];
+	return [
+		finding("graph-cycle", `${nodeIn(node, scope)} waits for its own output: the graph has a cycle.`, {
+			node,
+		}),
+	];
 }
 
 /** Walks back from a node that waits until a node comes again: that one is on the cycle. */
-function onCycle(start: number, producers: readonly (readonly number[])[], left: ReadonlySet<number>): number {
+function onCycle(
+	start: number,
+	producers: readonly (readonly number[])[],
+	left: ReadonlySet<number>,
+): number {
 	const seen = new Set<number>();
 	let at = start;
 	while (!seen.has(at)) {
@@ -49,15 +57,23 @@ export const names: Rule = (subject) => {
 };
 
 function givenBy(scope: Scope): Set<string> {
-	return new Set([...scope.inputs, ...scope.initializers.map((weight) => weight.name), ...scope.nodes.flatMap((node) => node.outputs)]);
+	return new Set([
+		...scope.inputs,
+		...scope.initializers.map((weight) => weight.name),
+		...scope.nodes.flatMap((node) => node.outputs),
+	]);
 }
 
 function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
 	return scope.nodes.flatMap((node) =>
 		[...new Set(node.inputs.filter((name) => name !== "" && !isKnown(name)))].map((name) =>
-			finding("tensor-undefined", `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`, {
-				node,
-			}),
+			finding(
+				"tensor-undefined",
+				`${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
+				{
+					node,
+				},
+			),
 		),
 	);
 }
@@ -66,7 +82,10 @@ function undefinedOutputs(scope: Scope, isKnown: (name: string) => boolean): Fin
 	return scope.outputs
 		.filter((name) => !isKnown(name))
 		.map((name) =>
-			finding("output-undefined", `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`),
+			finding(
+				"output-undefined",
+				`Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`,
+			),
 		);
 }
 
@@ -102,9 +121,12 @@ function repeated(list: readonly string[]): Set<string> {
  */
 function duplicateNodes(scope: Scope, subject: Subject): Finding[] {
 	const named = scope.nodes.filter((node) => node.name !== "");
-	const staying = repeated(named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name));
+	const staying = repeated(
+		named.filter((node) => node.op !== "Constant" || node.domain !== "").map((node) => node.name),
+	);
 	return [...repeated(named.map((node) => node.name))].map((name) => {
-		const isRefused = subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
+		const isRefused =
+			subject.context.backend === "onnxruntime" && staying.has(name) && scope.kind !== "function";
 		return finding(
 			"node-name-duplicate",
 			`More than one node is named ${quoteName(name)}${inScope(scope)}${isRefused ? ", which ONNX Runtime rejects" : ""}.`,

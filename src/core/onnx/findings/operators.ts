@@ -7,10 +7,15 @@ import { constantOf, finding, nodeIn, others, type Rule, type Subject } from "./
 /** Domains of which ONNX Runtime brings operators that no list of ours holds. */
 const onnxRuntimeDomains: ReadonlySet<string> = new Set(["com.microsoft", "com.microsoft.nchwc"]);
 /** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
-const onnxRuntimeExtras: ReadonlySet<string> = new Set(["LayerNormalization", "SimplifiedLayerNormalization"]);
+const onnxRuntimeExtras: ReadonlySet<string> = new Set([
+	"LayerNormalization",
+	"SimplifiedLayerNormalization",
+]);
 
 export const operators: Rule = (subject) =>
-	subject.context.backend === "onnxruntime" ? operatorUses(subject).flatMap((uses) => judge(uses, subject)) : [];
+	subject.context.backend === "onnxruntime"
+		? operatorUses(subject).flatMap((uses) => judge(uses, subject))
+		: [];
 
 const judge: OperatorJudge = (uses) => {
 	const { node, scope } = uses;
@@ -18,12 +23,19 @@ const judge: OperatorJudge = (uses) => {
 	const opset = Object.hasOwn(scope.opsets, node.domain) ? scope.opsets[node.domain] : undefined;
 	if (lifetime === undefined) return isKnownToOnnxRuntime(node) ? [] : [unknownOperator(uses)];
 	if (opset === undefined) return [];
-	if (opset < lifetime.since && !onnxRuntimeExtras.has(node.op)) return [tooNewOperator(uses, lifetime.since, opset)];
-	return lifetime.until !== undefined && opset >= lifetime.until ? [withdrawnOperator(uses, lifetime.until, opset)] : [];
+	if (opset < lifetime.since && !onnxRuntimeExtras.has(node.op))
+		return [tooNewOperator(uses, lifetime.since, opset)];
+	return lifetime.until !== undefined && opset >= lifetime.until
+		? [withdrawnOperator(uses, lifetime.until, opset)]
+		: [];
 };
 
 export function isKnownToOnnxRuntime(node: OnnxNode): boolean {
-	return lifetimeOf(node) !== undefined || onnxRuntimeDomains.has(node.domain) || (node.domain === "" && onnxRuntimeExtras.has(node.op));
+	return (
+		lifetimeOf(node) !== undefined ||
+		onnxRuntimeDomains.has(node.domain) ||
+		(node.domain === "" && onnxRuntimeExtras.has(node.op))
+	);
 }
 
 function unknownOperator(uses: OperatorUses): Finding {
@@ -69,7 +81,10 @@ interface Lifetime {
 }
 
 const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
-	Object.entries(standard.domains).map(([domain, operators]) => [domain, new Map<string, Lifetime>(Object.entries(operators))]),
+	Object.entries(standard.domains).map(([domain, operators]) => [
+		domain,
+		new Map<string, Lifetime>(Object.entries(operators)),
+	]),
 );
 
 /** When the standard had the operator; undefined where it never did. */

@@ -7,7 +7,15 @@ import type { OnnxDType, OnnxInitializer, OnnxNode } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import { isAtLeast } from "../tensorrt/support.ts";
 import { type Scope, tensorsOf } from "../walk.ts";
-import { constantOf, finding, foldFaults, type NodeFault, nodeIn, type Rule, type Subject } from "./subject.ts";
+import {
+	constantOf,
+	finding,
+	foldFaults,
+	type NodeFault,
+	nodeIn,
+	type Rule,
+	type Subject,
+} from "./subject.ts";
 
 /** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
 const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
@@ -35,9 +43,12 @@ export const precision: Rule = (subject) => {
 	if (tensorrt === null || wanted === undefined) return [];
 	const typing = typingOf(subject);
 	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
-	if (isTyped && !isMarked(wanted, typing)) return [notTyped(wanted, typing, { name: tensorrt.name, key: context.onnxKey })];
-	if (isTyped && (wanted === "fp32" || wanted === "tf32") && typing.halves > 0) return [typedLower(wanted, typing, tensorrt.name)];
-	if (wanted === "int8" && typing.quantisers === 0 && context.isCalibrated !== true) return [uncalibrated(tensorrt.name)];
+	if (isTyped && !isMarked(wanted, typing))
+		return [notTyped(wanted, typing, { name: tensorrt.name, key: context.onnxKey })];
+	if (isTyped && (wanted === "fp32" || wanted === "tf32") && typing.halves > 0)
+		return [typedLower(wanted, typing, tensorrt.name)];
+	if (wanted === "int8" && typing.quantisers === 0 && context.isCalibrated !== true)
+		return [uncalibrated(tensorrt.name)];
 	return [];
 };
 
@@ -45,7 +56,8 @@ function typingOf(subject: Subject): Typing {
 	const { scopes } = subject;
 	const nodes = scopes.flatMap((scope) => scope.nodes);
 	const tensors = tensorsOf(scopes);
-	const count = (...wanted: readonly OnnxDType[]): number => tensors.filter((tensor) => wanted.includes(tensor.dtype)).length;
+	const count = (...wanted: readonly OnnxDType[]): number =>
+		tensors.filter((tensor) => wanted.includes(tensor.dtype)).length;
 	return {
 		dtypes: namedTypes(subject),
 		quantisers: nodes.filter((node) => quantising.test(node.op)).length,
@@ -59,9 +71,15 @@ function isMarked(wanted: Precision, typing: Typing): boolean {
 	return marks[wanted]?.some((dtype) => typing.dtypes.has(dtype)) ?? true;
 }
 
-function notTyped(wanted: Precision, typing: Typing, { name, key }: { name: string; key: string | undefined }): Finding {
+function notTyped(
+	wanted: Precision,
+	typing: Typing,
+	{ name, key }: { name: string; key: string | undefined },
+): Finding {
 	const tool =
-		wanted === "fp16" || wanted === "bf16" ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
+		wanted === "fp16" || wanted === "bf16"
+			? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)"
+			: "ModelOpt's quantisation";
 	return finding(
 		"precision-typed",
 		`The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
@@ -75,7 +93,10 @@ function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
 	return finding(
 		"precision-typed",
 		`The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
-		{ severity: "warning", fix: "State the precision that the file has, so that its tolerances hold; or export in float." },
+		{
+			severity: "warning",
+			fix: "State the precision that the file has, so that its tolerances hold; or export in float.",
+		},
 	);
 }
 
@@ -97,12 +118,16 @@ const typeAttributes: ReadonlySet<string> = new Set(["to", "output_dtype", "dtyp
 
 function namedTypes({ model, scopes }: Subject): ReadonlySet<OnnxDType> {
 	const nodes = scopes.flatMap((scope) => scope.nodes);
-	const named = nodes.flatMap((node) => node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value));
+	const named = nodes.flatMap((node) =>
+		node.attributes.filter(({ name }) => typeAttributes.has(name)).map(({ value }) => value),
+	);
 	return new Set<OnnxDType>([
 		...tensorsOf(scopes).map((tensor) => tensor.dtype),
 		...model.onnx.graph.inputs.map((input) => input.dtype),
 		...named.map((code) => elementTypeOfCode(typeof code === "number" ? code : 0)),
-		...ownMarks.filter(({ operators }) => nodes.some((node) => operators.test(node.op))).map(({ dtype }) => dtype),
+		...ownMarks
+			.filter(({ operators }) => nodes.some((node) => operators.test(node.op)))
+			.map(({ dtype }) => dtype),
 	]);
 }
 
@@ -112,7 +137,8 @@ export function minBitsOf(precision: Precision | undefined): number {
 	return precision === "int4" || precision === "fp4" ? 4 : 8;
 }
 
-export const hardware: Rule = (subject) => (subject.tensorrt === null ? [] : [...tooOld(subject), ...weightsTooBig(subject)]);
+export const hardware: Rule = (subject) =>
+	subject.tensorrt === null ? [] : [...tooOld(subject), ...weightsTooBig(subject)];
 
 interface Format {
 	name: string;
@@ -126,7 +152,13 @@ interface Format {
 
 /** Support matrix of TensorRT; on others the build ends with "Networks with FP8 … require hardware with FP8 support". */
 const formats: readonly Format[] = [
-	{ name: "FP8", precision: "fp8", dtypes: ["float8e4m3fn", "float8e5m2"], since: [8, 9], on: "Ada and Hopper" },
+	{
+		name: "FP8",
+		precision: "fp8",
+		dtypes: ["float8e4m3fn", "float8e5m2"],
+		since: [8, 9],
+		on: "Ada and Hopper",
+	},
 	{ name: "FP4", precision: "fp4", dtypes: ["float4e2m1"], since: [10, 0], on: "Blackwell" },
 ];
 
@@ -134,13 +166,16 @@ function tooOld(subject: Subject): Finding[] {
 	const { computeCapability, precision } = subject.context;
 	const [, major, minor] = /^(\d{1,2})\.(\d{1,2})$/.exec(computeCapability ?? "") ?? [];
 	if (major === undefined || minor === undefined) return [];
-	const has = ([from, to]: Format["since"]): boolean => Number(major) > from || (Number(major) === from && Number(minor) >= to);
+	const has = ([from, to]: Format["since"]): boolean =>
+		Number(major) > from || (Number(major) === from && Number(minor) >= to);
 	const inFile = namedTypes(subject);
 	return formats.flatMap((format) => {
 		const isInFile = format.dtypes.some((dtype) => inFile.has(dtype));
 		if (has(format.since) || (precision !== format.precision && !isInFile)) return [];
 		const what =
-			precision === format.precision ? `The engine is configured as ${format.precision}` : `The file quantises to ${format.name}`;
+			precision === format.precision
+				? `The engine is configured as ${format.precision}`
+				: `The file quantises to ${format.name}`;
 		const message = `${what}, and this GPU (compute capability ${computeCapability}) has no ${format.name}: TensorRT builds it from ${format.since.join(".")} on.`;
 		const fix = `Build it on a GPU that has ${format.name} (${format.on} or newer), or quantise to INT8 for this one.`;
 		return [finding("precision-hardware", message, { fix })];
@@ -152,7 +187,9 @@ function weightsTooBig(subject: Subject): Finding[] {
 	const { gpuMemoryBytes, streamsWeights, precision } = subject.context;
 	if (gpuMemoryBytes === undefined || streamsWeights === true) return [];
 	const bits = minBitsOf(precision);
-	const bytes = subject.scopes.flatMap((scope) => scope.initializers).reduce((sum, weight) => sum + minBytes(weight, bits), 0);
+	const bytes = subject.scopes
+		.flatMap((scope) => scope.initializers)
+		.reduce((sum, weight) => sum + minBytes(weight, bits), 0);
 	if (bytes <= gpuMemoryBytes) return [];
 	const message = `The weights take at least ${formatBytes(bytes)}, more than this GPU has (${formatBytes(gpuMemoryBytes)}).`;
 	return [finding("weights-too-big", message)];
@@ -205,7 +242,14 @@ function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): NodeFault[] 
 	if (subject.context.backend !== "tensorrt") return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);
 	if (tensor?.values?.some((value) => value !== 0))
-		return [{ node, scope, code: "zero-point-nonzero", fault: "has a zero point other than 0; TensorRT supports only 0" }];
+		return [
+			{
+				node,
+				scope,
+				code: "zero-point-nonzero",
+				fault: "has a zero point other than 0; TensorRT supports only 0",
+			},
+		];
 	return tensor?.dtype === "uint8"
 		? [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT supports INT8" }]
 		: [];

@@ -21,7 +21,9 @@ export const signatures: Rule = (subject) => {
 		return scope.nodes.flatMap((node) => {
 			const signature = local.has(`${node.domain}\n${node.op}`) ? null : signatureIn(scope, node);
 			if (signature === null) return [];
-			const [given, made] = [node.inputs, node.outputs].map((names) => names.map((name) => typeIn(subject.types, scope, name)));
+			const [given, made] = [node.inputs, node.outputs].map((names) =>
+				names.map((name) => typeIn(subject.types, scope, name)),
+			);
 			const use = { node, scope, signature, subject, given: given ?? [], made: made ?? [] };
 			const kind = kindOf(use);
 			const found = right.has(kind) ? [] : judge(use);
@@ -44,7 +46,14 @@ interface Use {
 /** All that the judgement depends on. */
 function kindOf(use: Use): string {
 	const { op, attributes } = use.node;
-	return JSON.stringify([op, use.scope.opsets[""], use.given, use.made, isUnread(use), attributes.map(({ name }) => name)]);
+	return JSON.stringify([
+		op,
+		use.scope.opsets[""],
+		use.given,
+		use.made,
+		isUnread(use),
+		attributes.map(({ name }) => name),
+	]);
 }
 
 /** TensorRT's parser casts where types differ and passes over what it does not know: there only types are worth a warning. */
@@ -61,8 +70,12 @@ function attributeFaults(use: Use): Finding[] {
 	const unknown = names
 		.filter((name) => !attributes.has(name))
 		.map((name) => `has an attribute ${quoteName(name)}, which the operator does not have`);
-	const missing = required.filter((name) => !names.includes(name) && !use.node.attributes.some((each) => each.name === name));
-	return [...unknown, ...missing.map((name) => `lacks the attribute ${quoteName(name)}`)].map((what) => signatureFault(use, what));
+	const missing = required.filter(
+		(name) => !names.includes(name) && !use.node.attributes.some((each) => each.name === name),
+	);
+	return [...unknown, ...missing.map((name) => `lacks the attribute ${quoteName(name)}`)].map((what) =>
+		signatureFault(use, what),
+	);
 }
 
 function countFaults(use: Use): Finding[] {
@@ -71,20 +84,30 @@ function countFaults(use: Use): Finding[] {
 	const count = use.node.inputs.length;
 	if (count >= least && parameterAt(inputs, count - 1) !== undefined) return [];
 	if (count === 0 && least === 0) return [];
-	return [signatureFault(use, `has ${count} inputs, where it takes ${least === inputs.length ? least : `${least} to ${inputs.length}`}`)];
+	return [
+		signatureFault(
+			use,
+			`has ${count} inputs, where it takes ${least === inputs.length ? least : `${least} to ${inputs.length}`}`,
+		),
+	];
 }
 
 function signatureFault({ node, scope }: Use, what: string): Finding {
-	return finding("operator-signature", `${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime rejects the model.`, {
-		node,
-	});
+	return finding(
+		"operator-signature",
+		`${nodeIn(node, scope)} ${what} in opset ${scope.opsets[""]}: ONNX Runtime rejects the model.`,
+		{
+			node,
+		},
+	);
 }
 
 function typeFaults({ node, scope, signature, subject, given }: Use): Finding[] {
 	const bound = boundTypes(signature, given);
 	return given.flatMap((type, place) => {
 		const parameter = parameterAt(signature.inputs, place);
-		const what = type === null || parameter === undefined ? null : mismatchOf(type, parameter, { bound, signature });
+		const what =
+			type === null || parameter === undefined ? null : mismatchOf(type, parameter, { bound, signature });
 		if (what === null) return [];
 		const isOrt = subject.tensorrt === null;
 		return [
@@ -105,7 +128,9 @@ function mismatchOf(
 	const allowed = signature.types.get(variable);
 	if (allowed?.has(type) === false) return "a type that this operator does not take there";
 	const other = form === "any" ? undefined : bound.get(variable);
-	return other === undefined || other === type ? null : `beside an input of type ${other}, where both must be the same`;
+	return other === undefined || other === type
+		? null
+		: `beside an input of type ${other}, where both must be the same`;
 }
 
 function kernelFaults(use: Use): Finding[] {
@@ -114,7 +139,12 @@ function kernelFaults(use: Use): Finding[] {
 	const types = boundTypes(signature, given);
 	for (const [place, type] of made.entries()) {
 		const parameter = parameterAt(signature.outputs, place);
-		if (parameter !== undefined && parameter.form !== "any" && type !== null && !types.has(parameter.variable))
+		if (
+			parameter !== undefined &&
+			parameter.form !== "any" &&
+			type !== null &&
+			!types.has(parameter.variable)
+		)
 			types.set(parameter.variable, type);
 	}
 	// Halves are computed as floats where there is no kernel for them.

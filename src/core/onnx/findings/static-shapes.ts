@@ -18,7 +18,9 @@ const largestGpuBytes = 288e9;
 export const staticShapes: Rule = (subject) => [...mismatches(subject), ...tooBig(subject)];
 
 function mismatches(subject: Subject): Finding[] {
-	return subject.static.faults.map(({ node, what }) => finding("shape-mismatch", `${nodeLabel(node)} ${what}.`, { node }));
+	return subject.static.faults.map(({ node, what }) =>
+		finding("shape-mismatch", `${nodeLabel(node)} ${what}.`, { node }),
+	);
 }
 
 /** Only the first tensor of a chain is named: all behind it are as large. */
@@ -42,7 +44,9 @@ function tooBig(subject: Subject): Finding[] {
 /** The shape with every symbolic dimension at its largest size. */
 function atMost(dims: readonly OnnxDim[], { dims: ranges }: PreflightContext): readonly OnnxDim[] {
 	if (ranges === undefined) return dims;
-	return dims.map((dim) => (typeof dim === "string" && Object.hasOwn(ranges, dim) ? (ranges[dim]?.max ?? dim) : dim));
+	return dims.map((dim) =>
+		typeof dim === "string" && Object.hasOwn(ranges, dim) ? (ranges[dim]?.max ?? dim) : dim,
+	);
 }
 
 interface Excess {
@@ -55,7 +59,10 @@ function excessOf(elements: number, subject: Subject, name: string): Excess | nu
 	const bytes = minBytes(elements, subject, name);
 	const limitBytes = context.gpuMemoryBytes ?? largestGpuBytes;
 	if (tensorrt !== null && bytes > limitBytes) {
-		const gpu = context.gpuMemoryBytes === undefined ? "than any GPU has" : `than this GPU has (${formatBytes(limitBytes)})`;
+		const gpu =
+			context.gpuMemoryBytes === undefined
+				? "than any GPU has"
+				: `than this GPU has (${formatBytes(limitBytes)})`;
 		return { severity: "error", says: `at least ${formatBytes(bytes)}, more ${gpu}` };
 	}
 	if (elements <= maxElements || (tensorrt !== null && isAtLeast(tensorrt, 10, 11) === true)) return null;

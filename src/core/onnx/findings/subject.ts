@@ -1,8 +1,9 @@
 // What every preflight rule looks at, and the form of a rule.
-import type { DimRange } from "../../config/config.ts";
-import { groupBy } from "../../group.ts";
+
 import type { Precision } from "../../../../generated/config.ts";
 import type { Finding } from "../../../../generated/result.ts";
+import type { DimRange } from "../../config/config.ts";
+import { groupBy } from "../../group.ts";
 import { type FindingCode, type FindingKind, findingKinds } from "../finding-codes.ts";
 import type { GivenShapes } from "../input-shapes/open-axes.ts";
 import type { InspectedModel, OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
@@ -10,7 +11,15 @@ import { quoteName } from "../quote.ts";
 import { inferShapes, type StaticShapes } from "../static-shapes/infer.ts";
 import { inferTypes, type TensorTypes } from "../static-shapes/types.ts";
 import { type TensorRt, tensorRtOf } from "../tensorrt/support.ts";
-import { type Constants, constantNamed, constantsIn, nodeLabel, readNames, type Scope, scopesOf } from "../walk.ts";
+import {
+	type Constants,
+	constantNamed,
+	constantsIn,
+	nodeLabel,
+	readNames,
+	type Scope,
+	scopesOf,
+} from "../walk.ts";
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
@@ -66,7 +75,12 @@ const factsByModel = new WeakMap<OnnxModel, Facts>();
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
 	const facts = factsByModel.get(model.onnx) ?? factsOf(model.onnx);
 	factsByModel.set(model.onnx, facts);
-	return { model, context, tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null, ...facts };
+	return {
+		model,
+		context,
+		tensorrt: context.backend === "tensorrt" ? tensorRtOf(context.tensorrt) : null,
+		...facts,
+	};
 }
 
 function factsOf(model: OnnxModel): Facts {
@@ -77,7 +91,10 @@ function factsOf(model: OnnxModel): Facts {
 	const shaped =
 		graph === undefined
 			? { shapes: new Map(), values: new Map(), faults: [], stopped: [] }
-			: inferShapes(model, graph, { constants: constants.get(graph) ?? new Map(), types: types.get(graph) ?? new Map() });
+			: inferShapes(model, graph, {
+					constants: constants.get(graph) ?? new Map(),
+					types: types.get(graph) ?? new Map(),
+				});
 	return { scopes, constants, types, read: readNames(scopes), static: shaped };
 }
 

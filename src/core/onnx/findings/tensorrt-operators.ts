@@ -2,7 +2,13 @@
 import type { Finding } from "../../../../generated/result.ts";
 import { listedSpan, type Standing, standingOf, type TensorRt } from "../tensorrt/support.ts";
 import { nodeLabel } from "../walk.ts";
-import { isKnownToOnnxRuntime, lifetimeOf, type OperatorJudge, type OperatorUses, operatorUses } from "./operators.ts";
+import {
+	isKnownToOnnxRuntime,
+	lifetimeOf,
+	type OperatorJudge,
+	type OperatorUses,
+	operatorUses,
+} from "./operators.ts";
 import { finding, nodeIn, others, type Rule } from "./subject.ts";
 
 /** TensorRT's parser imports these by itself (onnxOpImporters.cpp: TRT_Conv, TRT_FP8QuantizeLinear, …). */
@@ -16,7 +22,9 @@ export const tensorRtOperators: Rule = (subject) => {
 
 /** The user's plugin library may provide what TensorRT lacks; the build will show it. */
 function leftToPlugins(found: Finding): Finding {
-	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some((code) => code === found.code);
+	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some(
+		(code) => code === found.code,
+	);
 	if (!isLack) return found;
 	const fix = "Nothing, if a library under `plugins` provides it; otherwise the build fails.";
 	return { ...found, severity: "note", fix };
@@ -25,7 +33,9 @@ function leftToPlugins(found: Finding): Finding {
 /** On ONNX Runtime, which runs it: what no version of TensorRT builds, because most such models are meant for TensorRT in the end. */
 function neverImported(uses: OperatorUses): Finding[] {
 	const { node, scope } = uses;
-	const isListed = node.op.startsWith(ownPrefix) || (["operators", "plugins"] as const).some((kind) => listedSpan(kind, node.op) !== null);
+	const isListed =
+		node.op.startsWith(ownPrefix) ||
+		(["operators", "plugins"] as const).some((kind) => listedSpan(kind, node.op) !== null);
 	if (isListed || !isKnownToOnnxRuntime(node)) return [];
 	return [
 		finding(
@@ -68,14 +78,21 @@ function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
 	const span = listedSpan("plugins", node.op);
 	const what = `${nodeIn(node, scope)}${others(uses.count)}`;
 	if (has) {
-		const gone = span === null || span.isInNewest ? "" : ` It was removed in TensorRT ${afterLast(span.last)}.`;
+		const gone =
+			span === null || span.isInNewest ? "" : ` It was removed in TensorRT ${afterLast(span.last)}.`;
 		const message = `${what} is a plugin that comes with ${tensorrt.name} (libnvinfer_plugin); trtexec loads it by itself.${gone}`;
 		return [finding("operator-plugin", message, { node })];
 	}
 	const listed = span === null ? "" : ` (it came with ${span.first} to ${span.last})`;
 	const certainty = isCertain ? "does not include" : "may not include";
 	const message = `${tensorrt.name} ${certainty} the plugin of ${what}${listed}${because === undefined ? "" : `: ${because}`}.`;
-	return [finding("plugin-absent", message, { severity: isCertain ? "error" : "warning", fix: pluginFix(node.op), node })];
+	return [
+		finding("plugin-absent", message, {
+			severity: isCertain ? "error" : "warning",
+			fix: pluginFix(node.op),
+			node,
+		}),
+	];
 }
 
 /** The plugins that went, went with a major version. */
@@ -95,7 +112,11 @@ function unsupported(uses: OperatorUses, tensorrt: TensorRt, importer: Standing)
 	return finding(
 		"operator-unsupported",
 		`${tensorrt.name} ${importer.isCertain ? "does not" : "may not"} import ${nodeIn(node, scope)}${others(uses.count)}${because}.`,
-		{ severity: importer.isCertain ? "error" : "warning", fix: adviceFor(node.op, later?.first ?? null), node },
+		{
+			severity: importer.isCertain ? "error" : "warning",
+			fix: adviceFor(node.op, later?.first ?? null),
+			node,
+		},
 	);
 }
 
@@ -114,7 +135,8 @@ function unknown(uses: OperatorUses, tensorrt: TensorRt): Finding {
 const families: readonly { names: RegExp; advice: string }[] = [
 	{
 		names: /^(QLinear|MatMulInteger$|ConvInteger$|DynamicQuantize)/,
-		advice: "Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
+		advice:
+			"Quantise again in the QDQ format (QuantizeLinear and DequantizeLinear around float operators), symmetric INT8.",
 	},
 	{
 		names: /^(Sequence|Optional|SplitToSequence$|ConcatFromSequence$)/,
@@ -133,5 +155,8 @@ export function adviceFor(op: string, listedFirst: string | null): string {
 	if (listedFirst !== null)
 		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;
 	const family = families.find(({ names }) => names.test(op));
-	return family?.advice ?? "Replace it before export, or compute it outside of the engine; else it needs a plugin of that name.";
+	return (
+		family?.advice ??
+		"Replace it before export, or compute it outside of the engine; else it needs a plugin of that name."
+	);
 }

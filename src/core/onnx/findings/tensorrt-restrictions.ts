@@ -5,13 +5,23 @@ import { feeds, type OnnxInitializer, type OnnxNode, type OnnxSubgraph } from ".
 import { quoteName } from "../quote.ts";
 import { type NodeView, restrictions } from "../tensorrt/restrictions.ts";
 import type { Scope } from "../walk.ts";
-import { constantOf, finding, foldFaults, type NodeFault, nodeIn, type Rule, type Subject } from "./subject.ts";
+import {
+	constantOf,
+	finding,
+	foldFaults,
+	type NodeFault,
+	nodeIn,
+	type Rule,
+	type Subject,
+} from "./subject.ts";
 
 export const tensorRtRestrictions: Rule = (subject) => {
 	if (subject.tensorrt === null) return [];
 	const inputs = feeds(subject.model.onnx.graph);
 	const fed = new Set(inputs.map((input) => input.name));
-	const hasDynamicInputs = inputs.some(({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"));
+	const hasDynamicInputs = inputs.some(
+		({ dims }) => dims === null || dims.some((dim) => typeof dim !== "number"),
+	);
 	const faults = subject.scopes.flatMap((scope) => [
 		...scope.nodes.flatMap((node) => {
 			const rules = node.domain === "" ? restrictions.get(node.op) : undefined;
@@ -20,7 +30,9 @@ export const tensorRtRestrictions: Rule = (subject) => {
 			return rules
 				.map((rule) => rule(view))
 				.flatMap((fault) =>
-					fault === null ? [] : [{ node, scope, code, fix: otherFix, ...(typeof fault === "string" ? { fault } : fault) }],
+					fault === null
+						? []
+						: [{ node, scope, code, fix: otherFix, ...(typeof fault === "string" ? { fault } : fault) }],
 				);
 		}),
 		...branches(scope),
@@ -32,7 +44,11 @@ const code: FindingCode = "operator-restricted";
 const otherFix = "Export it without that; trtexec makes the final decision.";
 
 /** What a function's caller gives it is not known here. */
-function viewOf(subject: Subject, scope: Scope, of: Pick<NodeView, "node" | "hasDynamicInputs"> & { fed: ReadonlySet<string> }): NodeView {
+function viewOf(
+	subject: Subject,
+	scope: Scope,
+	of: Pick<NodeView, "node" | "hasDynamicInputs"> & { fed: ReadonlySet<string> },
+): NodeView {
 	const { node, fed, hasDynamicInputs } = of;
 	const isKnown = !isInFunction(scope);
 	const constant = (input: number): OnnxInitializer | null => constantOf(subject, scope, node.inputs[input]);
@@ -40,7 +56,8 @@ function viewOf(subject: Subject, scope: Scope, of: Pick<NodeView, "node" | "has
 		node,
 		constant,
 		isComputed: (input) => isKnown && (node.inputs[input] ?? "") !== "" && constant(input) === null,
-		dims: (input) => (scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "") ?? null) : null),
+		dims: (input) =>
+			scope.kind === "graph" ? (subject.static.shapes.get(node.inputs[input] ?? "") ?? null) : null,
 		isFed: (input) => isKnown && fed.has(node.inputs[input] ?? ""),
 		hasDynamicInputs,
 	};
@@ -61,13 +78,25 @@ function branches(scope: Scope): NodeFault[] {
 	});
 }
 
-function ranksOf(scope: Scope, node: OnnxNode, [one, other]: readonly [OnnxSubgraph, OnnxSubgraph]): NodeFault[] {
+function ranksOf(
+	scope: Scope,
+	node: OnnxNode,
+	[one, other]: readonly [OnnxSubgraph, OnnxSubgraph],
+): NodeFault[] {
 	return one.graph.outputs.flatMap((output, at) => {
 		const [left, right] = [output.dims, other.graph.outputs[at]?.dims];
 		if (!left || !right || left.length === right.length) return [];
 		const ranks = `rank ${left.length} in ${quoteName(one.attribute, "")} and ${right.length} in ${quoteName(other.attribute, "")}`;
 		const fault = `gives output ${at} ${ranks}; TensorRT needs the same rank in both`;
-		return [{ node, scope, code, fault, fix: "Reshape in one branch, so that both agree, or export without the If." }];
+		return [
+			{
+				node,
+				scope,
+				code,
+				fault,
+				fix: "Reshape in one branch, so that both agree, or export without the If.",
+			},
+		];
 	});
 }
 
@@ -80,10 +109,13 @@ export const topkLimit: Rule = (subject) => {
 		scope.nodes.flatMap((node): Finding[] => {
 			if (node.domain !== "" || node.op !== "TopK") return [];
 			const attribute = node.attributes.find(({ name }) => name === "k")?.value;
-			const k = typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
+			const k =
+				typeof attribute === "number" ? attribute : constantOf(subject, scope, node.inputs[1])?.values?.[0];
 			if (k === undefined || k <= maxK) return [];
 			const message = `${nodeIn(node, scope)} keeps ${k} elements; TensorRT's TopK keeps at most ${maxK}.`;
-			return [finding("topk-limit", message, { fix: `Keep at most ${maxK}, or sort outside of the engine.`, node })];
+			return [
+				finding("topk-limit", message, { fix: `Keep at most ${maxK}, or sort outside of the engine.`, node }),
+			];
 		}),
 	);
 };

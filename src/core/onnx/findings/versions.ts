@@ -15,7 +15,12 @@ const farthestOpset = 36;
 /** ONNX Runtime promises support from here on. */
 const oldestPromised = 7;
 
-export const versions: Rule = (subject) => [...irVersion(subject), ...missingOpsets(subject), ...tooNew(subject), ...tooOld(subject)];
+export const versions: Rule = (subject) => [
+	...irVersion(subject),
+	...missingOpsets(subject),
+	...tooNew(subject),
+	...tooOld(subject),
+];
 
 function irVersion({ model, context }: Subject): Finding[] {
 	const { irVersion: ir } = model.onnx;
@@ -39,12 +44,18 @@ function missingOpsets({ scopes, model }: Subject): Finding[] {
 		return [finding("opset-missing", "The file names no operator set, so its operators are undefined.")];
 	}
 	const missing = new Set(
-		scopes.flatMap((scope) => scope.nodes.map((node) => node.domain).filter((domain) => !Object.hasOwn(scope.opsets, domain))),
+		scopes.flatMap((scope) =>
+			scope.nodes.map((node) => node.domain).filter((domain) => !Object.hasOwn(scope.opsets, domain)),
+		),
 	);
 	return [...missing].map((domain) =>
-		finding("opset-missing", `The model uses operators of ${domainName(domain)} without naming that operator set's version.`, {
-			severity: "warning",
-		}),
+		finding(
+			"opset-missing",
+			`The model uses operators of ${domainName(domain)} without naming that operator set's version.`,
+			{
+				severity: "warning",
+			},
+		),
 	);
 }
 
@@ -53,7 +64,8 @@ function tooNew({ model, context, tensorrt }: Subject): Finding[] {
 	const opset = model.onnx.opsets[""] ?? 0;
 	const ml = model.onnx.opsets["ai.onnx.ml"] ?? 0;
 	const found: Finding[] = [];
-	const fix = (newest: number): string => `Export with opset ${newest} or older, or convert with onnx.version_converter.`;
+	const fix = (newest: number): string =>
+		`Export with opset ${newest} or older, or convert with onnx.version_converter.`;
 	if (isOrt && opset > onnxRuntime.opset) {
 		const message = `The model's opset is ${opset}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.opset}.`;
 		found.push(finding("opset-too-new", message, { fix: fix(onnxRuntime.opset) }));
@@ -80,7 +92,12 @@ function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 		return [finding("opset-too-new", message, { fix })];
 	}
 	if (opset > possible) {
-		return [finding("opset-too-new", `${base}; ${name} documents up to ${possible} and ${meaning}.`, { severity: "warning", fix })];
+		return [
+			finding("opset-too-new", `${base}; ${name} documents up to ${possible} and ${meaning}.`, {
+				severity: "warning",
+				fix,
+			}),
+		];
 	}
 	const message = `${base}; TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}.`;
 	return [finding("opset-too-new", message, { severity: "note", fix })];

@@ -1,6 +1,7 @@
 // Checks the weights: sizes, use, and the files of external data beside the model.
-import { groupBy } from "../../group.ts";
+
 import type { Finding } from "../../../../generated/result.ts";
+import { groupBy } from "../../group.ts";
 import { listNames } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
@@ -30,7 +31,11 @@ function fileSize({ model }: Subject): Finding[] {
 }
 
 function unusedWeights({ scopes, read }: Subject): Set<OnnxInitializer> {
-	return new Set(scopes.flatMap((scope) => scope.initializers.filter((weight) => read.get(scope)?.has(weight.name) !== true)));
+	return new Set(
+		scopes.flatMap((scope) =>
+			scope.initializers.filter((weight) => read.get(scope)?.has(weight.name) !== true),
+		),
+	);
 }
 
 function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): Finding[] {
@@ -53,7 +58,8 @@ function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): 
 /** null where the payload's size says nothing: typed fields hold varints. */
 function expectedBytes(weight: OnnxInitializer): number | null {
 	if (weight.sparse) return null;
-	if (weight.storage === "typed") return weight.dtype === "float" || weight.dtype === "double" ? sizeOf(weight) : null;
+	if (weight.storage === "typed")
+		return weight.dtype === "float" || weight.dtype === "double" ? sizeOf(weight) : null;
 	return sizeOf(weight);
 }
 
@@ -72,7 +78,9 @@ function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
 }
 
 /** With the end of a sentence that begins with the file. */
-const judgements: Readonly<Record<NonNullable<ExternalFile["problem"]>, readonly [FindingCode, (neededBytes: number) => string]>> = {
+const judgements: Readonly<
+	Record<NonNullable<ExternalFile["problem"]>, readonly [FindingCode, (neededBytes: number) => string]>
+> = {
 	missing: ["external-data-missing", (bytes) => `is missing (the model needs ${formatBytes(bytes)} of it)`],
 	short: ["external-data-short", (bytes) => `is too short: the model's tensors reach to byte ${bytes}`],
 	outside: ["external-data-outside", () => "is outside the model's folder, which ONNX forbids"],
@@ -88,7 +96,11 @@ export const externalData: Rule = ({ model }) =>
 	});
 
 // Checks element types: the ones that a backend narrows, and the ones that TensorRT has not.
-export const elementTypes: Rule = (subject) => [...narrowed(subject), ...doubles(subject), ...unsupported(subject)];
+export const elementTypes: Rule = (subject) => [
+	...narrowed(subject),
+	...doubles(subject),
+	...unsupported(subject),
+];
 
 function weightsOf({ scopes }: Subject, dtype: OnnxDType): OnnxInitializer[] {
 	return scopes.flatMap((scope) => scope.initializers.filter((weight) => weight.dtype === dtype));
@@ -97,7 +109,8 @@ function weightsOf({ scopes }: Subject, dtype: OnnxDType): OnnxInitializer[] {
 /** TensorRT lists INT64 as a type of its own since 9. */
 function narrowed(subject: Subject): Finding[] {
 	const weights = weightsOf(subject, "int64");
-	if (subject.tensorrt === null || isAtLeast(subject.tensorrt, 9, 0) === true || weights.length === 0) return [];
+	if (subject.tensorrt === null || isAtLeast(subject.tensorrt, 9, 0) === true || weights.length === 0)
+		return [];
 	const message = `${initialisers(weights)} INT64: TensorRT before 9 narrows them to INT32, and clamps what does not fit.`;
 	return [finding("dtype-int64", message)];
 }
@@ -109,7 +122,9 @@ function doubles(subject: Subject): Finding[] {
 		const message = `${initialisers(weights)} double: TensorRT computes them in float, ONNX Runtime in double.`;
 		found.push(finding("dtype-double", message, { severity: "note" }));
 	}
-	const border = [...feeds(subject.model.onnx.graph), ...subject.model.onnx.graph.outputs].find((value) => value.dtype === "double");
+	const border = [...feeds(subject.model.onnx.graph), ...subject.model.onnx.graph.outputs].find(
+		(value) => value.dtype === "double",
+	);
 	if (subject.tensorrt !== null && border !== undefined) {
 		const message = `${quoteName(border.name)} is double at the border of the graph: TensorRT makes it float, so that it is fed and compared as another type.`;
 		found.push(finding("dtype-double", message, { severity: "warning" }));
@@ -122,12 +137,19 @@ function unsupported(subject: Subject): Finding[] {
 	const { tensorrt, scopes } = subject;
 	if (tensorrt === null) return [];
 	const zeroPoints = new Set(
-		scopes.flatMap((scope) => scope.nodes.filter((node) => /quantize/i.test(node.op)).flatMap((node) => node.inputs)),
+		scopes.flatMap((scope) =>
+			scope.nodes.filter((node) => /quantize/i.test(node.op)).flatMap((node) => node.inputs),
+		),
 	);
 	const all = scopes.flatMap((scope) => scope.initializers);
-	const wrong = all.filter(({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name));
+	const wrong = all.filter(
+		({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name),
+	);
 	return [...groupBy(wrong, ({ dtype }) => dtype)].map(([dtype, weights]) =>
-		finding("dtype-unsupported", `${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`),
+		finding(
+			"dtype-unsupported",
+			`${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`,
+		),
 	);
 }
 

@@ -8,7 +8,15 @@ import { formatDims, quoteName } from "../quote.ts";
 import { inferShapes } from "../static-shapes/infer.ts";
 import { inferTypes } from "../static-shapes/types.ts";
 import { constantsIn, nodeLabel, scopesOf } from "../walk.ts";
-import { type AxisLabel, type GivenShapes, isSize, labelAxes, type OpenAxis, openAxes, shapeGivenFor } from "./open-axes.ts";
+import {
+	type AxisLabel,
+	type GivenShapes,
+	isSize,
+	labelAxes,
+	type OpenAxis,
+	openAxes,
+	shapeGivenFor,
+} from "./open-axes.ts";
 import { proposeSizes } from "./propose.ts";
 import { describeUses, lineToCopy } from "./render.ts";
 
@@ -47,7 +55,9 @@ export function bindShapes(model: OnnxModel, given: ShapeSource): BoundShapes {
 	for (const input of inputs) checkRank(input, source);
 	checkDimNames(model, inputs, source);
 	const bySymbol = sizesBySymbol(inputs, source);
-	const labels = labelAxes(inputs, source.inputs).map((axes) => axes?.map((label) => sizeOf(label, bySymbol) ?? label) ?? null);
+	const labels = labelAxes(inputs, source.inputs).map(
+		(axes) => axes?.map((label) => sizeOf(label, bySymbol) ?? label) ?? null,
+	);
 	for (const [index, input] of inputs.entries()) checkShape(input, labels[index] ?? null, source);
 	return { inputs, labels, open: openAxes(inputs, labels) };
 }
@@ -58,17 +68,23 @@ function sizeOf(label: AxisLabel, bySymbol: ReadonlyMap<string, number>): number
 }
 
 /** Sizes by name: those of dims, and those that the given shapes agree on. */
-function sizesBySymbol(inputs: readonly OnnxValue[], { dims, inputs: given }: ShapeSource): Map<string, number> {
+function sizesBySymbol(
+	inputs: readonly OnnxValue[],
+	{ dims, inputs: given }: ShapeSource,
+): Map<string, number> {
 	const shown = new Map<string, Set<number>>();
 	for (const input of inputs) {
 		const shape = shapeGivenFor(input.name, given) ?? [];
 		for (const [axis, dim] of (input.dims ?? []).entries()) {
 			const part = shape[axis];
 			const size = typeof part === "string" ? dims[part] : part;
-			if (typeof dim === "string" && size !== undefined) shown.set(dim, (shown.get(dim) ?? new Set()).add(size));
+			if (typeof dim === "string" && size !== undefined)
+				shown.set(dim, (shown.get(dim) ?? new Set()).add(size));
 		}
 	}
-	const agreed = [...shown].flatMap(([name, sizes]): [string, number][] => (sizes.size === 1 ? [[name, Math.max(...sizes)]] : []));
+	const agreed = [...shown].flatMap(([name, sizes]): [string, number][] =>
+		sizes.size === 1 ? [[name, Math.max(...sizes)]] : [],
+	);
 	return new Map([...agreed, ...Object.entries(dims)]);
 }
 
@@ -85,14 +101,23 @@ export function overConfig(model: OnnxModel, configured: ShapeSource, given: Sha
 		}
 	}
 	const kept = Object.entries(configured.dims).filter(([name]) => !replaced.has(name));
-	return { ...configured, dims: { ...Object.fromEntries(kept), ...given.dims }, inputs: { ...configured.inputs, ...given.inputs } };
+	return {
+		...configured,
+		dims: { ...Object.fromEntries(kept), ...given.dims },
+		inputs: { ...configured.inputs, ...given.inputs },
+	};
 }
 
 /** The shapes with the open axes filled, by input (the record has no prototype); null where a size is missing. */
-export function fillShapes(bound: BoundShapes, sizes: ReadonlyMap<string, number>): Record<string, number[]> | null {
+export function fillShapes(
+	bound: BoundShapes,
+	sizes: ReadonlyMap<string, number>,
+): Record<string, number[]> | null {
 	const shapes: Record<string, number[]> = Object.create(null);
 	for (const [index, input] of bound.inputs.entries()) {
-		const shape = bound.labels[index]?.map((label) => (typeof label === "number" ? label : sizes.get(label.name)));
+		const shape = bound.labels[index]?.map((label) =>
+			typeof label === "number" ? label : sizes.get(label.name),
+		);
 		if (shape === undefined || !shape.every((size) => size !== undefined)) return null;
 		shapes[input.name] = shape;
 	}
@@ -100,7 +125,9 @@ export function fillShapes(bound: BoundShapes, sizes: ReadonlyMap<string, number
 }
 
 function checkSizes(source: ShapeSource): void {
-	const shapes = Object.entries(source.inputs).flatMap(([name, { shape }]) => (shape ?? []).map((size) => [name, size] as const));
+	const shapes = Object.entries(source.inputs).flatMap(([name, { shape }]) =>
+		(shape ?? []).map((size) => [name, size] as const),
+	);
 	for (const [name, size] of [...Object.entries(source.dims), ...shapes]) {
 		if (typeof size === "string" || isSize(size)) continue;
 		const message = `The size of ${quoteName(name)} is ${size}.`;
@@ -129,7 +156,9 @@ function checkDimNames(model: OnnxModel, inputs: readonly OnnxValue[], source: S
 		...(symbols.length === 0 ? [] : [`the model's symbolic dimensions are ${listed(symbols)}`]),
 		...(nameless.length === 0
 			? []
-			: [`${describeUses(nameless)} ${nameless.length === 1 ? "has" : "have"} no name of ${nameless.length === 1 ? "its" : "their"} own`]),
+			: [
+					`${describeUses(nameless)} ${nameless.length === 1 ? "has" : "have"} no name of ${nameless.length === 1 ? "its" : "their"} own`,
+				]),
 	];
 	const because = has.length === 0 ? "the model's inputs have fixed shapes" : has.join("; ");
 	const message = `${dimsLabel(stray, source)} binds nothing: ${because}.`;
@@ -144,7 +173,11 @@ interface StrayContext {
 	symbols: readonly string[];
 }
 
-function strayFix(stray: string, { model, inputs, nameless, symbols }: StrayContext, source: ShapeSource): string {
+function strayFix(
+	stray: string,
+	{ model, inputs, nameless, symbols }: StrayContext,
+	source: ShapeSource,
+): string {
 	if (nameless.length === 0 || didYouMean(stray, symbols) !== undefined)
 		return renameFix(stray, symbols, source.pointer === undefined ? "--dims" : "dims");
 	const labels = labelAxes(inputs);
@@ -217,7 +250,12 @@ export function fault(
 	{ pointer }: Pick<ShapeSource, "pointer">,
 	{ message, fix, at = "" }: { message: string; fix: string; at?: string },
 ): ConfigError {
-	return new ConfigError({ code: "config-dims", message, fix, pointer: pointer === undefined ? undefined : `${pointer}${at}` });
+	return new ConfigError({
+		code: "config-dims",
+		message,
+		fix,
+		pointer: pointer === undefined ? undefined : `${pointer}${at}`,
+	});
 }
 
 // Checks concrete shapes of a model's inputs without running it: what contradicts itself can never run.

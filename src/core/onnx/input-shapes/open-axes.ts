@@ -20,7 +20,9 @@ export interface AxisUse {
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
 
 /** Whole shapes that a user gives, by input. */
-export type GivenShapes = Readonly<Record<string, { shape?: readonly (number | string)[]; pinned?: readonly number[] }>>;
+export type GivenShapes = Readonly<
+	Record<string, { shape?: readonly (number | string)[]; pinned?: readonly number[] }>
+>;
 
 export function shapeGivenFor(input: string, given: GivenShapes): readonly (number | string)[] | undefined {
 	return Object.hasOwn(given, input) ? given[input]?.shape : undefined;
@@ -29,19 +31,32 @@ export function shapeGivenFor(input: string, given: GivenShapes): readonly (numb
 const mostNameChars = 200;
 
 /** The axes of every input; null where nothing says how many it has. */
-export function labelAxes(inputs: readonly OnnxValue[], given: GivenShapes = {}): (readonly AxisLabel[] | null)[] {
+export function labelAxes(
+	inputs: readonly OnnxValue[],
+	given: GivenShapes = {},
+): (readonly AxisLabel[] | null)[] {
 	const shared = sharedNames(inputs);
 	const taken = new Set([...shared, ...Object.values(given).flatMap(({ shape }) => shape ?? [])]);
 	return inputs.map((input) => {
 		const own = shapeGivenFor(input.name, given);
-		if (own !== undefined) return own.map((size) => (typeof size === "number" ? size : { name: size, isNamed: true }));
-		return input.dims?.map((dim, axis) => labelOf(dim, { fallback: inventName(input.name, axis, taken), shared })) ?? null;
+		if (own !== undefined)
+			return own.map((size) => (typeof size === "number" ? size : { name: size, isNamed: true }));
+		return (
+			input.dims?.map((dim, axis) =>
+				labelOf(dim, { fallback: inventName(input.name, axis, taken), shared }),
+			) ?? null
+		);
 	});
 }
 
-function labelOf(dim: OnnxDim, { fallback, shared }: { fallback: string; shared: ReadonlySet<string> }): AxisLabel {
+function labelOf(
+	dim: OnnxDim,
+	{ fallback, shared }: { fallback: string; shared: ReadonlySet<string> },
+): AxisLabel {
 	if (typeof dim === "number" && isSize(dim)) return dim;
-	return typeof dim === "string" && shared.has(dim) ? { name: dim, isNamed: true } : { name: fallback, isNamed: false };
+	return typeof dim === "string" && shared.has(dim)
+		? { name: dim, isNamed: true }
+		: { name: fallback, isNamed: false };
 }
 
 export function isSize(size: number): boolean {
@@ -67,7 +82,10 @@ function inventName(input: string, axis: number, taken: ReadonlySet<string | num
 }
 
 /** The open axes in order of appearance. */
-export function openAxes(inputs: readonly OnnxValue[], labels: readonly (readonly AxisLabel[] | null)[]): OpenAxis[] {
+export function openAxes(
+	inputs: readonly OnnxValue[],
+	labels: readonly (readonly AxisLabel[] | null)[],
+): OpenAxis[] {
 	const found = new Map<string, OpenAxis & { uses: AxisUse[] }>();
 	for (const [index, axes] of labels.entries()) {
 		const input = inputs[index]?.name ?? "";

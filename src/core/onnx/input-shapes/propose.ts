@@ -14,23 +14,51 @@ export interface AxisKind {
 	isBatch?: true;
 }
 
-const batch: AxisKind = { says: "a batch", sizes: [1, 2, 4, 8, 16], range: { min: 1, max: 32 }, isBatch: true };
-const sequence: AxisKind = { says: "a sequence", sizes: [128, 64, 32, 16, 8, 256, 512, 1], range: { min: 1, max: 512 } };
-const past: AxisKind = { says: "a cache of earlier steps", sizes: [16, 1, 0, 128], range: { min: 1, max: 512 } };
-const samples: AxisKind = { says: "samples of a signal", sizes: [512, 256, 1024, 2048, 4096, 16_000, 128, 64, 32, 16, 8, 4, 2, 1] };
+const batch: AxisKind = {
+	says: "a batch",
+	sizes: [1, 2, 4, 8, 16],
+	range: { min: 1, max: 32 },
+	isBatch: true,
+};
+const sequence: AxisKind = {
+	says: "a sequence",
+	sizes: [128, 64, 32, 16, 8, 256, 512, 1],
+	range: { min: 1, max: 512 },
+};
+const past: AxisKind = {
+	says: "a cache of earlier steps",
+	sizes: [16, 1, 0, 128],
+	range: { min: 1, max: 512 },
+};
+const samples: AxisKind = {
+	says: "samples of a signal",
+	sizes: [512, 256, 1024, 2048, 4096, 16_000, 128, 64, 32, 16, 8, 4, 2, 1],
+};
 /** Of models that give something for each moment of a whole recording; a second at 16 kHz. */
 const recording: AxisKind = { says: "a second of a signal", sizes: [16_000, 8000, 32_000, ...samples.sizes] };
 /** Of recognisers of one text line: PP-OCR and CRNN read lines 48 and 32 high. */
 const lineHeight: AxisKind = { says: "the height of a line of text", sizes: [48, 32, 64, 96] };
-const lineWidth: AxisKind = { says: "the width of a line of text", sizes: [320, 256, 192, 128, 100, 512], range: { min: 64, max: 1280 } };
+const lineWidth: AxisKind = {
+	says: "the width of a line of text",
+	sizes: [320, 256, 192, 128, 100, 512],
+	range: { min: 64, max: 1280 },
+};
 const range = { min: 64, max: 640 };
-const scene: AxisKind = { says: "a side of an image", sizes: [320, 640, 224, 256, 416, 512, 384, 128, 64, 32, 28, 16, 8], range };
+const scene: AxisKind = {
+	says: "a side of an image",
+	sizes: [320, 640, 224, 256, 416, 512, 384, 128, 64, 32, 28, 16, 8],
+	range,
+};
 const portrait: AxisKind = {
 	says: "a side of an image to classify",
 	sizes: [224, 256, 299, 320, 384, 512, 128, 64, 32, 28, 16, 8],
 	range,
 };
-const unknown: AxisKind = { says: "unknown", sizes: [16, 64, 32, 128, 1, 320, 8, 4, 2, 512], range: { min: 1, max: 64 } };
+const unknown: AxisKind = {
+	says: "unknown",
+	sizes: [16, 64, 32, 128, 1, 320, 8, 4, 2, 512],
+	range: { min: 1, max: 64 },
+};
 
 /** The first that says yes counts. */
 const rules: readonly { kind(place: Place): AxisKind; applies(place: Place): boolean }[] = [
@@ -41,10 +69,16 @@ const rules: readonly { kind(place: Place): AxisKind; applies(place: Place): boo
 		applies: ({ input, axis }) => isFloat(input) && rankOf(input) <= 2 && axis === rankOf(input) - 1,
 	},
 	{ kind: () => sequence, applies: ({ name }) => /seq|len|token|time|frames|^[tls]$/i.test(name) },
-	{ kind: ({ input, axis, traits }) => sideOf(input, axis, traits), applies: ({ input, axis }) => sidesOf(input)?.includes(axis) === true },
+	{
+		kind: ({ input, axis, traits }) => sideOf(input, axis, traits),
+		applies: ({ input, axis }) => sidesOf(input)?.includes(axis) === true,
+	},
 	{ kind: () => batch, applies: ({ axis }) => axis === 0 },
 	// A state, as of a recurrent layer: [layers, batch, size].
-	{ kind: () => batch, applies: ({ input, axis }) => rankOf(input) === 3 && axis === 1 && typeof input.dims?.[0] === "number" },
+	{
+		kind: () => batch,
+		applies: ({ input, axis }) => rankOf(input) === 3 && axis === 1 && typeof input.dims?.[0] === "number",
+	},
 	{ kind: () => sequence, applies: ({ input }) => !isFloat(input) || rankOf(input) === 3 },
 	{ kind: () => scene, applies: ({ name }) => /height|width|^[hw]$/i.test(name) },
 ];
@@ -119,9 +153,13 @@ function sideOf(input: OnnxValue, axis: number, { readsLines, classifies }: Trai
 
 function traitsOf(model: OnnxModel): Traits {
 	const strides = scopesOf(model).flatMap(({ nodes }) =>
-		nodes.flatMap(({ attributes }) => attributes.flatMap(({ name, value }) => (name === "strides" && Array.isArray(value) ? [value] : []))),
+		nodes.flatMap(({ attributes }) =>
+			attributes.flatMap(({ name, value }) => (name === "strides" && Array.isArray(value) ? [value] : [])),
+		),
 	);
-	const readsLines = strides.some(([down, across, ...more]) => more.length === 0 && Number(down) > Number(across));
+	const readsLines = strides.some(
+		([down, across, ...more]) => more.length === 0 && Number(down) > Number(across),
+	);
 	const followsTime =
 		feeds(model.graph).filter(isFloat).length === 1 &&
 		model.graph.outputs.some(({ dims }) => dims?.slice(1).some((dim) => typeof dim !== "number"));

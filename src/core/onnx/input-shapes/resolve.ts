@@ -3,7 +3,14 @@ import type { ConfigError } from "../../errors.ts";
 import type { OnnxModel } from "../model.ts";
 import { isTensor, notTensorFix, notTensorText } from "../not-tensor.ts";
 import { formatDims, quoteName } from "../quote.ts";
-import { type BoundShapes, bindShapes, fault, fillShapes, type ShapeCheck, type ShapeSource } from "./bind.ts";
+import {
+	type BoundShapes,
+	bindShapes,
+	fault,
+	fillShapes,
+	type ShapeCheck,
+	type ShapeSource,
+} from "./bind.ts";
 import { proposeSizes } from "./propose.ts";
 import { describeShapes, describeUses, lineToCopy } from "./render.ts";
 import { searchSizes } from "./search.ts";
@@ -20,10 +27,17 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 }
 
 /** All inputs and axes without a size, with one line that gives them; `tried` says what failed. */
-export function missingSizes(model: OnnxModel, bound: BoundShapes, source: ShapeSource & { tried?: string }): ConfigError {
+export function missingSizes(
+	model: OnnxModel,
+	bound: BoundShapes,
+	source: ShapeSource & { tried?: string },
+): ConfigError {
 	const stray = bound.inputs.find((input) => !isTensor(input));
 	if (stray !== undefined)
-		return fault(source, { message: `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`, fix: notTensorFix(model.graph) });
+		return fault(source, {
+			message: `Input ${quoteName(stray.name)} is ${notTensorText(stray)}.`,
+			fix: notTensorFix(model.graph),
+		});
 	const unshaped = bound.inputs.filter((_, index) => bound.labels[index] === null);
 	const style = source.pointer === undefined ? "options" : "config";
 	const open = bound.open.flatMap(({ uses }) => uses.map(({ input }) => input));
@@ -31,8 +45,12 @@ export function missingSizes(model: OnnxModel, bound: BoundShapes, source: Shape
 		.filter(({ name }) => open.includes(name))
 		.map(({ name, dims }) => `${quoteName(name)} ${formatDims(dims ?? [])}`);
 	const parts = [
-		...(bound.open.length === 0 ? [] : [`Sizes are missing: ${describeUses(bound.open)}. The model's inputs: ${shapes.join(", ")}.`]),
-		...unshaped.map(({ name, kind }) => `The model gives no shape for its input ${quoteName(name)} (${kind}).`),
+		...(bound.open.length === 0
+			? []
+			: [`Sizes are missing: ${describeUses(bound.open)}. The model's inputs: ${shapes.join(", ")}.`]),
+		...unshaped.map(
+			({ name, kind }) => `The model gives no shape for its input ${quoteName(name)} (${kind}).`,
+		),
 	];
 	const tried = source.tried === undefined ? "" : ` ${source.tried}`;
 	return fault(source, {
@@ -42,13 +60,21 @@ export function missingSizes(model: OnnxModel, bound: BoundShapes, source: Shape
 	});
 }
 
-function fixFor(model: OnnxModel, what: { bound: BoundShapes; unshaped: readonly string[]; style: "options" | "config" }): string {
+function fixFor(
+	model: OnnxModel,
+	what: { bound: BoundShapes; unshaped: readonly string[]; style: "options" | "config" },
+): string {
 	const { bound, unshaped, style } = what;
 	const sizes = searchSizes(model, bound).next(1)[0] ?? proposeSizes(model, bound.open);
 	const line = bound.open.length === 0 ? [] : [lineToCopy(bound, sizes, style)];
-	const where = style === "config" ? "Give the sizes that you serve, under the model in trtgate.yml" : "Give the sizes that you serve";
+	const where =
+		style === "config"
+			? "Give the sizes that you serve, under the model in trtgate.yml"
+			: "Give the sizes that you serve";
 	const shapes = unshaped.map((name) =>
-		style === "config" ? `inputs: { ${quoteName(name, "")}: { shape: […] } }` : `--shape ${quoteName(name, "")}=…`,
+		style === "config"
+			? `inputs: { ${quoteName(name, "")}: { shape: […] } }`
+			: `--shape ${quoteName(name, "")}=…`,
 	);
 	return `${where}: ${[...line, ...shapes].join(style === "config" ? ", " : " ")}`;
 }
@@ -64,7 +90,10 @@ export function refuseImpossible(
 	const given = source.shownBy === undefined ? "these sizes" : `the sizes of ${source.shownBy}`;
 	const open = bindShapes(model, { dims: {}, inputs: {} });
 	const sizes = open.open.length === 0 ? undefined : searchSizes(model, open).next(1)[0];
-	const line = sizes === undefined ? "" : ` For example: ${lineToCopy(open, sizes, source.pointer === undefined ? "options" : "config")}`;
+	const line =
+		sizes === undefined
+			? ""
+			: ` For example: ${lineToCopy(open, sizes, source.pointer === undefined ? "options" : "config")}`;
 	const message = `The model cannot run with ${given}, ${describeShapes(shapes)}: ${why}.`;
 	throw fault(source, { message, fix: `Give sizes that fit each other and the model.${line}`, at: "/dims" });
 }

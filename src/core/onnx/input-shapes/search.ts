@@ -76,7 +76,10 @@ function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Gene
 	for (let sum = 0; sum <= highest; sum++) yield* withSum(lists, sum);
 }
 
-function* withSum(lists: readonly (readonly [string, readonly number[]])[], sum: number): Generator<Map<string, number>> {
+function* withSum(
+	lists: readonly (readonly [string, readonly number[]])[],
+	sum: number,
+): Generator<Map<string, number>> {
 	const [first, ...others] = lists;
 	if (first === undefined) {
 		if (sum === 0) yield new Map();
@@ -111,16 +114,23 @@ function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted)
 
 /** One axis longer by what the message's shapes differ in: a mask covers the steps of the cache and the new ones. */
 function lengthened({ sizes, why }: Attempt, kinds: Hinted["kinds"]): Sizes[] {
-	const own = [...sizes].filter(([name, size]) => kinds.get(name)?.isBatch !== true && kinds.get(name)?.sizes.includes(size));
+	const own = [...sizes].filter(
+		([name, size]) => kinds.get(name)?.isBatch !== true && kinds.get(name)?.sizes.includes(size),
+	);
 	const missing = pairsIn(why).flatMap(([got, expected]) => (expected > got ? [expected - got] : []));
 	return own.flatMap(([name, size]) => missing.map((more) => new Map([...sizes, [name, size + more]])));
 }
 
 /** ONNX Runtime about an input: `Got invalid dimensions for input: x … index: 2 Got: 16 Expected: 48`. */
 function expectedSize(why: string, { inputs, labels }: BoundShapes): { name: string; size: number } | null {
-	const groups = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(why)?.groups;
-	const label = labels[inputs.findIndex(({ name }) => name === groups?.["input"])]?.[Number(groups?.["axis"])];
-	return label === undefined || typeof label === "number" ? null : { name: label.name, size: Number(groups?.["size"]) };
+	const groups = /Input "(?<input>.+)" has size \d+ in dimension (?<axis>\d+), expected (?<size>\d+)/.exec(
+		why,
+	)?.groups;
+	const label =
+		labels[inputs.findIndex(({ name }) => name === groups?.["input"])]?.[Number(groups?.["axis"])];
+	return label === undefined || typeof label === "number"
+		? null
+		: { name: label.name, size: Number(groups?.["size"]) };
 }
 
 const mostNumbers = 8;
@@ -136,7 +146,9 @@ function hintsFor(size: number, why: string): number[] {
 		(size * expected) / got,
 		size * Math.sqrt((expected - 1) / (got - 1)),
 	]);
-	const usable = hints.filter((hint) => Number.isInteger(hint) && hint > 0 && hint <= maxSize && hint !== size);
+	const usable = hints.filter(
+		(hint) => Number.isInteger(hint) && hint > 0 && hint <= maxSize && hint !== size,
+	);
 	return [...new Set(usable)].slice(0, mostHints);
 }
 
@@ -148,11 +160,16 @@ function pairsIn(why: string): (readonly [number, number])[] {
 	const both = (one: number, other: number) => [[one, other] as const, [other, one] as const];
 	const stated = /(\d{1,9}) and (\d{1,9})(?= must be the same|$)/.exec(why);
 	if (stated !== null) return both(Number(stated[1]), Number(stated[2]));
-	const shapes = [...why.matchAll(/[[{](\d+(?:, ?\d+)+)[\]}]/g)].map(([, list = ""]) => list.split(",").map(Number));
+	const shapes = [...why.matchAll(/[[{](\d+(?:, ?\d+)+)[\]}]/g)].map(([, list = ""]) =>
+		list.split(",").map(Number),
+	);
 	const [first, last] = [shapes.at(-2) ?? [], shapes.at(-1) ?? []];
-	const odd = last.length === first.length ? [...last.keys()].filter((axis) => last[axis] !== first[axis]) : [];
+	const odd =
+		last.length === first.length ? [...last.keys()].filter((axis) => last[axis] !== first[axis]) : [];
 	if (odd.length > 0) return odd.flatMap((axis) => both(first[axis] ?? 1, last[axis] ?? 1));
-	const numbers = [...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)].map(([text]) => Number(text)).filter((number) => number > 1);
+	const numbers = [...why.matchAll(/(?<![\w.])\d{1,6}(?![\w.])/g)]
+		.map(([text]) => Number(text))
+		.filter((number) => number > 1);
 	const few = [...new Set(numbers)].slice(0, mostNumbers);
 	return few.flatMap((got, index) => few.slice(index + 1).flatMap((expected) => both(got, expected)));
 }
@@ -167,14 +184,23 @@ interface ChosenSizes {
 const mostReasons = 8;
 
 /** For people, and for the golden's own record. */
-export function describeChosen(model: OnnxModel, bound: BoundShapes, { sizes, untried, attempts }: ChosenSizes): string {
+export function describeChosen(
+	model: OnnxModel,
+	bound: BoundShapes,
+	{ sizes, untried, attempts }: ChosenSizes,
+): string {
 	const kinds = kindsOf(model, bound.open);
-	const reasons = bound.open.map(({ name }) => `${quoteName(name, "")} ${sizes.get(name)} (${reasonFor(name, sizes, kinds)})`);
+	const reasons = bound.open.map(
+		({ name }) => `${quoteName(name, "")} ${sizes.get(name)} (${reasonFor(name, sizes, kinds)})`,
+	);
 	const shown = reasons.length > mostReasons ? [...reasons.slice(0, mostReasons), "…"] : reasons;
 	const isFirst = bound.open.every(({ name }) => kinds.get(name)?.sizes[0] === sizes.get(name));
 	const failed =
-		attempts.length === 0 || isFirst ? "" : ` after ${attempts.length} other${attempts.length === 1 ? "" : "s"} that cannot run`;
-	const proof = untried === null ? `ONNX Runtime runs them${failed}` : `not tried, because ${untried.replace(/\.$/, "")}`;
+		attempts.length === 0 || isFirst
+			? ""
+			: ` after ${attempts.length} other${attempts.length === 1 ? "" : "s"} that cannot run`;
+	const proof =
+		untried === null ? `ONNX Runtime runs them${failed}` : `not tried, because ${untried.replace(/\.$/, "")}`;
 	return `sizes chosen: ${shown.join(", ")}; ${proof}`;
 }
 

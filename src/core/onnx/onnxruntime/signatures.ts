@@ -1,7 +1,8 @@
 // What ONNX Runtime takes of each operator of the standard, by opset, and for which types it has a kernel on the CPU.
+
+import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType } from "../model.ts";
-import file from "../../../../data/onnxruntime-operators.json" with { type: "json" };
 
 export interface Parameter {
 	/** Parameters of one variable have one type, but for those of any number of any types. */
@@ -50,7 +51,9 @@ export function signatureOf(operator: string, opset: number): Signature | null {
 }
 
 function parseLine(line: string): Signature {
-	const [parameters = "", attributes = "", types = "", kernels = ""] = line.split(";").map((part) => part.trim());
+	const [parameters = "", attributes = "", types = "", kernels = ""] = line
+		.split(";")
+		.map((part) => part.trim());
 	const [inputs, outputs] = parameters.split(">").map((side) => splitNames(side).map(parameterOf));
 	const names = splitNames(attributes);
 	const ways = kernels.split("|").map((way) => way.trim());
@@ -68,7 +71,9 @@ function parseLine(line: string): Signature {
 			.map((way) => typesOf(way === "any" ? [] : splitNames(way))),
 		functionBefore: Math.max(
 			0,
-			...ways.map((way) => (way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0))),
+			...ways.map((way) =>
+				way === "function" ? Number.POSITIVE_INFINITY : Number(/^function<(\d+)$/.exec(way)?.[1] ?? 0),
+			),
 		),
 	};
 }
@@ -86,7 +91,10 @@ function typesOf(entries: readonly string[]): Types {
 		entries.map((entry) => {
 			const at = entry.lastIndexOf("=");
 			const codes = [...entry.slice(at + 1)];
-			return [entry.slice(0, at), new Set(codes.map((code) => (code === "." ? "other" : elementTypeOfCode(Number.parseInt(code, 36)))))];
+			return [
+				entry.slice(0, at),
+				new Set(codes.map((code) => (code === "." ? "other" : elementTypeOfCode(Number.parseInt(code, 36))))),
+			];
 		}),
 	);
 }

@@ -5,7 +5,14 @@ import type { OnnxModel, OnnxNode } from "../model.ts";
 import type { Scope } from "../walk.ts";
 
 /** These give something else each time. */
-const random = new Set(["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"]);
+const random = new Set([
+	"RandomNormal",
+	"RandomNormalLike",
+	"RandomUniform",
+	"RandomUniformLike",
+	"Bernoulli",
+	"Multinomial",
+]);
 /** What these give depends on shapes alone, which are known before any value is computed. */
 const ofShapes = new Set(["Shape", "Size"]);
 const quantising = new Set(["QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"]);
@@ -63,7 +70,8 @@ export function constantWriter({ freshName }: Pick<GraphFacts, "freshName">): Co
 		nodes.push({ op, inputs, outputs: [name], ...(attributes && { attributes }) });
 		return name;
 	};
-	const vector: ConstantWriter["vector"] = (values, dtype) => compute("Constant", [], { value: { dtype, dims: [values.length], values } });
+	const vector: ConstantWriter["vector"] = (values, dtype) =>
+		compute("Constant", [], { value: { dtype, dims: [values.length], values } });
 	return { nodes, compute, vector, flat: (name) => compute("Reshape", [name, vector([-1], "int64")]) };
 }
 
@@ -81,8 +89,13 @@ export function factsOf(onnx: OnnxModel): GraphFacts {
 	const readers = new Map<string, number>();
 	const known = new Set<string>();
 	for (const scope of subject.scopes) {
-		for (const name of [...scope.outputs, ...scope.nodes.flatMap(({ inputs }) => inputs)]) readers.set(name, (readers.get(name) ?? 0) + 1);
-		for (const name of [...scope.inputs, ...scope.initializers.map(({ name }) => name), ...scope.nodes.flatMap(({ outputs }) => outputs)])
+		for (const name of [...scope.outputs, ...scope.nodes.flatMap(({ inputs }) => inputs)])
+			readers.set(name, (readers.get(name) ?? 0) + 1);
+		for (const name of [
+			...scope.inputs,
+			...scope.initializers.map(({ name }) => name),
+			...scope.nodes.flatMap(({ outputs }) => outputs),
+		])
 			known.add(name);
 	}
 	return { subject, readers, freshName: (base) => freshName(known, base) };
@@ -96,7 +109,10 @@ function freshName(known: Set<string>, base: string): string {
 }
 
 /** A float weight of the graph that holds no integers. */
-export function isFloatConstant({ facts, fixed }: { facts: GraphFacts; fixed: FixedTensors }, name: string): boolean {
+export function isFloatConstant(
+	{ facts, fixed }: { facts: GraphFacts; fixed: FixedTensors },
+	name: string,
+): boolean {
 	const [graph] = facts.subject.scopes;
 	const types = graph && facts.subject.types.get(graph);
 	return fixed.constants.has(name) && !fixed.dequantised.has(name) && types?.get(name) === "float";

@@ -17,7 +17,12 @@ export function planFolding(model: OnnxModel): GraphEdit | null {
 	const facts = factsOf(model);
 	const [graph] = facts.subject.scopes;
 	if (graph === undefined) return null;
-	const work = { facts, fixed: findFixed(graph, null), nodes: model.graph.nodes, consumers: consumersOf(model.graph.nodes) };
+	const work = {
+		facts,
+		fixed: findFixed(graph, null),
+		nodes: model.graph.nodes,
+		consumers: consumersOf(model.graph.nodes),
+	};
 	/** What is written in place of a node; an empty list: it is gone. */
 	const replaced = new Map<number, readonly (KeptNode | NewNode)[]>();
 	for (const index of work.nodes.keys()) {
@@ -63,7 +68,8 @@ function followChain(work: Folding, index: number): Chain | null {
 	for (;;) {
 		const [next, ...others] = work.consumers.get(output) ?? [];
 		const node = next === undefined ? undefined : work.nodes[next];
-		if (node === undefined || next === undefined || others.length > 0 || work.facts.readers.get(output) !== 1) break;
+		if (node === undefined || next === undefined || others.length > 0 || work.facts.readers.get(output) !== 1)
+			break;
 		const step = stepOf({ node, output, layer, affine, writer, work });
 		if (step === null) break;
 		affine = step;
@@ -101,7 +107,8 @@ function constantOperand(step: Step): string | null {
 	const { node, output } = step;
 	const other = node.inputs.find((name) => name !== output);
 	const commutes = node.op === "Add" || node.op === "Mul";
-	if (other === undefined || node.inputs.length !== 2 || (!commutes && node.inputs[0] !== output)) return null;
+	if (other === undefined || node.inputs.length !== 2 || (!commutes && node.inputs[0] !== output))
+		return null;
 	return ["Add", "Sub", "Mul", "Div"].includes(node.op) && isAlongChannels(step, other) ? other : null;
 }
 
@@ -114,7 +121,10 @@ function shifted({ node, affine: { scale, shift }, writer }: Step, constant: str
 function scaled({ node, affine: { scale, shift }, writer }: Step, constant: string): Affine {
 	const value = writer.flat(constant);
 	const first = scale ?? writer.vector([1], "float");
-	return { scale: writer.compute(node.op, [first, value]), shift: shift === null ? null : writer.compute(node.op, [shift, value]) };
+	return {
+		scale: writer.compute(node.op, [first, value]),
+		shift: shift === null ? null : writer.compute(node.op, [shift, value]),
+	};
 }
 
 /** (y − mean) / √(variance + ε) · weight + bias. */
@@ -123,12 +133,21 @@ function normalised({ node, output, affine, writer, layer, work }: Step): Affine
 	const [weight, bias, mean, variance] = parameters;
 	if (input !== output || !weight || !bias || !mean || !variance || !layer.normalisable) return null;
 	if (!parameters.every((name) => isFloatConstant(work, name))) return null;
-	if (node.attributes.some(({ name, value }) => (name === "training_mode" || name === "spatial") && value === (name === "spatial" ? 0 : 1)))
+	if (
+		node.attributes.some(
+			({ name, value }) =>
+				(name === "training_mode" || name === "spatial") && value === (name === "spatial" ? 0 : 1),
+		)
+	)
 		return null;
 	const stated = node.attributes.find(({ name }) => name === "epsilon")?.value;
 	const epsilon = writer.vector([typeof stated === "number" ? stated : 1e-5], "float");
-	const factor = writer.compute("Div", [weight, writer.compute("Sqrt", [writer.compute("Add", [variance, epsilon])])]);
-	const centred = affine.shift === null ? writer.compute("Neg", [mean]) : writer.compute("Sub", [affine.shift, mean]);
+	const factor = writer.compute("Div", [
+		weight,
+		writer.compute("Sqrt", [writer.compute("Add", [variance, epsilon])]),
+	]);
+	const centred =
+		affine.shift === null ? writer.compute("Neg", [mean]) : writer.compute("Sub", [affine.shift, mean]);
 	return {
 		scale: affine.scale === null ? factor : writer.compute("Mul", [affine.scale, factor]),
 		shift: writer.compute("Add", [writer.compute("Mul", [centred, factor]), bias]),

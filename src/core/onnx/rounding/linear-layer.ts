@@ -39,7 +39,11 @@ export function linearLayer(index: number, around: Around): LinearLayer | null {
 	const biasDims = bias === "" ? [] : knownDims(around, bias);
 	if (weightDims === null || biasDims === null || around.fixed.fixed.has(input)) return null;
 	if (![weights, bias].every((name) => name === "" || isFloatConstant(around, name))) return null;
-	const layer = channelsOf(node, { weightDims, biasDims, inputRank: around.facts.subject.static.shapes.get(input)?.length ?? 0 });
+	const layer = channelsOf(node, {
+		weightDims,
+		biasDims,
+		inputRank: around.facts.subject.static.shapes.get(input)?.length ?? 0,
+	});
 	return layer === null ? null : { index, node, weightDims, ...layer };
 }
 
@@ -55,20 +59,29 @@ function channelsOf(
 ): Omit<LinearLayer, "index" | "node" | "weightDims"> | null {
 	const [first = 0, second = 0] = weightDims;
 	const rank = weightDims.length;
-	if (node.op === "Conv" && rank >= 3) return { kind: "Conv", rank, channelAxis: 1, channels: first, normalisable: true };
+	if (node.op === "Conv" && rank >= 3)
+		return { kind: "Conv", rank, channelAxis: 1, channels: first, normalisable: true };
 	if (node.op === "ConvTranspose" && rank >= 3) {
 		const channels = second * integerAttribute(node, "group", 1);
 		return { kind: "ConvTranspose", rank, channelAxis: 1, channels, normalisable: true };
 	}
 	if (node.op === "Gemm" && rank === 2) {
 		const channels = integerAttribute(node, "transB", 0) === 0 ? second : first;
-		const isPlain = biasDims.every((size, axis) => size === 1 || (axis === biasDims.length - 1 && size === channels));
+		const isPlain = biasDims.every(
+			(size, axis) => size === 1 || (axis === biasDims.length - 1 && size === channels),
+		);
 		const isScaled = node.attributes.some(({ name, value }) => name === "beta" && value !== 1);
 		return isPlain && !isScaled ? { kind: "Gemm", rank, channelAxis: 1, channels, normalisable: true } : null;
 	}
 	if (node.op !== "MatMul" || rank < 2) return null;
 	const outputRank = Math.max(rank, inputRank);
-	return { kind: "MatMul", rank: outputRank, channelAxis: outputRank - 1, channels: weightDims.at(-1) ?? 0, normalisable: false };
+	return {
+		kind: "MatMul",
+		rank: outputRank,
+		channelAxis: outputRank - 1,
+		channels: weightDims.at(-1) ?? 0,
+		normalisable: false,
+	};
 }
 
 function knownDims({ facts }: Around, name: string): readonly number[] | null {
@@ -83,7 +96,8 @@ export function foldedLayer(
 ): (KeptNode | NewNode)[] {
 	const { node, index } = layer;
 	const [input = "", weights = "", bias = ""] = node.inputs;
-	const scaled = affine.scale === null ? weights : scaledWeights(layer, { weights, scale: affine.scale, writer });
+	const scaled =
+		affine.scale === null ? weights : scaledWeights(layer, { weights, scale: affine.scale, writer });
 	if (layer.kind === "MatMul") {
 		if (affine.shift === null) return [{ kept: index, inputs: [input, scaled], outputs: [output] }];
 		const product = node.outputs[0] ?? "";
@@ -103,7 +117,8 @@ interface Scaling {
 }
 
 function scaledWeights({ kind, node, weightDims }: LinearLayer, { weights, scale, writer }: Scaling): string {
-	const shaped = (name: string, dims: readonly number[]): string => writer.compute("Reshape", [name, writer.vector(dims, "int64")]);
+	const shaped = (name: string, dims: readonly number[]): string =>
+		writer.compute("Reshape", [name, writer.vector(dims, "int64")]);
 	const ones = weightDims.slice(2).map(() => 1);
 	if (kind === "MatMul") return writer.compute("Mul", [weights, scale]);
 	if (kind === "Conv") return writer.compute("Mul", [weights, shaped(scale, [-1, 1, ...ones])]);
@@ -121,11 +136,18 @@ function scaledWeights({ kind, node, weightDims }: LinearLayer, { weights, scale
 }
 
 /** bias · scale + shift, one element for each channel. */
-function shiftedBias({ channels }: LinearLayer, of: { bias: string; affine: Affine; writer: ConstantWriter }): string | null {
+function shiftedBias(
+	{ channels }: LinearLayer,
+	of: { bias: string; affine: Affine; writer: ConstantWriter },
+): string | null {
 	const { bias, affine, writer } = of;
 	const { scale, shift } = affine;
-	const scaled = bias === "" ? null : scale === null ? bias : writer.compute("Mul", [writer.flat(bias), scale]);
+	const scaled =
+		bias === "" ? null : scale === null ? bias : writer.compute("Mul", [writer.flat(bias), scale]);
 	if (scaled === null && shift === null) return null;
-	const sum = scaled === null || shift === null ? (scaled ?? shift ?? "") : writer.compute("Add", [writer.flat(scaled), shift]);
+	const sum =
+		scaled === null || shift === null
+			? (scaled ?? shift ?? "")
+			: writer.compute("Add", [writer.flat(scaled), shift]);
 	return writer.compute("Expand", [writer.flat(sum), writer.vector([channels], "int64")]);
 }

@@ -4,7 +4,15 @@ import type { OnnxModel, OnnxNode } from "../model.ts";
 import { typeIn } from "../static-shapes/types.ts";
 import type { Scope } from "../walk.ts";
 import { type FixedTensors, factsOf, findFixed, type GraphFacts } from "./constants.ts";
-import { keepsRounding, neverRounded, products, quantises, type RoundedPrecision, type Rounding, roundingNodes } from "./rounding-nodes.ts";
+import {
+	keepsRounding,
+	neverRounded,
+	products,
+	quantises,
+	type RoundedPrecision,
+	type Rounding,
+	roundingNodes,
+} from "./rounding-nodes.ts";
 
 export interface RoundingPlan {
 	edit: GraphEdit;
@@ -28,13 +36,21 @@ export function planRounding(model: OnnxModel, rule: RoundingRule): RoundingPlan
 	const facts = factsOf(model);
 	const [graph] = facts.subject.scopes;
 	if (graph === undefined || (model.opsets[""] ?? 0) < oldestRoundedOpset) return null;
-	const work: Work = { facts, rule, rounding: { ...rule, opset: model.opsets[""] ?? 0, freshName: facts.freshName }, watched: [] };
+	const work: Work = {
+		facts,
+		rule,
+		rounding: { ...rule, opset: model.opsets[""] ?? 0, freshName: facts.freshName },
+		watched: [],
+	};
 	const body = roundBody(work, { scope: graph, fixed: findFixed(graph, null), rounded: new Map() });
 	if (work.watched.length === 0 && body.rounds === 0) return null;
 	const rangeOutput = facts.freshName("trtgate_ranges");
 	const nodes = [...body.nodes, ...rangeNodes(work, rangeOutput)];
 	return {
-		edit: { nodes, addedOutputs: [{ name: rangeOutput, dtype: "float", size: Math.max(1, work.watched.length) }] },
+		edit: {
+			nodes,
+			addedOutputs: [{ name: rangeOutput, dtype: "float", size: Math.max(1, work.watched.length) }],
+		},
 		rangeOutput,
 		tensors: work.watched.map(({ tensor }) => tensor),
 	};
@@ -76,14 +92,20 @@ function roundBody(work: Work, body: Body): RoundedBody {
 		const inputs = node.inputs.map((name, slot) => {
 			if (!roundsInput(work, { scope, fixed, node, slot })) return name;
 			const copy = rounded.get(name) ?? work.facts.freshName(`${name}_rounded`);
-			if (!rounded.has(name)) round(work, made, { scope, from: name, to: copy, label: name, isFixed: fixed.fixed.has(name) });
+			if (!rounded.has(name))
+				round(work, made, { scope, from: name, to: copy, label: name, isFixed: fixed.fixed.has(name) });
 			rounded.set(name, copy);
 			return copy;
 		});
 		const renamed = node.outputs.map((name) =>
 			roundsOutput(work, { scope, node, name, readers }) ? work.facts.freshName(`${name}_exact`) : name,
 		);
-		made.nodes.push({ kept: index, inputs, outputs: renamed, ...(inner.edits.size > 0 && { bodies: inner.edits }) });
+		made.nodes.push({
+			kept: index,
+			inputs,
+			outputs: renamed,
+			...(inner.edits.size > 0 && { bodies: inner.edits }),
+		});
 		for (const [place, from] of renamed.entries()) {
 			const to = node.outputs[place] ?? "";
 			if (from !== to) round(work, made, { scope, from, to, label: to, isFixed: false });
@@ -103,7 +125,11 @@ interface RoundedTensor {
 
 function round(work: Work, made: RoundedBody, { scope, from, to, label, isFixed }: RoundedTensor): void {
 	const isWatched = scope.kind === "graph";
-	const { nodes, unguarded } = roundingNodes(work.rounding, { from, to, guarded: isFixed || work.rule.guarded || !isWatched });
+	const { nodes, unguarded } = roundingNodes(work.rounding, {
+		from,
+		to,
+		guarded: isFixed || work.rule.guarded || !isWatched,
+	});
 	made.nodes.push(...nodes);
 	made.rounds += 1;
 	if (isWatched) work.watched.push({ tensor: label, unguarded });
@@ -122,7 +148,11 @@ function readersIn({ nodes }: Scope): ReadonlyMap<string, readonly OnnxNode[]> {
 }
 
 /** Bodies of If, Loop and Scan: what goes in is rounded, so the inside is rounded like the rest. */
-function roundSubgraphs(work: Work, index: number, around: Body): { edits: Map<string, GraphEdit>; rounds: number } {
+function roundSubgraphs(
+	work: Work,
+	index: number,
+	around: Body,
+): { edits: Map<string, GraphEdit>; rounds: number } {
 	const edits = new Map<string, GraphEdit>();
 	let rounds = 0;
 	// Scopes come in the order of the subgraphs that they are.
@@ -147,7 +177,8 @@ interface InputAt {
 /** Where a weight or an input of the model meets a node that computes; in TF32 every operand of a product. */
 function roundsInput({ facts, rule }: Work, { scope, fixed, node, slot }: InputAt): boolean {
 	const name = node.inputs[slot] ?? "";
-	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float") return false;
+	if (name === "" || fixed.dequantised.has(name) || typeIn(facts.subject.types, scope, name) !== "float")
+		return false;
 	if (rule.precision === "tf32") return products.has(node.op);
 	const isGiven = fixed.fixed.has(name) || facts.subject.scopes[0]?.inputs.includes(name) === true;
 	return isGiven && !neverRounded(node, slot);
@@ -171,7 +202,14 @@ function roundsOutput({ facts, rule }: Work, { scope, node, name, readers }: Out
 /** One number for each rounded tensor: its sum, which is finite unless a value is infinite or NaN. */
 function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 	if (watched.length === 0)
-		return [{ op: "Constant", inputs: [], outputs: [output], attributes: { value: { dtype: "float", dims: [1], values: [0] } } }];
+		return [
+			{
+				op: "Constant",
+				inputs: [],
+				outputs: [output],
+				attributes: { value: { dtype: "float", dims: [1], values: [0] } },
+			},
+		];
 	const one = facts.freshName("trtgate_one");
 	const sums = watched.map(({ unguarded }) => ({
 		unguarded,
@@ -179,7 +217,12 @@ function rangeNodes({ watched, facts }: Work, output: string): NewNode[] {
 		vector: facts.freshName("trtgate_range"),
 	}));
 	return [
-		{ op: "Constant", inputs: [], outputs: [one], attributes: { value: { dtype: "int64", dims: [1], values: [1] } } },
+		{
+			op: "Constant",
+			inputs: [],
+			outputs: [one],
+			attributes: { value: { dtype: "int64", dims: [1], values: [1] } },
+		},
 		...sums.flatMap(({ unguarded, sum, vector }): NewNode[] => [
 			{ op: "ReduceSum", inputs: [unguarded], outputs: [sum], attributes: { keepdims: 0 } },
 			{ op: "Reshape", inputs: [sum, one], outputs: [vector] },

@@ -48,7 +48,11 @@ function plainNodes({ precision, opset, freshName }: Rounding, from: string, to:
 			{ op: "Cast", inputs: [small], outputs: [to], attributes: { to: floatCode } },
 		];
 	}
-	const [splitter, large, rest] = [freshName("trtgate_splitter"), freshName("trtgate_large"), freshName("trtgate_rest")];
+	const [splitter, large, rest] = [
+		freshName("trtgate_splitter"),
+		freshName("trtgate_large"),
+		freshName("trtgate_rest"),
+	];
 	return [
 		{
 			op: "Constant",
@@ -96,9 +100,21 @@ const integers: readonly unknown[] = [2, 3, 4, 5, 6, 7, 9, 12, 13];
 
 /** Takes or gives integers that stand for floats, or casts to integers. */
 export function quantises(node: OnnxNode): boolean {
-	if (node.op === "Cast") return node.attributes.some(({ name, value }) => name === "to" && integers.includes(value));
-	return /^(Q(uantize)?Linear|DequantizeLinear|DynamicQuantize|MatMulInteger|ConvInteger|QAttention|QGemm|QEmbed|QMoE)/.test(node.op);
+	if (node.op === "Cast")
+		return node.attributes.some(({ name, value }) => name === "to" && integers.includes(value));
+	return /^(Q(uantize)?Linear|DequantizeLinear|DynamicQuantize|MatMulInteger|ConvInteger|QAttention|QGemm|QEmbed|QMoE)/.test(
+		node.op,
+	);
 }
 
 /** What tensor cores compute; TF32 rounds the operands and nothing else. */
-export const products: ReadonlySet<string> = new Set(["Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN"]);
+export const products: ReadonlySet<string> = new Set([
+	"Conv",
+	"ConvTranspose",
+	"MatMul",
+	"Gemm",
+	"Einsum",
+	"LSTM",
+	"GRU",
+	"RNN",
+]);

@@ -31,7 +31,8 @@ export const reduce: OperatorRule = (view) => {
 	if (isEmpty && integerAttribute(view.node, "noop_with_empty_axes", 0) !== 0) return { dims: input };
 	if (axes === "unknown") return { dims: keeps ? unknownOf(input.length) : null };
 	const reduced = axesIn(isEmpty ? [...input.keys()] : (axes as readonly number[]), input.length);
-	if (reduced === null) return { fault: `reduces axes ${(axes as readonly number[]).join(", ")} of ${formatDims(input)}` };
+	if (reduced === null)
+		return { fault: `reduces axes ${(axes as readonly number[]).join(", ")} of ${formatDims(input)}` };
 	return { dims: input.flatMap((dim, axis): OnnxDim[] => (reduced.has(axis) ? (keeps ? [1] : []) : [dim])) };
 };
 
@@ -39,7 +40,9 @@ export const argument: OperatorRule = ({ node, shapes }) => {
 	const input = shapes[0];
 	const axis = input ? axisIn(integerAttribute(node, "axis", 0), input.length) : null;
 	if (!input || axis === null) return untold;
-	return { dims: integerAttribute(node, "keepdims", 1) === 0 ? input.toSpliced(axis, 1) : input.with(axis, 1) };
+	return {
+		dims: integerAttribute(node, "keepdims", 1) === 0 ? input.toSpliced(axis, 1) : input.with(axis, 1),
+	};
 };
 
 export const squeeze: OperatorRule = (view) => {
@@ -56,7 +59,9 @@ export const squeeze: OperatorRule = (view) => {
 	const gone = axesIn(axes, input.length);
 	const odd = gone === null ? undefined : [...gone].find((axis) => differ(input[axis], 1));
 	if (gone === null || odd !== undefined)
-		return { fault: `takes axes ${axes.join(", ")} out of ${formatDims(input)}, which are not all of size 1` };
+		return {
+			fault: `takes axes ${axes.join(", ")} out of ${formatDims(input)}, which are not all of size 1`,
+		};
 	return kept(
 		view,
 		input.filter((_, axis) => !gone.has(axis)),
@@ -68,11 +73,14 @@ export const unsqueeze: OperatorRule = (view) => {
 	const axes = listOf(view, "axes", 1);
 	if (!input || typeof axes === "string") return untold;
 	const added = axesIn(axes, input.length + axes.length);
-	if (added === null || added.size !== axes.length) return { fault: `adds axes ${axes.join(", ")} to ${formatDims(input)}` };
+	if (added === null || added.size !== axes.length)
+		return { fault: `adds axes ${axes.join(", ")} to ${formatDims(input)}` };
 	const rest = input.values();
 	return kept(
 		view,
-		Array.from({ length: input.length + axes.length }, (_, axis) => (added.has(axis) ? 1 : (rest.next().value ?? null))),
+		Array.from({ length: input.length + axes.length }, (_, axis) =>
+			added.has(axis) ? 1 : (rest.next().value ?? null),
+		),
 	);
 };
 
@@ -85,7 +93,8 @@ export const gather: OperatorRule = ({ node, shapes, values }) => {
 	const [data, indices] = [shapes[0], shapes[1]];
 	if (!data || !indices) return untold;
 	const axis = axisIn(integerAttribute(node, "axis", 0), data.length);
-	if (axis === null) return { fault: `gathers along axis ${integerAttribute(node, "axis", 0)} of ${formatDims(data)}` };
+	if (axis === null)
+		return { fault: `gathers along axis ${integerAttribute(node, "axis", 0)} of ${formatDims(data)}` };
 	const dims = [...data.slice(0, axis), ...indices, ...data.slice(axis + 1)];
 	const [list, picks] = [values[0], numbers(values[1])];
 	if (!list || picks === null || data.length !== 1 || indices.length > 1) return { dims };
@@ -107,11 +116,17 @@ export const split: OperatorRule = (view) => {
 	const parts = listOf(view, "split", 1);
 	const size = input[axis];
 	const count = view.node.outputs.length;
-	const sizes = Array.isArray(parts) ? parts : parts === "absent" && typeof size === "number" ? shares(size, count) : [];
+	const sizes = Array.isArray(parts)
+		? parts
+		: parts === "absent" && typeof size === "number"
+			? shares(size, count)
+			: [];
 	const whole = sizes.reduce((sum, part) => sum + part, 0);
 	if (Array.isArray(parts) && differ(size, whole))
 		return { fault: `splits axis ${axis} of ${formatDims(input)} into ${parts.join(" + ")}` };
-	const [dims = null, ...more] = Array.from({ length: count }, (_, index) => input.with(axis, sizes[index] ?? null));
+	const [dims = null, ...more] = Array.from({ length: count }, (_, index) =>
+		input.with(axis, sizes[index] ?? null),
+	);
 	return { dims, more };
 };
 
@@ -125,7 +140,10 @@ export const topK: OperatorRule = ({ node, shapes, values }) => {
 	const input = shapes[0];
 	const axis = input ? axisIn(integerAttribute(node, "axis", -1), input.length) : null;
 	if (!input || axis === null) return untold;
-	const dims = input.with(axis, values[1]?.[0] ?? (node.inputs.length < 2 ? integerAttribute(node, "k", 0) : null));
+	const dims = input.with(
+		axis,
+		values[1]?.[0] ?? (node.inputs.length < 2 ? integerAttribute(node, "k", 0) : null),
+	);
 	return { dims, more: [dims] };
 };
 
@@ -152,9 +170,12 @@ export const pad: OperatorRule = (view) => {
 		return { fault: `pads ${formatDims(input)} by ${pads.length} numbers, which takes ${2 * padded.length}` };
 	const short =
 		textAttribute(view.node, "mode") === "reflect"
-			? padded.findIndex((axis, place) => isShort(input[axis ?? -1], [pads[place], pads[place + padded.length]]))
+			? padded.findIndex((axis, place) =>
+					isShort(input[axis ?? -1], [pads[place], pads[place + padded.length]]),
+				)
 			: -1;
-	if (short >= 0) return { fault: `reflects more of axis ${padded[short]} of ${formatDims(input)} than it has` };
+	if (short >= 0)
+		return { fault: `reflects more of axis ${padded[short]} of ${formatDims(input)} than it has` };
 	return {
 		dims: input.map((dim, axis) => {
 			const place = padded.indexOf(axis);
@@ -174,7 +195,9 @@ export const resize: OperatorRule = (view) => {
 	const { node, shapes, values } = view;
 	const input = shapes[0];
 	if (!input) return untold;
-	const isPlain = ["axes", "keep_aspect_ratio_policy"].every((name) => node.attributes.every((each) => each.name !== name));
+	const isPlain = ["axes", "keep_aspect_ratio_policy"].every((name) =>
+		node.attributes.every((each) => each.name !== name),
+	);
 	const isCropping = textAttribute(node, "coordinate_transformation_mode") === "tf_crop_and_resize";
 	if (!isPlain || isCropping) return { dims: unknownOf(input.length) };
 	const sizes = values[3];
@@ -194,12 +217,24 @@ export const depthToSpace: OperatorRule = ({ node, shapes }) => {
 	if (spatial.length !== 2) return untold;
 	if (typeof channels === "number" && channels % size ** 2 !== 0)
 		return { fault: `takes ${channels} channels apart by blocks of ${size} × ${size}` };
-	return { dims: [batch, typeof channels === "number" ? channels / size ** 2 : null, ...spatial.map((dim) => scaled(dim, size))] };
+	return {
+		dims: [
+			batch,
+			typeof channels === "number" ? channels / size ** 2 : null,
+			...spatial.map((dim) => scaled(dim, size)),
+		],
+	};
 };
 
 export const spaceToDepth: OperatorRule = ({ node, shapes }) => {
 	const size = integerAttribute(node, "blocksize", 1);
 	const [batch = null, channels = null, ...spatial] = shapes[0] ?? [];
 	if (spatial.length !== 2) return untold;
-	return { dims: [batch, scaled(channels, size ** 2), ...spatial.map((dim) => (typeof dim === "number" ? Math.floor(dim / size) : null))] };
+	return {
+		dims: [
+			batch,
+			scaled(channels, size ** 2),
+			...spatial.map((dim) => (typeof dim === "number" ? Math.floor(dim / size) : null)),
+		],
+	};
 };

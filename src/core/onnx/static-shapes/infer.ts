@@ -3,12 +3,40 @@ import type { OnnxInitializer, OnnxModel, OnnxNode } from "../model.ts";
 import { nodesInRunOrder } from "../run-order.ts";
 import type { Scope } from "../walk.ts";
 import * as axes from "./axes.ts";
-import { broadcastAll, concat, expand, flatten, globalPool, pool, reshape, sameAsInput, sameValues } from "./layouts.ts";
-import { type Dims, maxValues, type OperatorResult, type OperatorRule, type OperatorView, untold } from "./operator.ts";
+import {
+	broadcastAll,
+	concat,
+	expand,
+	flatten,
+	globalPool,
+	pool,
+	reshape,
+	sameAsInput,
+	sameValues,
+} from "./layouts.ts";
+import {
+	type Dims,
+	maxValues,
+	type OperatorResult,
+	type OperatorRule,
+	type OperatorView,
+	untold,
+} from "./operator.ts";
 import { conv, convTranspose, gemm, matMul, recurrent, withSecond } from "./products.ts";
 import { slice } from "./slice.ts";
 import type { TensorTypes } from "./types.ts";
-import { arithmetic, constantOfShape, nonZero, not, oneHot, range, shapeOf, sizeOf, transposed, where } from "./values.ts";
+import {
+	arithmetic,
+	constantOfShape,
+	nonZero,
+	not,
+	oneHot,
+	range,
+	shapeOf,
+	sizeOf,
+	transposed,
+	where,
+} from "./values.ts";
 
 const keeping =
 	"Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Bernoulli BitwiseNot CastLike Ceil Celu Clip Cos Cosh CumSum DequantizeLinear Dropout " +
@@ -119,7 +147,8 @@ export function inferShapes(model: OnnxModel, graph: Scope, given: Given): Stati
 
 function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
 	const known: Known = { shapes: new Map(start?.shapes), values: new Map(start?.values) };
-	if (start === undefined) for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
+	if (start === undefined)
+		for (const { name, dims } of model.graph.inputs) if (dims !== null) known.shapes.set(name, dims);
 	for (const [name, { dims, values }] of constants) {
 		known.shapes.set(name, dims);
 		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
@@ -127,7 +156,11 @@ function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
 	return known;
 }
 
-function viewOf(node: OnnxNode, { shapes, values }: Known, { types, opset }: { types: Given["types"]; opset: number }): OperatorView {
+function viewOf(
+	node: OnnxNode,
+	{ shapes, values }: Known,
+	{ types, opset }: { types: Given["types"]; opset: number },
+): OperatorView {
 	return {
 		node,
 		shapes: node.inputs.map((name) => shapes.get(name) ?? null),

@@ -32,7 +32,10 @@ export const broadcastAll: OperatorRule = ({ shapes }) => {
 	for (const shape of shapes) {
 		if (shape === null) return untold;
 		const next = broadcast(dims, shape);
-		if (next === null) return { fault: `combines incompatible shapes: ${shapes.map((each) => formatDims(each ?? [])).join(" and ")}` };
+		if (next === null)
+			return {
+				fault: `combines incompatible shapes: ${shapes.map((each) => formatDims(each ?? [])).join(" and ")}`,
+			};
 		dims = next;
 	}
 	return { dims };
@@ -47,7 +50,8 @@ export const transpose: OperatorRule = ({ node, shapes }) => {
 	const input = shapes[0];
 	if (!input) return untold;
 	const order = integersAttribute(node, "perm") ?? input.map((_, axis) => input.length - 1 - axis);
-	if (order.length !== input.length) return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
+	if (order.length !== input.length)
+		return { fault: `permutes ${order.length} axes of ${formatDims(input)}` };
 	return { dims: order.map((axis) => input[axis] ?? null) };
 };
 
@@ -63,7 +67,9 @@ export const expand: OperatorRule = ({ shapes, values }) => {
 	const [input, target] = [shapes[0], values[1]];
 	if (!input || !target) return untold;
 	const dims = broadcast(input, target);
-	return dims === null ? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible` } : { dims };
+	return dims === null
+		? { fault: `expands ${formatDims(input)} to ${formatDims(target)}, which is impossible` }
+		: { dims };
 };
 
 /** A 0 in the target copies the input's size (unless allowzero), a -1 takes the remainder. */
@@ -107,7 +113,8 @@ export const concat: OperatorRule = ({ node, shapes, values }) => {
 	let along: OnnxDim = 0;
 	for (const shape of shapes) {
 		if (!shape) return untold;
-		const isOdd = shape.length !== first.length || shape.some((dim, each) => each !== at && differ(dim, first[each]));
+		const isOdd =
+			shape.length !== first.length || shape.some((dim, each) => each !== at && differ(dim, first[each]));
 		if (isOdd) return { fault: `joins ${formatDims(first)} and ${formatDims(shape)} along axis ${axis}` };
 		const size: OnnxDim = shape[at] ?? null;
 		along = typeof along === "number" && typeof size === "number" ? along + size : null;
@@ -138,9 +145,17 @@ export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	return input.map((size, axis) => {
 		const window = windowAt(node, axis, input.length);
 		const taps = kernel[axis];
-		if (stated !== null || typeof size !== "number" || typeof taps !== "number" || window === null || window.padding === "same")
+		if (
+			stated !== null ||
+			typeof size !== "number" ||
+			typeof taps !== "number" ||
+			window === null ||
+			window.padding === "same"
+		)
 			return null;
-		return window.stride * (size - 1) + (added?.[axis] ?? 0) + window.dilation * (taps - 1) + 1 - window.padding;
+		return (
+			window.stride * (size - 1) + (added?.[axis] ?? 0) + window.dilation * (taps - 1) + 1 - window.padding
+		);
 	});
 }
 
@@ -168,7 +183,8 @@ export const pool: OperatorRule = ({ node, shapes }) => {
 	const input = shapes[0];
 	const kernel = integersAttribute(node, "kernel_shape");
 	if (!input) return untold;
-	const spatial = kernel === null ? input.slice(2).map((): OnnxDim => null) : slid(node, input.slice(2), kernel);
+	const spatial =
+		kernel === null ? input.slice(2).map((): OnnxDim => null) : slid(node, input.slice(2), kernel);
 	const dims = [...input.slice(0, 2), ...spatial];
 	return { dims, more: [dims] };
 };

@@ -16,7 +16,9 @@ export interface OperatorView {
 }
 
 /** Shapes of the outputs (null where not known) and the first one's values; or why the inputs cannot be right. */
-export type OperatorResult = { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims } | { fault: string };
+export type OperatorResult =
+	| { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims }
+	| { fault: string };
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 
 /** No operator takes a longer list of sizes. */
@@ -40,10 +42,15 @@ export function textAttribute(node: OnnxNode, name: string): string | null {
 }
 
 /** Numbers that older operator sets give as an attribute and newer ones as an input: `absent` where neither is there. */
-export function listOf({ node, values }: OperatorView, attribute: string, place: number): readonly number[] | "absent" | "unknown" {
+export function listOf(
+	{ node, values }: OperatorView,
+	attribute: string,
+	place: number,
+): readonly number[] | "absent" | "unknown" {
 	const given = integersAttribute(node, attribute);
 	if (given !== null) return given;
-	if ((node.inputs[place] ?? "") === "") return node.attributes.some(({ name }) => name === attribute) ? "unknown" : "absent";
+	if ((node.inputs[place] ?? "") === "")
+		return node.attributes.some(({ name }) => name === attribute) ? "unknown" : "absent";
 	return numbers(values[place]) ?? "unknown";
 }
 
@@ -93,5 +100,8 @@ function joined(one: OnnxDim, other: OnnxDim): OnnxDim {
 
 /** Number of elements, or null where a size is not known. */
 export function elementsOf(dims: Dims): number | null {
-	return dims.reduce<number | null>((product, dim) => (product === null || typeof dim !== "number" ? null : product * dim), 1);
+	return dims.reduce<number | null>(
+		(product, dim) => (product === null || typeof dim !== "number" ? null : product * dim),
+		1,
+	);
 }

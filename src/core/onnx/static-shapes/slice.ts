@@ -1,12 +1,22 @@
 // The shape of Slice, and the values that it takes of a short list or a small matrix.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../quote.ts";
-import { axisIn, type Dims, listOf, type OperatorRule, type OperatorView, unknownOf, untold } from "./operator.ts";
+import {
+	axisIn,
+	type Dims,
+	listOf,
+	type OperatorRule,
+	type OperatorView,
+	unknownOf,
+	untold,
+} from "./operator.ts";
 
 export const slice: OperatorRule = (view) => {
 	const input = view.shapes[0];
 	if (!input) return untold;
-	const [starts, ends, axes, steps] = ["starts", "ends", "axes", "steps"].map((name, index) => listOf(view, name, index + 1));
+	const [starts, ends, axes, steps] = ["starts", "ends", "axes", "steps"].map((name, index) =>
+		listOf(view, name, index + 1),
+	);
 	const cut = axes === "absent" && Array.isArray(starts) ? [...starts.keys()] : axes;
 	if (!Array.isArray(cut)) return { dims: unknownOf(input.length) };
 	const dims: OnnxDim[] = [...input];
@@ -23,7 +33,10 @@ export const slice: OperatorRule = (view) => {
 };
 
 /** Values of a list, or of the rows of a small matrix. */
-function taken({ shapes, values }: OperatorView, cut: { axis: number; cuts: number; range: Span | null }): Dims | null {
+function taken(
+	{ shapes, values }: OperatorView,
+	cut: { axis: number; cuts: number; range: Span | null },
+): Dims | null {
 	const [input, list] = [shapes[0] ?? [], values[0]];
 	const row = input.length === 2 ? input[1] : 1;
 	if (cut.axis !== 0 || cut.cuts > 1 || input.length > 2 || !list || typeof row !== "number") return null;
@@ -41,11 +54,21 @@ interface Span {
 }
 
 /** The places that a slice takes; null where they are not known. */
-function spanOf(cut: { start: number | null; end: number | null; step: number | null }, size: OnnxDim): Span | null {
+function spanOf(
+	cut: { start: number | null; end: number | null; step: number | null },
+	size: OnnxDim,
+): Span | null {
 	const { start, end, step } = cut;
 	if (typeof size !== "number" || start === null || end === null || step === null || step === 0) return null;
-	const clamp = (place: number, least: number, most: number): number => Math.min(Math.max(place < 0 ? place + size : place, least), most);
-	const [first, last] = step > 0 ? [clamp(start, 0, size), clamp(end, 0, size)] : [clamp(start, 0, size - 1), clamp(end, -1, size - 1)];
+	const clamp = (place: number, least: number, most: number): number =>
+		Math.min(Math.max(place < 0 ? place + size : place, least), most);
+	const [first, last] =
+		step > 0
+			? [clamp(start, 0, size), clamp(end, 0, size)]
+			: [clamp(start, 0, size - 1), clamp(end, -1, size - 1)];
 	const length = Math.max(0, Math.ceil((last - first) / step));
-	return { length, flatMap: (each) => Array.from({ length }, (_, index) => each(first + index * step)).flat() as never };
+	return {
+		length,
+		flatMap: (each) => Array.from({ length }, (_, index) => each(first + index * step)).flat() as never,
+	};
 }

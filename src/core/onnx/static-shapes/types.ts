@@ -57,7 +57,8 @@ export function inferTypes(
 			if (local.has(`${node.domain}\n${node.op}`)) continue;
 			follow(node, scope, found);
 			const given = node.inputs.map((name) => typeIn(found, scope, name));
-			for (const [place, type] of others(node, given, typesOf).entries()) keepType(types, node.outputs[place], type);
+			for (const [place, type] of others(node, given, typesOf).entries())
+				keepType(types, node.outputs[place], type);
 		}
 	};
 	for (const scope of scopes) visit(scope);
@@ -81,7 +82,8 @@ function follow(node: OnnxNode, scope: Scope, found: ReadonlyMap<Scope, Map<stri
 	const signature = signatureIn(scope, node);
 	if (signature === null || types === undefined) return;
 	const given = node.inputs.map((name) => typeIn(found, scope, name));
-	for (const [place, type] of outputTypes(node, signature, given).entries()) keepType(types, node.outputs[place], type);
+	for (const [place, type] of outputTypes(node, signature, given).entries())
+		keepType(types, node.outputs[place], type);
 }
 
 export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {
@@ -100,17 +102,25 @@ export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, nam
 }
 
 /** Type variables as the inputs bind them; the first known one counts. */
-export function boundTypes(signature: Signature, given: readonly (OnnxDType | null)[]): Map<string, OnnxDType> {
+export function boundTypes(
+	signature: Signature,
+	given: readonly (OnnxDType | null)[],
+): Map<string, OnnxDType> {
 	const bound = new Map<string, OnnxDType>();
 	for (const [place, type] of given.entries()) {
 		const parameter = parameterAt(signature.inputs, place);
-		if (type === null || parameter === undefined || parameter.form === "any" || bound.has(parameter.variable)) continue;
+		if (type === null || parameter === undefined || parameter.form === "any" || bound.has(parameter.variable))
+			continue;
 		bound.set(parameter.variable, type);
 	}
 	return bound;
 }
 
-function outputTypes(node: OnnxNode, signature: Signature, given: readonly (OnnxDType | null)[]): (OnnxDType | null)[] {
+function outputTypes(
+	node: OnnxNode,
+	signature: Signature,
+	given: readonly (OnnxDType | null)[],
+): (OnnxDType | null)[] {
 	const bound = boundTypes(signature, given);
 	const typeOf = (parameter: Parameter | undefined): OnnxDType | null => {
 		if (parameter === undefined || parameter.form === "any") return null;
@@ -119,7 +129,9 @@ function outputTypes(node: OnnxNode, signature: Signature, given: readonly (Onnx
 		const [only] = types;
 		if (types.size === 1) return only === undefined || only === "other" ? null : only;
 		if (types.size === 0) return null;
-		const isFed = signature.inputs.some((input, place) => input.variable === variable && (node.inputs[place] ?? "") !== "");
+		const isFed = signature.inputs.some(
+			(input, place) => input.variable === variable && (node.inputs[place] ?? "") !== "",
+		);
 		return bound.get(variable) ?? (isFed ? null : statedType(node, given));
 	};
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));

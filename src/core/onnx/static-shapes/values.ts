@@ -1,7 +1,16 @@
 // Values computed from shapes: lists of sizes that a Reshape, Slice or Pad reads later, and conditions on them.
 import type { OnnxDim } from "../model.ts";
 import { broadcastAll, transpose } from "./layouts.ts";
-import { type Dims, elementsOf, integerAttribute, integersAttribute, maxValues, numbers, type OperatorRule, untold } from "./operator.ts";
+import {
+	type Dims,
+	elementsOf,
+	integerAttribute,
+	integersAttribute,
+	maxValues,
+	numbers,
+	type OperatorRule,
+	untold,
+} from "./operator.ts";
 
 export const shapeOf: OperatorRule = ({ node, shapes }) => {
 	const input = shapes[0];
@@ -18,7 +27,8 @@ export const sizeOf: OperatorRule = ({ shapes }) => {
 
 export const range: OperatorRule = ({ values }) => {
 	const [start, limit, delta] = values.map((value) => value?.[0]);
-	if (typeof start !== "number" || typeof limit !== "number" || typeof delta !== "number" || delta === 0) return { dims: [null] };
+	if (typeof start !== "number" || typeof limit !== "number" || typeof delta !== "number" || delta === 0)
+		return { dims: [null] };
 	return { dims: [Math.max(0, Math.ceil((limit - start) / delta))] };
 };
 
@@ -53,10 +63,12 @@ export const arithmetic: OperatorRule = (view) => {
 	const operation = operations[view.node.op];
 	const [left, right] = view.values;
 	const isWhole = view.type === "int64" || view.type === "int32" || view.type === "bool";
-	if ("fault" in result || operation === undefined || !left || !right || !isWhole || view.values.length !== 2) return result;
+	if ("fault" in result || operation === undefined || !left || !right || !isWhole || view.values.length !== 2)
+		return result;
 	if (!areLists(view.shapes)) return result;
 	const value = together(left, right, (one, other) => {
-		if (typeof one === "number" && typeof other === "number") return other === 0 && view.node.op === "Div" ? null : operation(one, other);
+		if (typeof one === "number" && typeof other === "number")
+			return other === 0 && view.node.op === "Div" ? null : operation(one, other);
 		return other === 1 && (view.node.op === "Mul" || view.node.op === "Div") ? one : null;
 	});
 	return value === null ? result : { ...result, value };
@@ -75,7 +87,9 @@ function together(left: Dims, right: Dims, join: (one: OnnxDim, other: OnnxDim) 
 
 export const not: OperatorRule = ({ shapes, values }) => {
 	const list = numbers(values[0]);
-	return list === null ? { dims: shapes[0] ?? null } : { dims: shapes[0] ?? null, value: list.map((entry) => Number(entry === 0)) };
+	return list === null
+		? { dims: shapes[0] ?? null }
+		: { dims: shapes[0] ?? null, value: list.map((entry) => Number(entry === 0)) };
 };
 
 export const where: OperatorRule = (view) => {
@@ -107,6 +121,17 @@ export const transposed: OperatorRule = (view) => {
 	const [rows, columns, ...more] = view.shapes[0] ?? [];
 	const value = view.values[0];
 	const isTurned = integersAttribute(view.node, "perm")?.[0] !== 0;
-	if ("fault" in result || !value || more.length > 0 || typeof rows !== "number" || typeof columns !== "number" || !isTurned) return result;
-	return { ...result, value: value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null) };
+	if (
+		"fault" in result ||
+		!value ||
+		more.length > 0 ||
+		typeof rows !== "number" ||
+		typeof columns !== "number" ||
+		!isTurned
+	)
+		return result;
+	return {
+		...result,
+		value: value.map((_, at) => value[(at % rows) * columns + Math.floor(at / rows)] ?? null),
+	};
 };

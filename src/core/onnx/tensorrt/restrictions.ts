@@ -51,7 +51,10 @@ function constantInput(input: number, name: string): Restriction {
 
 /** For inputs that TensorRT may fold to a constant by itself: only a fed one is certain not to be. */
 function notFed(input: number, name: string): Restriction {
-	return (view) => (view.isFed(input) ? `takes its ${name} from an input of the graph; TensorRT must know it when it builds` : null);
+	return (view) =>
+		view.isFed(input)
+			? `takes its ${name} from an input of the graph; TensorRT must know it when it builds`
+			: null;
 }
 
 function rankIs(input: number, expected: number): Restriction {
@@ -90,7 +93,8 @@ function normOneOrTwo(view: NodeView): string | null {
 function statesAxes(view: NodeView): ReturnType<Restriction> {
 	if (has(view, 1) || attributeOf(view, "axes") !== undefined) return null;
 	// A size that is not known is no dynamic one where all inputs are static.
-	const isDynamic = view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
+	const isDynamic =
+		view.dims(0)?.some((dim) => typeof dim === "string" || (dim === null && view.hasDynamicInputs)) === true;
 	const fault = "has no axes and an input with dynamic dimensions; TensorRT requires the axes";
 	return isDynamic ? { fault, fix: "Export again with the axes stated." } : null;
 }
@@ -99,7 +103,8 @@ function statesAxes(view: NodeView): ReturnType<Restriction> {
 function dequantisesSmall(view: NodeView): ReturnType<Restriction> {
 	const dtype = view.constant(0)?.dtype;
 	if (dtype !== "int32" && dtype !== "int16" && dtype !== "uint16") return null;
-	const floatBias = "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}).";
+	const floatBias =
+		"Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}).";
 	return {
 		fault: `dequantises ${dtype}; TensorRT supports int8, int4 and float8`,
 		fix: dtype === "int32" ? floatBias : "Quantise to INT8.",
@@ -122,16 +127,22 @@ function withoutInputs(inputs: Readonly<Record<number, string>>): Restriction {
 
 function forInference(view: NodeView): ReturnType<Restriction> {
 	const training = view.constant(2)?.values?.[0];
-	if (training !== undefined && training !== 0) return "is in training mode; TensorRT supports inference only";
+	if (training !== undefined && training !== 0)
+		return "is in training mode; TensorRT supports inference only";
 	return notFed(2, "training_mode")(view);
 }
 
 /** Reads no other layout: the attribute is ignored, and the result would be silently wrong. */
 const recurrent: readonly Restriction[] = [sameActivations, integerIs("layout", 0)];
 const pooling: readonly Restriction[] = [undilated];
-const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split(" ").map((each) => `Reduce${each}`);
+const reductions = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
+	.split(" ")
+	.map((each) => `Reduce${each}`);
 
-export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map<string, readonly Restriction[]>([
+export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map<
+	string,
+	readonly Restriction[]
+>([
 	["AveragePool", pooling],
 	["LpPool", [undilated, normOneOrTwo]],
 	["MaxPool", [undilated, onlyFirstOutput]],
@@ -145,7 +156,13 @@ export const restrictions: ReadonlyMap<string, readonly Restriction[]> = new Map
 	[
 		"Resize",
 		[
-			among("coordinate_transformation_mode", ["half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn", "asymmetric", "align_corners"]),
+			among("coordinate_transformation_mode", [
+				"half_pixel",
+				"pytorch_half_pixel",
+				"tf_half_pixel_for_nn",
+				"asymmetric",
+				"align_corners",
+			]),
 			among("keep_aspect_ratio_policy", ["stretch"]),
 			integerIs("antialias", 0),
 		],

@@ -1,5 +1,5 @@
 // What a version of TensorRT supports: versions, operators, element types.
-import type { OnnxDType } from "../model.ts";
+
 import v8x6 from "../../../../data/tensorrt-operators/8.6.json" with { type: "json" };
 import v9x3 from "../../../../data/tensorrt-operators/9.3.json" with { type: "json" };
 import v10x0 from "../../../../data/tensorrt-operators/10.0.json" with { type: "json" };
@@ -7,6 +7,7 @@ import v10x1 from "../../../../data/tensorrt-operators/10.1.json" with { type: "
 import v10x14 from "../../../../data/tensorrt-operators/10.14.json" with { type: "json" };
 import v10x15 from "../../../../data/tensorrt-operators/10.15.json" with { type: "json" };
 import v11x1 from "../../../../data/tensorrt-operators/11.1.json" with { type: "json" };
+import type { OnnxDType } from "../model.ts";
 
 export interface TensorRt {
 	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */
@@ -65,17 +66,27 @@ export function standingOf(tensorrt: TensorRt, kind: "operators" | "plugins", na
 	const has = at[kind].has(name);
 	const does = (each: boolean): string => (each ? "does" : "does not");
 	if (place === "exact") return { has, isCertain: true };
-	if (above === null) return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
+	if (above === null)
+		return { has, isCertain: false, because: `${at.version}, the ${place} version listed, ${does(has)}` };
 	const hasAbove = above[kind].has(name);
 	if (has !== hasAbove) {
-		return { has, isCertain: false, because: `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}` };
+		return {
+			has,
+			isCertain: false,
+			because: `${at.version} ${does(has)}, ${above.version} ${does(hasAbove)}`,
+		};
 	}
-	const both = has ? `${at.version} and ${above.version} both do` : `neither ${at.version} nor ${above.version} does`;
+	const both = has
+		? `${at.version} and ${above.version} both do`
+		: `neither ${at.version} nor ${above.version} does`;
 	return { has, isCertain: true, because: both };
 }
 
 /** The first and the last listed version that has the name, or null where none has. */
-export function listedSpan(kind: "operators" | "plugins", name: string): { first: string; last: string; isInNewest: boolean } | null {
+export function listedSpan(
+	kind: "operators" | "plugins",
+	name: string,
+): { first: string; last: string; isInNewest: boolean } | null {
 	const having = tables.filter((table) => table[kind].has(name));
 	const [first, last] = [having[0], having.at(-1)];
 	if (first === undefined || last === undefined) return null;

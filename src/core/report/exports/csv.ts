@@ -25,7 +25,10 @@ const columns: readonly Column[] = [
 	["reason", ({ workload }) => comparedOf(workload).reason],
 	...comparisonColumns("latency", (workload) => workload.latency),
 	["latency_pairs", ({ workload }) => workload.latency.pairs],
-	["latency_pairs_set_aside", ({ workload }) => workload.latency.setAside ?? (workload.latency.pairs > 0 ? 0 : undefined)],
+	[
+		"latency_pairs_set_aside",
+		({ workload }) => workload.latency.setAside ?? (workload.latency.pairs > 0 ? 0 : undefined),
+	],
 	["latency_base_ms", ({ workload }) => workload.latency.base],
 	["latency_head_ms", ({ workload }) => workload.latency.head],
 	["latency_confidence", ({ workload }) => workload.latency.level],
@@ -51,7 +54,9 @@ const columns: readonly Column[] = [
 
 export function renderCsv(result: Result): string {
 	const header = columns.map(([name]) => name).join(",");
-	const rows = result.workloads.map((workload) => columns.map(([, cell]) => formatCell(cell({ workload, result }))).join(","));
+	const rows = result.workloads.map((workload) =>
+		columns.map(([, cell]) => formatCell(cell({ workload, result }))).join(","),
+	);
 	return [header, ...rows, ""].join(lineEnd);
 }
 

@@ -22,7 +22,9 @@ export function renderManifest(result: Result): string {
 		config: { path: config.path, sha256: config.sha256 },
 		backend,
 		environment,
-		engines: result.builds.filter(({ arm, state }) => arm === "head" && state === "built").map((build) => engineOf(build, result)),
+		engines: result.builds
+			.filter(({ arm, state }) => arm === "head" && state === "built")
+			.map((build) => engineOf(build, result)),
 	};
 	return `${JSON.stringify(manifest, null, "\t")}\n`;
 }

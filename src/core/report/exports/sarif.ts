@@ -53,11 +53,20 @@ function ofFinding(finding: Finding): Problem {
 	const { severity, message, fix, location, node, model } = finding;
 	const code = cleanMessage(finding.code, longestCode);
 	const subject = model === undefined ? {} : { subject: subjectName(finding) };
-	return { code, level: severity, page: "findings", message, ...subject, ...optional({ fix, location, node }) };
+	return {
+		code,
+		level: severity,
+		page: "findings",
+		message,
+		...subject,
+		...optional({ fix, location, node }),
+	};
 }
 
 /** Without the fields that are undefined. */
-function optional<Fields extends object>(fields: Fields): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
+function optional<Fields extends object>(
+	fields: Fields,
+): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
@@ -85,7 +94,10 @@ function invocationOf(result: Result): object {
 	};
 }
 
-function resultOf(problem: Problem, { codes, configPath }: { codes: readonly string[]; configPath: string }): object {
+function resultOf(
+	problem: Problem,
+	{ codes, configPath }: { codes: readonly string[]; configPath: string },
+): object {
 	const { code, level, message, fix, subject, node, location } = problem;
 	const text = [
 		subject === undefined ? "" : `${subject}: `,
@@ -103,10 +115,15 @@ function resultOf(problem: Problem, { codes, configPath }: { codes: readonly str
 		message: { text },
 		// GitHub's code scanning refuses a result without a place: the config is where a model is named.
 		locations: [
-			{ physicalLocation: placeOf(location ?? { path: configPath }), ...(logical.length === 0 ? {} : { logicalLocations: logical }) },
+			{
+				physicalLocation: placeOf(location ?? { path: configPath }),
+				...(logical.length === 0 ? {} : { logicalLocations: logical }),
+			},
 		],
 		// What stays when lines move.
-		partialFingerprints: { "trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : cleanMessage(node, 200)].join("/") },
+		partialFingerprints: {
+			"trtgateSubject/v1": [code, subject ?? "", node === undefined ? "" : cleanMessage(node, 200)].join("/"),
+		},
 	};
 }
 

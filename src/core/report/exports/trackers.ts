@@ -1,6 +1,7 @@
 // The head's figures for programs that track numbers: the Bencher Metric Format, and the `customSmallerIsBetter` JSON of github-action-benchmark.
-import { ofSlice } from "../../golden/tensor/slice.ts";
+
 import type { GoldenVerdict, Result, WorkloadResult } from "../../../../generated/result.ts";
+import { ofSlice } from "../../golden/tensor/slice.ts";
 import { shorten } from "../../text/escape.ts";
 import { subjectName, withCaveat } from "../../text/labels.ts";
 import { backendOf } from "../facts.ts";
@@ -87,15 +88,29 @@ type WorkloadMeasure = Pick<Figure, "measure" | "title" | "unit" | "smallerIsBet
 const workloadMeasures: readonly WorkloadMeasure[] = [
 	{ measure: "latency", title: "median latency", unit: "ms", smallerIsBetter: true, of: "medianMs" },
 	{ measure: "p99-latency", title: "P99 latency", unit: "ms", smallerIsBetter: true, of: "p99Ms" },
-	{ measure: "throughput", title: "throughput", unit: "inferences/s", smallerIsBetter: false, of: "throughputPerSecond" },
-	{ measure: "peak-memory", title: "peak memory", unit: "bytes", smallerIsBetter: true, of: "peakMemoryBytes" },
+	{
+		measure: "throughput",
+		title: "throughput",
+		unit: "inferences/s",
+		smallerIsBetter: false,
+		of: "throughputPerSecond",
+	},
+	{
+		measure: "peak-memory",
+		title: "peak memory",
+		unit: "bytes",
+		smallerIsBetter: true,
+		of: "peakMemoryBytes",
+	},
 ];
 
 /** What was not measured has no figure: a zero would read as the best of all. */
 export function headFigures(result: Result): Figure[] {
 	return [
 		...result.workloads.flatMap((workload) => ofWorkload(workload, result)),
-		...result.builds.flatMap((build) => (build.arm === "head" && build.state === "built" ? ofBuild(build, result) : [])),
+		...result.builds.flatMap((build) =>
+			build.arm === "head" && build.state === "built" ? ofBuild(build, result) : [],
+		),
 		...ofGoldens(result.golden),
 	].filter((figure) => Number.isFinite(figure.value));
 }
@@ -105,7 +120,16 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 	const backend = backendOf(result, workload);
 	const subject = withCaveat(subjectName(workload), backend);
 	if (work?.head !== undefined)
-		return [{ measure: "work", title: "work", unit: "instructions", smallerIsBetter: true, subject, value: work.head }];
+		return [
+			{
+				measure: "work",
+				title: "work",
+				unit: "instructions",
+				smallerIsBetter: true,
+				subject,
+				value: work.head,
+			},
+		];
 	if (head === null) return [];
 	const extra = `${head.runs} runs, ${head.iterations} iterations on ${backend.device}`;
 	return workloadMeasures.flatMap(({ of, ...measure }) => {
@@ -116,7 +140,9 @@ function ofWorkload(workload: WorkloadResult, result: Result): Figure[] {
 }
 
 function spreadOf(workload: WorkloadResult, of: RunNumber): Pick<Figure, "spread"> {
-	const values = workload.runs.flatMap((run) => (run.arm === "head" && run.state === "ok" ? (run[of] ?? []) : []));
+	const values = workload.runs.flatMap((run) =>
+		run.arm === "head" && run.state === "ok" ? (run[of] ?? []) : [],
+	);
 	if (values.length < 2) return {};
 	return { spread: [Math.min(...values), Math.max(...values)] };
 }
@@ -128,7 +154,9 @@ function ofBuild(build: Result["builds"][number], result: Result): Figure[] {
 	const size = { measure: "file-size", title: "engine size", unit: "bytes", smallerIsBetter: true } as const;
 	return [
 		// A cached engine was not built now.
-		...(build.fromCache === true ? [] : [{ ...time, subject: withCaveat(name, backend), value: build.durationMs / 1000 }]),
+		...(build.fromCache === true
+			? []
+			: [{ ...time, subject: withCaveat(name, backend), value: build.durationMs / 1000 }]),
 		...(build.engineBytes === undefined ? [] : [{ ...size, subject: name, value: build.engineBytes }]),
 	];
 }
@@ -145,7 +173,12 @@ function ofGoldens(golden: readonly GoldenVerdict[]): Figure[] {
 			const known = worst.get(key);
 			if (known !== undefined && known.value >= check.got) continue;
 			const extra = `worst case: ${subjectName({ model: verdict.case })}, output ${subjectName({ model: check.output })}${ofSlice(check.slice)}`;
-			const fields = { measure: `golden-${check.metric}`, title: `golden ${check.metric}`, unit: "error", smallerIsBetter: true } as const;
+			const fields = {
+				measure: `golden-${check.metric}`,
+				title: `golden ${check.metric}`,
+				unit: "error",
+				smallerIsBetter: true,
+			} as const;
 			worst.set(key, { ...fields, subject, value: check.got, extra });
 		}
 	}

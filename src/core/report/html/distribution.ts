@@ -45,7 +45,9 @@ function area(counts: readonly number[], arm: "base" | "head", tallest: number):
 	const total = counts.reduce((sum, count) => sum + count, 0);
 	const y = linearScale([0, tallest], [size.bottom, size.top]);
 	const step = (size.right - size.left) / counts.length;
-	const points = counts.map((count, bin) => `${at(size.left + (bin + 0.5) * step)},${at(y.place(total === 0 ? 0 : count / total))}`);
+	const points = counts.map(
+		(count, bin) => `${at(size.left + (bin + 0.5) * step)},${at(y.place(total === 0 ? 0 : count / total))}`,
+	);
 	return html`<polygon class="area ${arm}" points="${size.left},${size.bottom} ${points.join(" ")} ${size.right},${size.bottom}"/>`;
 }
 
@@ -64,7 +66,8 @@ function tallestShare(arms: readonly (readonly number[])[]): number {
 /** Null where nothing was kept. */
 export function drawDistribution(workload: WorkloadResult): Markup | null {
 	const found = workload.distribution;
-	if (found === null || found.base.length === 0 || found.base.length > maxBins || found.head.length > maxBins) return null;
+	if (found === null || found.base.length === 0 || found.base.length > maxBins || found.head.length > maxBins)
+		return null;
 	if (found.base.length !== found.head.length && found.head.length > 0) return null;
 	const given = [found.base, found.head].filter((counts) => counts.some((count) => count > 0));
 	if (given.length === 0) return null;

@@ -54,9 +54,18 @@ function merged(into: Node | null, group: EngineGroup): Node {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
 		if (group.op !== undefined) return one ?? (other && { ms: null, kernels: 0 });
 		if (one === null || other === null) return one ?? other;
-		return { kernels: one.kernels + other.kernels, ms: one.ms === null || other.ms === null ? null : one.ms + other.ms };
+		return {
+			kernels: one.kernels + other.kernels,
+			ms: one.ms === null || other.ms === null ? null : one.ms + other.ms,
+		};
 	};
-	return { label: "", base: both("base"), head: both("head"), isChanged: false, folded: (into?.folded ?? 0) + 1 };
+	return {
+		label: "",
+		base: both("base"),
+		head: both("head"),
+		isChanged: false,
+		folded: (into?.folded ?? 0) + 1,
+	};
 }
 
 const families: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -65,12 +74,24 @@ const families: readonly (readonly [pattern: RegExp, name: string])[] = [
 	[/(8|4)$/, "narrow"],
 ];
 
-function textsOf(node: Node, own: NonNullable<EngineGroup["head"]>, unit: LayerUnit): { label: string; facts: readonly string[] } {
+function textsOf(
+	node: Node,
+	own: NonNullable<EngineGroup["head"]>,
+	unit: LayerUnit,
+): { label: string; facts: readonly string[] } {
 	const time = own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`];
 	const precision = own.precision === undefined ? [] : [cleanName(own.precision, 12)];
 	const op = node.op === undefined ? [] : [cleanName(node.op, 16)];
-	const kernels = own.kernels > 1 ? [`${own.kernels} kernels`] : node.op !== undefined && own.kernels === 0 ? ["no kernel"] : [];
-	return { label: node.folded === undefined ? node.label : `${node.folded} unchanged`, facts: [...op, ...time, ...precision, ...kernels] };
+	const kernels =
+		own.kernels > 1
+			? [`${own.kernels} kernels`]
+			: node.op !== undefined && own.kernels === 0
+				? ["no kernel"]
+				: [];
+	return {
+		label: node.folded === undefined ? node.label : `${node.folded} unchanged`,
+		facts: [...op, ...time, ...precision, ...kernels],
+	};
 }
 
 function toneOf({ isChanged, changeMs = 0 }: Node): string {
@@ -94,7 +115,9 @@ function drawnNode(node: Node, arm: Arm, { x, y, unit, longestMs }: NodeBox): Pi
 	const bar = node.folded !== undefined || own.ms === null ? 0 : (box.width * own.ms) / longestMs;
 	const shared = own.shared === undefined ? [] : [`in a kernel of ${own.shared} nodes, whose time this is`];
 	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts, ...shared].join(", ")}</title><rect ${place}/>${
-		family === undefined ? null : html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`
+		family === undefined
+			? null
+			: html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`
 	}${bar < 0.5 ? null : html`<rect class="time" x="${at(x)}" y="${at(y + box.height - 3)}" width="${at(bar)}" height="3"/>`}<text x="${at(x + 11)}" y="${at(y + 16)}">${cleanName(label, 21)}</text><text class="tick" x="${at(x + 11)}" y="${at(y + 31)}">${facts.join(" · ")}</text></g>`;
 }
 
@@ -102,7 +125,8 @@ function drawnNode(node: Node, arm: Arm, { x, y, unit, longestMs }: NodeBox): Pi
 function path(from: { x: number; y: number }, to: { x: number; y: number }): string {
 	const [x1, x2] = [from.x + box.width / 2, to.x + box.width / 2];
 	const [y1, y2] = [from.y + box.height, to.y];
-	if (y2 > y1 && y2 - y1 < cell.height) return `M${at(x1)} ${at(y1)}C${at(x1)} ${at(y1 + 9)} ${at(x2)} ${at(y2 - 9)} ${at(x2)} ${at(y2)}`;
+	if (y2 > y1 && y2 - y1 < cell.height)
+		return `M${at(x1)} ${at(y1)}C${at(x1)} ${at(y1 + 9)} ${at(x2)} ${at(y2 - 9)} ${at(x2)} ${at(y2)}`;
 	const [right, middle] = [Math.max(from.x, to.x) + box.width, box.height / 2];
 	const out = right + side - 8;
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
@@ -122,19 +146,30 @@ function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup 
 		edges.map(([from = 0, to = 0]) => [from, to] as const),
 	);
 	const points = places.map(({ x, y }) => ({ x: margin + x * cell.width, y: margin + y * cell.height }));
-	const [width, height] = [Math.ceil(columns * cell.width + 2 * margin + side), layers * cell.height + 2 * margin];
-	const times = nodes.filter((node) => node.folded === undefined).flatMap(({ base, head }) => [base?.ms ?? 0, head?.ms ?? 0]);
+	const [width, height] = [
+		Math.ceil(columns * cell.width + 2 * margin + side),
+		layers * cell.height + 2 * margin,
+	];
+	const times = nodes
+		.filter((node) => node.folded === undefined)
+		.flatMap(({ base, head }) => [base?.ms ?? 0, head?.ms ?? 0]);
 	const longestMs = Math.max(
 		1e-9,
 		times.reduce((most, ms) => Math.max(most, ms), 0),
 	);
 	const drawn = arms.map((arm, index) => {
 		const lines = edgeKinds.map((kind) => {
-			const own = edges.filter(([, , where = 0]) => (where & (index + 1)) !== 0 && kindOf(where, index + 1) === kind);
-			const drawnLines = own.flatMap(([from = 0, to = 0]) => (points[from] && points[to] ? [path(points[from], points[to])] : []));
+			const own = edges.filter(
+				([, , where = 0]) => (where & (index + 1)) !== 0 && kindOf(where, index + 1) === kind,
+			);
+			const drawnLines = own.flatMap(([from = 0, to = 0]) =>
+				points[from] && points[to] ? [path(points[from], points[to])] : [],
+			);
 			return drawnLines.length === 0 ? null : html`<path class="edges ${kind}" d="${drawnLines.join("")}"/>`;
 		});
-		const boxes = nodes.map((node, which) => drawnNode(node, arm, { ...(points[which] ?? { x: 0, y: 0 }), unit, longestMs }));
+		const boxes = nodes.map((node, which) =>
+			drawnNode(node, arm, { ...(points[which] ?? { x: 0, y: 0 }), unit, longestMs }),
+		);
 		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${lines}${boxes}</svg></div></figure>`;
 	});
 	return html`<div class="panes">${drawn}</div>
@@ -142,7 +177,11 @@ function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup 
 }
 
 /** The changed neighbourhood; all groups folded, where `all`. */
-export function graphPart(graph: EngineGraph | undefined, unit: LayerUnit, { label, all }: { label: string; all: boolean }): Piece {
+export function graphPart(
+	graph: EngineGraph | undefined,
+	unit: LayerUnit,
+	{ label, all }: { label: string; all: boolean },
+): Piece {
 	if (graph === undefined || graph.groups.length < 2) return null;
 	const near = foldUnchanged(graph);
 	const isCut = near.nodes.length < graph.groups.length;
@@ -152,7 +191,10 @@ export function graphPart(graph: EngineGraph | undefined, unit: LayerUnit, { lab
 		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the ${unit.of} · dashed: the other engine alone has it${graph.nodes === true ? " · thick line: inside one kernel; red line: only the other engine fuses across it" : null}</p>
 `,
 		isCut && all
-			? folded(`All ${counted(graph.groups.length, graph.nodes === true ? "ONNX node" : "node group")}`, panes(whole, unit, label))
+			? folded(
+					`All ${counted(graph.groups.length, graph.nodes === true ? "ONNX node" : "node group")}`,
+					panes(whole, unit, label),
+				)
 			: null,
 	];
 }

@@ -28,7 +28,12 @@ function alonePart({ title, alone }: TitledEngine): Piece {
 	const timed = rows.map((row, at) => ({ ...row, ms: alone.groups[at]?.part.meanMs ?? null }));
 	const columns: Column<(typeof timed)[number]>[] = [
 		{ title: "ONNX nodes", heading: true, cell: ({ name }) => coded(name) },
-		{ title: `time, ${unit}`, numeric: true, cell: ({ time }) => html`<b>${time || "–"}</b>`, sortBy: ({ ms }) => ms },
+		{
+			title: `time, ${unit}`,
+			numeric: true,
+			cell: ({ time }) => html`<b>${time || "–"}</b>`,
+			sortBy: ({ ms }) => ms,
+		},
 		{ title: "share", numeric: true, cell: ({ share }) => share || "–", sortBy: ({ ms }) => ms },
 		{
 			title: "",

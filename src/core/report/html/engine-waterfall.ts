@@ -25,7 +25,10 @@ function stepsOf({ rows, account }: EngineDiff): Step[] {
 		ms: changeMs ?? 0,
 	}));
 	const others = attributedMs - shown.reduce((sum, { ms }) => sum + ms, 0);
-	const hidden = significant.length > mostBars ? [{ label: `${significant.length - mostBars} more rows`, ms: others }] : [];
+	const hidden =
+		significant.length > mostBars
+			? [{ label: `${significant.length - mostBars} more rows`, ms: others }]
+			: [];
 	let reached = baseMs;
 	const changes = [...shown, ...hidden].map(({ label, ms }): Step => {
 		reached += ms;
@@ -47,9 +50,13 @@ export function waterfall(diff: EngineDiff, unit: LayerUnit): Piece {
 	const bars = steps.map(({ label, from, to, kind }, index) => {
 		const y = 4 + index * rowHeight;
 		const tone = kind === "end" ? label : kind === "rest" ? "plain" : to > from ? "bad" : "ok";
-		const [left, right] = kind === "end" ? [labelWidth, place(to)] : [place(Math.min(from, to)), place(Math.max(from, to))];
+		const [left, right] =
+			kind === "end" ? [labelWidth, place(to)] : [place(Math.min(from, to)), place(Math.max(from, to))];
 		const value = kind === "end" ? unit.format(to) : unit.formatChange(to - from);
-		const link = index + 1 < steps.length ? html`<path class="link" d="M${at(place(to))} ${y + 18}V${y + rowHeight + 4}"/>` : null;
+		const link =
+			index + 1 < steps.length
+				? html`<path class="link" d="M${at(place(to))} ${y + 18}V${y + rowHeight + 4}"/>`
+				: null;
 		return html`<g><title>${cleanName(label, 200)}: ${value} ${unit.name}</title><text class="name" x="0" y="${y + 15}">${cleanName(label, 46)}</text><rect class="${tone}" x="${at(left)}" y="${y + 4}" width="${at(Math.max(1.5, right - left))}" height="14"/><text class="tick" x="${at(right + 6)}" y="${y + 15}">${value} ${unit.name}</text>${link}</g>`;
 	});
 	return html`<div class="plot"><svg class="waterfall" viewBox="0 0 ${width} ${height}" role="img" aria-label="from the base's ${unit.of} to the head's, change by change">${bars}</svg></div>

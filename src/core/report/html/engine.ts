@@ -22,7 +22,11 @@ const mostRows = 200;
 export const coded = (text: string): Piece => phrase(flagsAsCode(text));
 
 /** `graph`: the changed neighbourhood alone, or all groups as well, folded. */
-export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: { graph?: "near" | "all" } = {}): Piece {
+export function enginePart(
+	diff: EngineDiff,
+	label: string,
+	{ graph = "all" }: { graph?: "near" | "all" } = {},
+): Piece {
 	const unit = unitOf(diff);
 	const account = accountSentence(diff, unit);
 	const warnings = diff.warnings.map((warning) => html`<p class="notice">${coded(warning)}</p>`);
@@ -32,7 +36,13 @@ export function enginePart(diff: EngineDiff, label: string, { graph = "all" }: {
 	});
 	return [
 		html`<p>${coded(headlineOf(diff, unit))}${account === null ? null : ` ${account}`}</p>${machine}${warnings}`,
-		diff.rows.length === 0 ? null : sortableTable(`node groups that changed: ${label}`, columns(diff, unit), diff.rows.slice(0, mostRows)),
+		diff.rows.length === 0
+			? null
+			: sortableTable(
+					`node groups that changed: ${label}`,
+					columns(diff, unit),
+					diff.rows.slice(0, mostRows),
+				),
 		waterfall(diff, unit),
 		graphPart(diff.graph, unit, { label, all: graph === "all" }),
 		moreText(diff.rows.length + diff.hidden - mostRows, "rows"),

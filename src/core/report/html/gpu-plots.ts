@@ -1,7 +1,14 @@
 // Small plots of what the GPU did in each run, in the order in which the runs were made.
 import type { WorkloadResult } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
-import { type GpuQuantity, gpuQuantities, rangeIn, rangeText, type WatchedRun, watchedRuns } from "../gpu-format.ts";
+import {
+	type GpuQuantity,
+	gpuQuantities,
+	rangeIn,
+	rangeText,
+	type WatchedRun,
+	watchedRuns,
+} from "../gpu-format.ts";
 import { at, html, type Markup, type Piece } from "./markup.ts";
 import { linearScale, paddedDomain, type Scale } from "./scale.ts";
 
@@ -22,7 +29,10 @@ function mark(run: WatchedRun, quantity: GpuQuantity, { x, y }: { x: number; y: 
 	const away = run.state === "ok" ? "" : ", discarded";
 	const title = `run ${run.order + 1}, ${run.arm}${away}: ${quantity.format(range.mean)}${unit}`;
 	const [top, middle, bottom] = [range.max, range.mean, range.min].map((value) => at(y.place(value)));
-	const spread = top === bottom ? null : html`<line class="spread ${run.arm}" x1="${x}" x2="${x}" y1="${top ?? 0}" y2="${bottom ?? 0}"/>`;
+	const spread =
+		top === bottom
+			? null
+			: html`<line class="spread ${run.arm}" x1="${x}" x2="${x}" y1="${top ?? 0}" y2="${bottom ?? 0}"/>`;
 	const shape =
 		run.state === "ok"
 			? html`<circle class="${run.arm}" cx="${x}" cy="${middle ?? 0}" r="3"><title>${title}</title></circle>`
@@ -52,6 +62,8 @@ export function drawGpu(workload: WorkloadResult): Markup | null {
 	const runs = watchedRuns(workload)
 		.sort((a, b) => a.order - b.order)
 		.slice(0, maxRuns);
-	const plots = gpuQuantities.map((quantity) => plot(quantity, runs, workload)).filter((drawn) => drawn !== null);
+	const plots = gpuQuantities
+		.map((quantity) => plot(quantity, runs, workload))
+		.filter((drawn) => drawn !== null);
 	return plots.length === 0 ? null : html`<div class="sparks">${plots}</div>`;
 }

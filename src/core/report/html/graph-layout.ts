@@ -20,7 +20,8 @@ export function layoutGraph(count: number, edges: Edges): Layout {
 		below[from]?.push(to);
 	}
 	const y: number[] = [];
-	for (const sources of above) y.push(sources.reduce((deepest, source) => Math.max(deepest, (y[source] ?? 0) + 1), 0));
+	for (const sources of above)
+		y.push(sources.reduce((deepest, source) => Math.max(deepest, (y[source] ?? 0) + 1), 0));
 	const members: number[][] = [];
 	for (const [node, layer] of y.entries()) {
 		members[layer] ??= [];
@@ -33,7 +34,11 @@ export function layoutGraph(count: number, edges: Edges): Layout {
 	}
 	const least = x.reduce((low, at) => Math.min(low, at), Number.POSITIVE_INFINITY);
 	const places = x.map((at, node) => ({ x: at - least, y: y[node] ?? 0 }));
-	return { places, columns: places.reduce((most, at) => Math.max(most, at.x + 1), 0), layers: members.length };
+	return {
+		places,
+		columns: places.reduce((most, at) => Math.max(most, at.x + 1), 0),
+		layers: members.length,
+	};
 }
 
 const lists = (count: number): number[][] => Array.from({ length: count }, () => []);
@@ -42,7 +47,11 @@ const lists = (count: number): number[][] => Array.from({ length: count }, () =>
 function spread(layer: readonly number[], near: readonly (readonly number[])[], x: number[]): void {
 	const wanted = layer.map((node) => {
 		const own = near[node] ?? [];
-		return { node, x: own.length === 0 ? (x[node] ?? 0) : own.reduce((sum, other) => sum + (x[other] ?? 0), 0) / own.length };
+		return {
+			node,
+			x:
+				own.length === 0 ? (x[node] ?? 0) : own.reduce((sum, other) => sum + (x[other] ?? 0), 0) / own.length,
+		};
 	});
 	wanted.sort((a, b) => a.x - b.x);
 	let [next, shift] = [Number.NEGATIVE_INFINITY, 0];

@@ -20,15 +20,23 @@ function rowsOf({ base, head }: WorkloadKernels): KernelRow[] {
 		["base", base],
 	] as const) {
 		for (const kernel of kernels?.kernels ?? []) {
-			rows.set(kernel.name, { ...(rows.get(kernel.name) ?? { name: kernel.name, base: null, head: null }), [arm]: kernel });
+			rows.set(kernel.name, {
+				...(rows.get(kernel.name) ?? { name: kernel.name, base: null, head: null }),
+				[arm]: kernel,
+			});
 		}
 	}
-	const longest = ({ base: one, head: other }: KernelRow): number => Math.max(one?.totalMs ?? 0, other?.totalMs ?? 0);
+	const longest = ({ base: one, head: other }: KernelRow): number =>
+		Math.max(one?.totalMs ?? 0, other?.totalMs ?? 0);
 	return [...rows.values()].sort((a, b) => longest(b) - longest(a));
 }
 
 function armColumns(arm: "base" | "head", title: string): Column<KernelRow>[] {
-	const figure = (name: string, show: (kernel: TimedKernel) => string, of: (kernel: TimedKernel) => number): Column<KernelRow> => ({
+	const figure = (
+		name: string,
+		show: (kernel: TimedKernel) => string,
+		of: (kernel: TimedKernel) => number,
+	): Column<KernelRow> => ({
 		title: `${title}${name}`,
 		numeric: true,
 		cell: (row) => {

@@ -1,6 +1,13 @@
 // Where the time went: the explained change, or the slowest layers of one engine, and all layers of each side folded.
+
+import type {
+	Arm,
+	ArmLayers,
+	TimedLayer,
+	WorkloadLayers,
+	WorkloadResult,
+} from "../../../../generated/result.ts";
 import { diffOfLayers } from "../../explain/layers.ts";
-import type { Arm, ArmLayers, TimedLayer, WorkloadLayers, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName } from "../../text/labels.ts";
 import { formatCount, formatPercent } from "../../text/units.ts";
@@ -32,7 +39,8 @@ function shownArms(layers: WorkloadLayers | undefined): ShownArm[] {
 
 function nameCell({ name, type, precision, tactic }: TimedLayer): Piece {
 	const known = [type, precision].flatMap((text) => (text === undefined ? [] : [cleanName(text, 40)]));
-	const kernel = tactic === undefined ? null : html`${known.length > 0 ? " · " : ""}<code>${cleanName(tactic, 60)}</code>`;
+	const kernel =
+		tactic === undefined ? null : html`${known.length > 0 ? " · " : ""}<code>${cleanName(tactic, 60)}</code>`;
 	return html`<code>${cleanName(name, 120)}</code>${known.length === 0 && kernel === null ? null : html`<small>${known.join(" · ")}${kernel}</small>`}`;
 }
 
@@ -47,7 +55,12 @@ function columns({ layers, unit }: ShownArm, title: string): Column<TimedLayer>[
 			cell: ({ meanMs }) => unit.format(meanMs),
 			sortBy: ({ meanMs }) => meanMs,
 		},
-		{ title: "share", numeric: true, cell: ({ share }) => formatPercent(share), sortBy: ({ share }) => share },
+		{
+			title: "share",
+			numeric: true,
+			cell: ({ share }) => formatPercent(share),
+			sortBy: ({ share }) => share,
+		},
 	];
 }
 
@@ -59,8 +72,13 @@ function slowestTable(shown: ShownArm, name: string): Piece {
 function fullTable(shown: ShownArm, name: string): Markup {
 	const { arm, layers } = shown;
 	const total = layers.layers.length;
-	const table = sortableTable(`all layers of ${name}, ${arm}`, columns(shown, "Layer"), layers.layers.slice(0, maxRows));
-	const title = total < layers.count ? `The ${counted(total, "slowest layer")}` : `All ${counted(total, "layer")}`;
+	const table = sortableTable(
+		`all layers of ${name}, ${arm}`,
+		columns(shown, "Layer"),
+		layers.layers.slice(0, maxRows),
+	);
+	const title =
+		total < layers.count ? `The ${counted(total, "slowest layer")}` : `All ${counted(total, "layer")}`;
 	return folded(`${title} of the ${arm}`, [table, moreText(total - maxRows, "layers")]);
 }
 
@@ -82,8 +100,14 @@ export function layersPart(workload: WorkloadResult, { open }: { open: boolean }
 	if (first === undefined) return null;
 	const name = subjectName(workload);
 	const what = first.unit.of;
-	const explanation = workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
-	const why = explanation === null ? slowestTable(first, name) : enginePart(explanation, name, { graph: open ? "all" : "near" });
+	const explanation =
+		workload.explanation ?? (workload.layers === undefined ? null : diffOfLayers(workload.layers));
+	const why =
+		explanation === null
+			? slowestTable(first, name)
+			: enginePart(explanation, name, { graph: open ? "all" : "near" });
 	const parts = [why, legend(arms), arms.map((arm) => fullTable(arm, name))];
-	return open ? [html`<h3>Where the ${what} went</h3>\n`, ...parts] : folded(`Where the ${what} went, layer by layer`, parts);
+	return open
+		? [html`<h3>Where the ${what} went</h3>\n`, ...parts]
+		: folded(`Where the ${what} went, layer by layer`, parts);
 }

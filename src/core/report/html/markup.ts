@@ -59,7 +59,9 @@ export function partLine(part: string | undefined): Piece {
 }
 
 export function moreText(hidden: number, what: string): Piece {
-	return hidden > 0 ? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>` : null;
+	return hidden > 0
+		? html`<p class="more">… and ${formatCount(hidden)} more ${what}; result.json contains all.</p>`
+		: null;
 }
 
 interface AnyColumn<Row> {
@@ -81,7 +83,8 @@ interface AnyColumn<Row> {
 	sortBy?(row: Row): number | string | null;
 }
 
-export type Column<Row> = AnyColumn<Row> & (Required<Pick<AnyColumn<Row>, "text">> | Required<Pick<AnyColumn<Row>, "cell">>);
+export type Column<Row> = AnyColumn<Row> &
+	(Required<Pick<AnyColumn<Row>, "text">> | Required<Pick<AnyColumn<Row>, "cell">>);
 
 function headCell<Row>(column: Column<Row>): Markup {
 	const style = column.numeric === true ? html` class="n"` : null;
@@ -92,12 +95,17 @@ function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
 	const content = column.cell?.(row) ?? column.text?.(row) ?? null;
 	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
 	if (column.heading === true) return html`<th scope="row"${sort}>${content}</th>`;
-	const style = column.numeric === true ? html` class="n"` : column.wraps === true ? html` class="wrap"` : null;
+	const style =
+		column.numeric === true ? html` class="n"` : column.wraps === true ? html` class="wrap"` : null;
 	return html`<td${style}${sort}>${content}</td>`;
 }
 
 /** `label` names the table for those who cannot see it. */
-export function sortableTable<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
+export function sortableTable<Row>(
+	label: string,
+	columns: readonly Column<Row>[],
+	rows: readonly Row[],
+): Markup {
 	const head = columns.map(headCell);
 	const body = rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`);
 	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>

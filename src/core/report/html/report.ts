@@ -28,7 +28,13 @@ function pageFooter(result: Result): Markup {
 `;
 }
 
-const outcomeTones: Readonly<Record<Outcome, Tone>> = { pass: "ok", warn: "warn", fail: "bad", inconclusive: "open", error: "bad" };
+const outcomeTones: Readonly<Record<Outcome, Tone>> = {
+	pass: "ok",
+	warn: "warn",
+	fail: "bad",
+	inconclusive: "open",
+	error: "bad",
+};
 
 function armsLine(result: Result): Piece {
 	const { base, head } = result.arms;
@@ -40,7 +46,8 @@ function armsLine(result: Result): Piece {
 function pageHeader({ result, highlights }: ReportContext): Markup {
 	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
 	const counts = countsText(result);
-	const tone = result.unverified === true && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
+	const tone =
+		result.unverified === true && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
 	const origin = result.unverified === true ? html`<p><b>${unverifiedText}</b></p>` : "";
 	return html`<header>
 ${origin}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
@@ -61,7 +68,11 @@ ${pageFooter(context.result)}`;
 }
 
 /** @param before results that the page shows first, each as on a page of its own. */
-export function renderHtml(result: Result, sections: readonly ReportSection[] = reportSections, before: readonly Result[] = []): string {
+export function renderHtml(
+	result: Result,
+	sections: readonly ReportSection[] = reportSections,
+	before: readonly Result[] = [],
+): string {
 	const page = html`<!doctype html>
 <html lang="en">
 <head>

@@ -35,14 +35,21 @@ const runColumns: readonly Column<PerfRun>[] = [
 		sortBy: (run) => run.iterations ?? null,
 	},
 	{ title: "took", numeric: true, cell: (run) => formatDuration(run.wallMs), sortBy: (run) => run.wallMs },
-	{ title: "reason", wraps: true, cell: (run) => (run.reason === undefined ? "" : cleanName(run.reason, 200)) },
+	{
+		title: "reason",
+		wraps: true,
+		cell: (run) => (run.reason === undefined ? "" : cleanName(run.reason, 200)),
+	},
 ];
 
 export function runsTable(workload: WorkloadResult): Piece {
 	if (workload.runs.length === 0) return null;
 	const runs = [...workload.runs].sort((a, b) => a.order - b.order).slice(0, maxRuns);
 	const label = `every run of ${subjectName(workload)}`;
-	return folded("Every run in figures", [sortableTable(label, runColumns, runs), moreText(workload.runs.length - maxRuns, "runs")]);
+	return folded("Every run in figures", [
+		sortableTable(label, runColumns, runs),
+		moreText(workload.runs.length - maxRuns, "runs"),
+	]);
 }
 
 interface Figure {
@@ -111,5 +118,8 @@ export function figuresTable(workload: WorkloadResult): Piece {
 		change: changePiece(figure.compared),
 	}));
 	const gpu = workload.gpu === undefined ? [] : gpuFigures(workload.gpu, workload.runs);
-	return folded("All figures", sortableTable(`figures of ${subjectName(workload)}`, figureColumns, [...rows, ...gpu]));
+	return folded(
+		"All figures",
+		sortableTable(`figures of ${subjectName(workload)}`, figureColumns, [...rows, ...gpu]),
+	);
 }

@@ -32,7 +32,9 @@ export function roundTicks({ from, to }: Pick<Scale, "from" | "to">, count: numb
 	const first = Math.ceil(from / step - 1e-9);
 	const last = Math.floor(to / step + 1e-9);
 	// Multiples of the step, freed of the error of the multiplication.
-	return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+	return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+		Number(((first + index) * step).toPrecision(12)),
+	);
 }
 
 /** The smallest and largest value with a margin on both sides; never of no width. */

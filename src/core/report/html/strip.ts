@@ -53,7 +53,11 @@ function cross(run: DrawnRun, x: number, y: Scale): Markup {
 	return html`<path class="cross" d="M${at(x - 3)} ${at(cy - 3)}l6 6m0 -6l-6 6"><title>${title}</title></path>`;
 }
 
-function drawPair(pair: PairOfRuns, index: number, { x, y, radius }: { x: Scale; y: Scale; radius: number }): Markup {
+function drawPair(
+	pair: PairOfRuns,
+	index: number,
+	{ x, y, radius }: { x: Scale; y: Scale; radius: number },
+): Markup {
 	const center = x.place(index);
 	const apart = Math.min(7, (size.right - size.left) / (x.to + 1) / 4);
 	const [from, to] = [pair.base?.ms, pair.head?.ms];
@@ -107,7 +111,8 @@ function middleLabels(workload: WorkloadResult, y: Scale): Piece {
 		return ms === undefined ? [] : [{ arm, ms, level: y.place(ms) }];
 	});
 	const [upper, lower] = [...arms].sort((a, b) => a.level - b.level);
-	const push = upper !== undefined && lower !== undefined ? Math.max(0, 13 - (lower.level - upper.level)) / 2 : 0;
+	const push =
+		upper !== undefined && lower !== undefined ? Math.max(0, 13 - (lower.level - upper.level)) / 2 : 0;
 	return arms.map(({ arm, ms, level }) => {
 		const shifted = at(level + 4 + (arm === upper?.arm ? -push : push));
 		return html`<text class="tick ${arm}" x="${size.right + 6}" y="${shifted}">${arm} ${formatMs(ms)}</text>`;
@@ -117,7 +122,9 @@ function middleLabels(workload: WorkloadResult, y: Scale): Piece {
 /** Null where no run was timed. */
 export function drawStrip(workload: WorkloadResult): Markup | null {
 	const pairs = pairsOf(drawnRuns(workload));
-	const values = pairs.flatMap((pair) => [pair.base, pair.head, ...pair.unusable].flatMap((run) => (run === undefined ? [] : [run.ms])));
+	const values = pairs.flatMap((pair) =>
+		[pair.base, pair.head, ...pair.unusable].flatMap((run) => (run === undefined ? [] : [run.ms])),
+	);
 	if (values.length === 0) return null;
 	const y = linearScale(paddedDomain(values, 0.12), [size.bottom, size.top]);
 	const inset = Math.min(40, (size.right - size.left) / (pairs.length + 1) / 2 + 8);

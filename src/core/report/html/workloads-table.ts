@@ -7,7 +7,19 @@ import { formatLimit, formatPercent } from "../../text/units.ts";
 import { changeText, intervalText, levelText } from "../comparison-format.ts";
 import { backendOf } from "../facts.ts";
 import { armTitle, isCounted, type WorkloadRow, type WorkloadTexts, workloadTexts } from "../rows.ts";
-import { at, type Column, folded, html, type Markup, moreText, type Piece, partLine, pill, section, sortableTable } from "./markup.ts";
+import {
+	at,
+	type Column,
+	folded,
+	html,
+	type Markup,
+	moreText,
+	type Piece,
+	partLine,
+	pill,
+	section,
+	sortableTable,
+} from "./markup.ts";
 import { linearScale, roundTicks, type Scale } from "./scale.ts";
 
 interface Line {
@@ -30,7 +42,11 @@ function forestTitle(rows: readonly WorkloadRow[]): string {
 	const same = (texts: readonly string[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
 	const level = same(rows.map((row) => levelText(comparedOf(row.workload))));
 	const zone = same(rows.map((row) => formatLimit(comparedOf(row.workload).minimalEffect)));
-	const gate = same(rows.map(({ workload }) => (workload.limits?.fail === undefined ? "" : formatLimit(workload.limits.fail))));
+	const gate = same(
+		rows.map(({ workload }) =>
+			workload.limits?.fail === undefined ? "" : formatLimit(workload.limits.fail),
+		),
+	);
 	const parts = [
 		...(isCounted(rows) ? [] : [level === undefined ? "interval" : `${level} interval`]),
 		zone === undefined ? "grey: too small to count" : `grey: ±${zone}`,
@@ -112,7 +128,8 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 		{
 			title: "Workload",
 			heading: true,
-			cell: ({ row, anchor }) => (anchor === null ? workloadName(row) : html`<a href="#${anchor}">${workloadName(row)}</a>`),
+			cell: ({ row, anchor }) =>
+				anchor === null ? workloadName(row) : html`<a href="#${anchor}">${workloadName(row)}</a>`,
 		},
 		...(compared ? [{ title: "Verdict", cell: (line: Line) => verdictCell(line, result) }] : []),
 		...(compared ? comparedColumns(rows) : headColumns(rows)),
@@ -122,19 +139,26 @@ function columnsOf(rows: readonly WorkloadRow[], result: Result): Column<Line>[]
 }
 
 /** Rows that need attention first, each part in the order of the result. */
-export function workloadTable(result: Result, rows: readonly WorkloadRow[], anchors: ReadonlyMap<WorkloadRow, string>): Piece {
+export function workloadTable(
+	result: Result,
+	rows: readonly WorkloadRow[],
+	anchors: ReadonlyMap<WorkloadRow, string>,
+): Piece {
 	const unchanged = rows.filter((row) => row.isUnchanged);
 	const ordered = [...rows.filter((row) => !row.isUnchanged), ...unchanged].slice(0, maxRows);
 	const title = withCaveat("Workloads", result.backend);
 	const columns = columnsOf(ordered, result);
 	const table = (some: readonly WorkloadRow[]): Piece => {
-		const lines = some.map((row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }));
+		const lines = some.map(
+			(row): Line => ({ row, texts: workloadTexts(row), anchor: anchors.get(row) ?? null }),
+		);
 		return lines.length === 0 ? null : sortableTable(title, columns, lines);
 	};
 	const open = ordered.length > maxOpenRows ? ordered.filter((row) => !row.isUnchanged) : ordered;
 	const quiet = ordered.slice(open.length);
 	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
-	const rest = quiet.length === 0 ? null : folded(counted(unchanged.length, `${label} workload`), table(quiet));
+	const rest =
+		quiet.length === 0 ? null : folded(counted(unchanged.length, `${label} workload`), table(quiet));
 	return section(title, [table(open), rest, moreText(rows.length - maxRows, "rows")], "workloads");
 }
 
@@ -146,7 +170,11 @@ const margin = 10;
 
 /** The farthest value that the axis is stretched for: beyond it, arrows; else one outlier would flatten all others. */
 function reach(workloads: readonly WorkloadResult[]): number {
-	return workloads.reduce((most, { limits, ...row }) => Math.max(most, 4 * comparedOf(row).minimalEffect, 1.5 * (limits?.fail ?? 0)), 0.02);
+	return workloads.reduce(
+		(most, { limits, ...row }) =>
+			Math.max(most, 4 * comparedOf(row).minimalEffect, 1.5 * (limits?.fail ?? 0)),
+		0.02,
+	);
 }
 
 /** The common axis of all rows: every interval, every zone and every gate, as far as `reach`. */
@@ -203,8 +231,10 @@ function drawForest(row: WorkloadRow, scale: Scale): Markup {
 	const { limits } = row.workload;
 	const compared = comparedOf(row.workload);
 	const [left, right] = [scale.place(-compared.minimalEffect), scale.place(compared.minimalEffect)];
-	const gate = limits?.fail === undefined || limits.fail > scale.to ? null : vertical("gate", scale.place(limits.fail));
-	const interval = row.workload.work === undefined ? `, ${levelText(compared)} interval ${intervalText(compared)}` : "";
+	const gate =
+		limits?.fail === undefined || limits.fail > scale.to ? null : vertical("gate", scale.place(limits.fail));
+	const interval =
+		row.workload.work === undefined ? `, ${levelText(compared)} interval ${intervalText(compared)}` : "";
 	const label = compared.estimate === null ? "not compared" : `change ${changeText(compared)}${interval}`;
 	return html`<svg class="forest" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}"><title>${label}</title><rect class="zone" x="${at(left)}" y="3" width="${at(right - left)}" height="${height - 6}"/>${vertical("zero", scale.place(0))}${gate}${drawInterval(row, scale)}</svg>`;
 }

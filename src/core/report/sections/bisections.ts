@@ -35,12 +35,16 @@ const says = ({ message }: Bisection): string => cleanMessage(message, maxChars)
 
 export const bisectionSection = defineSection({
 	id: "bisections",
-	select: ({ result: { bisections = [] } }) => (bisections.length === 0 ? null : { title: titleOf(bisections), found: bisections }),
+	select: ({ result: { bisections = [] } }) =>
+		bisections.length === 0 ? null : { title: titleOf(bisections), found: bisections },
 	markdown: ({ title, found }, detail) => [
 		`**${title}**`,
 		found
 			.slice(0, detail.goldens)
-			.map((one) => `- **${phraseMarkdown(flagsAsCode(subjectName(one)))}:** ${phraseMarkdown(flagsAsCode(says(one)))}${effortOf(one)}`)
+			.map(
+				(one) =>
+					`- **${phraseMarkdown(flagsAsCode(subjectName(one)))}:** ${phraseMarkdown(flagsAsCode(says(one)))}${effortOf(one)}`,
+			)
 			.join("\n"),
 		`_${caveat}_`,
 	],

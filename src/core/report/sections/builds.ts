@@ -1,14 +1,25 @@
 // The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
+
+import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
-import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
 import type { Detail } from "../budget.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import { type Column, folded, html, logExcerpt, type Markup, type Piece, partLine, pill, section } from "../html/markup.ts";
+import {
+	type Column,
+	folded,
+	html,
+	logExcerpt,
+	type Markup,
+	type Piece,
+	partLine,
+	pill,
+	section,
+} from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
 import { foldedMarkdown } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
@@ -43,7 +54,9 @@ export function engineSizeText(build: BuildRecord | null): string {
 /** `2 precision, 1 plugin`; `none`. */
 export function warningsText(build: BuildRecord | null): string {
 	if (build === null || build.warnings.length === 0) return "none";
-	const shown = build.warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	const shown = build.warnings
+		.slice(0, 4)
+		.map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
 	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
 }
 const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
@@ -62,7 +75,9 @@ function toneOf({ state, failure }: BuildRecord): Tone {
 function timeText(build: BuildRecord | null): string {
 	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
-	return build.state === "built" ? `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}` : buildLabel(build);
+	return build.state === "built"
+		? `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`
+		: buildLabel(build);
 }
 
 function timeCell(build: BuildRecord | null): Piece {
@@ -77,9 +92,13 @@ function notesCell({ base, head }: BuildPair): Piece {
 	for (const build of [base, head]) {
 		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
 	}
-	const notes = [...arms].map(([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`);
+	const notes = [...arms].map(
+		([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`,
+	);
 	const apart = buildTimesApart({ base, head });
-	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map((note) => html`<small>${note}</small>`);
+	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map(
+		(note) => html`<small>${note}</small>`,
+	);
 }
 
 const timeColumn = (arm: Arm): Column<BuildPair> => ({
@@ -101,7 +120,8 @@ const columns: readonly Column<BuildPair>[] = [
 		title: "Engine",
 		heading: true,
 		text: ({ model, engine, part }) => subjectName({ model, engine, part }),
-		cell: ({ model, engine, part }) => html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
+		cell: ({ model, engine, part }) =>
+			html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
 	},
 	{
 		title: "head",
@@ -121,7 +141,9 @@ const columns: readonly Column<BuildPair>[] = [
 ];
 
 function recipes(result: Result): Piece {
-	const builds = result.builds.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0).slice(0, 100);
+	const builds = result.builds
+		.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0)
+		.slice(0, 100);
 	if (builds.length === 0) return null;
 	const rows = builds.map((build) => {
 		const recipe = Object.entries(build.recipe ?? {})
@@ -137,7 +159,10 @@ function refusal(build: BuildRecord): Markup {
 	if (failure === undefined) return html``;
 	const lines = excerptLines(failure.excerpt);
 	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`;
-	return folded(title, html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`);
+	return folded(
+		title,
+		html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`,
+	);
 }
 
 /** A build that preflight forbade is explained by the preflight gate. */
@@ -148,7 +173,9 @@ function hasFailed(build: BuildRecord): boolean {
 
 /** Builds of one engine that failed in the same way, one or both sides: each has one highlight. */
 function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
-	const groups = groupBy(builds.filter(hasFailed), (build) => JSON.stringify([engineKey(build), build.state, build.failure?.title]));
+	const groups = groupBy(builds.filter(hasFailed), (build) =>
+		JSON.stringify([engineKey(build), build.state, build.failure?.title]),
+	);
 	return [...groups.values()];
 }
 
@@ -173,10 +200,13 @@ function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highl
 	const excerpt = excerptLines(failure?.excerpt ?? []);
 	const highlight: Highlight = {
 		severity: buildSeverity(builds, gates),
-		topic: label === "unusable" ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
+		topic:
+			label === "unusable" ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
 		title: `${subjectName(build)} ${label === "unusable" ? "was not built" : "does not build"} (${arms}): ${failure === undefined ? label : cleanMessage(failure.title, 300)}`,
 		sentences: [
-			...(label === "unusable" ? [] : [[`The build ${wasBuilt(label)} after ${formatDuration(build.durationMs)}.`]]),
+			...(label === "unusable"
+				? []
+				: [[`The build ${wasBuilt(label)} after ${formatDuration(build.durationMs)}.`]]),
 			...(failure === undefined ? [] : [["Cause: ", { code: cleanMessage(failure.code, 80) }, "."]]),
 			...(build.log === undefined ? [] : [["Full log: ", { code: cleanMessage(build.log, 200) }, "."]]),
 		],
@@ -204,7 +234,9 @@ export const buildSection = defineSection({
 	select: ({ result }) => {
 		const pairs = buildPairs(result);
 		const built = pairs.filter((pair) => pair.head?.state === "built").length;
-		return pairs.length === 0 ? null : { result, title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`, pairs };
+		return pairs.length === 0
+			? null
+			: { result, title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`, pairs };
 	},
 	markdown: (facts, detail) => [markdownBlock(facts, detail)],
 	html: ({ result, title, pairs }) => {
@@ -212,5 +244,6 @@ export const buildSection = defineSection({
 		const table = htmlTable("build gate", columns, { rows: pairs, most: maxRows, noun: "engine" });
 		return section(title, [table, failed.map(refusal), recipes(result)], "builds");
 	},
-	highlights: (result, gates) => sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
+	highlights: (result, gates) =>
+		sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
 });

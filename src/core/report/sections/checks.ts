@@ -1,14 +1,23 @@
 // Every gate with its verdict, and the method by which speed was decided.
 
-import { precedence } from "../../precedence.ts";
 import type { Comparison, GateResult, Result, WorkloadResult } from "../../../../generated/result.ts";
+import { precedence } from "../../precedence.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { statusTones, subjectName } from "../../text/labels.ts";
 import { formatDuration, formatLimit } from "../../text/units.ts";
 import { cleanMessage, levelText } from "../comparison-format.ts";
 import { backendOfRow } from "../facts.ts";
 import { gateLabel } from "../gate-labels.ts";
-import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../html/markup.ts";
+import {
+	type Column,
+	folded,
+	html,
+	type Markup,
+	moreText,
+	type Piece,
+	pill,
+	sortableTable,
+} from "../html/markup.ts";
 import { defineSection } from "../section.ts";
 
 const maxRows = 1000;
@@ -17,10 +26,16 @@ function checksTable(result: Result): Piece {
 	const columns: Column<GateResult>[] = [
 		{ title: "Subject", heading: true, cell: (gate) => subjectName(gate) },
 		{ title: "gate", cell: (gate) => gateLabel(gate.gate, backendOfRow(result, gate)) },
-		{ title: "status", cell: (gate) => pill(gate.status, statusTones[gate.status]), sortBy: (gate) => precedence.indexOf(gate.status) },
+		{
+			title: "status",
+			cell: (gate) => pill(gate.status, statusTones[gate.status]),
+			sortBy: (gate) => precedence.indexOf(gate.status),
+		},
 		{ title: "message", wraps: true, cell: (gate) => cleanMessage(gate.message) },
 	];
-	const rows = [...result.gates].sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status)).slice(0, maxRows);
+	const rows = [...result.gates]
+		.sort((a, b) => precedence.indexOf(a.status) - precedence.indexOf(b.status))
+		.slice(0, maxRows);
 	const passing = result.gates.filter((gate) => gate.status === "pass").length;
 	return folded(`All checks: ${passing} of ${result.gates.length} pass`, [
 		sortableTable("all checks", columns, rows),

@@ -8,7 +8,12 @@ import { foldedTable, htmlTable } from "../table.ts";
 
 const columns: readonly Column<readonly [key: string, value: string]>[] = [
 	{ title: "what", heading: true, text: ([key]) => cleanName(key) },
-	{ title: "value", wraps: true, text: ([, value]) => cleanName(value, 200), cell: ([, value]) => cleanName(value, 300) },
+	{
+		title: "value",
+		wraps: true,
+		text: ([, value]) => cleanName(value, 200),
+		cell: ([, value]) => cleanName(value, 300),
+	},
 ];
 const noun = "fact";
 
@@ -32,7 +37,9 @@ export const environmentSection = defineSection({
 	select: ({ result }) => result,
 	markdown: ({ environment }, detail) => {
 		const rows = Object.entries(environment);
-		return detail.environment && rows.length > 0 ? [foldedTable("Environment", columns, { rows, most: 100, noun })] : [];
+		return detail.environment && rows.length > 0
+			? [foldedTable("Environment", columns, { rows, most: 100, noun })]
+			: [];
 	},
 	html: environmentTable,
 });

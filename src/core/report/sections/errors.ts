@@ -22,7 +22,10 @@ function errorHighlight(error: ErrorRecord): Highlight {
 	const excerpt = excerptLines(error.excerpt ?? []);
 	return {
 		severity: error.kind === "github" ? "warn" : "error",
-		topic: [error.kind === "github" ? "GitHub fault" : "error", error.kind === "github" ? "GitHub faults" : "errors"],
+		topic: [
+			error.kind === "github" ? "GitHub fault" : "error",
+			error.kind === "github" ? "GitHub faults" : "errors",
+		],
 		title: [subjectName(error), cleanMessage(error.message, 400)].filter((part) => part !== "").join(": "),
 		sentences: [
 			["Code ", { code: cleanMessage(error.code, 80) }, `, a fault of ${faultOf[error.kind]}.`],
@@ -46,7 +49,11 @@ export const errorSection = defineSection({
 	select: ({ result: { errors } }) => (errors.length === 0 ? null : errors),
 	html: (errors) => {
 		const list = html`<ul>${errors.slice(0, maxErrors).map(errorItem)}</ul>`;
-		return section(`Errors: ${formatCount(errors.length)}`, [list, moreText(errors.length - maxErrors, "errors")], "errors");
+		return section(
+			`Errors: ${formatCount(errors.length)}`,
+			[list, moreText(errors.length - maxErrors, "errors")],
+			"errors",
+		);
 	},
 	highlights: ({ errors }) => errors.map(errorHighlight),
 });

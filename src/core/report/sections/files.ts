@@ -23,8 +23,13 @@ function fileLink(path: string): Markup {
 
 function fileList(files: Files): Piece {
 	const shown = files.slice(0, maxInHtml);
-	const list = shown.map((file) => html`<li>${fileLink(file.path)} <span class="mut">${cleanName(file.what, 160)}</span></li>\n`);
-	return folded(`Files: ${formatCount(files.length)}`, [html`<ul>${list}</ul>`, moreText(files.length - maxInHtml, "files")]);
+	const list = shown.map(
+		(file) => html`<li>${fileLink(file.path)} <span class="mut">${cleanName(file.what, 160)}</span></li>\n`,
+	);
+	return folded(`Files: ${formatCount(files.length)}`, [
+		html`<ul>${list}</ul>`,
+		moreText(files.length - maxInHtml, "files"),
+	]);
 }
 
 function terminalLines(files: Files, { color }: TerminalOptions): string[] {
@@ -33,7 +38,10 @@ function terminalLines(files: Files, { color }: TerminalOptions): string[] {
 	const hidden = files.length - shown.length;
 	return [
 		paint("Files", "bold", color),
-		...shown.map((file) => `  ${cleanName(file.path, 100).padEnd(width)}  ${paint(cleanName(file.what, 100), "dim", color)}`),
+		...shown.map(
+			(file) =>
+				`  ${cleanName(file.path, 100).padEnd(width)}  ${paint(cleanName(file.what, 100), "dim", color)}`,
+		),
 		...(hidden > 0 ? [paint(`  … and ${counted(hidden, "more file")}`, "dim", color)] : []),
 	];
 }

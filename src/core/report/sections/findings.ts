@@ -10,16 +10,29 @@ import { foldedTable, htmlTable } from "../table.ts";
 
 const maxRows = 1000;
 
-const findingTones: Readonly<Record<Finding["severity"], Tone>> = { error: "bad", warning: "warn", note: "plain" };
+const findingTones: Readonly<Record<Finding["severity"], Tone>> = {
+	error: "bad",
+	warning: "warn",
+	note: "plain",
+};
 
 const columns: readonly Column<Finding>[] = [
 	{
 		title: "Where",
 		heading: true,
-		text: (finding) => `${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
+		text: (finding) =>
+			`${subjectName(finding) || dash}${finding.arm === undefined ? "" : ` (${finding.arm})`}`,
 	},
-	{ title: "severity", text: ({ severity }) => severity, cell: ({ severity }) => pill(severity, findingTones[severity]) },
-	{ title: "code", text: ({ code }) => cleanName(code, 60), cell: ({ code }) => html`<code>${cleanName(code, 60)}</code>` },
+	{
+		title: "severity",
+		text: ({ severity }) => severity,
+		cell: ({ severity }) => pill(severity, findingTones[severity]),
+	},
+	{
+		title: "code",
+		text: ({ code }) => cleanName(code, 60),
+		cell: ({ code }) => html`<code>${cleanName(code, 60)}</code>`,
+	},
 	{
 		title: "what",
 		wraps: true,
@@ -27,7 +40,12 @@ const columns: readonly Column<Finding>[] = [
 		cell: ({ message, node }) =>
 			html`${cleanMessage(message)}${node === undefined ? null : html`<small>node ${cleanName(node, 120)}</small>`}`,
 	},
-	{ title: "what to do", wraps: true, text: ({ fix = dash }) => cleanName(fix, 200), cell: ({ fix = "" }) => cleanMessage(fix) },
+	{
+		title: "what to do",
+		wraps: true,
+		text: ({ fix = dash }) => cleanName(fix, 200),
+		cell: ({ fix = "" }) => cleanMessage(fix),
+	},
 ];
 
 const noun = "finding";
@@ -37,7 +55,10 @@ export const findingSection = defineSection({
 	select: ({ result: { findings } }) =>
 		findings.length === 0 ? null : { title: `Preflight: ${counted(findings.length, noun)}`, findings },
 	markdown: ({ title, findings: rows }, { findings: most }) => [
-		most === 0 ? foldedMarkdown(title, "See `report.html`.") : foldedTable(title, columns, { rows, most, noun }),
+		most === 0
+			? foldedMarkdown(title, "See `report.html`.")
+			: foldedTable(title, columns, { rows, most, noun }),
 	],
-	html: ({ title, findings: rows }) => section(title, htmlTable("findings", columns, { rows, most: maxRows, noun }), "findings"),
+	html: ({ title, findings: rows }) =>
+		section(title, htmlTable("findings", columns, { rows, most: maxRows, noun }), "findings"),
 });

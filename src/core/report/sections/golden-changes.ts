@@ -18,16 +18,26 @@ const movedColumns: readonly Column<MovedOutput>[] = [
 	{
 		title: "Output",
 		heading: true,
-		cell: ({ output, case: name }) => html`<b>${cleanName(output, 60)}</b><small>${cleanName(name, 60)}</small>`,
+		cell: ({ output, case: name }) =>
+			html`<b>${cleanName(output, 60)}</b><small>${cleanName(name, 60)}</small>`,
 	},
-	{ title: "moved by", wraps: true, cell: movedText, sortBy: ({ relativeL2 }) => (typeof relativeL2 === "number" ? relativeL2 : 1e300) },
+	{
+		title: "moved by",
+		wraps: true,
+		cell: movedText,
+		sortBy: ({ relativeL2 }) => (typeof relativeL2 === "number" ? relativeL2 : 1e300),
+	},
 ];
 
 const limitText = (value: ToleranceChange["base"]): string =>
 	typeof value === "number" ? formatValue(value) : cleanName(value ?? "default", 40);
 
 const limitColumns: readonly Column<ToleranceChange>[] = [
-	{ title: "Limit", heading: true, cell: ({ output, kind }) => html`<b>${cleanName(output, 60)}</b><small>${cleanName(kind, 40)}</small>` },
+	{
+		title: "Limit",
+		heading: true,
+		cell: ({ output, kind }) => html`<b>${cleanName(output, 60)}</b><small>${cleanName(kind, 40)}</small>`,
+	},
 	{ title: "of", wraps: true, cell: ({ what }) => cleanName(what, 80) },
 	{ title: "base", numeric: true, cell: ({ base }) => limitText(base) },
 	{ title: "head", numeric: true, cell: ({ head }) => limitText(head) },
@@ -57,7 +67,9 @@ function sentencesOf(change: GoldenChange): Phrase[] {
 	const tighter = tolerances.filter(({ looser }) => !looser).length;
 	return [
 		...weakened.slice(0, maxChanged).map((text): Phrase => [`WEAKER: ${cleanMessage(text, 300)}`]),
-		...(weakened.length > maxChanged ? [[`${counted(weakened.length - maxChanged, "more item")} became weaker.`]] : []),
+		...(weakened.length > maxChanged
+			? [[`${counted(weakened.length - maxChanged, "more item")} became weaker.`]]
+			: []),
 		...(first === undefined
 			? []
 			: [
@@ -87,8 +99,13 @@ function changeHighlight(change: GoldenChange, gates: GateIndex): Highlight {
 }
 
 function changeHighlights(result: Result, gates: GateIndex): Highlight[] {
-	const changes = (result.goldenChanges ?? []).filter(({ model }) => gates.status("golden-change", { model }) !== undefined);
-	return changes.map((change) => ({ ...changeHighlight(change, gates), explains: gateKey("golden-change", { model: change.model }) }));
+	const changes = (result.goldenChanges ?? []).filter(
+		({ model }) => gates.status("golden-change", { model }) !== undefined,
+	);
+	return changes.map((change) => ({
+		...changeHighlight(change, gates),
+		explains: gateKey("golden-change", { model: change.model }),
+	}));
 }
 
 export const goldenChangeSection = defineSection({

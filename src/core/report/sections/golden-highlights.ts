@@ -30,13 +30,22 @@ function placeOf({ check, verdict }: Failing, totalCases: number): Phrase {
 function checkLine(failing: Failing, totalCases: number): Phrase {
 	const { check } = failing;
 	// The detail has both numbers, and its limit is not one of the golden's.
-	const measure = check.metric === "error-growth" && check.detail !== undefined ? cleanMessage(check.detail, 300) : measureText(check);
-	return [{ code: cleanName(check.output) }, `: ${measure}`, ...placeOf(failing, totalCases), `${baseText(check)}.`];
+	const measure =
+		check.metric === "error-growth" && check.detail !== undefined
+			? cleanMessage(check.detail, 300)
+			: measureText(check);
+	return [
+		{ code: cleanName(check.output) },
+		`: ${measure}`,
+		...placeOf(failing, totalCases),
+		`${baseText(check)}.`,
+	];
 }
 
 function baseText({ base, baseAllowed, existing }: GoldenCheck): string {
 	const fails = existing === true ? "the base fails this check too" : "";
-	const limit = baseAllowed === undefined || baseAllowed === null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
+	const limit =
+		baseAllowed === undefined || baseAllowed === null ? "" : ` (its own limit ${formatValue(baseAllowed)})`;
 	const own = base === undefined || base === null ? "" : `base ${formatValue(base)}${limit}`;
 	const text = [own, fails].filter((part) => part !== "").join(", ");
 	return text === "" ? "" : `; ${text}`;
@@ -54,9 +63,12 @@ function worstFirst(a: Failing, b: Failing): number {
 
 /** The worst failing check of each output over all cases, the worst first. */
 function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
-	const failing = verdicts.flatMap((verdict) => verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })));
+	const failing = verdicts.flatMap((verdict) =>
+		verdict.checks.filter((check) => !check.pass).map((check) => ({ verdict, check })),
+	);
 	const outputs = new Map<string, Failing>();
-	for (const entry of failing.sort(worstFirst)) if (!outputs.has(entry.check.output)) outputs.set(entry.check.output, entry);
+	for (const entry of failing.sort(worstFirst))
+		if (!outputs.has(entry.check.output)) outputs.set(entry.check.output, entry);
 	return [...outputs.values()];
 }
 
@@ -64,7 +76,10 @@ function worstChecks(verdicts: readonly GoldenVerdict[]): Failing[] {
 const maxLines = 8;
 
 /** A line for each output that fails; what explains the worst of them follows. */
-function describeMismatch(verdicts: readonly GoldenVerdict[], totalCases: number): Pick<Highlight, "lines" | "sentences"> {
+function describeMismatch(
+	verdicts: readonly GoldenVerdict[],
+	totalCases: number,
+): Pick<Highlight, "lines" | "sentences"> {
 	const checks = worstChecks(verdicts);
 	const [first] = checks;
 	if (first === undefined) return { sentences: messages(verdicts) };
@@ -86,7 +101,9 @@ function describeMismatch(verdicts: readonly GoldenVerdict[], totalCases: number
 
 /** The verdicts' messages, each once. */
 function messages(verdicts: readonly GoldenVerdict[]): Phrase[] {
-	const texts = new Set(verdicts.flatMap((verdict) => (verdict.message === undefined ? [] : [cleanMessage(verdict.message)])));
+	const texts = new Set(
+		verdicts.flatMap((verdict) => (verdict.message === undefined ? [] : [cleanMessage(verdict.message)])),
+	);
 	return [...texts].slice(0, 3).map((message) => [message]);
 }
 
@@ -117,7 +134,9 @@ const topics: Readonly<Record<GoldenState, readonly [string, string]>> = {
 /** Warning or failing, by the config. */
 function existingFix(gate: HighlightSeverity): string {
 	const fix = "Fix the base's model or engine; if the golden is wrong, record it again.";
-	return gate === "fail" ? fix : `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
+	return gate === "fail"
+		? fix
+		: `${fix} With \`gates: { golden: { existing: fail } }\` it would fail the check.`;
 }
 
 function groupHighlight(
@@ -152,6 +171,8 @@ export function goldenHighlights(result: Result, gates: GateIndex): Highlight[] 
 		groups.set(key, [...(groups.get(key) ?? []), verdict]);
 	}
 	return [...groups.values()].flatMap((group) =>
-		group.slice(0, 1).map((first) => groupHighlight(group, first, { totalCases: totals.get(engineKey(first)) ?? 0, gates })),
+		group
+			.slice(0, 1)
+			.map((first) => groupHighlight(group, first, { totalCases: totals.get(engineKey(first)) ?? 0, gates })),
 	);
 }

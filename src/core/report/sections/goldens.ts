@@ -7,7 +7,17 @@ import type { Detail } from "../budget.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { allowedText, checkLabel, goldenCounts, gotText, worstText } from "../golden-format.ts";
 import { errorPictures } from "../html/errors/pictures.ts";
-import { at, type Column, folded, html, type Markup, type Piece, partLine, pill, section } from "../html/markup.ts";
+import {
+	at,
+	type Column,
+	folded,
+	html,
+	type Markup,
+	type Piece,
+	partLine,
+	pill,
+	section,
+} from "../html/markup.ts";
 import { linearScale, type Scale } from "../html/scale.ts";
 import { foldedMarkdown } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
@@ -73,7 +83,9 @@ function checkWord({ pass, severity, existing }: GoldenCheck): string {
 }
 
 function worstCell({ check }: Line): string {
-	return [worstText(check), check.detail === undefined ? null : cleanName(check.detail, 160)].filter((text) => text !== null).join(" · ");
+	return [worstText(check), check.detail === undefined ? null : cleanName(check.detail, 160)]
+		.filter((text) => text !== null)
+		.join(" · ");
 }
 
 const columns: readonly Column<Line>[] = [
@@ -88,7 +100,8 @@ const columns: readonly Column<Line>[] = [
 	{
 		title: "metric",
 		wraps: true,
-		text: ({ check }) => `${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
+		text: ({ check }) =>
+			`${checkLabel(check)}${check.sample === undefined ? "" : `, sample ${check.sample}`}`,
 	},
 	{
 		title: "base engine",
@@ -103,7 +116,12 @@ const columns: readonly Column<Line>[] = [
 		cell: ({ check }) => html`<span class="strong">${gotText(check)}</span>`,
 		sortBy: ({ check }) => sortable(check.got),
 	},
-	{ title: "allowed", numeric: true, text: ({ check }) => allowedText(check), sortBy: ({ check }) => check.allowed },
+	{
+		title: "allowed",
+		numeric: true,
+		text: ({ check }) => allowedText(check),
+		sortBy: ({ check }) => check.allowed,
+	},
 	{ title: "worst element", wraps: true, text: worstCell },
 ];
 
@@ -120,7 +138,10 @@ function withBars(scale: Scale): Column<Line>[] {
 /** Verdicts without checks, or with a message. */
 function remarks(result: Result): Piece {
 	const verdicts = result.golden
-		.filter((verdict) => verdict.state !== "match" && (verdict.checks.length === 0 || verdict.message !== undefined))
+		.filter(
+			(verdict) =>
+				verdict.state !== "match" && (verdict.checks.length === 0 || verdict.message !== undefined),
+		)
 		.slice(0, 50);
 	if (verdicts.length === 0) return null;
 	return html`<ul>${verdicts.map(
@@ -146,13 +167,19 @@ function htmlPart({ result, title, lines }: Facts): Piece {
 	const scale = logScale(lines);
 	const passing = lines.filter(({ check }) => check.pass);
 	const failing = lines.slice(0, lines.length - passing.length);
-	const table = (label: string, rows: readonly Line[]) => htmlTable(label, withBars(scale), { rows, most: maxRows, noun });
+	const table = (label: string, rows: readonly Line[]) =>
+		htmlTable(label, withBars(scale), { rows, most: maxRows, noun });
 	const body =
 		lines.length <= openRows
 			? table("golden checks", lines)
 			: [
 					table("golden checks that fail", failing),
-					passing.length === 0 ? null : folded(`${counted(passing.length, "check")} that pass`, table("golden checks that pass", passing)),
+					passing.length === 0
+						? null
+						: folded(
+								`${counted(passing.length, "check")} that pass`,
+								table("golden checks that pass", passing),
+							),
 				];
 	return section(title, [remarks(result), body, errorPictures(result)], "goldens");
 }

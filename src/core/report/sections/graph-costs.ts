@@ -14,7 +14,9 @@ const maxInTerminal = 10;
 const title = "Work by the graph";
 
 function sizesText({ shapes }: GraphCost): string {
-	const sizes = Object.entries(shapes).map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
+	const sizes = Object.entries(shapes).map(
+		([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`,
+	);
 	return sizes.slice(0, 6).join(", ");
 }
 
@@ -49,7 +51,11 @@ const columns: readonly Column<GraphCost>[] = [
 	),
 ];
 
-const unknownColumn: Column<GraphCost> = { title: "unknown", wraps: true, text: ({ head }) => unknownText(head) };
+const unknownColumn: Column<GraphCost> = {
+	title: "unknown",
+	wraps: true,
+	text: ({ head }) => unknownText(head),
+};
 
 const changeColumns: readonly Column<NodeCostChange>[] = [
 	{ title: "Node", heading: true, cell: ({ node }) => html`<code>${cleanName(node, 120)}</code>` },
@@ -64,7 +70,9 @@ function changesPart(row: GraphCost): Piece {
 	const rows = { rows: row.changes, most: maxRows, noun: "node" };
 	return folded(`${name}: ${counted(row.changed, "changed node")} (${sizesText(row)})`, [
 		htmlTable(`changed nodes of ${name}`, changeColumns, rows),
-		hidden > 0 ? html`<p class="more">… and ${counted(hidden, "more node")}; trtgate cost lists all.</p>` : null,
+		hidden > 0
+			? html`<p class="more">… and ${counted(hidden, "more node")}; trtgate cost lists all.</p>`
+			: null,
 	]);
 }
 
@@ -73,14 +81,17 @@ function changedModels(costs: readonly GraphCost[]): GraphCost[] {
 	const first = new Map<string, GraphCost>();
 	for (const cost of costs) {
 		const name = subjectName(cost);
-		if (cost.base !== null && cost.base.multiplyAdds !== cost.head.multiplyAdds && !first.has(name)) first.set(name, cost);
+		if (cost.base !== null && cost.base.multiplyAdds !== cost.head.multiplyAdds && !first.has(name))
+			first.set(name, cost);
 	}
 	return [...first.values()];
 }
 
 function summary(costs: readonly GraphCost[], most: number): string {
 	const changed = changedModels(costs);
-	const named = changed.slice(0, most).map((cost) => `${subjectName(cost)} ${changeText(cost.base, cost.head, "multiplyAdds")}`);
+	const named = changed
+		.slice(0, most)
+		.map((cost) => `${subjectName(cost)} ${changeText(cost.base, cost.head, "multiplyAdds")}`);
 	const hidden = changed.length - named.length;
 	return `${title}, in multiply-adds: ${[...named, ...(hidden > 0 ? [counted(hidden, "more model")] : [])].join("; ")}.`;
 }
@@ -88,7 +99,8 @@ function summary(costs: readonly GraphCost[], most: number): string {
 /** Short, as all folded titles share a line. Without names, which a summary cannot escape. */
 function foldedTitle(changed: readonly GraphCost[]): string {
 	const [only, ...others] = changed;
-	if (only === undefined || others.length > 0) return `Graph work: ${counted(changed.length, "model")} changed`;
+	if (only === undefined || others.length > 0)
+		return `Graph work: ${counted(changed.length, "model")} changed`;
 	const [figures, share = ""] = changeText(only.base, only.head, "multiplyAdds").split(" (");
 	return `Graph work: ${figures} multiply-adds${share === "" ? "" : ` (${share}`}`;
 }
@@ -96,18 +108,30 @@ function foldedTitle(changed: readonly GraphCost[]): string {
 function changedTable(costs: readonly GraphCost[], most: number): string {
 	const rows = changedModels(costs);
 	const nodes = rows.flatMap(({ changes }) => changes).slice(0, maxInComment);
-	const note = nodes.map((change) => `- ${markdownCode(cleanName(change.node, 80))} ${escapeMarkdown(nodeChangeText(change))}`).join("\n");
-	return foldedTable(foldedTitle(rows), columns, { rows, most, noun: "model", ...(note === "" ? {} : { note }) });
+	const note = nodes
+		.map(
+			(change) => `- ${markdownCode(cleanName(change.node, 80))} ${escapeMarkdown(nodeChangeText(change))}`,
+		)
+		.join("\n");
+	return foldedTable(foldedTitle(rows), columns, {
+		rows,
+		most,
+		noun: "model",
+		...(note === "" ? {} : { note }),
+	});
 }
 
 export const graphCostSection = defineSection({
 	id: "graph-costs",
 	select: ({ result: { graphCosts = [] } }) => (graphCosts.length === 0 ? null : graphCosts),
-	markdown: (costs, { rows }) => (changedModels(costs).length === 0 ? [] : [changedTable(costs, Math.min(rows, maxInComment))]),
+	markdown: (costs, { rows }) =>
+		changedModels(costs).length === 0 ? [] : [changedTable(costs, Math.min(rows, maxInComment))],
 	html: (costs) => {
 		const shown = costs.some(({ head }) => unknownText(head) !== "") ? [...columns, unknownColumn] : columns;
 		const table = htmlTable("work by the graph", shown, { rows: costs, most: maxRows, noun: "model" });
-		return costs.some(isChanged) ? section(title, [table, costs.map(changesPart)], "graph-costs") : folded(title, table);
+		return costs.some(isChanged)
+			? section(title, [table, costs.map(changesPart)], "graph-costs")
+			: folded(title, table);
 	},
 	terminal: (costs, { color, columns: width }) => {
 		const changed = changedModels(costs);
@@ -115,7 +139,9 @@ export const graphCostSection = defineSection({
 		const nodes = changed.flatMap(({ changes }) => changes.slice(0, maxInTerminal));
 		return [
 			...wrapText(summary(costs, maxInTerminal), width),
-			...nodes.slice(0, maxInTerminal).map((change) => paint(`  ${cleanName(change.node, 80)} ${nodeChangeText(change)}`, "dim", color)),
+			...nodes
+				.slice(0, maxInTerminal)
+				.map((change) => paint(`  ${cleanName(change.node, 80)} ${nodeChangeText(change)}`, "dim", color)),
 		];
 	},
 });

@@ -3,7 +3,14 @@ import { cleanText, escapeMarkdown, markdownFence, shellWord } from "../../text/
 import { counted, type Tone } from "../../text/labels.ts";
 import type { Detail } from "../budget.ts";
 import { nextStep } from "../engine-format.ts";
-import { excerptLines, flagsAsCode, type Highlight, type HighlightSeverity, type Phrase, plainPhrase } from "../highlight.ts";
+import {
+	excerptLines,
+	flagsAsCode,
+	type Highlight,
+	type HighlightSeverity,
+	type Phrase,
+	plainPhrase,
+} from "../highlight.ts";
 import { folded, html, logExcerpt, type Markup, type Piece, phrase, pill } from "../html/markup.ts";
 import { foldedMarkdown, phraseMarkdown } from "../markdown-parts.ts";
 import { defineSection } from "../section.ts";
@@ -42,7 +49,8 @@ function highlightMarkdown(whole: Highlight, detail: Detail): string {
 	const lines = (highlight.lines ?? []).map((line) => `- ${phraseMarkdown(line)}`);
 	// What follows a list is a paragraph of its own.
 	const gap = lines.length > 0 && (highlight.sentences.length > 0 || highlight.fix !== undefined) ? [""] : [];
-	const sentences = highlight.sentences.length === 0 ? [] : [highlight.sentences.map(phraseMarkdown).join(" ")];
+	const sentences =
+		highlight.sentences.length === 0 ? [] : [highlight.sentences.map(phraseMarkdown).join(" ")];
 	const fix = highlight.fix === undefined ? [] : [`**Next:** ${phraseMarkdown(flagsAsCode(highlight.fix))}`];
 	// What happened has a line of its own; the next lines explain it.
 	const text = [title, ...lines, ...gap, ...sentences, ...fix].join("\n");
@@ -68,7 +76,10 @@ ${lines.length === 0 ? null : html`<ul>${lines.map((line) => html`<li>${phrase(l
 function htmlCards(all: readonly Highlight[]): Piece {
 	const others = all.slice(maxOpen, maxInHtml).map(highlightCard);
 	const hidden = all.length - maxInHtml;
-	const more = hidden > 0 ? html`<p class="more">… and ${counted(hidden, "more item")}; the table of all checks lists each.</p>` : null;
+	const more =
+		hidden > 0
+			? html`<p class="more">… and ${counted(hidden, "more item")}; the table of all checks lists each.</p>`
+			: null;
 	return [
 		all.slice(0, maxOpen).map(highlightCard),
 		others.length === 0 ? null : folded(counted(all.length - maxOpen, "more item"), [others, more]),
@@ -166,7 +177,10 @@ export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number)
 	};
 	const forFix = fix === undefined ? 0 : Math.min(mostFixWords, countWords(fix));
 	const [first, ...others] = highlight.sentences;
-	const opening = lines === undefined && first !== undefined ? (take([first], forFix)[0] ?? [takeText(plainPhrase(first), forFix)]) : null;
+	const opening =
+		lines === undefined && first !== undefined
+			? (take([first], forFix)[0] ?? [takeText(plainPhrase(first), forFix)])
+			: null;
 	const failing = take(lines ?? [], forFix + moreWords);
 	const hidden = (lines?.length ?? 0) - failing.length;
 	const more: Phrase[] = hidden === 0 ? [] : take([[`… and ${hidden} more in report.html`]], forFix);

@@ -18,7 +18,9 @@ interface Line {
 }
 
 function valueText(value: InterfaceValue | null): string {
-	return value === null ? "–" : `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
+	return value === null
+		? "–"
+		: `${cleanName(value.name, 80)} ${cleanName(value.dtype, 40)} ${cleanName(value.shape, 120)}`;
 }
 
 const side = (arm: "base" | "head"): Column<Line> => ({
@@ -29,7 +31,12 @@ const side = (arm: "base" | "head"): Column<Line> => ({
 });
 
 const columns: readonly Column<Line>[] = [
-	{ title: "Model", heading: true, text: ({ change }) => subjectName(change), cell: ({ change }) => html`<b>${subjectName(change)}</b>` },
+	{
+		title: "Model",
+		heading: true,
+		text: ({ change }) => subjectName(change),
+		cell: ({ change }) => html`<b>${subjectName(change)}</b>`,
+	},
 	{ title: "", text: ({ row }) => row.side },
 	side("base"),
 	side("head"),
@@ -50,8 +57,10 @@ function highlightOf(change: InterfaceChange, gates: GateIndex): Highlight {
 	};
 }
 
-const ofModel = "If the change is unintended, export the model with the old interface. If it is intended, record its golden again";
-const ofSizes = "If the change is unintended, restore the sizes under `dims` or `profiles` in trtgate.yml. If it is intended";
+const ofModel =
+	"If the change is unintended, export the model with the old interface. If it is intended, record its golden again";
+const ofSizes =
+	"If the change is unintended, restore the sizes under `dims` or `profiles` in trtgate.yml. If it is intended";
 
 /** The model is the same; its engine is built for other sizes. */
 function isOfSizes({ side: of }: InterfaceRow): boolean {
@@ -65,7 +74,9 @@ function sentenceOf(row: InterfaceRow): string {
 }
 
 function interfaceHighlights(result: Result, gates: GateIndex): Highlight[] {
-	const changes = (result.interfaceChanges ?? []).filter((change) => gates.status("interface", change) !== undefined);
+	const changes = (result.interfaceChanges ?? []).filter(
+		(change) => gates.status("interface", change) !== undefined,
+	);
 	return changes.map((change) => ({ ...highlightOf(change, gates), explains: gateKey("interface", change) }));
 }
 
@@ -73,10 +84,18 @@ export const interfaceSection = defineSection({
 	id: "interfaces",
 	select: ({ result: { interfaceChanges = [] } }) => {
 		const lines = interfaceChanges.flatMap((change) => change.rows.map((row): Line => ({ change, row })));
-		return lines.length === 0 ? null : { title: `${counted(interfaceChanges.length, "changed interface")}, base → head`, lines };
+		return lines.length === 0
+			? null
+			: { title: `${counted(interfaceChanges.length, "changed interface")}, base → head`, lines };
 	},
-	markdown: ({ title, lines: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun: "row" })],
+	markdown: ({ title, lines: rows }, { rows: most }) => [
+		foldedTable(title, columns, { rows, most, noun: "row" }),
+	],
 	html: ({ title, lines: rows }) =>
-		section(title, htmlTable("changed interfaces", columns, { rows, most: maxRows, noun: "row" }), "interfaces"),
+		section(
+			title,
+			htmlTable("changed interfaces", columns, { rows, most: maxRows, noun: "row" }),
+			"interfaces",
+		),
 	highlights: interfaceHighlights,
 });

@@ -44,7 +44,9 @@ export const noteSection = defineSection({
 	appendix: ["markdown"],
 	select: ({ result: { notes } }) => (notes.length === 0 ? null : notes),
 	markdown: (notes) => {
-		const lines = notes.slice(0, maxNotes.markdown).map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
+		const lines = notes
+			.slice(0, maxNotes.markdown)
+			.map((note) => `- ${escapeMarkdown(cleanName(note, 400))}`);
 		const hidden = notes.length - maxNotes.markdown;
 		const more = hidden > 0 ? [`- … and ${counted(hidden, "more note")}, in \`report.html\`.`] : [];
 		return [foldedMarkdown(counted(notes.length, "note"), [...lines, ...more].join("\n"))];

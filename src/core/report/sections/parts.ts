@@ -21,7 +21,10 @@ function deviceText({ backend }: Part): string {
 function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
 	const from = attempt === undefined ? [] : [`from attempt ${attempt}`];
-	const cut = partial === undefined ? [] : [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`];
+	const cut =
+		partial === undefined
+			? []
+			: [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`];
 	return [...from, ...cut].join("; ");
 }
 
@@ -42,7 +45,11 @@ const columns: readonly Column<Part>[] = [
 	{ title: "Part", heading: true, text: ({ name }) => cleanName(name, 80) },
 	{ title: "state", text: stateText, cell: (part) => pill(stateText(part), toneOf(part)) },
 	{ title: "device", text: deviceText },
-	{ title: "software", text: ({ backend }) => (backend === undefined ? dash : cleanName(`${backend.name} ${backend.version}`, 100)) },
+	{
+		title: "software",
+		text: ({ backend }) =>
+			backend === undefined ? dash : cleanName(`${backend.name} ${backend.version}`, 100),
+	},
 	{
 		title: "workloads",
 		numeric: true,
@@ -66,6 +73,9 @@ export const partSection = defineSection({
 		const parts = partsToReport(result);
 		return parts.length === 0 ? null : { title: `Parts: ${partsText(parts)}`, parts: orderedParts(parts) };
 	},
-	markdown: ({ title, parts: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun: "part", note: rule })],
-	html: ({ title, parts }) => section(title, [sortableTable("parts", columns, parts), html`<p class="sub">${rule}</p>`], "parts"),
+	markdown: ({ title, parts: rows }, { rows: most }) => [
+		foldedTable(title, columns, { rows, most, noun: "part", note: rule }),
+	],
+	html: ({ title, parts }) =>
+		section(title, [sortableTable("parts", columns, parts), html`<p class="sub">${rule}</p>`], "parts"),
 });

@@ -34,7 +34,12 @@ const probeStateLabels: Readonly<Record<ProbeState, string>> = {
 };
 
 /** Of a difference without a gate. */
-const probeTones: Readonly<Record<ProbeState, Tone>> = { agrees: "ok", differs: "warn", known: "plain", skipped: "plain" };
+const probeTones: Readonly<Record<ProbeState, Tone>> = {
+	agrees: "ok",
+	differs: "warn",
+	known: "plain",
+	skipped: "plain",
+};
 
 const order: readonly ProbeState[] = ["differs", "known", "agrees", "skipped"];
 
@@ -100,7 +105,14 @@ const column = {
 const { output, ...inReports } = column;
 const columns: readonly Column<ProbeResult>[] = Object.values(inReports);
 /** The verdict beside the engine. */
-const inTerminal: readonly Column<ProbeResult>[] = [column.engine, column.result, column.probe, column.apart, column.allowed, output];
+const inTerminal: readonly Column<ProbeResult>[] = [
+	column.engine,
+	column.result,
+	column.probe,
+	column.apart,
+	column.allowed,
+	output,
+];
 const noun = "probe";
 
 /** Titles, as the end of a sentence that begins with the engine's name. */
@@ -116,11 +128,13 @@ const faults: Readonly<Record<ProbeName, string>> = {
 const fixes: Readonly<Record<ProbeName, string>> = {
 	determinism:
 		"Look for random operators and plugins with atomic additions; if the model draws random numbers on purpose, leave this probe out with `probes: { only: [...] }`.",
-	"duplicate-rows": "Compare a batch of equal rows layer by layer; it may be a defect of a kernel or a plugin.",
+	"duplicate-rows":
+		"Compare a batch of equal rows layer by layer; it may be a defect of a kernel or a plugin.",
 	neighbours:
 		"Look for what reduces over the batch, and for quantisation with one scale for the whole batch; if it is intended, leave this probe out.",
 	"batch-size": "Compare the two batch sizes layer by layer; a reshape may contain the exported batch size.",
-	"profile-ends": "Run the engine at the size that the message names; narrow the profile if that size is not needed.",
+	"profile-ends":
+		"Run the engine at the size that the message names; narrow the profile if that size is not needed.",
 	padding: "Look for a pooling or a normalisation that does not read the mask.",
 };
 
@@ -133,7 +147,9 @@ function probeHighlight(probe: ProbeResult, status: "warn" | "fail" | "note"): H
 	const known = probe.state === "known";
 	return {
 		severity: status,
-		topic: known ? ["pre-existing probe difference", "pre-existing probe differences"] : ["probe difference", "probe differences"],
+		topic: known
+			? ["pre-existing probe difference", "pre-existing probe differences"]
+			: ["probe difference", "probe differences"],
 		title: `${subjectName(probe)} ${faultOf(probe)}${known ? ", as its base does" : ""} (probe, no reference)`,
 		sentences: [[`Probe “${probeLabels[probe.probe]}”: ${cleanMessage(probe.message)}`]],
 		...(known ? {} : { fix: fixes[probe.probe] }),
@@ -165,10 +181,14 @@ function markdownBlock({ title, probes }: Facts, { goldens: most }: Detail): str
 function htmlPart({ title, probes }: Facts): Piece {
 	const applied = probes.filter(({ state }) => state !== "skipped");
 	const skipped = probes.slice(applied.length);
-	const table = (label: string, rows: readonly ProbeResult[]): Piece => htmlTable(label, columns, { rows, most: maxInHtml, noun });
+	const table = (label: string, rows: readonly ProbeResult[]): Piece =>
+		htmlTable(label, columns, { rows, most: maxInHtml, noun });
 	const intro = html`<p>Checks without a golden: an engine has to agree with itself. They do not show which of two outputs is right. The difference is the relative L2 of the worst row; for integers, the share of elements that differ.</p>
 `;
-	const others = skipped.length === 0 ? null : folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
+	const others =
+		skipped.length === 0
+			? null
+			: folded(`${skipped.length} that do not apply`, table("probes that do not apply", skipped));
 	return section(title, [intro, table("probes", applied), others], "probes");
 }
 

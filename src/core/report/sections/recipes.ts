@@ -24,7 +24,12 @@ const column = (title: string, text: (line: Line) => string): Column<Line> => ({
 });
 
 const columns: readonly Column<Line>[] = [
-	{ title: "Engine", heading: true, text: ({ change }) => subjectName(change), cell: ({ change }) => html`<b>${subjectName(change)}</b>` },
+	{
+		title: "Engine",
+		heading: true,
+		text: ({ change }) => subjectName(change),
+		cell: ({ change }) => html`<b>${subjectName(change)}</b>`,
+	},
 	column("setting", ({ row }) => cleanName(row.what, 80)),
 	column("base", ({ row }) => cleanName(row.base, 200)),
 	column("head", ({ row }) => cleanName(row.head, 200)),
@@ -32,17 +37,24 @@ const columns: readonly Column<Line>[] = [
 
 function linesOf(change: RecipeChange): Line[] {
 	const name = `${change.model}/${change.engine}`;
-	const renamed = change.was === undefined ? [] : [{ change, row: { what: "name", base: change.was, head: name } }];
+	const renamed =
+		change.was === undefined ? [] : [{ change, row: { what: "name", base: change.was, head: name } }];
 	return [...renamed, ...change.rows.map((row) => ({ change, row }))];
 }
 
 /** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null where base and head have one recipe. */
-export function recipeSentence({ recipeChanges = [] }: Result, workload: Pick<WorkloadResult, "model" | "engine" | "part">): string | null {
+export function recipeSentence(
+	{ recipeChanges = [] }: Result,
+	workload: Pick<WorkloadResult, "model" | "engine" | "part">,
+): string | null {
 	const change = recipeChanges.find(
-		({ model, engine, part }) => model === workload.model && engine === workload.engine && part === workload.part,
+		({ model, engine, part }) =>
+			model === workload.model && engine === workload.engine && part === workload.part,
 	);
 	if (change === undefined || change.rows.length === 0) return null;
-	const texts = change.rows.map(({ what, base, head }) => `${cleanName(what, 60)} ${cleanName(base, 60)} → ${cleanName(head, 60)}`);
+	const texts = change.rows.map(
+		({ what, base, head }) => `${cleanName(what, 60)} ${cleanName(base, 60)} → ${cleanName(head, 60)}`,
+	);
 	const more = texts.length > maxNamed ? ` and ${texts.length - maxNamed} more` : "";
 	return `Built differently: ${texts.slice(0, maxNamed).join(", ")}${more}.`;
 }
@@ -65,6 +77,8 @@ export const recipeSection = defineSection({
 		return lines.length === 0 ? null : { title: titleOf(recipeChanges), lines };
 	},
 	markdown: ({ title, lines: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun })],
-	html: ({ title, lines: rows }) => section(title, htmlTable("recipes", columns, { rows, most: maxRows, noun }), "recipes"),
-	terminal: ({ title, lines: rows }, options) => terminalTable(title, columns, { rows, most: maxInTerminal, noun, options }),
+	html: ({ title, lines: rows }) =>
+		section(title, htmlTable("recipes", columns, { rows, most: maxRows, noun }), "recipes"),
+	terminal: ({ title, lines: rows }, options) =>
+		terminalTable(title, columns, { rows, most: maxInTerminal, noun, options }),
 });

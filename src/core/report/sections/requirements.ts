@@ -84,7 +84,11 @@ function highlightOf(gate: FailingGate): Highlight | null {
 }
 
 /** A section that lists all results of some gates that do not pass. */
-function gateSection(id: string, gates: readonly GateName[], titleOf: (count: number) => string): ReportSection {
+function gateSection(
+	id: string,
+	gates: readonly GateName[],
+	titleOf: (count: number) => string,
+): ReportSection {
 	const failing = (result: Result) => failingGates(result).filter(({ gate }) => gates.includes(gate));
 	return defineSection<readonly FailingGate[]>({
 		id,
@@ -93,15 +97,25 @@ function gateSection(id: string, gates: readonly GateName[], titleOf: (count: nu
 			return found.length === 0 ? null : found;
 		},
 		markdown: (rows, { rows: most }) => [foldedTable(titleOf(rows.length), columns, { rows, most, noun })],
-		html: (rows) => section(titleOf(rows.length), htmlTable(id, columns, { rows, most: maxInHtml, noun }), id),
+		html: (rows) =>
+			section(titleOf(rows.length), htmlTable(id, columns, { rows, most: maxInHtml, noun }), id),
 		terminal: (rows, options) => {
-			return terminalTable(titleOf(rows.length), [subject, gate, place], { rows, most: maxInTerminal, noun, options });
+			return terminalTable(titleOf(rows.length), [subject, gate, place], {
+				rows,
+				most: maxInTerminal,
+				noun,
+				options,
+			});
 		},
 		highlights: (result) => failing(result).flatMap((gate) => highlightOf(gate) ?? []),
 	});
 }
 
-export const limitChangeSection = gateSection("limit-changes", ["limit-change"], (count) => `Rules: ${counted(count, "change")} to review`);
+export const limitChangeSection = gateSection(
+	"limit-changes",
+	["limit-change"],
+	(count) => `Rules: ${counted(count, "change")} to review`,
+);
 
 export const coverageSection = gateSection(
 	"coverage",

@@ -18,7 +18,13 @@ function cells({ soak, ...row }: Soaked): string[] {
 	const { seconds, coldMs, freshMs, steadyMs, drift, throttledShare } = soak;
 	const times = [coldMs, freshMs, steadyMs].map(formatMs);
 	const throttled = throttledShare === undefined ? "–" : formatPercent(throttledShare);
-	return [subjectName(row), formatDuration(seconds * 1000), ...times, formatPercent(drift, { sign: true }), throttled];
+	return [
+		subjectName(row),
+		formatDuration(seconds * 1000),
+		...times,
+		formatPercent(drift, { sign: true }),
+		throttled,
+	];
 }
 
 export const soakSection = defineSection({
@@ -43,7 +49,10 @@ export const soakSection = defineSection({
 			),
 			"soak",
 		),
-	terminal: (rows, { color }) => [paint(title, "bold", color), ...rows.map((row) => `  ${subjectName(row)}: ${soakText(row.soak)}`)],
+	terminal: (rows, { color }) => [
+		paint(title, "bold", color),
+		...rows.map((row) => `  ${subjectName(row)}: ${soakText(row.soak)}`),
+	],
 });
 
 // The plot of a soak: level and tail over time, above what the GPU did.
@@ -58,15 +67,24 @@ const quantities = [
 	{ name: "power", unit: "W", of: (slice: SoakSlice) => slice.powerW },
 ] as const;
 
-function line(points: readonly (readonly [number, number])[], className: string, { x, y }: { x: Scale; y: Scale }): Markup {
-	const path = points.map(([seconds, value], index) => `${index === 0 ? "M" : "L"}${at(x.place(seconds))} ${at(y.place(value))}`).join("");
+function line(
+	points: readonly (readonly [number, number])[],
+	className: string,
+	{ x, y }: { x: Scale; y: Scale },
+): Markup {
+	const path = points
+		.map(
+			([seconds, value], index) => `${index === 0 ? "M" : "L"}${at(x.place(seconds))} ${at(y.place(value))}`,
+		)
+		.join("");
 	return html`<path class="soakline ${className}" d="${path}"/>`;
 }
 
 function timeAxis(x: Scale, bottom: number): Piece {
 	const [seconds, unit] = x.to < 120 ? [1, "s"] : [60, "min"];
 	return roundTicks({ from: x.from / seconds, to: x.to / seconds }, 8).map(
-		(tick) => html`<text class="tick" x="${at(x.place(tick * seconds))}" y="${bottom + 16}" text-anchor="middle">${tick} ${unit}</text>`,
+		(tick) =>
+			html`<text class="tick" x="${at(x.place(tick * seconds))}" y="${bottom + 16}" text-anchor="middle">${tick} ${unit}</text>`,
 	);
 }
 

@@ -1,11 +1,18 @@
 // Highlights of workloads whose speed is not simply unchanged.
 
-import { workText } from "../../compare/sentence.ts";
 import type { BackendFacts, Result, WorkloadResult } from "../../../../generated/result.ts";
+import { workText } from "../../compare/sentence.ts";
 import { comparedOf, shownMs } from "../../stats/summary.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatLimit, formatMs, formatPercent } from "../../text/units.ts";
-import { changeWithInterval, cleanMessage, limitsText, noiseTexts, openRangeText, pairsText } from "../comparison-format.ts";
+import {
+	changeWithInterval,
+	cleanMessage,
+	limitsText,
+	noiseTexts,
+	openRangeText,
+	pairsText,
+} from "../comparison-format.ts";
 import { accountSentences, causeSentences, nextStep } from "../engine-format.ts";
 import { backendOfRow } from "../facts.ts";
 import { flagsAsCode, type Highlight, type HighlightSeverity, type Phrase } from "../highlight.ts";
@@ -20,7 +27,9 @@ function levels(workload: WorkloadResult): string {
 }
 
 function replacedText(workload: WorkloadResult): string | null {
-	return workload.replaced === 0 ? null : `${counted(workload.replaced, "run was", "runs were")} discarded as invalid and repeated.`;
+	return workload.replaced === 0
+		? null
+		: `${counted(workload.replaced, "run was", "runs were")} discarded as invalid and repeated.`;
 }
 
 function tailText(workload: WorkloadResult): string | null {
@@ -34,7 +43,9 @@ function acceptedText({ gates }: Result, workload: WorkloadResult): string | nul
 }
 
 function sentences(parts: readonly (string | null | undefined)[]): Phrase[] {
-	return parts.filter((part) => part !== null && part !== undefined && part !== "").map((part) => [part as string]);
+	return parts
+		.filter((part) => part !== null && part !== undefined && part !== "")
+		.map((part) => [part as string]);
 }
 
 const countedSentence = "Counted on ONNX Runtime (WebAssembly), exact; not time, not TensorRT.";
@@ -61,14 +72,20 @@ function changedHighlight(result: Result, workload: WorkloadResult, severity: Hi
 			work === undefined
 				? `${subjectName(workload)} is ${speedLabel(workload, backend)}: ${changeWithInterval(workload.latency)}`
 				: `${withCaveat(subjectName(workload), backend)}: work ${workText(work)}`,
-		...(explanation === undefined ? {} : { lines: [...first, ...causeSentences(explanation).map(flagsAsCode)], fix: nextStep }),
+		...(explanation === undefined
+			? {}
+			: { lines: [...first, ...causeSentences(explanation).map(flagsAsCode)], fix: nextStep }),
 		sentences: [
 			...(explanation === undefined ? first : []),
 			...(explanation === undefined ? [] : accountSentences(explanation).map(flagsAsCode)),
 			...sentences([
 				limitsText(workload),
-				work === undefined ? `${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.` : countedSentence,
-				workload.doubt === undefined ? null : `${cleanMessage(workload.doubt)}${slower ? " It only warns." : ""}`,
+				work === undefined
+					? `${[pairsText(workload.latency), ...noiseTexts(workload)].join(", ")}.`
+					: countedSentence,
+				workload.doubt === undefined
+					? null
+					: `${cleanMessage(workload.doubt)}${slower ? " It only warns." : ""}`,
 				...(workload.notes ?? []).slice(0, 5).map((note) => cleanMessage(note)),
 				replacedText(workload),
 			]),
@@ -83,11 +100,16 @@ function undecidedText(workload: WorkloadResult): string {
 	const latency = comparedOf(workload);
 	if (latency.reason !== undefined) return cleanMessage(latency.reason);
 	const limit = formatLimit(latency.minimalEffect);
-	const why = noise.runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(noise.runCv)} is too high`;
+	const why =
+		noise.runCv === null ? "The runs cannot decide" : `Run noise ${formatPercent(noise.runCv)} is too high`;
 	return `${why} for a limit of ${limit} on this runner; ${openRangeText(latency)}.`;
 }
 
-function inconclusiveHighlight(result: Result, workload: WorkloadResult, severity: HighlightSeverity): Highlight {
+function inconclusiveHighlight(
+	result: Result,
+	workload: WorkloadResult,
+	severity: HighlightSeverity,
+): Highlight {
 	const latency = comparedOf(workload);
 	const backend = backendOfRow(result, workload);
 	const after = latency.pairs === 0 ? "" : ` after ${counted(latency.pairs, "pair")}`;

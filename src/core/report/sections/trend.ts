@@ -18,7 +18,9 @@ function trendHighlight(result: Result, gate: FailingGate): Highlight {
 	);
 	// A row that is slower by itself says why in a highlight of its own.
 	const layers =
-		row?.explanation === undefined || row.verdict === "regressed" ? [] : explanationSentences(row.explanation).slice(0, maxLayerSentences);
+		row?.explanation === undefined || row.verdict === "regressed"
+			? []
+			: explanationSentences(row.explanation).slice(0, maxLayerSentences);
 	return {
 		severity: gate.status,
 		topic: ["change of a trend", "changes of trends"],
@@ -31,5 +33,6 @@ function trendHighlight(result: Result, gate: FailingGate): Highlight {
 export const trendSection = defineSection({
 	id: "trend",
 	select: () => null,
-	highlights: (result) => failingGates(result).flatMap((gate) => (gate.gate === "trend" ? [trendHighlight(result, gate)] : [])),
+	highlights: (result) =>
+		failingGates(result).flatMap((gate) => (gate.gate === "trend" ? [trendHighlight(result, gate)] : [])),
 });

@@ -10,7 +10,8 @@ import { paint } from "../terminal-text.ts";
 
 const maxShown = 100;
 
-const titleOf = ({ from, to }: Upgrade): string => `Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
+const titleOf = ({ from, to }: Upgrade): string =>
+	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
 function linesOf({ facts, plans, caveat }: Upgrade, most: number): string[] {
 	const lines = facts.slice(0, most).map(({ says }) => cleanMessage(says, 500));

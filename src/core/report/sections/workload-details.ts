@@ -1,12 +1,18 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
 
-import { workText } from "../../compare/sentence.ts";
 import type { Result, WorkloadResult } from "../../../../generated/result.ts";
+import { workText } from "../../compare/sentence.ts";
 import { comparedOf } from "../../stats/summary.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, speedLabel, subjectName, withCaveat } from "../../text/labels.ts";
 import { formatCount, formatPercent } from "../../text/units.ts";
-import { changeWithInterval, cleanMessage, noiseTexts, pairsText, unchangedText } from "../comparison-format.ts";
+import {
+	changeWithInterval,
+	cleanMessage,
+	noiseTexts,
+	pairsText,
+	unchangedText,
+} from "../comparison-format.ts";
 import { backendOfRow } from "../facts.ts";
 import { drawDistribution } from "../html/distribution.ts";
 import { drawGpu } from "../html/gpu-plots.ts";
@@ -24,7 +30,11 @@ const maxUnchanged = 300;
 const maxOpen = 8;
 
 function wasTimed(workload: WorkloadResult): boolean {
-	return workload.layers !== undefined || workload.runs.some((run) => run.medianMs !== undefined) || workload.distribution !== null;
+	return (
+		workload.layers !== undefined ||
+		workload.runs.some((run) => run.medianMs !== undefined) ||
+		workload.distribution !== null
+	);
 }
 
 function shapesText(workload: WorkloadResult): string {
@@ -65,7 +75,9 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 	const title = (text: string) => (level === 3 ? html`<h3>${text}</h3>` : html`<h4>${text}</h4>`);
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
 	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${
-		distribution === null ? null : html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
+		distribution === null
+			? null
+			: html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
 	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the statistics use the runs; the ${formatCount(iterations)} iterations are only plotted</p>
 `;
 }
@@ -73,7 +85,8 @@ function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
 function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
 	const plots = drawGpu(workload);
 	if (plots === null) return null;
-	const heading = level === 3 ? html`<h3>The GPU during the runs</h3>` : html`<h4>The GPU during the runs</h4>`;
+	const heading =
+		level === 3 ? html`<h3>The GPU during the runs</h3>` : html`<h4>The GPU during the runs</h4>`;
 	return html`${heading}${plots}<p class="legend">each mark is one run, in the order of measurement; its line spans the lowest to the highest reading</p>
 `;
 }

@@ -9,7 +9,14 @@ import { workloadTable } from "../html/workloads-table.ts";
 import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
 import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
 import { defineSection } from "../section.ts";
-import { type Cell, paint, renderColumns, type TerminalOptions, toneStyles, wrapText } from "../terminal-text.ts";
+import {
+	type Cell,
+	paint,
+	renderColumns,
+	type TerminalOptions,
+	toneStyles,
+	wrapText,
+} from "../terminal-text.ts";
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
@@ -38,8 +45,18 @@ function rowCells(row: WorkloadRow, isPlain: boolean): string[] {
 function rowsTable(rows: readonly WorkloadRow[], limit: number): string {
 	const isPlain = isCounted(rows);
 	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
-	const figures = [isPlain ? "change" : `change (${level} interval)`, armTitle("base", rows), armTitle("head", rows)];
-	const head = ["model · engine · workload", "verdict", ...figures, ...(isPlain ? [] : ["P99 change", "GPU memory"]), "golden"];
+	const figures = [
+		isPlain ? "change" : `change (${level} interval)`,
+		armTitle("base", rows),
+		armTitle("head", rows),
+	];
+	const head = [
+		"model · engine · workload",
+		"verdict",
+		...figures,
+		...(isPlain ? [] : ["P99 change", "GPU memory"]),
+		"golden",
+	];
 	const cells = rows.slice(0, limit).map((row) => rowCells(row, isPlain));
 	const table = markdownTable(head, cells, isPlain ? [2, 3, 4, 5] : [2, 3, 4, 5, 6, 7]);
 	return withHiddenRows(table, rows.length - limit, "more row");
@@ -48,20 +65,27 @@ function rowsTable(rows: readonly WorkloadRow[], limit: number): string {
 function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
 	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
 	const summary = `${formatCount(rows.length)} ${label} ${rows.length === 1 ? "row" : "rows"}`;
-	return foldedMarkdown(summary, detail.quietRows ? rowsTable(rows, detail.rows) : "Left out here; see `report.html`.");
+	return foldedMarkdown(
+		summary,
+		detail.quietRows ? rowsTable(rows, detail.rows) : "Left out here; see `report.html`.",
+	);
 }
 
 /** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
 function speedCaveat({ backend }: Result, rows: readonly WorkloadRow[]): string[] {
 	if (isCounted(rows)) return [`Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`];
-	return backend.caveat === undefined ? [] : [`Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`];
+	return backend.caveat === undefined
+		? []
+		: [`Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`];
 }
 
 function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
 	const changed = rows.filter((row) => !row.isUnchanged);
 	const unchanged = rows.filter((row) => row.isUnchanged);
 	return [
-		...(changed.length === 0 ? [] : [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(changed, detail.rows)]),
+		...(changed.length === 0
+			? []
+			: [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(changed, detail.rows)]),
 		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
 	];
 }
@@ -91,12 +115,19 @@ function ruledOutText({ workload: { latency, work } }: WorkloadRow): string {
 function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
 	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
 	const titles = ["workload", "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
-	const head = titles.map((text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }));
+	const head = titles.map(
+		(text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }),
+	);
 	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
 	const hidden = rows.length - maxInTerminal;
-	const about = [...speedCaveat(result, rows), ...(isCounted(rows) ? [] : ["Times are the median of each run."])].join(" ");
+	const about = [
+		...speedCaveat(result, rows),
+		...(isCounted(rows) ? [] : ["Times are the median of each run."]),
+	].join(" ");
 	const all = [...wrapText(about, options.columns), ...lines];
-	return hidden > 0 ? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)] : all;
+	return hidden > 0
+		? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)]
+		: all;
 }
 
 export const workloadSection = defineSection({

@@ -2,13 +2,18 @@
 import { cudaError, error, type Facts, type Names, named, type Rule, warning } from "./rule.ts";
 
 // Both spellings of "insufficient" occur in TensorRT.
-const noMemoryForTactic = /(?:insuff?icient (?:workspace|memory)|sufficient workspace memory|Device memory is insufficient to use tactic)/;
-const noImplementation = /Could not find any implementation for node (?<layer>\S.*?)(?: due to insufficient workspace.*)?\.?\)?$/;
+const noMemoryForTactic =
+	/(?:insuff?icient (?:workspace|memory)|sufficient workspace memory|Device memory is insufficient to use tactic)/;
+const noImplementation =
+	/Could not find any implementation for node (?<layer>\S.*?)(?: due to insufficient workspace.*)?\.?\)?$/;
 
 const buildFailed = error(/Engine could not be created|Building engine failed|empty engine/);
 
 const gpuMemory = {
-	names: (facts: Facts): Names => ({ used: String(facts.log.device.usedMiB ?? ""), total: String(facts.log.device.memoryMiB ?? "") }),
+	names: (facts: Facts): Names => ({
+		used: String(facts.log.device.usedMiB ?? ""),
+		total: String(facts.log.device.memoryMiB ?? ""),
+	}),
 	title: ({ used, total }: Names): string =>
 		`The GPU ran out of memory while building the engine${used && total ? `: ${used} of ${total} MiB were in use` : ""}.`,
 	fix: "Check with nvidia-smi what else uses memory on this GPU. Run the build alone, or on a larger GPU.",
@@ -19,25 +24,33 @@ export const buildingRules: readonly Rule[] = [
 		code: "workspace-too-small",
 		lines: [error(noImplementation)],
 		with: [{ level: "warning", pattern: noMemoryForTactic }],
-		title: (names) => `No kernel for layer ${names["layer"] ?? ""} fits into the workspace limit of this build.`,
+		title: (names) =>
+			`No kernel for layer ${names["layer"] ?? ""} fits into the workspace limit of this build.`,
 		fix: "Raise or remove the workspace limit (memPoolSize=workspace), or build on a GPU with more free memory.",
 	},
 	{
 		code: "no-implementation",
 		lines: [error(noImplementation)],
-		title: (names) => `TensorRT has no kernel that can run layer ${names["layer"] ?? ""} with these build settings.`,
+		title: (names) =>
+			`TensorRT has no kernel that can run layer ${names["layer"] ?? ""} with these build settings.`,
 		fix: "Try more workspace, another precision for this layer, builder optimization level 5 or a newer TensorRT; otherwise split the layer in the model.",
 	},
 	{
 		code: "compiler-check-failed",
-		lines: [error(/MyelinCheckException/), error(/myelin.*(?:CHECK|Assertion).*failed/i), error(/No Myelin Error exists/)],
-		title: () => "TensorRT's compiler (Myelin) failed an internal check. This is a TensorRT bug that this model triggers.",
+		lines: [
+			error(/MyelinCheckException/),
+			error(/myelin.*(?:CHECK|Assertion).*failed/i),
+			error(/No Myelin Error exists/),
+		],
+		title: () =>
+			"TensorRT's compiler (Myelin) failed an internal check. This is a TensorRT bug that this model triggers.",
 		fix: "Build with another TensorRT version or optimization level, or change the part of the model named in the lines below. Report the bug to NVIDIA with the model.",
 	},
 	{
 		code: "io-type-mismatch",
 		lines: [error(/Requested (?:input|output) type .* does not match the inferred type/)],
-		title: () => "The build sets an input or output type that differs from the type in the strongly typed network.",
+		title: () =>
+			"The build sets an input or output type that differs from the type in the strongly typed network.",
 		fix: "Remove the type from the I/O formats, or change it in the ONNX file.",
 	},
 	{
@@ -47,7 +60,8 @@ export const buildingRules: readonly Rule[] = [
 			error(/impossible to read tensor scales/),
 			error(/Can not open provided calibration cache/),
 		],
-		title: () => "This is an int8 build, but the tensors have no scales: there is no calibration cache, and the model has no Q/DQ nodes.",
+		title: () =>
+			"This is an int8 build, but the tensors have no scales: there is no calibration cache, and the model has no Q/DQ nodes.",
 		fix: "Export the model with Q/DQ nodes. Calibration is deprecated and was removed in TensorRT 11.",
 	},
 	{
@@ -92,14 +106,16 @@ export const buildingRules: readonly Rule[] = [
 		// TensorRT gives no reason here, but a build that runs out of memory leaves less than 1 % of the GPU free.
 		lines: [error(/Error Code 1: (?:Cask|Cuda Runtime)\b/)],
 		with: [buildFailed],
-		when: ({ log: { device } }) => device.memoryMiB !== null && device.usedMiB !== null && device.usedMiB >= 0.99 * device.memoryMiB,
+		when: ({ log: { device } }) =>
+			device.memoryMiB !== null && device.usedMiB !== null && device.usedMiB >= 0.99 * device.memoryMiB,
 		...gpuMemory,
 	},
 	{
 		code: "conditional-shapes",
 		lines: [error(/Assertion tScope\.getType\(\) != ScopeType::kUNDEFINED failed/)],
 		with: [buildFailed],
-		title: () => "TensorRT cannot build an If of this model. This happens when its two branches have different ranks.",
+		title: () =>
+			"TensorRT cannot build an If of this model. This happens when its two branches have different ranks.",
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank. `trtgate preflight --tensorrt VERSION` names the nodes.",
 	},
 	{

@@ -17,7 +17,9 @@ const mebibyte = 1024 * 1024;
 const tensorTooBig: Rule = {
 	code: "tensor-too-big",
 	when: ({ largestTensor, log }) =>
-		largestTensor !== null && log.device.memoryMiB !== null && largestTensor.bytes > log.device.memoryMiB * mebibyte,
+		largestTensor !== null &&
+		log.device.memoryMiB !== null &&
+		largestTensor.bytes > log.device.memoryMiB * mebibyte,
 	names: ({ largestTensor, log }) => ({
 		tensor: quoteName(largestTensor?.name ?? ""),
 		shape: largestTensor?.shape ?? "",
@@ -33,7 +35,11 @@ const endedSilently: Rule = {
 	code: "ended-early",
 	kind: "runner",
 	// From 11.1 on, help ends without a last line; everything else says PASSED or FAILED.
-	when: (facts) => facts.log.ending === "none" && !facts.log.printedHelp && facts.log.version !== null && facts.exitCode === 0,
+	when: (facts) =>
+		facts.log.ending === "none" &&
+		!facts.log.printedHelp &&
+		facts.log.version !== null &&
+		facts.exitCode === 0,
 	title: () => "trtexec exited with code 0 but without its last line: it did not finish.",
 	fix: "Discard this run. Look for a wrapper script that hides the exit code, then run again.",
 };
@@ -71,7 +77,16 @@ interface Catalogue {
 export const catalogue: Catalogue = {
 	start: startRules,
 	outside: endedFromOutside,
-	log: [...flagRules, ...parsingRules, ...profileRules, ...buildingRules, ...savingRules, ...planRules, ...inferenceRules, ...machineRules],
+	log: [
+		...flagRules,
+		...parsingRules,
+		...profileRules,
+		...buildingRules,
+		...savingRules,
+		...planRules,
+		...inferenceRules,
+		...machineRules,
+	],
 	crash: crashRules,
 	falseSuccess: falseSuccessRules,
 	incomplete: logIncomplete,
@@ -87,7 +102,14 @@ const all: readonly Rule[] = [
 ];
 
 /** Each code once, `ok`, `unverified` and `unknown` included. */
-export const diagnosisCodes: readonly string[] = ["ok", "unverified", "unknown", ...new Set(all.map((rule) => rule.code))];
+export const diagnosisCodes: readonly string[] = [
+	"ok",
+	"unverified",
+	"unknown",
+	...new Set(all.map((rule) => rule.code)),
+];
 
 /** Every line pattern that a scan of the log looks for. */
-export const linePatterns: readonly LinePattern[] = [...new Set(all.flatMap((rule) => [...(rule.lines ?? []), ...(rule.with ?? [])]))];
+export const linePatterns: readonly LinePattern[] = [
+	...new Set(all.flatMap((rule) => [...(rule.lines ?? []), ...(rule.with ?? [])])),
+];

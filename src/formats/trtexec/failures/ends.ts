@@ -75,7 +75,8 @@ export const crashRules: readonly Rule[] = [
 		code: "inference-crash",
 		kind: "runner",
 		rank: "symptom",
-		when: (facts) => died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.reached.deserialised,
+		when: (facts) =>
+			died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.reached.deserialised,
 		names: (facts) => ({ signal: facts.signal ?? "" }),
 		title: (names) =>
 			`trtexec crashed (${names["signal"] ?? ""}) after the engine was loaded. This happens when the GPU runs out of memory.`,

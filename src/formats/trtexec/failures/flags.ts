@@ -10,13 +10,15 @@ export const flagRules: readonly Rule[] = [
 			),
 		],
 		when: (facts) => (facts.log.version?.major ?? 11) >= 11,
-		title: (names) => `TensorRT 11 removed --${names["flag"] ?? "precision flag"}: the types in the ONNX file decide the precision.`,
+		title: (names) =>
+			`TensorRT 11 removed --${names["flag"] ?? "precision flag"}: the types in the ONNX file decide the precision.`,
 		fix: "Convert the model (ModelOpt AutoCast for fp16 and bf16, Q/DQ for int8, fp8 and int4) and build from that ONNX file.",
 	},
 	{
 		code: "flag-unknown",
 		lines: [error(/Unknown option: (?<flag>\S+)/)],
-		title: (names) => `This trtexec does not accept ${names["flag"] ?? "a flag"}: it is unknown or given twice.`,
+		title: (names) =>
+			`This trtexec does not accept ${names["flag"] ?? "a flag"}: it is unknown or given twice.`,
 		fix: "Check the flag's spelling and that this TensorRT version has it. Join flag and value with `=`.",
 	},
 	{
@@ -56,6 +58,7 @@ export const flagRules: readonly Rule[] = [
 export const noArguments: Rule = {
 	code: "no-arguments",
 	when: (facts) => facts.log.printedHelp && facts.argumentCount === 0,
-	title: () => "trtexec was started without arguments. It printed its help, did nothing and reported success.",
+	title: () =>
+		"trtexec was started without arguments. It printed its help, did nothing and reported success.",
 	fix: "Check the script that starts trtexec: a variable is probably empty.",
 };

@@ -10,7 +10,8 @@ export const inferenceRules: readonly Rule[] = [
 			error(/Cannot find input tensor with name "(?<input>[^"]*)" in the engine bindings/),
 			error(/Invalid tensor names found in --loadInputs/),
 		],
-		title: (names) => `Values were given for ${named("input", names["input"])}, but the engine has no such input.`,
+		title: (names) =>
+			`Values were given for ${named("input", names["input"])}, but the engine has no such input.`,
 		fix: "Use the input name of the model in the golden manifest; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
@@ -34,7 +35,8 @@ export const inferenceRules: readonly Rule[] = [
 	{
 		code: "accuracy-failed",
 		lines: [error(/Accuracy validation FAILED/)],
-		title: () => "trtexec's own accuracy check failed: an output differs from its reference by more than the threshold.",
+		title: () =>
+			"trtexec's own accuracy check failed: an output differs from its reference by more than the threshold.",
 		fix: "Rely on trtgate's golden check instead: trtexec's check lets NaN pass and supports few types.",
 	},
 	{
@@ -70,7 +72,9 @@ const loaded = (facts: Facts): { name: string; path: string; got: number; want: 
 	});
 
 const openDumps = (facts: Facts): { name: string; line: LogLine }[] =>
-	[...facts.log.dumps.values()].flatMap(({ tensor, line }) => (tensor.dims.some((size) => size < 0) ? [{ name: tensor.name, line }] : []));
+	[...facts.log.dumps.values()].flatMap(({ tensor, line }) =>
+		tensor.dims.some((size) => size < 0) ? [{ name: tensor.name, line }] : [],
+	);
 
 const shortDumps = (facts: Facts): { name: string; line: LogLine; got: number; want: number }[] =>
 	[...facts.log.dumps.values()].flatMap(({ tensor, line }) => {
@@ -85,7 +89,12 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 		when: (facts) => loaded(facts).length > 0,
 		names: (facts) => {
 			const first = loaded(facts)[0];
-			return { input: first?.name ?? "", file: first?.path ?? "", got: String(first?.got ?? ""), want: String(first?.want ?? "") };
+			return {
+				input: first?.name ?? "",
+				file: first?.path ?? "",
+				got: String(first?.got ?? ""),
+				want: String(first?.want ?? ""),
+			};
 		},
 		show: (facts) => loaded(facts).map(({ line }) => line),
 		title: (names) =>
@@ -116,16 +125,19 @@ export const inferenceFalseSuccess: readonly Rule[] = [
 	},
 	{
 		code: "inputs-random",
-		when: (facts) => facts.log.randomInputs.size > 0 && (facts.log.loadedInputs.size > 0 || facts.flags.has("--loadInputs")),
+		when: (facts) =>
+			facts.log.randomInputs.size > 0 && (facts.log.loadedInputs.size > 0 || facts.flags.has("--loadInputs")),
 		names: (facts) => ({ input: [...facts.log.randomInputs.keys()].join(", ") }),
 		show: (facts) => [...facts.log.randomInputs.values()],
-		title: (names) => `Values were given for only some inputs; trtexec filled ${named("input", names["input"])} with random numbers.`,
+		title: (names) =>
+			`Values were given for only some inputs; trtexec filled ${named("input", names["input"])} with random numbers.`,
 		fix: "Provide a file for every input of the engine. The outputs of this run are meaningless.",
 	},
 	{
 		code: "cuda-graph-refused",
 		lines: [warning(/CUDA graph capture on the stream has failed/), warning(/CUDA graph capture failed/)],
-		title: () => "The engine cannot be captured as a CUDA graph. trtexec measured it without one and reported success.",
+		title: () =>
+			"The engine cannot be captured as a CUDA graph. trtexec measured it without one and reported success.",
 		fix: "Set cuda-graph: false for this workload, so that base and head are measured the same way.",
 	},
 ];

@@ -1,7 +1,8 @@
 // Failures of the machine: GPU, driver, libraries, programs.
 import { cudaError, error, info, ofRunner, type Rule } from "./rule.ts";
 
-const missingLibrary = "(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
+const missingLibrary =
+	"(?:Unable to (?:load|open) library|Could not load library|error while loading shared libraries):? ";
 
 const libraryRules: readonly Rule[] = ofRunner([
 	{
@@ -14,13 +15,18 @@ const libraryRules: readonly Rule[] = ofRunner([
 	{
 		code: "lean-runtime-missing",
 		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvinfer_(?:lean|dispatch)\\S*?):? `))],
-		title: (names) => `A version-compatible engine needs ${names["library"] ?? "libnvinfer_lean"}, which is not installed.`,
+		title: (names) =>
+			`A version-compatible engine needs ${names["library"] ?? "libnvinfer_lean"}, which is not installed.`,
 		fix: "Install TensorRT's lean and dispatch runtimes, or build without --versionCompatible.",
 	},
 	{
 		code: "parser-library-missing",
-		lines: [error(new RegExp(`${missingLibrary}(?<library>\\S*nvonnxparser\\S*?):? `)), error(/parser\.onnxParser != nullptr/)],
-		title: (names) => `TensorRT's ONNX parser (${names["library"] ?? "libnvonnxparser"}) is not installed or not on the library path.`,
+		lines: [
+			error(new RegExp(`${missingLibrary}(?<library>\\S*nvonnxparser\\S*?):? `)),
+			error(/parser\.onnxParser != nullptr/),
+		],
+		title: (names) =>
+			`TensorRT's ONNX parser (${names["library"] ?? "libnvonnxparser"}) is not installed or not on the library path.`,
 		fix: "Install the parser of the same TensorRT version (libnvonnxparsers), and check LD_LIBRARY_PATH.",
 	},
 	{
@@ -36,14 +42,18 @@ const libraryRules: readonly Rule[] = ofRunner([
 	{
 		code: "library-missing",
 		rank: "symptom",
-		lines: [error(new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`)), error(/cannot open shared object file/)],
+		lines: [
+			error(new RegExp(`${missingLibrary}(?<library>[^:\\s]+)`)),
+			error(/cannot open shared object file/),
+		],
 		title: (names) => `The library ${names["library"] ?? ""} is missing or cannot be loaded.`,
 		fix: "Install a complete TensorRT of one version with its CUDA libraries, and check LD_LIBRARY_PATH.",
 	},
 	{
 		code: "kernel-library-invalid",
 		lines: [error(/Klib \d+ failed validation/), error(/validateCaskKLib/), error(/createCaskKernelLibrary/)],
-		title: () => "TensorRT's kernel library for this GPU is damaged or belongs to another version, so no engine can be built here.",
+		title: () =>
+			"TensorRT's kernel library for this GPU is damaged or belongs to another version, so no engine can be built here.",
 		fix: "Reinstall TensorRT as one package. Do not mix libraries of two versions.",
 	},
 	{
@@ -79,8 +89,13 @@ const gpuRules: readonly Rule[] = ofRunner([
 	},
 	{
 		code: "device-index-unknown",
-		lines: [info(/Cannot find device ID (?<index>\d+)/), error(/Cannot find device ID (?<index>\d+)/), cudaError("invalid device ordinal")],
-		title: (names) => `The machine has no GPU with ${names["index"] ? `index ${names["index"]}` : "the requested index"}.`,
+		lines: [
+			info(/Cannot find device ID (?<index>\d+)/),
+			error(/Cannot find device ID (?<index>\d+)/),
+			cudaError("invalid device ordinal"),
+		],
+		title: (names) =>
+			`The machine has no GPU with ${names["index"] ? `index ${names["index"]}` : "the requested index"}.`,
 		fix: "List the GPUs that the job sees (nvidia-smi -L, CUDA_VISIBLE_DEVICES) and choose one of them.",
 	},
 	{
@@ -97,7 +112,9 @@ const gpuRules: readonly Rule[] = ofRunner([
 	{
 		code: "gpu-fault",
 		lines: [
-			cudaError("(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)"),
+			cudaError(
+				"(?:an )?(?:illegal (?:memory access|instruction)|unspecified launch failure|misaligned address|.*launch timed out)",
+			),
 		],
 		title: () => "A kernel crashed on the GPU.",
 		fix: "Run again. If it keeps crashing, a plugin or TensorRT itself accesses invalid memory: try compute-sanitizer and another TensorRT version.",

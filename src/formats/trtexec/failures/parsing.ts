@@ -7,7 +7,10 @@ const farthestOpset = 36;
 const fileRules: readonly Rule[] = [
 	{
 		code: "onnx-path-empty",
-		lines: [error(/Could not open file\s*$/), error(/Input file cannot be found, or is not a regular file:\s*$/)],
+		lines: [
+			error(/Could not open file\s*$/),
+			error(/Input file cannot be found, or is not a regular file:\s*$/),
+		],
 		title: () => "The path of the ONNX file is empty.",
 		fix: "Check the variable or expression that sets the model path: `--onnx=` got no value.",
 	},
@@ -30,7 +33,8 @@ const fileRules: readonly Rule[] = [
 	{
 		code: "onnx-unreadable",
 		lines: [error(/MODEL_DESERIALIZE_FAILED/), error(/Failed to parse the ONNX model/)],
-		title: () => "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
+		title: () =>
+			"The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
 		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
@@ -47,7 +51,8 @@ const fileRules: readonly Rule[] = [
 			error(/Failed to read weights from external file: (?<file>.+)$/),
 			error(/Failed to open file: (?<file>.+)$/),
 		],
-		title: (names) => `The model stores weights in ${names["file"] ?? "another file"}, which cannot be opened.`,
+		title: (names) =>
+			`The model stores weights in ${names["file"] ?? "another file"}, which cannot be opened.`,
 		fix: "Put the external data file where the ONNX file refers to it, relative to the ONNX file's folder. Upload or cache both together.",
 	},
 	{
@@ -58,14 +63,20 @@ const fileRules: readonly Rule[] = [
 	},
 	{
 		code: "external-weights-path",
-		lines: [error(/paths? to parent \(\.\.\/\) are not allowed/), error(/[Aa]bsolute paths? .*external weights/)],
+		lines: [
+			error(/paths? to parent \(\.\.\/\) are not allowed/),
+			error(/[Aa]bsolute paths? .*external weights/),
+		],
 		title: () => "The model refers to external weights outside its folder, which TensorRT does not allow.",
 		fix: "Save the model again with the external data in the ONNX file's folder.",
 	},
 	{
 		code: "initializer-refused",
 		rank: "symptom",
-		lines: [error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/), error(/initializer (?<tensor>.+) cannot be imported/)],
+		lines: [
+			error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/),
+			error(/initializer (?<tensor>.+) cannot be imported/),
+		],
 		title: (names) => `TensorRT cannot import the constant ${named("tensor", names["tensor"])}.`,
 		fix: "Check the tensor's type and external data. Export it again as float32, float16, int32 or int64.",
 	},
@@ -115,19 +126,22 @@ const nodeRules: readonly Rule[] = [
 	{
 		code: "conditional-shapes",
 		lines: [error(/IIfConditionalOutputLayer inputs must have the same shape/)],
-		title: (names) => `The two branches of ${ofNode(names)} produce different shapes; TensorRT requires the same shape.`,
+		title: (names) =>
+			`The two branches of ${ofNode(names)} produce different shapes; TensorRT requires the same shape.`,
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
 	},
 	{
 		code: "squeeze-axes",
 		lines: [error(/Cannot infer squeeze dimensions from a dynamic shape/)],
-		title: (names) => `${ofNode(names)} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.`,
+		title: (names) =>
+			`${ofNode(names)} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.`,
 		fix: "Export again with the axes of Squeeze stated, or with fixed input sizes.",
 	},
 	{
 		code: "dequantize-type",
 		lines: [error(/A DequantizeLayer can only run in/)],
-		title: (names) => `${ofNode(names)} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.`,
+		title: (names) =>
+			`${ofNode(names)} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.`,
 		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
 	},
 	{
@@ -139,7 +153,8 @@ const nodeRules: readonly Rule[] = [
 	{
 		code: "zero-point-unsupported",
 		lines: [error(/shiftIsAllZeros/), error(/non-?zero zero[- ]point/i)],
-		title: (names) => `The quantisation at ${ofNode(names)} is asymmetric: TensorRT supports only zero points of 0.`,
+		title: (names) =>
+			`The quantisation at ${ofNode(names)} is asymmetric: TensorRT supports only zero points of 0.`,
 		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
 	},
 	{
@@ -151,7 +166,8 @@ const nodeRules: readonly Rule[] = [
 	{
 		code: "data-type-unsupported",
 		lines: [error(/Unsupported ONNX data type: (?<type>\w+)/)],
-		title: (names) => `The model uses the element type ${names["type"] ?? ""} where TensorRT does not support it.`,
+		title: (names) =>
+			`The model uses the element type ${names["type"] ?? ""} where TensorRT does not support it.`,
 		fix: "Cast the tensor to a supported type in the model.",
 	},
 	{
@@ -167,7 +183,8 @@ const nodeRules: readonly Rule[] = [
 			error(/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/),
 			error(/No importer registered for op: (?<op>\w+)/),
 		],
-		title: (names) => `TensorRT${names["version"] ? ` ${names["version"]}` : ""} does not support the operator of ${ofNode(names)}.`,
+		title: (names) =>
+			`TensorRT${names["version"] ? ` ${names["version"]}` : ""} does not support the operator of ${ofNode(names)}.`,
 		fix: "Rewrite that part of the model with supported operators, provide a plugin, or use a TensorRT version that supports it.",
 	},
 	{

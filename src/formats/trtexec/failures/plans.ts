@@ -2,10 +2,17 @@
 import { error, type Facts, named, ofRunner, type Rule } from "./rule.ts";
 
 /** Files with results; the plan and the timing cache have rules of their own. */
-export const exportFlags = ["--exportTimes", "--exportProfile", "--exportLayerInfo", "--exportOutput"] as const;
+export const exportFlags = [
+	"--exportTimes",
+	"--exportProfile",
+	"--exportLayerInfo",
+	"--exportOutput",
+] as const;
 
 function missingExports(facts: Facts): string[] {
-	return exportFlags.map((flag) => facts.flags.get(flag) ?? "").filter((path) => path !== "" && facts.absent.includes(path));
+	return exportFlags
+		.map((flag) => facts.flags.get(flag) ?? "")
+		.filter((path) => path !== "" && facts.absent.includes(path));
 }
 
 function planBytes(facts: Facts): number | null {
@@ -83,9 +90,13 @@ export const exportFacts: readonly Rule[] = [
 	{
 		code: "export-empty",
 		kind: "runner",
-		when: (facts) => exportFlags.some((flag) => facts.wrote?.get(facts.flags.get(flag) ?? "\u0000")?.bytes === 0),
+		when: (facts) =>
+			exportFlags.some((flag) => facts.wrote?.get(facts.flags.get(flag) ?? "\u0000")?.bytes === 0),
 		names: (facts) => ({
-			file: exportFlags.map((flag) => facts.flags.get(flag) ?? "\u0000").find((path) => facts.wrote?.get(path)?.bytes === 0) ?? "",
+			file:
+				exportFlags
+					.map((flag) => facts.flags.get(flag) ?? "\u0000")
+					.find((path) => facts.wrote?.get(path)?.bytes === 0) ?? "",
 		}),
 		title: (names) => `trtexec reported success, but ${named("the export", names["file"])} has 0 bytes.`,
 		fix: "Check the free disk space and run again.",
@@ -97,7 +108,10 @@ const planName = (facts: Facts): { file: string } => ({ file: facts.flags.get("-
 export const planRules: readonly Rule[] = [
 	{
 		code: "plan-file-missing",
-		lines: [error(/Error opening engine file: (?<file>.*)$/), error(/Could not open engine file:? (?<file>.*)$/i)],
+		lines: [
+			error(/Error opening engine file: (?<file>.*)$/),
+			error(/Could not open engine file:? (?<file>.*)$/i),
+		],
 		title: (names) => `The engine file ${names["file"] ?? ""} does not exist or cannot be opened.`,
 		fix: "Check the path, and that the build step saved the engine.",
 	},
@@ -113,7 +127,11 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-truncated",
-		lines: [error(/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/)],
+		lines: [
+			error(
+				/Failed to read (?:memory|header|data) from the stream: read (?<got>[1-9]\d*) out of (?<want>\d+) bytes/,
+			),
+		],
 		names: planName,
 		title: (names) =>
 			`The ${named("engine file", names["file"])} is truncated: TensorRT could read only ${names["got"] ?? "some"} of ${names["want"] ?? "the"} bytes.`,
@@ -127,13 +145,16 @@ export const planRules: readonly Rule[] = [
 			error(/incompatible serialization version/),
 		],
 		names: planName,
-		title: (names) => `The ${named("engine file", names["file"])} was built with another version of TensorRT.`,
+		title: (names) =>
+			`The ${named("engine file", names["file"])} was built with another version of TensorRT.`,
 		fix: "Build it again with the TensorRT version that runs it. Check that Python and trtexec use the same version.",
 	},
 	{
 		code: "plan-other-gpu",
 		lines: [
-			error(/generated on an incompatible device, expecting compute (?<want>[\d.]+) got compute (?<got>[\d.]+)/),
+			error(
+				/generated on an incompatible device, expecting compute (?<want>[\d.]+) got compute (?<got>[\d.]+)/,
+			),
 			error(/generated on an incompatible device/),
 		],
 		title: (names) =>
@@ -142,7 +163,11 @@ export const planRules: readonly Rule[] = [
 	},
 	{
 		code: "plan-not-a-plan",
-		lines: [error(/[Mm]agic ?[Tt]ag does not match/), error(/magicTag(?:Read)? ?==/), error(/Failed to verify a plan tag/)],
+		lines: [
+			error(/[Mm]agic ?[Tt]ag does not match/),
+			error(/magicTag(?:Read)? ?==/),
+			error(/Failed to verify a plan tag/),
+		],
 		names: planName,
 		title: (names) => `The ${named("file", names["file"])} is not a TensorRT plan.`,
 		fix: "Check what is at that path: an ONNX file, a text file, a Git LFS pointer or a plan from another operating system.",

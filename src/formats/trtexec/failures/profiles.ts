@@ -7,7 +7,8 @@ const invalidProfile = [
 	error(/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i),
 	error(/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i),
 ];
-const wrongRank = /(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
+const wrongRank =
+	/(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
 
 function conflictNames(facts: Facts): Names {
 	const { got, rank, ...text } = rankConflict(facts) ?? {};
@@ -17,7 +18,8 @@ function conflictNames(facts: Facts): Names {
 /** Which input, both ranks, and the flag, as far as known from the log and the command line. */
 function rankTitle(names: Names): string {
 	const { input, got, rank, flag, shape, by } = names;
-	if (got === undefined || rank === undefined) return "A profile's shape has a different number of dimensions than its input.";
+	if (got === undefined || rank === undefined)
+		return "A profile's shape has a different number of dimensions than its input.";
 	const expected = by ? `${by} gives it ${rank}` : `the model's input has ${rank}`;
 	return `${flag ?? "The profile"} gives ${named("input", input)} ${got} dimensions${shape ? ` (${shape})` : ""}, but ${expected}.`;
 }
@@ -26,8 +28,13 @@ function rankTitle(names: Names): string {
 function onlyShape({ flags }: Facts): Names {
 	const given = givenShapes(flags);
 	const [first] = given;
-	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank)) return {};
-	return { input: first.input, flag: [...new Set(given.map(({ flag }) => flag))].join(", "), shape: first.shape };
+	if (first === undefined || given.some(({ input, rank }) => input !== first.input || rank !== first.rank))
+		return {};
+	return {
+		input: first.input,
+		flag: [...new Set(given.map(({ flag }) => flag))].join(", "),
+		shape: first.shape,
+	};
 }
 
 const rankFix =
@@ -100,13 +107,15 @@ export const profileRules: readonly Rule[] = [
 	{
 		code: "profile-index",
 		lines: [error(/Selected profile index (?<index>\d+) exceeds/)],
-		title: (names) => `The run selects optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
+		title: (names) =>
+			`The run selects optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
 		fix: "Build the engine with that profile, or select one that it has.",
 	},
 	{
 		code: "shape-name-unknown",
 		lines: [error(/Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/)],
-		title: (names) => `A shape was given for ${named("input", names["input"])}, but the model has no such input.`,
+		title: (names) =>
+			`A shape was given for ${named("input", names["input"])}, but the model has no such input.`,
 		fix: "Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
@@ -124,7 +133,9 @@ export const profileRules: readonly Rule[] = [
 	{
 		code: "shape-outside-profile",
 		lines: [
-			error(/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/),
+			error(
+				/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/,
+			),
 			error(/[Rr]untime dimension does not satisfy any optimization profile/),
 			error(/Supplied binding dimension .* exceed min ~ max range/),
 			error(/satisfyProfile/),
@@ -137,9 +148,12 @@ export const profileRules: readonly Rule[] = [
 		code: "shape-static-mismatch",
 		lines: [
 			error(/Static dimension mismatch while setting input shape/),
-			error(/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/),
+			error(
+				/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/,
+			),
 		],
-		title: (names) => `The run gives ${named("input", names["input"])} a shape that differs from the engine's in a fixed dimension.`,
+		title: (names) =>
+			`The run gives ${named("input", names["input"])} a shape that differs from the engine's in a fixed dimension.`,
 		fix: "Run with the shape used in the build, or build with a profile that covers both.",
 	},
 	{
@@ -162,8 +176,12 @@ export const profileRules: readonly Rule[] = [
 export const assumedShape: Rule = {
 	code: "shape-assumed",
 	lines: [
-		warning(/Dynamic dimensions required for input: (?<input>.+), but no shapes were provided.*overriding shape to: (?<shape>\S+)/),
-		warning(/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/),
+		warning(
+			/Dynamic dimensions required for input: (?<input>.+), but no shapes were provided.*overriding shape to: (?<shape>\S+)/,
+		),
+		warning(
+			/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/,
+		),
 	],
 	title: (names) =>
 		`No shape was given for the dynamic ${named("input", names["input"])}. trtexec assumed ${names["shape"] ?? "1 for each dynamic dimension"} and reported success.`,
@@ -186,7 +204,9 @@ export function givenShapes(flags: ReadonlyMap<string, string>): GivenShape[] {
 	return shapeFlags.flatMap((flag) =>
 		(flags.get(flag) ?? "").split(",").flatMap((entry) => {
 			const [, input, shape] = /^\s*(.+):(\d+(?:x\d+)*)\s*$/.exec(entry.replace(/["']/g, "")) ?? [];
-			return input === undefined || shape === undefined ? [] : [{ flag, input, shape, rank: shape.split("x").length }];
+			return input === undefined || shape === undefined
+				? []
+				: [{ flag, input, shape, rank: shape.split("x").length }];
 		}),
 	);
 }

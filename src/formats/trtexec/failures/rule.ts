@@ -94,7 +94,8 @@ export interface Facts {
 }
 
 /** Rules of what the machine is at fault for, unless one says otherwise. */
-export const ofRunner = (rules: readonly Rule[]): Rule[] => rules.map((rule) => ({ kind: "runner", ...rule }));
+export const ofRunner = (rules: readonly Rule[]): Rule[] =>
+	rules.map((rule) => ({ kind: "runner", ...rule }));
 
 export const rankOf = ({ rank = "cause" }: Rule): Rank => rank;
 

@@ -35,13 +35,25 @@ function modelOf(nodes: readonly OnnxNode[]): OnnxModel {
 		valueInfo: [],
 		subgraphs: [],
 	};
-	return { bytes: 0, irVersion: 8, producer: "", producerVersion: "", opsets: { "": 17 }, graph, functions: [] };
+	return {
+		bytes: 0,
+		irVersion: 8,
+		producer: "",
+		producerVersion: "",
+		opsets: { "": 17 },
+		graph,
+		functions: [],
+	};
 }
 
 /** Nodes that read one or two of the tensors before them, mostly near ones. */
 function randomModel(count: number, random: () => number): OnnxModel {
 	const before = (at: number) => (at === 0 ? "x" : `t${Math.max(0, at - 1 - Math.floor(random() ** 3 * 8))}`);
-	return modelOf(Array.from({ length: count }, (_, at) => node(at, random() < 0.3 ? [before(at), before(at)] : [before(at)], "Max")));
+	return modelOf(
+		Array.from({ length: count }, (_, at) =>
+			node(at, random() < 0.3 ? [before(at), before(at)] : [before(at)], "Max"),
+		),
+	);
 }
 
 /** Blocks of three with a connection around them, as in a residual network. */
@@ -56,11 +68,18 @@ function residual(blocks: number): OnnxModel {
 
 function errorsOf({ graph: { nodes } }: OnnxModel, wrong: number): Map<string, TensorErrors> {
 	const bad = new Set([`t${wrong}`]);
-	for (const { inputs, outputs } of nodes.slice(wrong + 1)) if (inputs.some((name) => bad.has(name))) bad.add(outputs[0] ?? "");
-	return new Map(nodes.map(({ outputs: [name = ""] }) => [name, { head: bad.has(name) ? 0.05 : 1e-6, base: 1e-6 }]));
+	for (const { inputs, outputs } of nodes.slice(wrong + 1))
+		if (inputs.some((name) => bad.has(name))) bad.add(outputs[0] ?? "");
+	return new Map(
+		nodes.map(({ outputs: [name = ""] }) => [name, { head: bad.has(name) ? 0.05 : 1e-6, base: 1e-6 }]),
+	);
 }
 
-function run(graph: BisectGraph, begun: Search, truth: ReadonlyMap<string, TensorErrors>): { search: Search; rounds: number } {
+function run(
+	graph: BisectGraph,
+	begun: Search,
+	truth: ReadonlyMap<string, TensorErrors>,
+): { search: Search; rounds: number } {
 	let [search, rounds] = [begun, 0];
 	for (let next = nextTensors(graph, search, 8); next.length > 0; next = nextTensors(graph, search, 8)) {
 		rounds += 1;
@@ -102,8 +121,13 @@ describe("the search for the first tensor that deviates", () => {
 
 	it("looks past tensors that only one model has, and says that any of their nodes may be the cause", () => {
 		const head = residual(4);
-		const renamed = (names: readonly string[]) => names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
-		const nodes = head.graph.nodes.map((one) => ({ ...one, inputs: renamed(one.inputs), outputs: renamed(one.outputs) }));
+		const renamed = (names: readonly string[]) =>
+			names.map((name) => (["t4", "t5"].includes(name) ? `${name}_new` : name));
+		const nodes = head.graph.nodes.map((one) => ({
+			...one,
+			inputs: renamed(one.inputs),
+			outputs: renamed(one.outputs),
+		}));
 		const graph = bisectGraph(head, modelOf(nodes));
 		const begun = beginSearch("t11", { head: 0.05, base: 0 }, 1e-3) as Search;
 		const { search } = run(graph, begun, errorsOf(head, 4));
@@ -119,30 +143,61 @@ describe("the search for the first tensor that deviates", () => {
 		const head = {
 			...model,
 			graph: { ...model.graph, subgraphs: [held, { ...held, attribute: "else_branch" }] },
-			functions: [{ domain: "", name: "Gelu", inputs: ["a"], outputs: ["b"], opsets: {}, nodes: body.nodes, subgraphs: [] }],
+			functions: [
+				{
+					domain: "",
+					name: "Gelu",
+					inputs: ["a"],
+					outputs: ["b"],
+					opsets: {},
+					nodes: body.nodes,
+					subgraphs: [],
+				},
+			],
 		};
 		const graph = { ...bisectGraph(head, head), comparable: new Map([["t0", "float" as const]]) };
 		const begun = beginSearch("t2", { head: 0.05, base: 0 }, 1e-3) as Search;
 		const { search } = run(graph, begun, errorsOf(head, 1));
 		const { message } = describeFound({ search, graph, head, reference: head, own: null });
-		expect(message).toContain("The search cannot look inside `n1` (If, 4 nodes), `n2` (Gelu, 2 nodes): tensors of branches");
+		expect(message).toContain(
+			"The search cannot look inside `n1` (If, 4 nodes), `n2` (Gelu, 2 nodes): tensors of branches",
+		);
 	});
 
 	it("blames the If whose output an Identity copies, of which nothing is known", () => {
-		const head = modelOf([node(0, ["x"]), node(1, ["t0"], "If"), node(2, ["t1"], "Identity"), node(3, ["t2"], "Reshape")]);
+		const head = modelOf([
+			node(0, ["x"]),
+			node(1, ["t0"], "If"),
+			node(2, ["t1"], "Identity"),
+			node(3, ["t2"], "Reshape"),
+		]);
 		const graph = { ...bisectGraph(head, head), comparable: new Map([["t0", "float" as const]]) };
-		const { search } = run(graph, beginSearch("t3", { head: 0.05, base: 0 }, 1e-3) as Search, errorsOf(head, 1));
+		const { search } = run(
+			graph,
+			beginSearch("t3", { head: 0.05, base: 0 }, 1e-3) as Search,
+			errorsOf(head, 1),
+		);
 		const found = describeFound({ search, graph, head, reference: head, own: null });
 		expect(found).toMatchObject({ node: "n1", tensor: "t3" });
-		expect(found.message).toMatch(/^`n1` \(If\) is the first node that diverges: its output, copied to `t3`, is .* off\. The engine/);
+		expect(found.message).toMatch(
+			/^`n1` \(If\) is the first node that diverges: its output, copied to `t3`, is .* off\. The engine/,
+		);
 	});
 
 	it("blames no node where the error grows little by little, and begins nowhere where the output agrees", () => {
 		const model = residual(30);
 		const graph = bisectGraph(model, model);
-		const growing = new Map(model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]));
-		const { search } = run(graph, beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search, growing);
-		expect(describeFound({ search, graph, head: model, reference: model, own: null }).state).toBe("accumulates");
+		const growing = new Map(
+			model.graph.nodes.map((_, at) => [`t${at}`, { head: 1e-4 * 1.05 ** at, base: null }]),
+		);
+		const { search } = run(
+			graph,
+			beginSearch("t89", growing.get("t89") as TensorErrors, 1e-3) as Search,
+			growing,
+		);
+		expect(describeFound({ search, graph, head: model, reference: model, own: null }).state).toBe(
+			"accumulates",
+		);
 		expect(beginSearch("t89", { head: 1e-7, base: 1e-7 }, 1e-3)).toBeNull();
 		expect(beginSearch("t89", { head: 0, base: null }, 1e-3)).toBeNull();
 		expect(beginSearch("t89", { head: Number.POSITIVE_INFINITY, base: null }, 1e-3)?.allowed).toBe(1e-3);

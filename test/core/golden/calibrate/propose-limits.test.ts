@@ -1,10 +1,10 @@
 // Limits that follow from an engine's own error, and the engines that set none.
 import { describe, expect, it } from "vitest";
+import type { Precision } from "../../../../generated/golden.ts";
 import { applyCalibration } from "../../../../src/core/golden/calibrate/apply.ts";
 import { type ComparatorErrors, errorsOf } from "../../../../src/core/golden/calibrate/errors.ts";
 import { type ProposedLimit, proposeLimits } from "../../../../src/core/golden/calibrate/propose-limits.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
-import type { Precision } from "../../../../generated/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const rule = { multiple: 4, backend: "tensorrt", given: new Map() } as const;
@@ -29,14 +29,24 @@ it.each<[number, number, number | undefined, ProposedLimit["state"], number]>([
 	[5e-2, 5e-3, 4e-2, "raised", 2e-1],
 	[1e-2, 5e-3, 1e-4, "refused", 5e-3],
 	[0, 5e-3, undefined, "kept", 5e-3],
-])("a proposed limit of an error of %d under %d, with emulated rounding %d, is %s: %d", (got, allowed, rounding, state, limit) => {
-	expect(propose(errors(got, allowed, rounding === undefined ? {} : { rounding }))).toMatchObject({ state, limit });
-});
+])(
+	"a proposed limit of an error of %d under %d, with emulated rounding %d, is %s: %d",
+	(got, allowed, rounding, state, limit) => {
+		expect(propose(errors(got, allowed, rounding === undefined ? {} : { rounding }))).toMatchObject({
+			state,
+			limit,
+		});
+	},
+);
 
 it("a proposed limit of a share counts what is lost", () => {
 	const topK = (got: number, allowed: number) =>
 		propose(
-			errors(got, allowed, { kind: "top-k", bound: "at-least", cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }] }),
+			errors(got, allowed, {
+				kind: "top-k",
+				bound: "at-least",
+				cases: [{ case: "c", got, allowed, share: (1 - got) / (1 - allowed) }],
+			}),
 		);
 	expect(topK(0.97, 0.95)).toMatchObject({ state: "raised", limit: 0.88 });
 	expect(topK(1, 0.95)).toMatchObject({ state: "kept", limit: 0.95 });
@@ -53,16 +63,38 @@ describe("a calibrated golden", () => {
 		{ errors: errors(limit / 4, 5e-3), state, before: 5e-3, limit, why: "because" },
 	];
 	const engine = (name: string, limit: number, state: ProposedLimit["state"]) => ({
-		...({ precision: "fp16", backend: "tensorrt", version: "10.6.0", device: "L4", at: "2026-01-01T00:00:00Z" } as const),
+		...({
+			precision: "fp16",
+			backend: "tensorrt",
+			version: "10.6.0",
+			device: "L4",
+			at: "2026-01-01T00:00:00Z",
+		} as const),
 		...{ engine: name, limits: limits(limit, state) },
 	});
 	const change = { reason: "r", author: "a" };
 
 	it("a calibrated golden takes the widest limit of engines that share a precision, and leaves other precisions alone", () => {
 		const old = manifestOf({ y }, { y: { comparators: [{ kind: "relative-l2", tolerance: 1e-3 }] } });
-		const written = applyCalibration(old, [engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")], change);
+		const written = applyCalibration(
+			old,
+			[engine("net/a", 4e-4, "lowered"), engine("net/b", 2e-2, "raised")],
+			change,
+		);
 		expect(written.outputs["y"]?.comparators).toEqual([
-			{ kind: "relative-l2", tolerance: { fp32: 1e-3, tf32: 1e-3, fp16: 2e-2, bf16: 1e-3, int8: 1e-3, fp8: 1e-3, int4: 1e-3, fp4: 1e-3 } },
+			{
+				kind: "relative-l2",
+				tolerance: {
+					fp32: 1e-3,
+					tf32: 1e-3,
+					fp16: 2e-2,
+					bf16: 1e-3,
+					int8: 1e-3,
+					fp8: 1e-3,
+					int4: 1e-3,
+					fp4: 1e-3,
+				},
+			},
 		]);
 		const again = applyCalibration(written, [engine("net/b", 3e-2, "raised")], change);
 		expect(again.calibration?.map((record) => [record.engine, record.limits[0]?.limit])).toEqual([
@@ -73,21 +105,37 @@ describe("a calibrated golden", () => {
 
 	it("a calibrated golden is not lowered for one engine where another of the precision needs the limit", () => {
 		const old = manifestOf({ y });
-		const written = applyCalibration(old, [engine("net/a", 4e-4, "lowered"), engine("net/b", 5e-3, "kept")], change);
+		const written = applyCalibration(
+			old,
+			[engine("net/a", 4e-4, "lowered"), engine("net/b", 5e-3, "kept")],
+			change,
+		);
 		expect(written.outputs).toEqual(old.outputs);
 	});
 });
 
 describe("an engine's errors", () => {
 	const y = float32([1, 2, 3, 4]);
-	const place = { caseId: "only", model: "net", engine: "e", precision: "fp16", modelSha256, relativeL2: { fp16: 5e-3 } } as const;
+	const place = {
+		caseId: "only",
+		model: "net",
+		engine: "e",
+		precision: "fp16",
+		modelSha256,
+		relativeL2: { fp16: 5e-3 },
+	} as const;
 
 	it("an engine's errors are those of each comparator, in the golden's order", () => {
-		const manifest = manifestOf({ y }, { y: { comparators: [{ kind: "max-abs", tolerance: 0.5 }, { kind: "relative-l2" }] } });
+		const manifest = manifestOf(
+			{ y },
+			{ y: { comparators: [{ kind: "max-abs", tolerance: 0.5 }, { kind: "relative-l2" }] } },
+		);
 		const verdict = judgeCase({ ...place, manifest, expected: { y }, got: { y: float32([1, 2, 3, 4.25]) } });
 		const found = errorsOf(manifest, [verdict]);
 		expect(found.faults).toEqual([]);
-		expect(found.errors.map(({ kind, comparator, cases }) => [kind, comparator, cases[0]?.got, cases[0]?.allowed])).toEqual([
+		expect(
+			found.errors.map(({ kind, comparator, cases }) => [kind, comparator, cases[0]?.got, cases[0]?.allowed]),
+		).toEqual([
 			["max-abs", 0, 0.25, 0.5],
 			["relative-l2", 1, expect.closeTo(0.25 / Math.sqrt(30), 9), 5e-3],
 		]);

@@ -1,9 +1,13 @@
 // What a command says is read with suspicion: anything but a clear answer is no pass.
 import { describe, expect, it } from "vitest";
-import { type CommandAnswer, customCheck, parseCommandAnswer } from "../../../../src/core/golden/compare/custom.ts";
+import type { ComparatorSpec } from "../../../../generated/golden.ts";
+import {
+	type CommandAnswer,
+	customCheck,
+	parseCommandAnswer,
+} from "../../../../src/core/golden/compare/custom.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { customChanges } from "../../../../src/core/golden/manifest/review-limits.ts";
-import type { ComparatorSpec } from "../../../../generated/golden.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 it.each<[string, string, number, CommandAnswer]>([
@@ -16,7 +20,12 @@ it.each<[string, string, number, CommandAnswer]>([
 		{ state: "answered", pass: true, value: 0.25, detail: "patch 3" },
 	],
 	["its own verdict counts", '{"value":0,"pass":false}', 0, { state: "answered", pass: false, value: 0 }],
-	["an exit of 1 is not talked away", '{"value":0,"pass":true}', 1, { state: "answered", pass: false, value: 0 }],
+	[
+		"an exit of 1 is not talked away",
+		'{"value":0,"pass":true}',
+		1,
+		{ state: "answered", pass: false, value: 0 },
+	],
 ])("parseCommandAnswer %s", (_, stdout, exit, answer) => {
 	expect(parseCommandAnswer(stdout, exit)).toEqual(answer);
 });
@@ -33,7 +42,10 @@ it.each([
 });
 
 it("parseCommandAnswer cuts what it says, and is not changed by keys of objects", () => {
-	const answer = parseCommandAnswer(`{"__proto__":{"pass":false},"value":1,"detail":"${"x".repeat(9000)}"}`, 0);
+	const answer = parseCommandAnswer(
+		`{"__proto__":{"pass":false},"value":1,"detail":"${"x".repeat(9000)}"}`,
+		0,
+	);
 	expect(answer).toMatchObject({ pass: true, value: 1 });
 	expect(answer.state === "answered" && answer.detail?.length).toBe(500);
 });
@@ -43,10 +55,19 @@ const spec = { kind: "custom", name: "lpips" } as const;
 
 describe("a custom check", () => {
 	const check = (answer: CommandAnswer, tolerance?: number) =>
-		customCheck("y", { ...spec, ...(tolerance === undefined ? {} : { tolerance }) }, { answer, expected: y, precision: "fp16" });
+		customCheck(
+			"y",
+			{ ...spec, ...(tolerance === undefined ? {} : { tolerance }) },
+			{ answer, expected: y, precision: "fp16" },
+		);
 
 	it.each<[string, CommandAnswer, number | undefined, boolean]>([
-		["the command decides where there is no limit", { state: "answered", pass: true, value: 9 }, undefined, true],
+		[
+			"the command decides where there is no limit",
+			{ state: "answered", pass: true, value: 9 },
+			undefined,
+			true,
+		],
 		["a limit is kept", { state: "answered", pass: true, value: 0.1 }, 0.1, true],
 		["a limit is broken", { state: "answered", pass: true, value: 0.2 }, 0.1, false],
 		["a limit needs a value", { state: "answered", pass: true, value: null }, 0.1, false],
@@ -58,7 +79,15 @@ describe("a custom check", () => {
 
 	it("a custom check is part of the verdict, and missing answers are no match", () => {
 		const manifest = manifestOf({ y }, { y: { comparators: [spec] } });
-		const place = { manifest, caseId: "only", model: "net", engine: "plain", precision: "fp32" as const, modelSha256, relativeL2: {} };
+		const place = {
+			manifest,
+			caseId: "only",
+			model: "net",
+			engine: "plain",
+			precision: "fp32" as const,
+			modelSha256,
+			relativeL2: {},
+		};
 		const of = (answers: ReadonlyMap<string, readonly CommandAnswer[]>) =>
 			judgeCase({ ...place, expected: { y }, got: { y }, answers }).state;
 		expect(of(new Map([["y", [{ state: "answered", pass: true, value: null }]]]))).toBe("match");
@@ -74,7 +103,9 @@ describe("a custom check", () => {
 		["only warning", [spec], [{ ...spec, severity: "warn" }], true],
 		["the same", [spec], [spec], null],
 	])("a custom check that is %s is told in a changed golden", (_, before, after, looser) => {
-		const sides = [before, after].map((comparators) => (comparators.length === 0 ? {} : { comparators: comparators as [ComparatorSpec] }));
+		const sides = [before, after].map((comparators) =>
+			comparators.length === 0 ? {} : { comparators: comparators as [ComparatorSpec] },
+		);
 		const changes = customChanges("y", "fp32", sides);
 		expect(changes.map((change) => change.looser)).toEqual(looser === null ? [] : [looser]);
 	});

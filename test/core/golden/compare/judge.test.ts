@@ -1,11 +1,11 @@
 // The verdict on a golden case: what passes, what fails, and what is said of it.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { keepsLimit } from "../../../../src/core/golden/compare/registry.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput } from "../../../../generated/golden.ts";
-import type { GoldenState, GoldenVerdict } from "../../../../generated/result.ts";
 import { float32, float64, int64, manifestOf, modelSha256, zeros } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;
@@ -37,7 +37,17 @@ it("judgeCase matches equal outputs and reports how many elements it compared", 
 		state: "match",
 		modelChanged: false,
 		golden: "net@1",
-		checks: [{ output: "y", metric: "relative-l2", got: 0, allowed: 5e-3, bound: "at-most", pass: true, elements: 6 }],
+		checks: [
+			{
+				output: "y",
+				metric: "relative-l2",
+				got: 0,
+				allowed: 5e-3,
+				bound: "at-most",
+				pass: true,
+				elements: 6,
+			},
+		],
 	});
 });
 
@@ -50,8 +60,18 @@ it("judgeCase calls an output beyond the config's limit a mismatch, and names th
 it.each<{ what: string; got: Outputs; metric: string; detail: RegExp }>([
 	{ what: "a missing output", got: {}, metric: "missing", detail: /no outputs/ },
 	{ what: "an output of another name", got: { z: golden }, metric: "missing", detail: /it has "z"/ },
-	{ what: "another dtype", got: { y: float64([1, 2, 3, 4, 5, 6], [2, 3]) }, metric: "dtype", detail: /expected float32, got float64/ },
-	{ what: "another shape", got: { y: { ...golden, shape: [3, 2] } }, metric: "shape", detail: /expected \[2, 3\], got \[3, 2\]/ },
+	{
+		what: "another dtype",
+		got: { y: float64([1, 2, 3, 4, 5, 6], [2, 3]) },
+		metric: "dtype",
+		detail: /expected float32, got float64/,
+	},
+	{
+		what: "another shape",
+		got: { y: { ...golden, shape: [3, 2] } },
+		metric: "shape",
+		detail: /expected \[2, 3\], got \[3, 2\]/,
+	},
 	{ what: "another rank", got: { y: { ...golden, shape: [6] } }, metric: "shape", detail: /got \[6\]/ },
 	{
 		what: "a truncated buffer",
@@ -59,7 +79,12 @@ it.each<{ what: string; got: Outputs; metric: string; detail: RegExp }>([
 		metric: "shape",
 		detail: /takes 24 bytes, got 20/,
 	},
-	{ what: "an output of a negative size", got: { y: { ...golden, shape: [2, -3] } }, metric: "shape", detail: /got \[2, -3\]/ },
+	{
+		what: "an output of a negative size",
+		got: { y: { ...golden, shape: [2, -3] } },
+		metric: "shape",
+		detail: /got \[2, -3\]/,
+	},
 ])("judgeCase fails on $what before any metric", ({ got, metric, detail }) => {
 	const verdict = judge({ y: golden }, got);
 	expect(verdict.state).toBe("mismatch");
@@ -101,7 +126,9 @@ it("judgeCase compares integers and bools exactly where the golden names no comp
 	expect(judge({ ids }, { ids }).checks[0]).toMatchObject({ metric: "allclose", allowed: 0, pass: true });
 	const verdict = judge({ ids }, { ids: int64([2n ** 53n + 1n, 7n]) });
 	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks[0]?.detail).toBe("1 of 2 elements are out of tolerance; expected 9007199254740992, got 9007199254740993");
+	expect(verdict.checks[0]?.detail).toBe(
+		"1 of 2 elements are out of tolerance; expected 9007199254740992, got 9007199254740993",
+	);
 	const mask: Tensor = { dtype: "bool", shape: [3], data: Uint8Array.of(1, 0, 1) };
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(1, 1, 1) } }).state).toBe("mismatch");
 	expect(judge({ mask }, { mask: { ...mask, data: Uint8Array.of(255, 0, 1) } }).state).toBe("match");
@@ -124,18 +151,25 @@ it("judgeCase judges the worst sample where the golden has a batch axis, and nam
 	expect(verdict.checks[0]?.worst?.index[0]).toBe(17);
 });
 
-it.each([0, 1, 2])("judgeCase fails on a metric that is not defined in sample %i, whatever the others say", (broken) => {
-	const rows = [0.25, 0.75, 0.25, 0.75, 0.25, 0.75];
-	const expected = float32(rows, [3, 2]);
-	const got = float32(
-		rows.map((value, index) => (Math.floor(index / 2) === broken ? value + 1 : value)),
-		[3, 2],
-	);
-	const comparators: GoldenOutput["comparators"] = [{ kind: "kl", tolerance: 1e9 }];
-	const verdict = judge({ y: expected }, { y: got }, { specs: { y: { semantic: "probabilities", batchAxis: 0, comparators } } });
-	expect(verdict.state).toBe("mismatch");
-	expect(verdict.checks[0]).toMatchObject({ sample: broken, got: "NaN", pass: false });
-});
+it.each([0, 1, 2])(
+	"judgeCase fails on a metric that is not defined in sample %i, whatever the others say",
+	(broken) => {
+		const rows = [0.25, 0.75, 0.25, 0.75, 0.25, 0.75];
+		const expected = float32(rows, [3, 2]);
+		const got = float32(
+			rows.map((value, index) => (Math.floor(index / 2) === broken ? value + 1 : value)),
+			[3, 2],
+		);
+		const comparators: GoldenOutput["comparators"] = [{ kind: "kl", tolerance: 1e9 }];
+		const verdict = judge(
+			{ y: expected },
+			{ y: got },
+			{ specs: { y: { semantic: "probabilities", batchAxis: 0, comparators } } },
+		);
+		expect(verdict.state).toBe("mismatch");
+		expect(verdict.checks[0]).toMatchObject({ sample: broken, got: "NaN", pass: false });
+	},
+);
 
 it("judgeCase lets NaN keep no limit, either way", () => {
 	for (const bound of ["at-most", "at-least"] as const) {
@@ -158,15 +192,24 @@ it("judgeCase evaluates warnings and failures separately", () => {
 		{ kind: "max-abs", tolerance: 0.1, severity: "warn" },
 		{ kind: "relative-l2", tolerance: 0.5 },
 	];
-	const verdict = judge({ y: golden }, { y: float32([1, 2, 3, 4, 5, 6.5], [2, 3]) }, { specs: { y: { comparators } } });
+	const verdict = judge(
+		{ y: golden },
+		{ y: float32([1, 2, 3, 4, 5, 6.5], [2, 3]) },
+		{ specs: { y: { comparators } } },
+	);
 	expect(verdict.state).toBe("match");
 	expect(verdict.checks.map((check) => check.pass)).toEqual([false, true]);
 });
 
 it("judgeCase takes the tolerance of its precision, the config's, or the default, in this order", () => {
-	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2", tolerance: { fp16: 0.25, int8: 0.5 } }, { kind: "cosine" }];
+	const comparators: GoldenOutput["comparators"] = [
+		{ kind: "relative-l2", tolerance: { fp16: 0.25, int8: 0.5 } },
+		{ kind: "cosine" },
+	];
 	const allowed = (precision: CaseInput["precision"]): (number | null)[] =>
-		judge({ y: golden }, { y: golden }, { specs: { y: { comparators } }, precision }).checks.map((check) => check.allowed);
+		judge({ y: golden }, { y: golden }, { specs: { y: { comparators } }, precision }).checks.map(
+			(check) => check.allowed,
+		);
 	expect(allowed("fp16")).toEqual([0.25, 0.9999]);
 	expect(allowed("int8")).toEqual([0.5, 0.99]);
 	expect(allowed("fp32")).toEqual([1e-3, 0.99999]);
@@ -178,7 +221,10 @@ describe("with NaN or infinities", () => {
 	const mustMatch = { y: { nonFinite: "must-match" } } as const;
 
 	it("judgeCase with NaN or infinities fails a golden that contains them unless it allows them", () => {
-		expect(judge({ y: holed }, { y: holed })).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
+		expect(judge({ y: holed }, { y: holed })).toMatchObject({
+			state: "mismatch",
+			checks: [{ metric: "non-finite", pass: false }],
+		});
 	});
 
 	it("judgeCase with NaN or infinities passes them at the same places and compares the rest", () => {
@@ -194,7 +240,9 @@ describe("with NaN or infinities", () => {
 		const other = float32([1, Number.NaN, 3, Number.NEGATIVE_INFINITY, 5, Number.NEGATIVE_INFINITY], [2, 3]);
 		const verdict = judge({ y: holed }, { y: other }, { specs: mustMatch });
 		expect(verdict.state).toBe("mismatch");
-		expect(verdict.checks[0]).toMatchObject({ worst: { index: [1, 0], got: "-Infinity", expected: "Infinity" } });
+		expect(verdict.checks[0]).toMatchObject({
+			worst: { index: [1, 0], got: "-Infinity", expected: "Infinity" },
+		});
 	});
 
 	it("judgeCase with NaN or infinities never matches a golden of nothing else", () => {
@@ -225,7 +273,9 @@ describe("with NaN or infinities", () => {
 					y: {
 						nonFinite,
 						batchAxis,
-						comparators: [{ kind, tolerance: kind === "cosine" || kind === "top-k" ? 0 : 1e9, input: "logits" as const }] as const,
+						comparators: [
+							{ kind, tolerance: kind === "cosine" || kind === "top-k" ? 0 : 1e9, input: "logits" as const },
+						] as const,
 					},
 				};
 				const shape = [2, length];
@@ -261,9 +311,12 @@ describe("with a base engine", () => {
 		["gives NaN where the base does not", { y: nan }, { y: golden }, "mismatch"],
 		["has one more output", { y: golden, z: short }, { y: golden, z: short }, "existing"],
 		["has one more output than the base", { y: golden, z: short }, { y: golden }, "mismatch"],
-	])("judgeCase with a base engine blames the change only for what the base passes, where the head %s", (_, head, base, state) => {
-		expect(judge({ y: golden }, head, { base }).state).toBe(state);
-	});
+	])(
+		"judgeCase with a base engine blames the change only for what the base passes, where the head %s",
+		(_, head, base, state) => {
+			expect(judge({ y: golden }, head, { base }).state).toBe(state);
+		},
+	);
 
 	it("judgeCase with a base engine fails a case that head and base both fail only where the head is far worse", () => {
 		const specs: Record<string, GoldenOutput> = {
@@ -277,14 +330,27 @@ describe("with a base engine", () => {
 		const at = (off: number) => float32([1, 2, 3, 4, 5, 6 + off], [2, 3]);
 		const states = [0.1, 0.15, 0.5, 1.5].map((off) => {
 			const { state, checks } = judge({ y: golden }, { y: at(off) }, { base: { y: at(0.1) }, specs });
-			return [state, ...checks.filter(({ metric }) => metric === "error-growth").map(({ severity }) => severity)];
+			return [
+				state,
+				...checks.filter(({ metric }) => metric === "error-growth").map(({ severity }) => severity),
+			];
 		});
-		expect(states).toEqual([["existing"], ["existing"], ["existing", "warn", "warn"], ["mismatch", "fail", "fail"]]);
+		expect(states).toEqual([
+			["existing"],
+			["existing"],
+			["existing", "warn", "warn"],
+			["mismatch", "fail", "fail"],
+		]);
 	});
 
 	it("judgeCase with a base engine says null where the base gave nothing to compare, and NaN where it gave NaN", () => {
-		expect(judge({ y: golden }, { y: golden }, { base: { y: zeros("float32", [1]) } }).checks[0]?.base).toBeNull();
-		expect(judge({ y: golden }, { y: golden }, { base: { y: float32([1, 2, 3, 4, 5, Number.NaN], [2, 3]) } }).checks[0]?.base).toBe("NaN");
+		expect(
+			judge({ y: golden }, { y: golden }, { base: { y: zeros("float32", [1]) } }).checks[0]?.base,
+		).toBeNull();
+		expect(
+			judge({ y: golden }, { y: golden }, { base: { y: float32([1, 2, 3, 4, 5, Number.NaN], [2, 3]) } })
+				.checks[0]?.base,
+		).toBe("NaN");
 		expect(judge({ y: golden }, { y: golden }).checks[0]).not.toHaveProperty("base");
 	});
 });
@@ -293,7 +359,11 @@ describe("with a base engine of another precision", () => {
 	const at = (off: number) => float32([1, 2, 3, 4, 5, 6 + off], [2, 3]);
 	const l2 = (error: number) => error * Math.sqrt(91);
 	const of = (head: number, base: number, options: Partial<CaseInput> = {}) =>
-		judge({ y: golden }, { y: at(l2(head)) }, { base: { y: at(l2(base)) }, precision: "fp16", basePrecision: "fp32", ...options });
+		judge(
+			{ y: golden },
+			{ y: at(l2(head)) },
+			{ base: { y: at(l2(base)) }, precision: "fp16", basePrecision: "fp32", ...options },
+		);
 
 	it("judgeCase judges the base by its own limit: what the base's precision forbids is no failure of the head's", () => {
 		// 5e-3 for fp16, 1e-3 for fp32.
@@ -305,11 +375,14 @@ describe("with a base engine of another precision", () => {
 	it("judgeCase calls only that an old failure which the base's own limit forbids as well", () => {
 		expect(of(0.02, 0.0005).state).toBe("mismatch");
 		expect(of(0.02, 0.002).state).toBe("existing");
-		expect(judge({ y: golden }, { y: at(l2(0.02)) }, { base: { y: at(l2(0.002)) }, precision: "fp16" }).state).toBe("mismatch");
+		expect(
+			judge({ y: golden }, { y: at(l2(0.02)) }, { base: { y: at(l2(0.002)) }, precision: "fp16" }).state,
+		).toBe("mismatch");
 	});
 
 	it("judgeCase only warns of growth that a lower precision explains, up to the head's limit", () => {
-		const growth = (verdict: GoldenVerdict) => verdict.checks.filter(({ metric }) => metric === "error-growth");
+		const growth = (verdict: GoldenVerdict) =>
+			verdict.checks.filter(({ metric }) => metric === "error-growth");
 		const grown = of(4e-3, 1e-5);
 		expect(grown.state).toBe("match");
 		expect(growth(grown).map(({ severity, pass }) => [severity, pass])).toEqual([["warn", false]]);
@@ -326,14 +399,19 @@ describe("with a base engine of another precision", () => {
 	});
 
 	it("judgeCase reports no limit of the base where both sides have one precision", () => {
-		expect(judge({ y: golden }, { y: golden }, { base: { y: golden } }).checks[0]).not.toHaveProperty("baseAllowed");
+		expect(judge({ y: golden }, { y: golden }, { base: { y: golden } }).checks[0]).not.toHaveProperty(
+			"baseAllowed",
+		);
 	});
 });
 
 it("judgeCase lets the base excuse no failure of a case that its own golden lacks", () => {
 	const off = float32([1, 2, 3, 4, 5, 7], [2, 3]);
 	const both = { base: { y: off } };
-	expect(judge({ y: golden }, { y: off }, both)).toMatchObject({ state: "existing", checks: [{ existing: true }] });
+	expect(judge({ y: golden }, { y: off }, both)).toMatchObject({
+		state: "existing",
+		checks: [{ existing: true }],
+	});
 	const isNew = judge({ y: golden }, { y: off }, { ...both, isNewCase: true });
 	expect(isNew.state).toBe("mismatch");
 	expect(isNew.checks.every((check) => !("existing" in check))).toBe(true);
@@ -352,7 +430,10 @@ describe("with another model than the golden's", () => {
 			message: expect.stringContaining("aaaaaaa…, this one is ccccccc…"),
 		});
 		const mismatch = judge({ y: golden }, { y: zeros("float32", [2, 3]) }, other);
-		expect(mismatch).toMatchObject({ state: "mismatch", message: expect.stringContaining("or record the golden again") });
+		expect(mismatch).toMatchObject({
+			state: "mismatch",
+			message: expect.stringContaining("or record the golden again"),
+		});
 	});
 
 	it.each(["warn", "fail"] as const)(
@@ -360,7 +441,12 @@ describe("with another model than the golden's", () => {
 		(onModelChange) => {
 			const manifest = { ...manifestOf({ y: golden }), policy: { onModelChange } };
 			const verdict = judge({ y: golden }, {}, { ...other, manifest });
-			expect(verdict).toMatchObject({ state: "stale", severity: onModelChange, modelChanged: true, checks: [] });
+			expect(verdict).toMatchObject({
+				state: "stale",
+				severity: onModelChange,
+				modelChanged: true,
+				checks: [],
+			});
 			expect(judge({ y: golden }, { y: golden }, { manifest }).state).toBe("match");
 		},
 	);

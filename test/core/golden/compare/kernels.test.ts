@@ -19,12 +19,14 @@ function stateFor({ rtol, atol }: Closeness): Float64Array {
 
 function plainly(expected: Float32Array, got: Float32Array, { rtol, atol }: Closeness) {
 	const differences = Array.from(expected, (value, at) => Math.abs((got[at] ?? 0) - value));
-	const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value * value, 0);
+	const sum = (values: readonly number[]): number =>
+		values.reduce((total, value) => total + value * value, 0);
 	return {
 		difference: sum(differences),
 		expected: sum([...expected]),
 		max: Math.max(-1, ...differences),
-		outside: differences.filter((difference, at) => difference > atol + rtol * Math.abs(expected[at] ?? 0)).length,
+		outside: differences.filter((difference, at) => difference > atol + rtol * Math.abs(expected[at] ?? 0))
+			.length,
 	};
 }
 
@@ -48,17 +50,23 @@ function expectPlain(expected: Float32Array, got: Float32Array, closeness: Close
 	if (expected.length > 0) expect(Math.abs((got[at] ?? 0) - (expected[at] ?? 0))).toBe(state[slot.maxAbs]);
 }
 
-it.each([0, 1, 2, 1023, 16_384])("the pass over binary32 agrees with plain sums over %i elements", (length) => {
-	const expected = values(length, 1, 3);
-	const got = expected.map((value, at) => value * (1 + 1e-3 * Math.cos(at)) + 1e-6);
-	expectPlain(expected, got, { rtol: 5e-4, atol: 1e-6 });
-});
+it.each([0, 1, 2, 1023, 16_384])(
+	"the pass over binary32 agrees with plain sums over %i elements",
+	(length) => {
+		const expected = values(length, 1, 3);
+		const got = expected.map((value, at) => value * (1 + 1e-3 * Math.cos(at)) + 1e-6);
+		expectPlain(expected, got, { rtol: 5e-4, atol: 1e-6 });
+	},
+);
 
-it.each([1e-30, 1e-20, 1e-16, 1e-8, 1, 1e8, 1e18])("the pass over binary32 agrees with plain sums at values around %g", (size) => {
-	const expected = values(5000, 2, size);
-	const got = expected.map((value, at) => value * (1 + 1e-2 * Math.sin(at * 3)));
-	expectPlain(expected, got, { rtol: 5e-3, atol: 0 });
-});
+it.each([1e-30, 1e-20, 1e-16, 1e-8, 1, 1e8, 1e18])(
+	"the pass over binary32 agrees with plain sums at values around %g",
+	(size) => {
+		const expected = values(5000, 2, size);
+		const got = expected.map((value, at) => value * (1 + 1e-2 * Math.sin(at * 3)));
+		expectPlain(expected, got, { rtol: 5e-3, atol: 0 });
+	},
+);
 
 it("the pass over binary32 counts what lies on the very edge of the closeness as binary64 does", () => {
 	const expected = new Float32Array(4096).fill(1);

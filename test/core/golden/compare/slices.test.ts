@@ -1,14 +1,14 @@
 // Comparators of a part of an output: the same numbers as of the part alone, at the places of the whole.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/result-validator.js";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../../../../src/core/golden/error-map/attach-error-maps.ts";
 import { cutSlice, slicedShape, sliceLabel, sliceProblem } from "../../../../src/core/golden/tensor/slice.ts";
 import { elementCount, type Tensor, unravel } from "../../../../src/core/golden/tensor/tensor.ts";
 import { valueAt } from "../../../../src/core/golden/tensor/values.ts";
 import { judgeSet } from "../../../../src/core/golden/whole-set/judge-set.ts";
-import type { ComparatorSpec, GoldenOutput, OutputSlice } from "../../../../generated/golden.ts";
-import { validate } from "../../../../generated/result-validator.js";
 import { buildResult } from "../../../support/build-result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
@@ -36,7 +36,9 @@ const kinds: readonly ComparatorSpec[] = [
 function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]): Tensor {
 	const shape = tensor.shape.map((size, index) => (index === axis ? kept.length : size));
 	const values = Array.from({ length: elementCount(shape) }, (_, flat) => {
-		const at = unravel(flat, shape).map((index, dimension) => (dimension === axis ? (kept[index] ?? 0) : index));
+		const at = unravel(flat, shape).map((index, dimension) =>
+			dimension === axis ? (kept[index] ?? 0) : index,
+		);
 		return valueAt(
 			tensor,
 			at.reduce((sum, index, dimension) => sum * (tensor.shape[dimension] ?? 1) + index, 0),
@@ -47,8 +49,19 @@ function cutByHand(tensor: Tensor, axis: number, kept: readonly number[]): Tenso
 
 function judge(expected: Tensor, got: Tensor, output: GoldenOutput, base?: Tensor) {
 	const manifest = manifestOf({ y: expected }, { y: output });
-	const sides = { expected: { y: expected }, got: { y: got }, ...(base === undefined ? {} : { base: { y: base } }) };
-	const place = { manifest, model: "net", engine: "fp16", precision: "fp16" as const, modelSha256, relativeL2: {} };
+	const sides = {
+		expected: { y: expected },
+		got: { y: got },
+		...(base === undefined ? {} : { base: { y: base } }),
+	};
+	const place = {
+		manifest,
+		model: "net",
+		engine: "fp16",
+		precision: "fp16" as const,
+		modelSha256,
+		relativeL2: {},
+	};
 	const input = { ...place, caseId: "only", ...sides };
 	return {
 		input,
@@ -62,7 +75,8 @@ function judge(expected: Tensor, got: Tensor, output: GoldenOutput, base?: Tenso
 }
 
 const shape = [2, 9, 8, 10];
-const values = (seed: number) => Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * 1.7 + seed) * (1 + (at % 5)));
+const values = (seed: number) =>
+	Array.from({ length: elementCount(shape) }, (_, at) => Math.sin(at * 1.7 + seed) * (1 + (at % 5)));
 const golden = float32(values(0), shape);
 const engine = float32(
 	values(0).map((value, at) => value + 0.02 * Math.cos(at * 3.1)),
@@ -88,7 +102,10 @@ const slices: readonly { slice: OutputSlice; axis: number; kept: readonly number
 it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
 	"a comparator of a slice $spec.kind of $slice equals that of the part alone",
 	(of) => {
-		const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, of.axis, of.kept)) as [Tensor, Tensor];
+		const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, of.axis, of.kept)) as [
+			Tensor,
+			Tensor,
+		];
 		const output = (spec: ComparatorSpec): GoldenOutput => ({ batchAxis: 0, comparators: [spec] });
 		const whole = judge(golden, engine, output({ ...of.spec, slice: of.slice }), engine).verdict.checks[0];
 		const alone = judge(left, right, output(of.spec), right).verdict.checks[0];
@@ -107,20 +124,34 @@ it.each(kinds.flatMap((spec) => slices.map((part) => ({ spec, ...part }))))(
 	},
 );
 
-it.each(slices)("a comparator of a slice over the whole set is that of the parts of $slice alone", ({ slice, axis, kept }) => {
-	const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, axis, kept)) as [Tensor, Tensor];
-	const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
-	const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
-	expect(check).toMatchObject({ slice, got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got });
-});
+it.each(slices)(
+	"a comparator of a slice over the whole set is that of the parts of $slice alone",
+	({ slice, axis, kept }) => {
+		const [left, right] = [golden, engine].map((tensor) => cutByHand(tensor, axis, kept)) as [Tensor, Tensor];
+		const spec: ComparatorSpec = { kind: "relative-l2", scope: "set" };
+		const check = judge(golden, engine, { comparators: [{ ...spec, slice }] }).set()?.checks[0];
+		expect(check).toMatchObject({
+			slice,
+			got: judge(left, right, { comparators: [spec] }).set()?.checks[0]?.got,
+		});
+	},
+);
 
 it("a comparator of a slice sees what the whole hides: class scores that are permuted beside boxes of hundreds", () => {
 	const boxesAndScores = float32(
 		Array.from({ length: 22 * 50 }, (_, at) => (at < 200 ? 100 + at : ((at * 7) % 11) / 11)),
 		[1, 22, 50],
 	);
-	const permuted = cutByHand(boxesAndScores, 1, [0, 1, 2, 3, ...Array.from({ length: 18 }, (_, at) => 4 + ((at + 1) % 18))]);
-	const whole = judge(boxesAndScores, permuted, { comparators: [{ kind: "relative-l2", tolerance: 5e-3 }] }).verdict;
+	const permuted = cutByHand(boxesAndScores, 1, [
+		0,
+		1,
+		2,
+		3,
+		...Array.from({ length: 18 }, (_, at) => 4 + ((at + 1) % 18)),
+	]);
+	const whole = judge(boxesAndScores, permuted, {
+		comparators: [{ kind: "relative-l2", tolerance: 5e-3 }],
+	}).verdict;
 	const parts: GoldenOutput["comparators"] = [
 		{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, to: 4 } },
 		{ kind: "relative-l2", tolerance: 5e-3, slice: { axis: 1, from: 4, to: 22 } },
@@ -135,7 +166,9 @@ it("a comparator of a slice draws its errors at the places of the whole, in a re
 		values(0).map((value, at) => (at === 10 * 8 * 5 + 34 ? value + 9 : value)),
 		shape,
 	);
-	const { input, verdict } = judge(golden, wrong, { comparators: [{ kind: "max-abs", slice: { axis: 1, from: 4, to: 6 } }] });
+	const { input, verdict } = judge(golden, wrong, {
+		comparators: [{ kind: "max-abs", slice: { axis: 1, from: 4, to: 6 } }],
+	});
 	const drawn = attachErrorMaps(verdict, input, 9).verdict;
 	expect(drawn.checks[0]?.largest).toMatchObject([{ index: [0, 5, 3, 4] }]);
 	expect(validate(buildResult({ golden: [drawn] })), JSON.stringify(validate.errors)).toBe(true);
@@ -143,7 +176,9 @@ it("a comparator of a slice draws its errors at the places of the whole, in a re
 
 describe("the floor of a comparator", () => {
 	const expected = float32([1, 0.5, 1e-8, -2e-8, 3e-3]);
-	const spec = (floor?: number): GoldenOutput => ({ comparators: [{ kind: "ulp", tolerance: 9, ...(floor ? { floor } : {}) }] });
+	const spec = (floor?: number): GoldenOutput => ({
+		comparators: [{ kind: "ulp", tolerance: 9, ...(floor ? { floor } : {}) }],
+	});
 	it("the floor of a comparator leaves out what is below it on both sides, and only that", () => {
 		const noisy = float32([1, 0.5, -7e-8, 0, 3e-3]);
 		expect(judge(expected, noisy, spec()).verdict.state).toBe("mismatch");
@@ -157,8 +192,12 @@ describe("top-k of rows that reach a score", () => {
 	const output: GoldenOutput = { comparators: [{ kind: "top-k", axis: 1, minScore: 0.25 }] };
 	const scores = float32([0.9, 0.01, 0.011, 0.05, 0.011, 0.01], [1, 2, 3]);
 	it("top-k of rows that reach a score ignores the background, whose best class is noise", () => {
-		expect(judge(scores, float32([0.9, 0.011, 0.01, 0.05, 0.01, 0.011], [1, 2, 3]), output).verdict.checks[0]).toMatchObject({ got: 1 });
-		expect(judge(scores, float32([0.05, 0.01, 0.01, 0.9, 0.01, 0.01], [1, 2, 3]), output).verdict.checks[0]).toMatchObject({
+		expect(
+			judge(scores, float32([0.9, 0.011, 0.01, 0.05, 0.01, 0.011], [1, 2, 3]), output).verdict.checks[0],
+		).toMatchObject({ got: 1 });
+		expect(
+			judge(scores, float32([0.05, 0.01, 0.01, 0.9, 0.01, 0.01], [1, 2, 3]), output).verdict.checks[0],
+		).toMatchObject({
 			got: 0,
 			pass: false,
 		});
@@ -181,7 +220,11 @@ it("cutSlice keeps the elements of the ranges, of every width of element", () =>
 			const axis = a % size.length;
 			const from = b % (size[axis] ?? 1);
 			const to = from + 1 + (c % ((size[axis] ?? 1) - from));
-			const tensor = { dtype, shape: size, data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120) };
+			const tensor = {
+				dtype,
+				shape: size,
+				data: Uint8Array.from({ length: elementCount(size) * 8 }, (_, at) => (at * 37 + b) % 120),
+			};
 			const part = cutSlice(tensor, { axis, from, to });
 			const kept = Array.from({ length: to - from }, (_, at) => from + at);
 			const byHand = cutByHand(tensor, axis, kept);

@@ -1,10 +1,10 @@
 // Checks that do not pass carry pictures of their errors; those that pass carry none.
 import { expect, it } from "vitest";
+import type { GoldenOutput } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/result-validator.js";
 import { type CaseInput, judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { attachErrorMaps } from "../../../../src/core/golden/error-map/attach-error-maps.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenOutput } from "../../../../generated/golden.ts";
-import { validate } from "../../../../generated/result-validator.js";
 import { buildResult } from "../../../support/build-result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
@@ -16,7 +16,11 @@ function ramp(shape: readonly number[], shift: (at: number) => number = () => 0)
 	);
 }
 
-function inputOf(expected: Record<string, Tensor>, got: Record<string, Tensor>, specs: Record<string, GoldenOutput> = {}): CaseInput {
+function inputOf(
+	expected: Record<string, Tensor>,
+	got: Record<string, Tensor>,
+	specs: Record<string, GoldenOutput> = {},
+): CaseInput {
 	return {
 		manifest: manifestOf(expected, specs),
 		caseId: "only",
@@ -52,7 +56,10 @@ it("drawErrors shows the sample of the largest difference where the whole was ju
 });
 
 it("drawErrors prefers a check of elements among several", () => {
-	const comparators: GoldenOutput["comparators"] = [{ kind: "relative-l2" }, { kind: "allclose", atol: 0.5, rtol: 0 }];
+	const comparators: GoldenOutput["comparators"] = [
+		{ kind: "relative-l2" },
+		{ kind: "allclose", atol: 0.5, rtol: 0 },
+	];
 	const { verdict, drawn } = draw(inputOf({ y: ramp(shape) }, wrong, { y: { comparators } }));
 	expect(drawn).toBe(1);
 	expect(verdict.checks.map(({ metric, largest }) => [metric, largest?.[0]?.allowed])).toEqual([
@@ -82,7 +89,9 @@ it("drawErrors draws nothing of what passes, is missing, or has another shape", 
 });
 
 it("drawErrors draws NaN as what it is", () => {
-	const { verdict } = draw(inputOf({ y: ramp(shape) }, { y: ramp(shape, (at) => (at === 3 ? Number.NaN : 0)) }));
+	const { verdict } = draw(
+		inputOf({ y: ramp(shape) }, { y: ramp(shape, (at) => (at === 3 ? Number.NaN : 0)) }),
+	);
 	expect(verdict.checks[0]).toMatchObject({
 		metric: "non-finite",
 		largest: [{ index: [0, 0, 0, 3], got: "NaN" }],

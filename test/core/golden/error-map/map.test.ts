@@ -23,13 +23,22 @@ it.each<{ shape: number[]; image?: boolean; plane: ReturnType<typeof planeOf> }>
 	{ shape: [1000], plane: null },
 	{ shape: [], plane: null },
 	{ shape: [1, 3, 4, 4], plane: null },
-])("planeOf of $shape is $plane", ({ shape, image, plane }) => expect(planeOf(shape, image ?? false)).toEqual(plane));
+])("planeOf of $shape is $plane", ({ shape, image, plane }) =>
+	expect(planeOf(shape, image ?? false)).toEqual(plane),
+);
 
 it("errorMap puts the largest difference of all channels into its cell, of 254 steps", () => {
 	const sides = withErrors([1, 2, 8, 8], { [64 + 8 * 3 + 5]: 2, [8 * 3 + 5]: -1, 7: 1 });
 	const map = errorMap(sides, { axes: [2, 3], image: true });
 	const cells = bytes(map.cells);
-	expect({ ...map, cells: cells.length }).toMatchObject({ rows: 8, columns: 8, height: 8, width: 8, largest: 2, cells: 64 });
+	expect({ ...map, cells: cells.length }).toMatchObject({
+		rows: 8,
+		columns: 8,
+		height: 8,
+		width: 8,
+		largest: 2,
+		cells: 64,
+	});
 	expect(cells.flatMap((cell, at) => (cell > 0 ? [[at, cell]] : []))).toEqual([
 		[7, 127],
 		[29, 254],
@@ -44,16 +53,23 @@ it("errorMap marks what is not finite by a value of its own, and shows the small
 
 it("errorMap takes large planes together into at most 48 by 48 cells, none of them lost", () => {
 	fc.assert(
-		fc.property(fc.integer({ min: 8, max: 130 }), fc.integer({ min: 8, max: 130 }), fc.nat(), (height, width, seed) => {
-			const at = seed % (height * width);
-			const map = errorMap(withErrors([height, width], { [at]: 3 }), { axes: [0, 1], image: false });
-			expect(map.rows).toBe(Math.min(48, height));
-			expect(map.columns).toBe(Math.min(48, width));
-			const cells = bytes(map.cells);
-			expect(cells.length).toBe(map.rows * map.columns);
-			const place = cells.indexOf(254);
-			expect(Math.abs((Math.floor(place / map.columns) + 0.5) / map.rows - Math.floor(at / width) / height)).toBeLessThan(0.15);
-			expect(cells.filter((cell) => cell > 0).length).toBe(1);
-		}),
+		fc.property(
+			fc.integer({ min: 8, max: 130 }),
+			fc.integer({ min: 8, max: 130 }),
+			fc.nat(),
+			(height, width, seed) => {
+				const at = seed % (height * width);
+				const map = errorMap(withErrors([height, width], { [at]: 3 }), { axes: [0, 1], image: false });
+				expect(map.rows).toBe(Math.min(48, height));
+				expect(map.columns).toBe(Math.min(48, width));
+				const cells = bytes(map.cells);
+				expect(cells.length).toBe(map.rows * map.columns);
+				const place = cells.indexOf(254);
+				expect(
+					Math.abs((Math.floor(place / map.columns) + 0.5) / map.rows - Math.floor(at / width) / height),
+				).toBeLessThan(0.15);
+				expect(cells.filter((cell) => cell > 0).length).toBe(1);
+			},
+		),
 	);
 });

@@ -20,7 +20,11 @@ function problemOf(
 	const [golden] = manifest.cases;
 	try {
 		parseManifest(
-			JSON.stringify({ ...manifest, ...(detections ? { detections } : {}), cases: [{ ...golden, ...(labels ? { labels } : {}) }] }),
+			JSON.stringify({
+				...manifest,
+				...(detections ? { detections } : {}),
+				cases: [{ ...golden, ...(labels ? { labels } : {}) }],
+			}),
 			"golden.json",
 		);
 	} catch (error) {
@@ -48,7 +52,17 @@ it.each<[object, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "accuracy" }, { output: "ids", labels: { ids: new Array(12).fill(1) } }],
 	[
 		{ kind: "ulp" },
-		{ detections: [{ name: "d", boxes: "boxes", scores: "scores", format: "cxcywh", comparators: [{ kind: "map", tolerance: 0.9 }] }] },
+		{
+			detections: [
+				{
+					name: "d",
+					boxes: "boxes",
+					scores: "scores",
+					format: "cxcywh",
+					comparators: [{ kind: "map", tolerance: 0.9 }],
+				},
+			],
+		},
 	],
 ])("comparators of a manifest are taken: %j", (comparator, options) => {
 	expect(problemOf(comparator, options)).toBe("");
@@ -78,12 +92,30 @@ it.each<[object, string, Parameters<typeof problemOf>[1]?]>([
 	[{ kind: "ulp" }, "ulp of int64", { output: "ids" }],
 	[{ kind: "top-k", k: 6 }, "an axis of more than 6 classes, got one of 6"],
 	[{ kind: "miou", axis: 7 }, "an axis of the output, which has 3"],
-	[{ kind: "ulp" }, "an output of [images, boxes, 4]", { detections: [{ name: "d", boxes: "ids", scores: "scores", format: "xyxy" }] }],
-	[{ kind: "ulp" }, 'an output of case "only"', { detections: [{ name: "d", boxes: "__proto__", format: "xyxy" }] }],
+	[
+		{ kind: "ulp" },
+		"an output of [images, boxes, 4]",
+		{ detections: [{ name: "d", boxes: "ids", scores: "scores", format: "xyxy" }] },
+	],
+	[
+		{ kind: "ulp" },
+		'an output of case "only"',
+		{ detections: [{ name: "d", boxes: "__proto__", format: "xyxy" }] },
+	],
 	[
 		{ kind: "ulp" },
 		"a limit above 0 and up to 1",
-		{ detections: [{ name: "d", boxes: "boxes", scores: "scores", format: "xyxy", comparators: [{ kind: "box-iou", tolerance: 2 }] }] },
+		{
+			detections: [
+				{
+					name: "d",
+					boxes: "boxes",
+					scores: "scores",
+					format: "xyxy",
+					comparators: [{ kind: "box-iou", tolerance: 2 }],
+				},
+			],
+		},
 	],
 ])("comparators of a manifest are refused: %j, %s", (comparator, words, options) => {
 	expect(problemOf(comparator, options)).toContain(words);

@@ -90,9 +90,10 @@ it("parseManifest reads a file with a byte order mark", () => {
 it("parseManifest takes names of the language for names of outputs, and refuses them as keys", () => {
 	const named = example("valid/minimal.json").replaceAll('"y"', '"__proto__"');
 	expect(Object.keys(parseManifest(named, "x").cases[0].outputs)).toEqual(["__proto__"]);
-	expect(refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"')).message).toContain(
-		"__proto__",
-	);
+	expect(
+		refusalOf(example("valid/minimal.json").replace('"schemaVersion"', '"__proto__": {}, "schemaVersion"'))
+			.message,
+	).toContain("__proto__");
 });
 
 it("parseManifest shows no control characters of a hostile file", () => {

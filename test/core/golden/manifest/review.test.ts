@@ -1,10 +1,10 @@
 // Changed goldens: what is weaker is loud, what moved is measured, what is unchanged is silent.
 import { describe, expect, it } from "vitest";
+import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import type { Threshold } from "../../../../src/core/config/config.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { reviewGolden, reviewGone } from "../../../../src/core/golden/manifest/review.ts";
-import type { ComparatorSpec, GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
-import type { GoldenCheck } from "../../../../generated/result.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const y = float32([1, 2]);
@@ -13,9 +13,19 @@ function golden(output: GoldenOutput = {}, more: Partial<GoldenManifest> = {}): 
 	return { ...manifestOf({ y }, { y: output }), ...more };
 }
 
-const comparators = (...specs: [ComparatorSpec, ...ComparatorSpec[]]): GoldenOutput => ({ comparators: specs });
+const comparators = (...specs: [ComparatorSpec, ...ComparatorSpec[]]): GoldenOutput => ({
+	comparators: specs,
+});
 const review = (base: GoldenManifest, head: GoldenManifest) =>
-	reviewGolden({ model: "m", path: "golden.json", base, head, moved: [], expected: new Map([["y", y]]), relativeL2: {} });
+	reviewGolden({
+		model: "m",
+		path: "golden.json",
+		base,
+		head,
+		moved: [],
+		expected: new Map([["y", y]]),
+		relativeL2: {},
+	});
 
 it("reviewGolden has nothing to say of goldens that judge alike", () => {
 	expect(review(golden(), golden({}, { goldenId: "net@2", reason: "again", author: "me" }))).toBeNull();
@@ -28,7 +38,12 @@ it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
 		comparators({ kind: "relative-l2", tolerance: 1e-2 }),
 		/relative-l2 of output "y" is looser: every precision 0\.0001 → 0\.01/,
 	],
-	["a tighter limit", comparators({ kind: "relative-l2", tolerance: 1e-2 }), comparators({ kind: "relative-l2", tolerance: 1e-4 }), null],
+	[
+		"a tighter limit",
+		comparators({ kind: "relative-l2", tolerance: 1e-2 }),
+		comparators({ kind: "relative-l2", tolerance: 1e-4 }),
+		null,
+	],
 	[
 		"a limit looser at one precision",
 		comparators({ kind: "relative-l2", tolerance: { fp16: 1e-3 } }),
@@ -55,8 +70,14 @@ it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
 	],
 	[
 		"a limit of one part that is looser",
-		comparators({ kind: "relative-l2", tolerance: 1e-4 }, { kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-4 }),
-		comparators({ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-2 }, { kind: "relative-l2", tolerance: 1e-4 }),
+		comparators(
+			{ kind: "relative-l2", tolerance: 1e-4 },
+			{ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-4 },
+		),
+		comparators(
+			{ kind: "relative-l2", slice: { axis: 0, to: 1 }, tolerance: 1e-2 },
+			{ kind: "relative-l2", tolerance: 1e-4 },
+		),
 		/^relative-l2 of 0 of axis 0 of output "y" is looser: every precision 0\.0001 → 0\.01/,
 	],
 	[
@@ -65,7 +86,12 @@ it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
 		comparators({ kind: "relative-l2" }),
 		/no longer compared by relative-l2 of column 0/,
 	],
-	["a floor that is higher", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2", floor: 1e-3 }), /floor 0 → 0\.001/],
+	[
+		"a floor that is higher",
+		comparators({ kind: "relative-l2" }),
+		comparators({ kind: "relative-l2", floor: 1e-3 }),
+		/floor 0 → 0\.001/,
+	],
 	[
 		"a failure that only warns now",
 		comparators({ kind: "relative-l2" }),
@@ -73,7 +99,12 @@ it.each<[string, GoldenOutput, GoldenOutput, RegExp | null]>([
 		/severity fail → warn/,
 	],
 	["worst samples that are no longer looked at", { batchAxis: 0 }, {}, /scope per-sample → whole/],
-	["a comparator that is new", comparators({ kind: "relative-l2" }), comparators({ kind: "relative-l2" }, { kind: "cosine" }), null],
+	[
+		"a comparator that is new",
+		comparators({ kind: "relative-l2" }),
+		comparators({ kind: "relative-l2" }, { kind: "cosine" }),
+		null,
+	],
 	["NaN that may be", {}, { nonFinite: "must-match" }, /nonFinite reject → must-match/],
 ])("reviewGolden calls out %s", (_, before, after, says) => {
 	const change = review(golden(before), golden(after));
@@ -86,7 +117,10 @@ it("reviewGolden calls out dropped cases and a softer policy, and notes new ones
 	const [only] = golden().cases;
 	const renamed = golden({}, { cases: [{ ...only, id: "other" }], policy: { onModelChange: "warn" } });
 	const change = review(golden({}, { policy: { onModelChange: "fail" } }), renamed);
-	expect(change?.weakened).toEqual(['1 case dropped: "only".', "A changed model now means warn, before fail."]);
+	expect(change?.weakened).toEqual([
+		'1 case dropped: "only".',
+		"A changed model now means warn, before fail.",
+	]);
 	expect(change?.notes).toContain('1 case added: "other".');
 });
 
@@ -101,15 +135,39 @@ it("reviewGolden reports the reason only if it belongs to this change, and its a
 			"No author is named.",
 		],
 	});
-	const said = review(base, golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained again.", author: "Ann" }));
-	expect(said).toMatchObject({ reason: "Trained again.", author: "Ann", weakened: [], notes: ["It was recorded from another model."] });
+	const said = review(
+		base,
+		golden({}, { ...otherModel, goldenId: "net@2", reason: "Trained again.", author: "Ann" }),
+	);
+	expect(said).toMatchObject({
+		reason: "Trained again.",
+		author: "Ann",
+		weakened: [],
+		notes: ["It was recorded from another model."],
+	});
 });
 
 it("reviewGolden puts what moved furthest first and keeps the list short", () => {
 	const [only] = golden().cases;
-	const head = golden({}, { cases: [{ ...only, outputs: { y: { ...only.outputs["y"]!, sha256: "d".repeat(64) } } }] });
-	const moved = Array.from({ length: 150 }, (_, index) => ({ case: `c${index}`, output: "y", relativeL2: index, maxAbs: index }));
-	const change = reviewGolden({ model: "m", path: "p", base: golden(), head, moved, expected: new Map([["y", y]]), relativeL2: {} });
+	const head = golden(
+		{},
+		{ cases: [{ ...only, outputs: { y: { ...only.outputs["y"]!, sha256: "d".repeat(64) } } }] },
+	);
+	const moved = Array.from({ length: 150 }, (_, index) => ({
+		case: `c${index}`,
+		output: "y",
+		relativeL2: index,
+		maxAbs: index,
+	}));
+	const change = reviewGolden({
+		model: "m",
+		path: "p",
+		base: golden(),
+		head,
+		moved,
+		expected: new Map([["y", y]]),
+		relativeL2: {},
+	});
 	expect(change).toMatchObject({ movedTotal: 150, moved: { length: 100, 0: { relativeL2: 149 } } });
 });
 
@@ -137,7 +195,8 @@ describe("an error that grew", () => {
 			relativeL2: { fp16: 1 },
 			...(errorGrowth === undefined ? {} : { errorGrowth }),
 		});
-	const growth = (...args: Parameters<typeof judge>) => judge(...args).checks.find(({ metric }) => metric === "error-growth");
+	const growth = (...args: Parameters<typeof judge>) =>
+		judge(...args).checks.find(({ metric }) => metric === "error-growth");
 
 	it.each([
 		[3e-3, 1e-3, true],

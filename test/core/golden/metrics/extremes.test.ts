@@ -1,11 +1,11 @@
 // Every comparator at the ends of its numbers, against exact arithmetic in Python (test/oracles/golden-extremes.py).
 import { describe, expect, it } from "vitest";
+import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
+import type { GoldenCheck } from "../../../../generated/result.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { keepsLimit, type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
 import { within } from "../../../../src/core/golden/metrics/measured.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
-import type { GoldenCheck } from "../../../../generated/result.ts";
 import oracle from "../../../oracles/golden-extremes.json" with { type: "json" };
 import { float64, fromBase64, manifestOf, modelSha256, toNumber } from "../../../support/golden-tensors.ts";
 
@@ -33,14 +33,29 @@ const kinds = Object.keys(options) as MetricKind[];
 
 type Limits = Partial<Record<MetricKind, number>>;
 
-function judge(expected: Tensor, got: Tensor, asked: { kinds: readonly MetricKind[]; labels?: readonly number[]; limits?: Limits }) {
+function judge(
+	expected: Tensor,
+	got: Tensor,
+	asked: { kinds: readonly MetricKind[]; labels?: readonly number[]; limits?: Limits },
+) {
 	const comparators = asked.kinds.map((kind) => {
 		const tolerance = asked.limits?.[kind];
 		return { kind, ...options[kind], ...(tolerance === undefined ? {} : { tolerance }) };
 	});
-	const manifest = manifestOf({ y: expected }, { y: { comparators, nonFinite: "must-match" } as GoldenOutput });
+	const manifest = manifestOf(
+		{ y: expected },
+		{ y: { comparators, nonFinite: "must-match" } as GoldenOutput },
+	);
 	const [golden] = manifest.cases;
-	const place = { manifest, caseId: "only", model: "m", engine: "e", precision: "fp32", modelSha256, relativeL2: {} } as const;
+	const place = {
+		manifest,
+		caseId: "only",
+		model: "m",
+		engine: "e",
+		precision: "fp32",
+		modelSha256,
+		relativeL2: {},
+	} as const;
 	const withLabels = { ...golden, labels: { y: [...(asked.labels ?? [])] as [number] } };
 	return judgeCase({ ...place, golden: withLabels, expected: { y: expected }, got: { y: got } });
 }
@@ -53,14 +68,20 @@ function foundIn(checks: readonly GoldenCheck[], kind: MetricKind): number {
 function expectNear(value: number, wanted: number, what: string): void {
 	if (Math.abs(wanted) > 1e300) expect(value * Math.sign(wanted), what).toBeGreaterThan(1e300);
 	else if (Number.isNaN(wanted)) expect(value, what).toBeNaN();
-	else expect(Math.abs(value - wanted), `${what}: ${value}, exactly ${wanted}`).toBeLessThanOrEqual(1e-9 * Math.abs(wanted) + 1e-13);
+	else
+		expect(Math.abs(value - wanted), `${what}: ${value}, exactly ${wanted}`).toBeLessThanOrEqual(
+			1e-9 * Math.abs(wanted) + 1e-13,
+		);
 }
 
 const cases = oracle.cases.map((entry) => ({
 	...entry,
 	expected: fromBase64(entry.dtype, oracle.shape, entry.expected),
 	got: fromBase64(entry.dtype, oracle.shape, entry.got),
-	exact: Object.entries(entry.values).map(([kind, value]): [MetricKind, number] => [kind as MetricKind, toNumber(value)]),
+	exact: Object.entries(entry.values).map(([kind, value]): [MetricKind, number] => [
+		kind as MetricKind,
+		toNumber(value),
+	]),
 }));
 
 describe.each(cases)("$name", ({ expected, got, labels, exact }) => {
@@ -87,28 +108,43 @@ it.each(kinds)("a value that no outputs can have fails %s, whatever the limit", 
 	for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, range.least - 1, range.most + 1]) {
 		if (value >= range.least && value <= range.most) continue;
 		const measured = within({ value }, range);
-		for (const limit of [-1e300, 0, 1, 1e300]) expect(keepsLimit(measured.value, bound, limit), `${value} by ${limit}`).toBe(false);
+		for (const limit of [-1e300, 0, 1, 1e300])
+			expect(keepsLimit(measured.value, bound, limit), `${value} by ${limit}`).toBe(false);
 	}
-	if (bound === "at-most") expect(keepsLimit(Number.POSITIVE_INFINITY, bound, Number.POSITIVE_INFINITY)).toBe(false);
+	if (bound === "at-most")
+		expect(keepsLimit(Number.POSITIVE_INFINITY, bound, Number.POSITIVE_INFINITY)).toBe(false);
 });
 
-it.each(["int64", "uint64"] as const)("integers beyond 2^53 stay distinct in a quantile, a ranking and tokens of %s", (dtype) => {
-	const from = 2n ** 60n;
-	const of = (offsets: readonly number[]): Tensor => {
-		const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
-		return { dtype, shape: [1, offsets.length], data };
-	};
-	const { checks } = judge(of([0, 1, 2, 300]), of([3, 4, 5, 297]), { kinds: ["quantile", "token-agreement"] });
-	expect(checks.map(({ got }) => got)).toEqual([3, 0]);
-	const flipped = judge(of([0, 1, 2]), of([2, 1, 0]), { kinds: ["top-k"] });
-	expect(flipped.checks[0]).toMatchObject({ got: 1 });
-	const [top] = judgeTop(of([0, 1, 2]), of([2, 1, 0]));
-	expect(top).toMatchObject({ got: 0, detail: expect.stringContaining("clearest of them is 2") });
-});
+it.each(["int64", "uint64"] as const)(
+	"integers beyond 2^53 stay distinct in a quantile, a ranking and tokens of %s",
+	(dtype) => {
+		const from = 2n ** 60n;
+		const of = (offsets: readonly number[]): Tensor => {
+			const data = new Uint8Array(BigUint64Array.from(offsets, (offset) => from + BigInt(offset)).buffer);
+			return { dtype, shape: [1, offsets.length], data };
+		};
+		const { checks } = judge(of([0, 1, 2, 300]), of([3, 4, 5, 297]), {
+			kinds: ["quantile", "token-agreement"],
+		});
+		expect(checks.map(({ got }) => got)).toEqual([3, 0]);
+		const flipped = judge(of([0, 1, 2]), of([2, 1, 0]), { kinds: ["top-k"] });
+		expect(flipped.checks[0]).toMatchObject({ got: 1 });
+		const [top] = judgeTop(of([0, 1, 2]), of([2, 1, 0]));
+		expect(top).toMatchObject({ got: 0, detail: expect.stringContaining("clearest of them is 2") });
+	},
+);
 
 function judgeTop(expected: Tensor, got: Tensor): GoldenCheck[] {
 	const manifest = manifestOf({ y: expected }, { y: { comparators: [{ kind: "top-k" }] } });
-	const place = { manifest, caseId: "only", model: "m", engine: "e", precision: "fp32", modelSha256, relativeL2: {} } as const;
+	const place = {
+		manifest,
+		caseId: "only",
+		model: "m",
+		engine: "e",
+		precision: "fp32",
+		modelSha256,
+		relativeL2: {},
+	} as const;
 	return judgeCase({ ...place, expected: { y: expected }, got: { y: got } }).checks;
 }
 
@@ -118,7 +154,10 @@ describe("an output that is infinite throughout", () => {
 	it("an output that is infinite throughout matches by every comparator where the engine's is the same, and not where one element differs", () => {
 		const labels = new Array<number>(8).fill(0);
 		expect(judge(masked, masked, { kinds, labels }).state).toBe("match");
-		const other = float64([Number.POSITIVE_INFINITY, ...new Array<number>(63).fill(Number.NEGATIVE_INFINITY)], [8, 8]);
+		const other = float64(
+			[Number.POSITIVE_INFINITY, ...new Array<number>(63).fill(Number.NEGATIVE_INFINITY)],
+			[8, 8],
+		);
 		expect(judge(masked, other, { kinds, labels }).state).toBe("mismatch");
 	});
 

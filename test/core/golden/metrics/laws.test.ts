@@ -1,19 +1,25 @@
 // The laws that every comparator keeps, one table over the whole registry: a new kind without an entry here does not compile.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../generated/golden.ts";
 import { checkBoxes } from "../../../../src/core/golden/boxes/check-boxes.ts";
 import { makePair } from "../../../../src/core/golden/compare/difference.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { type MetricKind, metrics } from "../../../../src/core/golden/compare/registry.ts";
-import { defaultMetricOptions, type MetricOptions, metricLabels } from "../../../../src/core/golden/metrics/measured.ts";
-import type { BoxComparatorKind, Detections, GoldenOutput } from "../../../../generated/golden.ts";
+import {
+	defaultMetricOptions,
+	type MetricOptions,
+	metricLabels,
+} from "../../../../src/core/golden/metrics/measured.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 const [rows, classes] = [40, 24];
 const shape = [1, 1, rows, classes];
 
 /** Not to be read by another law: whether the number stays the same with both sides turned round, and what it is of equal sides. */
-const laws: Readonly<Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>> = {
+const laws: Readonly<
+	Record<MetricKind, { symmetric: boolean; perfect: number; ask?: Partial<MetricOptions> }>
+> = {
 	"relative-l2": { symmetric: false, perfect: 0 },
 	"max-abs": { symmetric: true, perfect: 0 },
 	allclose: { symmetric: false, perfect: 0, ask: { rtol: 1e-2, atol: 1e-2 } },
@@ -44,7 +50,9 @@ function noise(seed: number, count: number): number[] {
 		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
 		return state / 2 ** 32;
 	};
-	return Array.from({ length: count }, () => next() + next() + next() + next() - 2).map((value) => value * Math.sqrt(3));
+	return Array.from({ length: count }, () => next() + next() + next() + next() - 2).map(
+		(value) => value * Math.sqrt(3),
+	);
 }
 
 function pairAt(seed: number, size: number) {
@@ -85,7 +93,8 @@ describe.each(kinds)("%s", (kind) => {
 					const { golden, got } = pairAt(seed, size);
 					return worse(measure(kind, golden, got));
 				});
-				for (const [index, value] of values.entries()) expect(value).toBeGreaterThanOrEqual((values[index - 1] ?? value) - 1e-12);
+				for (const [index, value] of values.entries())
+					expect(value).toBeGreaterThanOrEqual((values[index - 1] ?? value) - 1e-12);
 				expect(values.at(-1)).toBeGreaterThan(values[0] ?? Number.NaN);
 			}),
 			{ numRuns: 10 },
@@ -110,9 +119,24 @@ describe.each(kinds)("%s", (kind) => {
 			expect(metricLabels[kind]).toMatch(/\w{3}/);
 			const { golden } = pairAt(5, 0);
 			const expected = float32(golden, shape);
-			const manifest = manifestOf({ y: expected }, { y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput });
-			const place = { manifest, caseId: "only", model: "m", engine: "e", precision: "int8", modelSha256, relativeL2: {} } as const;
-			const judged = judgeCase({ ...place, expected: { y: expected }, got: { y: float32([bad, ...golden.slice(1)], shape) } });
+			const manifest = manifestOf(
+				{ y: expected },
+				{ y: { comparators: [{ kind, severity: "warn" }] } as GoldenOutput },
+			);
+			const place = {
+				manifest,
+				caseId: "only",
+				model: "m",
+				engine: "e",
+				precision: "int8",
+				modelSha256,
+				relativeL2: {},
+			} as const;
+			const judged = judgeCase({
+				...place,
+				expected: { y: expected },
+				got: { y: float32([bad, ...golden.slice(1)], shape) },
+			});
 			expect(judged).toMatchObject({ state: "mismatch", checks: [{ metric: "non-finite", pass: false }] });
 		},
 	);
@@ -137,17 +161,32 @@ describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean;
 			const at = (index: number): number => size * (errors[index] ?? 0);
 			const corners = Array.from({ length: count }, (_, box) => {
 				const [x, y] = [(box % 6) * 200, Math.floor(box / 6) * 200];
-				return [x + 40 * at(box * 5), y + 40 * at(box * 5 + 1), x + 100 + 40 * at(box * 5 + 2), y + 100 + 40 * at(box * 5 + 3)];
+				return [
+					x + 40 * at(box * 5),
+					y + 40 * at(box * 5 + 1),
+					x + 100 + 40 * at(box * 5 + 2),
+					y + 100 + 40 * at(box * 5 + 3),
+				];
 			});
-			const scores = Array.from({ length: count }, (_, box) => Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))));
+			const scores = Array.from({ length: count }, (_, box) =>
+				Math.min(1, Math.max(0.3, 0.6 + box / 100 + 0.1 * at(box * 5 + 4))),
+			);
 			return new Map([
 				["boxes", float32(corners.flat(), [1, count, 4])],
 				["scores", float32(scores, [1, count])],
 			]);
 		}
-		const spec: Detections = { name: "d", boxes: "boxes", scores: "scores", format: "xyxy", comparators: [{ kind }] };
-		const measureBoxes = (golden: Map<string, ReturnType<typeof float32>>, got: Map<string, ReturnType<typeof float32>>): number =>
-			Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
+		const spec: Detections = {
+			name: "d",
+			boxes: "boxes",
+			scores: "scores",
+			format: "xyxy",
+			comparators: [{ kind }],
+		};
+		const measureBoxes = (
+			golden: Map<string, ReturnType<typeof float32>>,
+			got: Map<string, ReturnType<typeof float32>>,
+		): number => Number(checkBoxes(spec, { expected: golden, got, base: undefined }, "fp32").checks[0]?.got);
 
 		it("every metric is perfect between boxes and themselves, and never gets better while noise grows by tens", () => {
 			fc.assert(
@@ -157,7 +196,8 @@ describe.each(Object.entries(boxKinds) as [BoxComparatorKind, { atMost: boolean;
 					// Of pairs that no longer overlap enough, nothing is measured but that they are missing.
 					const paired = kind === "box-iou" || kind === "box-score" ? values.slice(0, 3) : values;
 					const badness = paired.map((value) => (atMost ? value : -value));
-					for (const [index, value] of badness.entries()) expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
+					for (const [index, value] of badness.entries())
+						expect(value).toBeGreaterThanOrEqual((badness[index - 1] ?? value) - 1e-12);
 					expect(badness.at(-1)).toBeGreaterThan(badness[0] ?? Number.NaN);
 				}),
 				{ numRuns: 10 },

@@ -20,7 +20,10 @@ function expectNear(got: number, wanted: number): void {
 	else expect(got).toBe(wanted);
 }
 
-const columns = (rows: readonly (readonly [number, number])[]): [number[], number[]] => [rows.map(([a]) => a), rows.map(([, b]) => b)];
+const columns = (rows: readonly (readonly [number, number])[]): [number[], number[]] => [
+	rows.map(([a]) => a),
+	rows.map(([, b]) => b),
+];
 
 it("every metric finds nothing between a tensor and itself", () => {
 	fc.assert(
@@ -50,7 +53,9 @@ it("every metric of elements is the same in any order of the elements", () => {
 			if (!one || !other) return;
 			expectNear(relativeL2(other).value, relativeL2(one).value);
 			expect(maxAbs(other).value).toBe(maxAbs(one).value);
-			expect(allclose(other, { ...options, rtol: 0.1, atol: 1 }).value).toBe(allclose(one, { ...options, rtol: 0.1, atol: 1 }).value);
+			expect(allclose(other, { ...options, rtol: 0.1, atol: 1 }).value).toBe(
+				allclose(one, { ...options, rtol: 0.1, atol: 1 }).value,
+			);
 			expect(cosine(other).value).toBeCloseTo(cosine(one).value, 9);
 			expect(klDivergence(other, options).value).toBeCloseTo(klDivergence(one, options).value, 6);
 		}),
@@ -61,7 +66,10 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 	fc.assert(
 		fc.property(pairs, fc.integer({ min: -900, max: 900 }), (rows, exponent) => {
 			const [g, c] = columns(rows.map(([a, b]) => [Math.round(a), Math.round(b)] as const));
-			const scaled = makePair(float64(g.map((x) => x * 2 ** exponent)), float64(c.map((x) => x * 2 ** exponent)));
+			const scaled = makePair(
+				float64(g.map((x) => x * 2 ** exponent)),
+				float64(c.map((x) => x * 2 ** exponent)),
+			);
 			const plain = makePair(float64(g), float64(c));
 			const wanted = relativeL2(plain).value;
 			expectNear(relativeL2(scaled).value, wanted);
@@ -72,12 +80,22 @@ it("relative L2 and cosine do not change when both tensors are scaled by a power
 
 it("relative L2 and cosine grow and fall with the noise", () => {
 	fc.assert(
-		fc.property(pairs, fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 1, max: 10, noNaN: true }), (rows, noise, more) => {
-			const [g, direction] = columns(rows);
-			const at = (size: number) => makePair(float64(g), float64(g.map((x, i) => x + size * (direction[i] ?? 0))));
-			expect(relativeL2(at(noise)).value).toBeLessThanOrEqual(relativeL2(at(noise * more)).value * (1 + 1e-9) + 1e-12);
-			expect(maxAbs(at(noise)).value).toBeLessThanOrEqual(maxAbs(at(noise * more)).value * (1 + 1e-9) + 1e-9);
-		}),
+		fc.property(
+			pairs,
+			fc.double({ min: 0, max: 1, noNaN: true }),
+			fc.double({ min: 1, max: 10, noNaN: true }),
+			(rows, noise, more) => {
+				const [g, direction] = columns(rows);
+				const at = (size: number) =>
+					makePair(float64(g), float64(g.map((x, i) => x + size * (direction[i] ?? 0))));
+				expect(relativeL2(at(noise)).value).toBeLessThanOrEqual(
+					relativeL2(at(noise * more)).value * (1 + 1e-9) + 1e-12,
+				);
+				expect(maxAbs(at(noise)).value).toBeLessThanOrEqual(
+					maxAbs(at(noise * more)).value * (1 + 1e-9) + 1e-9,
+				);
+			},
+		),
 	);
 });
 
@@ -91,7 +109,10 @@ it("relative L2 and cosine follow their conventions where a side is zero", () =>
 	const zero = float32([0, -0]);
 	const one = float32([1, 0]);
 	expect([relativeL2(makePair(zero, zero)).value, cosine(makePair(zero, zero)).value]).toEqual([0, 1]);
-	expect([relativeL2(makePair(zero, one)).value, cosine(makePair(zero, one)).value]).toEqual([Number.POSITIVE_INFINITY, 0]);
+	expect([relativeL2(makePair(zero, one)).value, cosine(makePair(zero, one)).value]).toEqual([
+		Number.POSITIVE_INFINITY,
+		0,
+	]);
 	expect([relativeL2(makePair(one, zero)).value, cosine(makePair(one, zero)).value]).toEqual([1, 0]);
 });
 
@@ -101,7 +122,9 @@ it("top-k orders as a stable descending sort does, by insertion and by sorting a
 			fc.array(fc.integer({ min: -5, max: 5 }), { minLength: 1, maxLength: 80 }),
 			fc.integer({ min: 1, max: 80 }),
 			(numbers, k) => {
-				const wanted = numbers.map((_, index) => index).sort((a, b) => (numbers[b] ?? 0) - (numbers[a] ?? 0) || a - b);
+				const wanted = numbers
+					.map((_, index) => index)
+					.sort((a, b) => (numbers[b] ?? 0) - (numbers[a] ?? 0) || a - b);
 				expect(topIndices(Float64Array.from(numbers), k)).toEqual(wanted.slice(0, k));
 			},
 		),
@@ -109,22 +132,40 @@ it("top-k orders as a stable descending sort does, by insertion and by sorting a
 });
 
 it("top-k takes infinities as the values they are", () => {
-	expect(topIndices(Float64Array.of(1, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY), 2)).toEqual([2, 3]);
+	expect(
+		topIndices(
+			Float64Array.of(1, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+			2,
+		),
+	).toEqual([2, 3]);
 });
 
 it("top-k does not depend on the order of classes where no two are equal", () => {
 	fc.assert(
-		fc.property(fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }), fc.integer({ min: 1, max: 5 }), (numbers, k) => {
-			const noisy = numbers.map((x, i) => x + (i % 3));
-			const agree = (g: number[], c: number[]): number => topKAgreement(makePair(float64(g), float64(c)), { ...options, k }).value;
-			if (new Set(noisy).size === noisy.length) expect(agree(numbers.toReversed(), noisy.toReversed())).toBe(agree(numbers, noisy));
-		}),
+		fc.property(
+			fc.uniqueArray(fc.integer(), { minLength: 3, maxLength: 20 }),
+			fc.integer({ min: 1, max: 5 }),
+			(numbers, k) => {
+				const noisy = numbers.map((x, i) => x + (i % 3));
+				const agree = (g: number[], c: number[]): number =>
+					topKAgreement(makePair(float64(g), float64(c)), { ...options, k }).value;
+				if (new Set(noisy).size === noisy.length)
+					expect(agree(numbers.toReversed(), noisy.toReversed())).toBe(agree(numbers, noisy));
+			},
+		),
 	);
 });
 
 it("top-k reports how clear the golden's lead was in the rows that differ", () => {
-	const measured = topKAgreement(makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])), options);
-	expect(measured).toMatchObject({ value: 0, worstAt: 0, detail: expect.stringContaining("2 of 2 rows differ") });
+	const measured = topKAgreement(
+		makePair(float32([3, 1, 5, 4.5], [2, 2]), float32([1, 3, 4, 5], [2, 2])),
+		options,
+	);
+	expect(measured).toMatchObject({
+		value: 0,
+		worstAt: 0,
+		detail: expect.stringContaining("2 of 2 rows differ"),
+	});
 	expect(measured.detail).toContain("clearest of them is 2");
 });
 
@@ -179,7 +220,10 @@ it("KL divergence adds nothing for 0 against 0, and scales what it reads a 0 as"
 it("KL divergence walks rows along an inner axis as along the last", () => {
 	const inner = makePair(float64([1, 5, 2, 6, 3, 7], [3, 2]), float64([1.5, 5, 2, 6.5, 3, 7], [3, 2]));
 	const last = makePair(float64([1, 2, 3, 5, 6, 7], [2, 3]), float64([1.5, 2, 3, 5, 6.5, 7], [2, 3]));
-	expect(klDivergence(inner, { ...options, axis: 0 }).value).toBeCloseTo(klDivergence(last, options).value, 14);
+	expect(klDivergence(inner, { ...options, axis: 0 }).value).toBeCloseTo(
+		klDivergence(last, options).value,
+		14,
+	);
 });
 
 it("KL divergence reads rows longer than a chunk", () => {

@@ -18,15 +18,18 @@ function measure(off: number, window: "gaussian" | "uniform") {
 	return { bound, ...ssim(pair, { window, channels: "first", dataRange: 1 } as Parameters<typeof ssim>[1]) };
 }
 
-it.each(["gaussian", "uniform"] as const)("ssim with a %s window is nowhere below the bound that stands for it close to 1", (window) => {
-	for (const off of [1e-5, 1e-4, 1e-3, 1e-2]) {
-		const { value, bound, detail } = measure(off, window);
-		expect(detail).toMatch(/^lowest in one window/);
-		expect(value).toBeGreaterThan(bound);
-	}
-	for (const off of [0, 1e-7, 1e-6]) {
-		const { value, bound, detail } = measure(off, window);
-		expect([value, detail]).toEqual([bound, "at least: no window is below 0.9999999"]);
-		expect(value).toBeGreaterThan(1 - 2 ** -24);
-	}
-});
+it.each(["gaussian", "uniform"] as const)(
+	"ssim with a %s window is nowhere below the bound that stands for it close to 1",
+	(window) => {
+		for (const off of [1e-5, 1e-4, 1e-3, 1e-2]) {
+			const { value, bound, detail } = measure(off, window);
+			expect(detail).toMatch(/^lowest in one window/);
+			expect(value).toBeGreaterThan(bound);
+		}
+		for (const off of [0, 1e-7, 1e-6]) {
+			const { value, bound, detail } = measure(off, window);
+			expect([value, detail]).toEqual([bound, "at least: no window is below 0.9999999"]);
+			expect(value).toBeGreaterThan(1 - 2 ** -24);
+		}
+	},
+);

@@ -5,7 +5,11 @@ import { makePair, type Pair } from "../../../../src/core/golden/compare/differe
 import { accuracy, tokenAgreement } from "../../../../src/core/golden/metrics/classification.ts";
 import { jsDivergence } from "../../../../src/core/golden/metrics/divergence.ts";
 import { errorQuantile, psnr, ulpDistance } from "../../../../src/core/golden/metrics/element-errors.ts";
-import { defaultMetricOptions, type Measured, type MetricOptions } from "../../../../src/core/golden/metrics/measured.ts";
+import {
+	defaultMetricOptions,
+	type Measured,
+	type MetricOptions,
+} from "../../../../src/core/golden/metrics/measured.ts";
 import { recallAtK } from "../../../../src/core/golden/metrics/neighbours.ts";
 import { dice, meanIou, pixelDisagreement } from "../../../../src/core/golden/metrics/segmentation.ts";
 import { ssim } from "../../../../src/core/golden/metrics/ssim.ts";
@@ -36,15 +40,18 @@ it("every task metric finds nothing between a tensor and itself", () => {
 	);
 });
 
-it.each(Object.entries(symmetric))("every task metric is the same with both sides turned round: %s", (_, metric) => {
-	fc.assert(
-		fc.property(image, image, (left, right) => {
-			const [a, b] = [float32(left, shape), float32(right, shape)];
-			expect(metric(makePair(a, b), options).value).toBeCloseTo(metric(makePair(b, a), options).value, 9);
-		}),
-		{ numRuns: 25 },
-	);
-});
+it.each(Object.entries(symmetric))(
+	"every task metric is the same with both sides turned round: %s",
+	(_, metric) => {
+		fc.assert(
+			fc.property(image, image, (left, right) => {
+				const [a, b] = [float32(left, shape), float32(right, shape)];
+				expect(metric(makePair(a, b), options).value).toBeCloseTo(metric(makePair(b, a), options).value, 9);
+			}),
+			{ numRuns: 25 },
+		);
+	},
+);
 
 it("every task metric of elements grows with the noise", () => {
 	fc.assert(
@@ -58,7 +65,9 @@ it("every task metric of elements grows with the noise", () => {
 					),
 				);
 			for (const metric of [errorQuantile, ulpDistance]) {
-				expect(metric(at(1), options).value).toBeLessThanOrEqual(metric(at(more), options).value * (1 + 1e-9) + 1e-9);
+				expect(metric(at(1), options).value).toBeLessThanOrEqual(
+					metric(at(more), options).value * (1 + 1e-9) + 1e-9,
+				);
 			}
 			expect(psnr(at(1), options).value).toBeGreaterThanOrEqual(psnr(at(more), options).value - 1e-9);
 		}),
@@ -68,7 +77,10 @@ it("every task metric of elements grows with the noise", () => {
 
 it("the conventions of JS: never more than ln 2, and NaN for what is no distribution", () => {
 	const probabilities = { ...defaultMetricOptions, input: "probabilities" as const };
-	expect(jsDivergence(makePair(float64([1, 0]), float64([0, 1])), probabilities).value).toBeCloseTo(Math.LN2, 15);
+	expect(jsDivergence(makePair(float64([1, 0]), float64([0, 1])), probabilities).value).toBeCloseTo(
+		Math.LN2,
+		15,
+	);
 	const broken = jsDivergence(makePair(float64([0.5, 0.5]), float64([0.5, 0.9])), probabilities);
 	expect(broken).toMatchObject({ value: Number.NaN, detail: expect.stringContaining("not a distribution") });
 	const masked = float64([1, 2, Number.NEGATIVE_INFINITY]);
@@ -85,7 +97,10 @@ it("the conventions of ULP: −0 is 0, the smallest numbers of both signs are tw
 
 it("the conventions of segmentation: absent classes do not count, empty masks agree, and what is not a class is NaN", () => {
 	const ids = (values: readonly number[]) => int64(values.map(BigInt));
-	expect(meanIou(makePair(ids([7, 7, 9, 9]), ids([7, 9, 9, 9])), defaultMetricOptions).value).toBeCloseTo((1 / 2 + 2 / 3) / 2, 15);
+	expect(meanIou(makePair(ids([7, 7, 9, 9]), ids([7, 9, 9, 9])), defaultMetricOptions).value).toBeCloseTo(
+		(1 / 2 + 2 / 3) / 2,
+		15,
+	);
 	const mask = { ...defaultMetricOptions, threshold: 0.5 };
 	expect(dice(makePair(float32([0, 0]), float32([0.2, 0.5])), mask).value).toBe(1);
 	expect(dice(makePair(float32([0, 0]), float32([0, 1])), mask).value).toBe(0);
@@ -109,8 +124,12 @@ it("the conventions of SSIM: an image smaller than its window is NaN, and channe
 	});
 	const numbers = Array.from({ length: 2 * 12 * 13 }, (_, i) => Math.sin(i * i));
 	const noisy = numbers.map((x, i) => x + 0.1 * Math.cos(i));
-	const last = (list: readonly number[]): number[] => list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
-	const first = ssim(makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])), defaultMetricOptions);
+	const last = (list: readonly number[]): number[] =>
+		list.map((_, i) => list[(i % 2) * 156 + Math.floor(i / 2)] ?? 0);
+	const first = ssim(
+		makePair(float64(numbers, [2, 12, 13]), float64(noisy, [2, 12, 13])),
+		defaultMetricOptions,
+	);
 	const turned = ssim(makePair(float64(last(numbers), [12, 13, 2]), float64(last(noisy), [12, 13, 2])), {
 		...defaultMetricOptions,
 		channels: "last",
@@ -119,9 +138,14 @@ it("the conventions of SSIM: an image smaller than its window is NaN, and channe
 });
 
 it("the conventions of recall: one vector, or too many, is NaN; vectors of zeros are like nothing", () => {
-	expect(recallAtK(makePair(float32([1, 2], [1, 2]), float32([1, 2], [1, 2])), defaultMetricOptions).value).toBeNaN();
+	expect(
+		recallAtK(makePair(float32([1, 2], [1, 2]), float32([1, 2], [1, 2])), defaultMetricOptions).value,
+	).toBeNaN();
 	const many = float32(new Array<number>(2049).fill(1), [2049, 1]);
-	expect(recallAtK(makePair(many, many), defaultMetricOptions)).toMatchObject({ value: Number.NaN, detail: "more than 2048 vectors" });
+	expect(recallAtK(makePair(many, many), defaultMetricOptions)).toMatchObject({
+		value: Number.NaN,
+		detail: "more than 2048 vectors",
+	});
 	const zeros = float32([0, 0, 1, 0, 0, 1], [3, 2]);
 	expect(recallAtK(makePair(zeros, zeros), defaultMetricOptions).value).toBe(1);
 });
@@ -129,8 +153,13 @@ it("the conventions of recall: one vector, or too many, is NaN; vectors of zeros
 it("the conventions of tokens: padding is left out, and the first that differs is named", () => {
 	const pair = makePair(int64([5n, 6n, 0n, 0n]), int64([5n, 7n, 9n, 0n]));
 	expect(tokenAgreement(pair, defaultMetricOptions)).toMatchObject({ value: 0.5, worstAt: 1, elements: 4 });
-	expect(tokenAgreement(pair, { ...defaultMetricOptions, ignore: 0 })).toMatchObject({ value: 0.5, elements: 2 });
-	expect(tokenAgreement(pair, { ...defaultMetricOptions, ignore: 0 }).detail).toContain("1 of 2 tokens differ");
+	expect(tokenAgreement(pair, { ...defaultMetricOptions, ignore: 0 })).toMatchObject({
+		value: 0.5,
+		elements: 2,
+	});
+	expect(tokenAgreement(pair, { ...defaultMetricOptions, ignore: 0 }).detail).toContain(
+		"1 of 2 tokens differ",
+	);
 });
 
 it("the conventions of accuracy: labels that do not fit are NaN, and a row that only the golden got right is shown", () => {
@@ -140,7 +169,12 @@ it("the conventions of accuracy: labels that do not fit are NaN, and a row that 
 		worstAt: 3,
 		detail: "1 of 2 right; the golden has 2",
 	});
-	expect(accuracy(pair, { ...defaultMetricOptions, labels: [0] })).toMatchObject({ value: Number.NaN, detail: "2 rows, but 1 labels" });
+	expect(accuracy(pair, { ...defaultMetricOptions, labels: [0] })).toMatchObject({
+		value: Number.NaN,
+		detail: "2 rows, but 1 labels",
+	});
 	expect(accuracy(pair, { ...defaultMetricOptions, labels: [0, -1], ignore: -1 }).value).toBe(1);
-	expect(accuracy(makePair(int64([4n, 5n]), int64([4n, 6n])), { ...defaultMetricOptions, labels: [4, 6] }).value).toBe(1);
+	expect(
+		accuracy(makePair(int64([4n, 5n]), int64([4n, 6n])), { ...defaultMetricOptions, labels: [4, 6] }).value,
+	).toBe(1);
 });

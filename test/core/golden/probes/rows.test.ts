@@ -25,7 +25,8 @@ it("pick and join takes the slice that slicing takes, in any order and again", (
 	const tensor = float32(upTo(24), [2, 3, 4]);
 	const picked = pick(tensor, 1, [2, 0, 2])!;
 	expect(picked.shape).toEqual([2, 3, 4]);
-	for (const [at, from] of [2, 0, 2].entries()) expect(sliceTensor(picked, 1, at).data).toEqual(sliceTensor(tensor, 1, from).data);
+	for (const [at, from] of [2, 0, 2].entries())
+		expect(sliceTensor(picked, 1, at).data).toEqual(sliceTensor(tensor, 1, from).data);
 });
 
 it("pick and join refuses places that are not there, and elements that share bytes", () => {
@@ -39,12 +40,27 @@ describe("distanceBetween", () => {
 
 	it.each([
 		["the same values", rows([1, 2], [3, 4]), rows([1, 2], [3, 4]), 0],
-		["the worst row, against the longer of the two", rows([3, 4], [3, 4]), rows([3, 4], [3, 4.5]), 0.5 / Math.hypot(3, 4.5)],
-		["a row that is nearly zero, against the usual row", rows([1], [1e-6]), rows([1], [2e-6]), 1e-6 / Math.sqrt(0.5)],
+		[
+			"the worst row, against the longer of the two",
+			rows([3, 4], [3, 4]),
+			rows([3, 4], [3, 4.5]),
+			0.5 / Math.hypot(3, 4.5),
+		],
+		[
+			"a row that is nearly zero, against the usual row",
+			rows([1], [1e-6]),
+			rows([1], [2e-6]),
+			1e-6 / Math.sqrt(0.5),
+		],
 		["zeros against something", rows([0, 0]), rows([1, 0]), 1],
 		["opposites, the furthest that finite rows can be", rows([1, 2]), rows([-1, -2]), 2],
 		["a NaN on one side", rows([1, 2]), rows([1, Number.NaN]), Number.POSITIVE_INFINITY],
-		["the same infinity on both", rows([1, Number.POSITIVE_INFINITY]), rows([1, Number.POSITIVE_INFINITY]), 0],
+		[
+			"the same infinity on both",
+			rows([1, Number.POSITIVE_INFINITY]),
+			rows([1, Number.POSITIVE_INFINITY]),
+			0,
+		],
 		["nothing finite at all", rows([Number.NaN]), rows([Number.NaN]), Number.NaN],
 		["another shape", rows([1, 2]), float32([1, 2], [2]), Number.POSITIVE_INFINITY],
 		["another type", rows([1]), int64([1n], [1, 1]), Number.POSITIVE_INFINITY],
@@ -55,7 +71,12 @@ describe("distanceBetween", () => {
 			0.5 / Math.hypot(3, 4.5),
 		],
 		["denormal rows", float64([3e-320, 4e-320], [1, 2]), float64([3e-320, 0], [1, 2]), 0.8],
-		["integers by the share that differs", int64([1n, 2n, 3n, 4n], [4]), int64([1n, 2n, 3n, 1000n], [4]), 0.25],
+		[
+			"integers by the share that differs",
+			int64([1n, 2n, 3n, 4n], [4]),
+			int64([1n, 2n, 3n, 1000n], [4]),
+			0.25,
+		],
 	])("distanceBetween is of %s", (_, left, right, expected) => {
 		const got = distanceBetween(left, right, 0);
 		if (Number.isFinite(expected) && expected > 0) expect(got).toBeCloseTo(expected, 6);
@@ -64,7 +85,9 @@ describe("distanceBetween", () => {
 
 	it("distanceBetween does not depend on which answer came first, nor on scale", () => {
 		const numbers = fc.array(
-			fc.double({ min: -100, max: 100, noNaN: true }).filter((value) => value === 0 || Math.abs(value) > 1e-3),
+			fc
+				.double({ min: -100, max: 100, noNaN: true })
+				.filter((value) => value === 0 || Math.abs(value) > 1e-3),
 			{
 				minLength: 6,
 				maxLength: 6,
@@ -96,12 +119,32 @@ describe("distanceBetween", () => {
 describe("allowance", () => {
 	const fp32 = { precision: "fp32", cap: 1e-3 } as const;
 	it.each([
-		["a tenth of the cap for the same kernels", fp32, { arithmetic: "same", dtype: "float32", noise: 0 }, 1e-4],
+		[
+			"a tenth of the cap for the same kernels",
+			fp32,
+			{ arithmetic: "same", dtype: "float32", noise: 0 },
+			1e-4,
+		],
 		["the cap for others", fp32, { arithmetic: "other", dtype: "float32", noise: 0 }, 1e-3],
-		["three times the noise where that is more", fp32, { arithmetic: "same", dtype: "float32", noise: 1e-3 }, 3e-3],
-		["two roundings of the output", { precision: "fp16", cap: 5e-3 }, { arithmetic: "same", dtype: "float16", noise: 0 }, 6e-4],
+		[
+			"three times the noise where that is more",
+			fp32,
+			{ arithmetic: "same", dtype: "float32", noise: 1e-3 },
+			3e-3,
+		],
+		[
+			"two roundings of the output",
+			{ precision: "fp16", cap: 5e-3 },
+			{ arithmetic: "same", dtype: "float16", noise: 0 },
+			6e-4,
+		],
 		["nothing for integers of the same kernels", fp32, { arithmetic: "same", dtype: "int64", noise: 0.5 }, 0],
-		["what top-k may lose for integers of others", fp32, { arithmetic: "other", dtype: "int64", noise: 0 }, 0.01],
+		[
+			"what top-k may lose for integers of others",
+			fp32,
+			{ arithmetic: "other", dtype: "int64", noise: 0 },
+			0.01,
+		],
 	] as const)("allowance is %s", (_, rule, of, expected) => {
 		expect(allowance(rule, of)).toBeCloseTo(expected, 9);
 	});

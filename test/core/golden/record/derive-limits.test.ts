@@ -1,6 +1,8 @@
 // Limits follow from how far correct outputs deviate, at each precision and by each comparator's own number.
 
 import { describe, expect, it } from "vitest";
+import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import { resolveComparators, toleranceAt } from "../../../../src/core/golden/compare/comparators.ts";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
@@ -8,20 +10,27 @@ import { byRelativeL2 } from "../../../../src/core/golden/record/comparator-erro
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
 import { amplifiedRounding, peakToRms, relativeL2Limits } from "../../../../src/core/golden/record/limits.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec, GoldenOutput, Precision } from "../../../../generated/golden.ts";
-import { validate } from "../../../../generated/golden-validator.js";
 import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
 
 describe("limits of relative L2", () => {
-	const strayed = { dtype: "float32", quantised: false, noise: 1e-7, rounding: { fp16: 6e-4, tf32: 3e-4, bf16: 5e-3 } } as const;
+	const strayed = {
+		dtype: "float32",
+		quantised: false,
+		noise: 1e-7,
+		rounding: { fp16: 6e-4, tf32: 3e-4, bf16: 5e-3 },
+	} as const;
 	const limits = (more: object) => {
 		const found = relativeL2Limits({ ...strayed, ...more });
 		return Object.fromEntries(Object.entries(found).map(([precision, { limit }]) => [precision, limit]));
 	};
 
 	it.each<[string, object, Record<string, number>]>([
-		["three times the emulated rounding, never less than 2e-5 at fp32", {}, { fp32: 2e-5, fp16: 1.8e-3, tf32: 9e-4, bf16: 0.015 }],
+		[
+			"three times the emulated rounding, never less than 2e-5 at fp32",
+			{},
+			{ fp32: 2e-5, fp16: 1.8e-3, tf32: 9e-4, bf16: 0.015 },
+		],
 		[
 			"nine times the noise of few runs, also where a lower precision deviates less",
 			{ noise: 1e-3 },
@@ -33,14 +42,26 @@ describe("limits of relative L2", () => {
 			{ fp32: 2e-5, fp16: 9e-4, tf32: 9e-4, bf16: 7.5e-3 },
 		],
 		["what the network makes of fp32 rounding", { rounding: { fp16: 0.2 } }, { fp32: 2.1e-4, fp16: 0.6 }],
-		["not of an output that is all wrong", { rounding: { fp16: 1, tf32: 1e-3 } }, { fp32: 2e-5, fp16: 1.2, tf32: 3e-3 }],
+		[
+			"not of an output that is all wrong",
+			{ rounding: { fp16: 1, tf32: 1e-3 } },
+			{ fp32: 2e-5, fp16: 1.2, tf32: 3e-3 },
+		],
 		[
 			"less than what lets zeros pass, as long as that leaves some room",
 			{ rounding: { fp16: 0.5, bf16: 0.31 } },
 			{ fp32: 2e-5, fp16: 0.9, bf16: 0.9 },
 		],
-		["the root of the rounding where integers jump", { quantised: true, rounding: { tf32: 0.2 } }, { fp32: 0.03, tf32: 0.6 }],
-		["what quantised builds differ by", { quantised: true, rounding: { tf32: 0.002 } }, { fp32: 0.03, tf32: 0.03 }],
+		[
+			"the root of the rounding where integers jump",
+			{ quantised: true, rounding: { tf32: 0.2 } },
+			{ fp32: 0.03, tf32: 0.6 },
+		],
+		[
+			"what quantised builds differ by",
+			{ quantised: true, rounding: { tf32: 0.002 } },
+			{ fp32: 0.03, tf32: 0.03 },
+		],
 		["nothing where nothing was emulated", { rounding: {} }, { fp32: 2e-5 }],
 	])("limits of relative L2 are %s", (_, more, expected) => {
 		expect(limits(more)).toEqual(expected);
@@ -59,7 +80,9 @@ describe("limits of relative L2", () => {
 	});
 
 	it("limits of relative L2 estimate what fp32 loses from the precision that shows the most", () => {
-		expect(amplifiedRounding({ quantised: false, rounding: { fp16: 2 ** -11, bf16: 2 ** -6 } })).toBe(3 * 2 ** -22);
+		expect(amplifiedRounding({ quantised: false, rounding: { fp16: 2 ** -11, bf16: 2 ** -6 } })).toBe(
+			3 * 2 ** -22,
+		);
 		expect(amplifiedRounding({ quantised: false, rounding: {} })).toBeNull();
 	});
 });
@@ -91,11 +114,17 @@ function derive(tensor: Tensor, output: GoldenOutput, shares: Partial<Record<Pre
 		outputs: [{ y: shaken(tensor, share) }],
 	}));
 	const noise = [{ label: "again", outputs: [{ y: shaken(tensor, 1e-7) }] }];
-	const derived = finish(deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false }));
+	const derived = finish(
+		deriveLimits(manifest, { reference: [{ y: tensor }], noise, rounded, quantised: false }),
+	);
 	const full = { ...manifest, outputs: derived.outputs };
 	expect(validate(full), JSON.stringify(validate.errors)).toBe(true);
 	expect(findRuleProblem(full)).toBeNull();
-	return { manifest: full, why: derived.why.flatMap(({ sentences }) => sentences), output: derived.outputs["y"] ?? {} };
+	return {
+		manifest: full,
+		why: derived.why.flatMap(({ sentences }) => sentences),
+		output: derived.outputs["y"] ?? {},
+	};
 }
 
 function stateOf(
@@ -103,7 +132,15 @@ function stateOf(
 	got: Tensor,
 	{ tensor, precision }: { tensor: Tensor; precision: Precision },
 ): string {
-	const place = { manifest, caseId: "only", model: "net", engine: precision, precision, modelSha256, relativeL2: {} };
+	const place = {
+		manifest,
+		caseId: "only",
+		model: "net",
+		engine: precision,
+		precision,
+		modelSha256,
+		relativeL2: {},
+	};
 	return judgeCase({ ...place, expected: { y: tensor }, got: { y: got } }).state;
 }
 
@@ -121,12 +158,22 @@ const all: [string, Tensor, ComparatorSpec[]][] = [
 			{ kind: "quantile" },
 		],
 	],
-	["a picture", picture, [{ kind: "relative-l2" }, { kind: "psnr", dataRange: 2 }, { kind: "ssim", dataRange: 2 }, { kind: "max-abs" }]],
+	[
+		"a picture",
+		picture,
+		[
+			{ kind: "relative-l2" },
+			{ kind: "psnr", dataRange: 2 },
+			{ kind: "ssim", dataRange: 2 },
+			{ kind: "max-abs" },
+		],
+	],
 ];
 
 it("deriveLimits relates no metric to errors far below the limit, where it measures its own rounding", () => {
 	const spec: ComparatorSpec = { kind: "kl", input: "logits" };
-	const of = (share: number) => derive(logits, { comparators: [{ kind: "relative-l2" }, spec] }, { fp16: share });
+	const of = (share: number) =>
+		derive(logits, { comparators: [{ kind: "relative-l2" }, spec] }, { fp16: share });
 	expect(toleranceAt(specOf(of(1e-8).manifest, spec).tolerance, "fp16")).toBeUndefined();
 	expect(toleranceAt(specOf(of(1e-3).manifest, spec).tolerance, "fp16")).toBeGreaterThan(0);
 });
@@ -139,7 +186,8 @@ it("deriveLimits lets rows turn whose lead is within the rounding, though the em
 		logits.shape,
 	);
 	const spec: ComparatorSpec = { kind: "top-k" };
-	const limitOf = (tensor: Tensor) => toleranceAt(specOf(derive(tensor, { comparators: [spec] }, shares).manifest, spec).tolerance, "fp16");
+	const limitOf = (tensor: Tensor) =>
+		toleranceAt(specOf(derive(tensor, { comparators: [spec] }, shares).manifest, spec).tolerance, "fp16");
 	expect([limitOf(logits), limitOf(narrow)]).toEqual([undefined, 0.937]);
 });
 
@@ -152,12 +200,15 @@ it.each(all)(
 			expect(stateOf(manifest, shaken(tensor, share), { tensor, precision })).toBe("match");
 			expect(stateOf(manifest, shaken(tensor, 2.5 * share), { tensor, precision })).toBe("match");
 			for (const spec of comparators) {
-				const alone = { ...manifest, outputs: { y: { comparators: [specOf(manifest, spec)] as [ComparatorSpec] } } };
-				expect([precision, spec.kind, stateOf(alone, shaken(tensor, 5 * share), { tensor, precision })]).toEqual([
+				const alone = {
+					...manifest,
+					outputs: { y: { comparators: [specOf(manifest, spec)] as [ComparatorSpec] } },
+				};
+				expect([
 					precision,
 					spec.kind,
-					"mismatch",
-				]);
+					stateOf(alone, shaken(tensor, 5 * share), { tensor, precision }),
+				]).toEqual([precision, spec.kind, "mismatch"]);
 			}
 		}
 	},
@@ -169,7 +220,11 @@ it("deriveLimits gives the other comparators at fp32 what relative-l2 allows the
 		{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }, { kind: "max-abs" }] },
 		shares,
 	);
-	const [l2, kl, most] = resolveComparators(output, { expected: logits, precision: "fp32", relativeL2: {} }).map(({ allowed }) => allowed);
+	const [l2, kl, most] = resolveComparators(output, {
+		expected: logits,
+		precision: "fp32",
+		relativeL2: {},
+	}).map(({ allowed }) => allowed);
 	expect(l2).toBe(2e-5);
 	expect(kl).toBeLessThan(1e-8);
 	expect(most).toBeLessThan(1e-3);
@@ -199,11 +254,19 @@ it("deriveLimits keeps default limits where no precision was emulated, and lets 
 	]);
 	expect(why.join(" ")).toContain("other precisions keep their defaults");
 	const integers: GoldenOutput = { comparators: [{ kind: "allclose", rtol: 0, atol: 0, tolerance: 0 }] };
-	expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({ fp32: 0, fp16: 0.5, int8: 0 });
+	expect(derive(logits, integers, shares).output.comparators?.[0]?.tolerance).toMatchObject({
+		fp32: 0,
+		fp16: 0.5,
+		int8: 0,
+	});
 });
 
 it("deriveLimits reports how much rounding grows in the network, once for each output", () => {
-	const { why } = derive(logits, { comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] }, { fp16: 1e-3 });
+	const { why } = derive(
+		logits,
+		{ comparators: [{ kind: "relative-l2" }, { kind: "kl", input: "logits" }] },
+		{ fp16: 1e-3 },
+	);
 	expect(why).toHaveLength(2);
 	expect(why[1]).toMatch(
 		/^The noise floor is 1.1e-7, and rounding at fp32 becomes about 3.7e-7 at this output, at fp16 0.001 \(emulated\)\.$/,
@@ -219,12 +282,16 @@ function specOf(manifest: ReturnType<typeof manifestOf>, { kind }: ComparatorSpe
 it("deriveLimits goes case by case, of the noise by relative L2 alone", () => {
 	const manifest = manifestOf(
 		{ y: picture, n: picture },
-		{ y: { comparators: [{ kind: "relative-l2" }, { kind: "ssim" }] }, n: { comparators: [{ kind: "ssim" }] } },
+		{
+			y: { comparators: [{ kind: "relative-l2" }, { kind: "ssim" }] },
+			n: { comparators: [{ kind: "ssim" }] },
+		},
 	);
-	expect(Object.values(byRelativeL2(manifest).outputs).map(({ comparators }) => comparators?.map(({ kind }) => kind))).toEqual([
-		["relative-l2"],
-		["ssim"],
-	]);
+	expect(
+		Object.values(byRelativeL2(manifest).outputs).map(({ comparators }) =>
+			comparators?.map(({ kind }) => kind),
+		),
+	).toEqual([["relative-l2"], ["ssim"]]);
 	const outputs = [{ y: picture }, { y: picture }];
 	const steps = [
 		...deriveLimits(manifest, {
@@ -234,5 +301,10 @@ it("deriveLimits goes case by case, of the noise by relative L2 alone", () => {
 			quantised: false,
 		}),
 	];
-	expect(steps).toEqual(["again, case 1 of 2", "again, case 2 of 2", "fp16, case 1 of 2", "fp16, case 2 of 2"]);
+	expect(steps).toEqual([
+		"again, case 1 of 2",
+		"again, case 2 of 2",
+		"fp16, case 1 of 2",
+		"fp16, case 2 of 2",
+	]);
 });

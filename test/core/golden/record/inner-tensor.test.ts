@@ -17,11 +17,16 @@ it("findInnerNumbers goes back over casts and masks to what each answer is chose
 	const equal = node({ op: "Equal", inputs: ["open", "zero"], outputs: ["bare"] });
 	const where = node({ op: "Where", inputs: ["bare", "zero", "best"], outputs: ["picked"] });
 	const cast = node({ op: "Cast", inputs: ["picked"], outputs: ["y"] });
-	expect(findInnerNumbers(graphOf(fc, best, other, open, equal, where, cast), "y")).toEqual(["logits", "gate"]);
+	expect(findInnerNumbers(graphOf(fc, best, other, open, equal, where, cast), "y")).toEqual([
+		"logits",
+		"gate",
+	]);
 });
 
 it("findInnerNumbers takes what is cast where nothing chooses, and nothing where there is nothing", () => {
-	expect(findInnerNumbers(graphOf(fc, node({ op: "Cast", inputs: ["logits"], outputs: ["y"] })), "y")).toEqual(["logits"]);
+	expect(
+		findInnerNumbers(graphOf(fc, node({ op: "Cast", inputs: ["logits"], outputs: ["y"] })), "y"),
+	).toEqual(["logits"]);
 	expect(findInnerNumbers(graphOf(node({ op: "Not", inputs: ["x"], outputs: ["y"] })), "y")).toEqual([]);
 });
 
@@ -33,7 +38,12 @@ describe("findSensitivityWeaknesses", () => {
 	const graph = graphOf(fc, best);
 	const least = { fp32: 1 };
 	it("findSensitivityWeaknesses refuses integers that show few defects, and names the tensor to export", () => {
-		const [found] = findSensitivityWeaknesses({ record: record(4), graph, reference: [{ best: int64([1n]) }], least });
+		const [found] = findSensitivityWeaknesses({
+			record: record(4),
+			graph,
+			reference: [{ best: int64([1n]) }],
+			least,
+		});
 		expect(found).toMatchObject({
 			kind: "hidden",
 			severity: "refuse",
@@ -43,19 +53,31 @@ describe("findSensitivityWeaknesses", () => {
 	});
 
 	it("findSensitivityWeaknesses takes integers that show most of them, and numbers that show few", () => {
-		expect(findSensitivityWeaknesses({ record: record(30), graph, reference: [{ best: int64([1n]) }], least })).toEqual([]);
-		expect(findSensitivityWeaknesses({ record: record(4), graph, reference: [{ logits: float32([1]) }], least })).toEqual([]);
+		expect(
+			findSensitivityWeaknesses({ record: record(30), graph, reference: [{ best: int64([1n]) }], least }),
+		).toEqual([]);
+		expect(
+			findSensitivityWeaknesses({ record: record(4), graph, reference: [{ logits: float32([1]) }], least }),
+		).toEqual([]);
 	});
 
 	it("findSensitivityWeaknesses warns where no defect moves anything", () => {
-		const warned = [{ kind: "unmeasured", severity: "warn", message: expect.stringContaining("unknown what the golden notices") }];
-		expect(findSensitivityWeaknesses({ record: record(0), graph, reference: [{ boxes: float32([1]) }], least })).toMatchObject(warned);
+		const warned = [
+			{
+				kind: "unmeasured",
+				severity: "warn",
+				message: expect.stringContaining("unknown what the golden notices"),
+			},
+		];
+		expect(
+			findSensitivityWeaknesses({ record: record(0), graph, reference: [{ boxes: float32([1]) }], least }),
+		).toMatchObject(warned);
 	});
 
 	it("findSensitivityWeaknesses warns where no case depends on many weights", () => {
 		const unseen = { ...record(30), unseen: ["a", "b", "c"] };
-		expect(findSensitivityWeaknesses({ record: unseen, graph, reference: [{ logits: float32([1]) }], least })).toMatchObject([
-			{ kind: "unseen", severity: "warn" },
-		]);
+		expect(
+			findSensitivityWeaknesses({ record: unseen, graph, reference: [{ logits: float32([1]) }], least }),
+		).toMatchObject([{ kind: "unseen", severity: "warn" }]);
 	});
 });

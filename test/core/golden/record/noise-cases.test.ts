@@ -4,7 +4,11 @@ import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { batchCases, splitBatch } from "../../../../src/core/golden/record/case-batch.ts";
 import { dropNoiseCases, findNoiseCases } from "../../../../src/core/golden/record/noise-cases.ts";
-import { measureNoise, type RunOutputs, signalFloor } from "../../../../src/core/golden/record/noise-floor.ts";
+import {
+	measureNoise,
+	type RunOutputs,
+	signalFloor,
+} from "../../../../src/core/golden/record/noise-floor.ts";
 import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { unitRun } from "../../../../src/core/golden/record/unit-run.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
@@ -26,7 +30,11 @@ function shaken(outputs: RunOutputs, by: number): RunOutputs {
 		Object.fromEntries(
 			Object.entries(named).map(([name, tensor]) => {
 				if (tensor.dtype !== "float32") return [name, tensor];
-				const values = new Float32Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength / 4);
+				const values = new Float32Array(
+					tensor.data.buffer,
+					tensor.data.byteOffset,
+					tensor.data.byteLength / 4,
+				);
 				return [
 					name,
 					float32(
@@ -40,7 +48,9 @@ function shaken(outputs: RunOutputs, by: number): RunOutputs {
 }
 
 const placesOf = (reference: RunOutputs, by: number) =>
-	findNoiseCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(({ index }) => index);
+	findNoiseCases(reference, [{ label: "other", outputs: shaken(reference, by) }], {}).map(
+		({ index }) => index,
+	);
 
 it("findNoiseCases finds the cases of a map that shows nothing beside one that does", () => {
 	const map = [wave(1e-8), wave(1), float32(new Array(50).fill(0), [1, 50]), wave(1e-12)].map((y) => ({ y }));
@@ -129,11 +139,16 @@ it("the floor of noise keeps an output that one case does not show from a limit 
 });
 
 describe("unitRun", () => {
-	const valuesOf = (tensor: Tensor | undefined) => [...new Float32Array(tensor?.data.slice().buffer ?? new ArrayBuffer(0))];
+	const valuesOf = (tensor: Tensor | undefined) => [
+		...new Float32Array(tensor?.data.slice().buffer ?? new ArrayBuffer(0)),
+	];
 
 	it("unitRun moves the scores of a detector by a rounding of 1, and nothing else", () => {
 		const head = detectorHead({ anchors: 300, classes: 6, channels: "first", best: 0.9 }, 1);
-		const [before, after] = [head, unitRun([{ y: head, z: wave(1) }])?.outputs[0]?.["y"]].map(valuesOf) as [number[], number[]];
+		const [before, after] = [head, unitRun([{ y: head, z: wave(1) }])?.outputs[0]?.["y"]].map(valuesOf) as [
+			number[],
+			number[],
+		];
 		const moved = after.map((value, at) => Math.abs(value - (before[at] ?? 0)));
 		expect(Math.max(...moved.slice(0, 4 * 300))).toBe(0);
 		expect(Math.max(...moved)).toBeCloseTo(2 ** -24, 9);
@@ -146,24 +161,38 @@ describe("unitRun", () => {
 		const softmax = float32([0.5, 0.5, 1e-9, 1 - 1e-9], [2, 2]);
 		const run = unitRun([{ map, softmax }]);
 		expect(Object.keys(run?.outputs[0] ?? {})).toEqual(["map"]);
-		expect(valuesOf(run?.outputs[0]?.["map"])).toMatchObject([0, 1, expect.closeTo(0.5, 6), expect.closeTo(2 ** -24, 8)]);
+		expect(valuesOf(run?.outputs[0]?.["map"])).toMatchObject([
+			0,
+			1,
+			expect.closeTo(0.5, 6),
+			expect.closeTo(2 ** -24, 8),
+		]);
 		expect(unitRun([{ softmax }])).toBeNull();
 		expect(unitRun([{ y: wave(1e-4) }, { y: float32([2e-4, 1e-5], [1, 2]) }])).toBeNull();
 	});
 });
 
 const graphOf = (...dims: (readonly OnnxDim[])[]) =>
-	readOnnx(memorySource(model({ inputs: dims.map((shape, index) => value(`x${index}`, shape)) })), "x.onnx").graph;
+	readOnnx(memorySource(model({ inputs: dims.map((shape, index) => value(`x${index}`, shape)) })), "x.onnx")
+		.graph;
 
 it("cases in one batch come apart as they went in", () => {
 	const rows = fc.integer({ min: 1, max: 3 });
 	fc.assert(
 		fc.property(rows, fc.integer({ min: 2, max: 6 }), (size, count) => {
-			const cases = Array.from({ length: count }, (_, index) => ({ x0: { ...wave(index + 1, 4 * size), shape: [size, 4] } }));
+			const cases = Array.from({ length: count }, (_, index) => ({
+				x0: { ...wave(index + 1, 4 * size), shape: [size, 4] },
+			}));
 			const batch = batchCases(graphOf(["batch", 4]), cases);
 			expect(batch?.inputs["x0"]?.shape).toEqual([size * count, 4]);
-			const outputs = splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor, z: wave(1) }, count);
-			expect(outputs.map((output) => Buffer.from(output["x0"]?.data ?? []))).toEqual(cases.map(({ x0 }) => Buffer.from(x0.data)));
+			const outputs = splitBatch(
+				batch as NonNullable<typeof batch>,
+				{ x0: batch?.inputs["x0"] as Tensor, z: wave(1) },
+				count,
+			);
+			expect(outputs.map((output) => Buffer.from(output["x0"]?.data ?? []))).toEqual(
+				cases.map(({ x0 }) => Buffer.from(x0.data)),
+			);
 			expect(outputs.some((output) => Object.hasOwn(output, "z") && size * count !== 1)).toBe(false);
 		}),
 	);
@@ -173,12 +202,11 @@ it("cases in one batch are those of one shape; the others stay out", () => {
 	const of = (length: number) => ({ x0: { ...wave(1, length), shape: [1, length] } });
 	const batch = batchCases(graphOf(["batch", "length"]), [of(3), of(5), of(4), of(5)]);
 	expect(batch).toMatchObject({ members: [1, 3], rows: 1 });
-	expect(splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) => Object.keys(one))).toEqual([
-		[],
-		["x0"],
-		[],
-		["x0"],
-	]);
+	expect(
+		splitBatch(batch as NonNullable<typeof batch>, { x0: batch?.inputs["x0"] as Tensor }, 4).map((one) =>
+			Object.keys(one),
+		),
+	).toEqual([[], ["x0"], [], ["x0"]]);
 });
 
 it.each<[string, readonly (readonly OnnxDim[])[], readonly Readonly<Record<string, Tensor>>[]]>([
@@ -216,5 +244,7 @@ it.each([
 	["MatMul", false],
 	["Cast", false],
 ])("isQuantised of %s is %s", (op, expected) => {
-	expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(expected);
+	expect(isQuantised(readOnnx(memorySource(model({ nodes: [node({ op })] })), "x.onnx").graph)).toBe(
+		expected,
+	);
 });

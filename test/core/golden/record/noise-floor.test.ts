@@ -31,7 +31,14 @@ it.each([
 	["all of small outputs", 8, [1, 960, 960], 8],
 	["those whose outputs stay within 64 MiB", 8, [8, 960, 960], 2],
 	["the first one, however large", 3, [32, 960, 960], 1],
-])("noise and rounding are measured on as many cases as their outputs allow: %s", (_, count, shape, measured) => {
-	const y: Tensor = { dtype: "float32", shape, data: { length: 4 * shape.reduce((product, size) => product * size, 1) } as Uint8Array };
-	expect(measuredCases(Array.from({ length: count }, () => ({ y })))).toBe(measured);
-});
+])(
+	"noise and rounding are measured on as many cases as their outputs allow: %s",
+	(_, count, shape, measured) => {
+		const y: Tensor = {
+			dtype: "float32",
+			shape,
+			data: { length: 4 * shape.reduce((product, size) => product * size, 1) } as Uint8Array,
+		};
+		expect(measuredCases(Array.from({ length: count }, () => ({ y })))).toBe(measured);
+	},
+);

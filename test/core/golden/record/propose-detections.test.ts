@@ -1,9 +1,9 @@
 // Outputs that hold boxes are found by their names, shapes and values, and others are left alone.
 import { expect, it } from "vitest";
+import { validate } from "../../../../generated/golden-validator.js";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { proposeDetections } from "../../../../src/core/golden/record/propose-detections.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import { validate } from "../../../../generated/golden-validator.js";
 import { float32, manifestOf } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;
@@ -31,7 +31,11 @@ it.each<[string, Outputs, object]>([
 		{ classes: "labels", format: "xyxy" },
 	],
 	["boxes by their center", { boxes: centers, labels: classes, scores }, { format: "cxcywh" }],
-	["boxes that are named by corner and size", { boxes_xywh: centers, labels: classes, scores }, { format: "xywh" }],
+	[
+		"boxes that are named by corner and size",
+		{ boxes_xywh: centers, labels: classes, scores },
+		{ format: "xywh" },
+	],
 	[
 		"rows of box, score and class",
 		{
@@ -48,7 +52,10 @@ it.each<[string, Outputs, object]>([
 	expect(proposal?.detections).toMatchObject(detections);
 	expect(proposal?.why.length).toBeGreaterThan(2);
 	const plain = manifestOf(outputs, Object.fromEntries(Object.keys(outputs).map((name) => [name, {}])));
-	const manifest = { ...plain, detections: [proposal!.detections] as [NonNullable<typeof proposal>["detections"]] };
+	const manifest = {
+		...plain,
+		detections: [proposal!.detections] as [NonNullable<typeof proposal>["detections"]],
+	};
 	expect(validate(manifest), JSON.stringify(validate.errors)).toBe(true);
 	expect(findRuleProblem(manifest)).toBeNull();
 });
@@ -83,8 +90,9 @@ it("proposeDetections adds mAP over the whole set where there are images enough"
 
 it("proposeDetections leaves room above the noise of the scores", () => {
 	const limit = (maxAbs: number) =>
-		proposeDetections([nms], { det_scores: { relativeL2: 0, maxAbs } })?.detections.comparators?.find(({ kind }) => kind === "box-score")
-			?.tolerance;
+		proposeDetections([nms], { det_scores: { relativeL2: 0, maxAbs } })?.detections.comparators?.find(
+			({ kind }) => kind === "box-score",
+		)?.tolerance;
 	expect(limit(1e-7)).toEqual({ fp32: 1e-4 });
 	expect(limit(1e-4)).toEqual({ fp32: 1e-3 });
 });

@@ -1,5 +1,7 @@
 // Outputs of mixed scales: their parts are found by statistics, and each part gets comparators that see its own faults.
 import { expect, it } from "vitest";
+import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
+import { validate } from "../../../../generated/golden-validator.js";
 import { judgeCase } from "../../../../src/core/golden/compare/judge.ts";
 import { findRuleProblem } from "../../../../src/core/golden/manifest/rules.ts";
 import { deriveLimits } from "../../../../src/core/golden/record/derive-limits.ts";
@@ -8,8 +10,6 @@ import { proposeOutput } from "../../../../src/core/golden/record/propose.ts";
 import { findScaleParts } from "../../../../src/core/golden/record/scales.ts";
 import { cutSlice } from "../../../../src/core/golden/tensor/slice.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { ComparatorSpec, GoldenOutput } from "../../../../generated/golden.ts";
-import { validate } from "../../../../generated/golden-validator.js";
 import { changeHead, detectorHead, type Head } from "../../../support/detector-heads.ts";
 import { finish } from "../../../support/finish.ts";
 import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensors.ts";
@@ -18,7 +18,9 @@ import { float32, manifestOf, modelSha256 } from "../../../support/golden-tensor
 function columns(scales: readonly number[], rows: number, positive: readonly number[] = []): Tensor {
 	const random = splitMix64(7, scales);
 	const values = Array.from({ length: rows }, () =>
-		scales.map((scale, column) => (positive.includes(column) ? scale * Math.abs(Math.sin(random.normal())) : scale * random.normal())),
+		scales.map((scale, column) =>
+			positive.includes(column) ? scale * Math.abs(Math.sin(random.normal())) : scale * random.normal(),
+		),
 	);
 	return float32(values.flat(), [1, rows, scales.length]);
 }
@@ -106,7 +108,15 @@ it.each<[string, readonly Tensor[]]>([
 
 function judged(expected: Tensor, got: Tensor, output: GoldenOutput) {
 	const manifest = manifestOf({ y: expected }, { y: output });
-	const place = { manifest, caseId: "only", model: "net", engine: "fp16", precision: "fp16" as const, modelSha256, relativeL2: {} };
+	const place = {
+		manifest,
+		caseId: "only",
+		model: "net",
+		engine: "fp16",
+		precision: "fp16" as const,
+		modelSha256,
+		relativeL2: {},
+	};
 	return judgeCase({ ...place, expected: { y: expected }, got: { y: got } });
 }
 
@@ -122,23 +132,37 @@ it.each([yolo, yolox])(
 		expect(why.join(" ")).toMatch(/more than 100 times apart.*hold classes/);
 		const [golden] = cases as [Tensor];
 		const { classes } = head;
-		const changes: Record<string, (channel: number, anchor: number, value: (channel: number) => number) => number> = {
+		const changes: Record<
+			string,
+			(channel: number, anchor: number, value: (channel: number) => number) => number
+		> = {
 			right: (channel, anchor, value) => value(channel) * (1 + 1e-3 * Math.sin(channel + 31 * anchor)),
 			permuted: (channel, _, value) => value(channel < 4 ? channel : 4 + ((channel - 4 + 1) % classes)),
 			"two classes swapped": (channel, _, value) => value(channel === 5 ? 6 : channel === 6 ? 5 : channel),
 			"scores × 0.1": (channel, _, value) => value(channel) * (channel < 4 ? 1 : 0.1),
-			"5 % noise": (channel, anchor, value) => value(channel) * (1 + 0.05 * Math.sign(Math.sin(channel + 31 * anchor))),
+			"5 % noise": (channel, anchor, value) =>
+				value(channel) * (1 + 0.05 * Math.sign(Math.sin(channel + 31 * anchor))),
 			"boxes shifted": (channel, _, value) => value(channel) + (channel < 4 ? 8 : 0),
 		};
-		const states = Object.entries(changes).map(([name, change]) => [name, judged(golden, changeHead(golden, head, change), output).state]);
-		expect(states).toEqual(Object.keys(changes).map((name) => [name, name === "right" ? "match" : "mismatch"]));
+		const states = Object.entries(changes).map(([name, change]) => [
+			name,
+			judged(golden, changeHead(golden, head, change), output).state,
+		]);
+		expect(states).toEqual(
+			Object.keys(changes).map((name) => [name, name === "right" ? "match" : "mismatch"]),
+		);
 	},
 );
 
 it("the proposal for an output of mixed scales gives each part the noise of its own", () => {
 	const tensors = [1, 2].map((seed) => detectorHead(yolo, seed));
 	const shaken = tensors.map((tensor) =>
-		changeHead(tensor, yolo, (channel, anchor, value) => value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor)))),
+		changeHead(
+			tensor,
+			yolo,
+			(channel, anchor, value) =>
+				value(channel) * (1 + (channel < 4 ? 1e-6 : 1e-4) * Math.sign(Math.sin(anchor))),
+		),
 	);
 	const reference = tensors.map((y) => ({ y }));
 	const noise = [{ label: "again", outputs: shaken.map((y) => ({ y })) }];
@@ -151,7 +175,9 @@ it("the proposal for an output of mixed scales gives each part the noise of its 
 			quantised: false,
 		}),
 	);
-	const limits = derived.outputs["y"]?.comparators?.map(({ tolerance }) => (typeof tolerance === "object" ? tolerance.fp32 : undefined));
+	const limits = derived.outputs["y"]?.comparators?.map(({ tolerance }) =>
+		typeof tolerance === "object" ? tolerance.fp32 : undefined,
+	);
 	expect(limits?.[0]).toBeCloseTo(2e-5, 9);
 	expect(limits?.[1]).toBeGreaterThan(8e-4);
 	expect(limits?.[1]).toBeLessThan(1e-3);
@@ -161,17 +187,21 @@ it("the proposal for an output of mixed scales asks for the classes of an output
 	const heads = [1, 2].map((seed) => detectorHead(yolox, seed));
 	const scores = heads.map((head) => cutSlice(head, { axis: -1, from: 4 }));
 	const { output } = proposeOutput({ name: "transpose_0", tensors: scores, batched: true });
-	expect(output.comparators).toMatchObject([{ kind: "relative-l2" }, { kind: "top-k", axis: -1, minScore: 0.25 }]);
+	expect(output.comparators).toMatchObject([
+		{ kind: "relative-l2" },
+		{ kind: "top-k", axis: -1, minScore: 0.25 },
+	]);
 	expect(output.comparators?.[1]).not.toHaveProperty("slice");
 	const [golden] = scores as [Tensor];
 	const permuted = changeHead(golden, yolox, (channel, _, value) => value((channel + 1) % yolox.classes));
-	expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe("mismatch");
+	expect(judged(golden, permuted, { comparators: [output.comparators?.[1] as ComparatorSpec] }).state).toBe(
+		"mismatch",
+	);
 });
 
 it("the proposal for an output of mixed scales asks for no class where all rows that count choose the same one", () => {
 	const tensors = [columns([200, 200, 0.9, 0.01], 50, [2, 3])];
-	expect(proposeOutput({ name: "y", tensors, batched: true }).output.comparators?.map(({ kind }) => kind)).toEqual([
-		"relative-l2",
-		"relative-l2",
-	]);
+	expect(
+		proposeOutput({ name: "y", tensors, batched: true }).output.comparators?.map(({ kind }) => kind),
+	).toEqual(["relative-l2", "relative-l2"]);
 });

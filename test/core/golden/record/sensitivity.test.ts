@@ -1,9 +1,9 @@
 // Goldens that could not fail are found out.
 import { expect, it } from "vitest";
+import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { ConfigError } from "../../../../src/core/errors.ts";
 import { findInsensitive, refuseInsensitive } from "../../../../src/core/golden/record/sensitivity.ts";
 import type { Tensor } from "../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, GoldenOutput } from "../../../../generated/golden.ts";
 import { float32, int64, manifestOf, zeros } from "../../../support/golden-tensors.ts";
 
 type Outputs = Record<string, Tensor>;
@@ -16,7 +16,9 @@ function manifestFor(cases: readonly Outputs[], specs: Record<string, GoldenOutp
 }
 
 const kindsOf = (cases: readonly Outputs[], specs?: Record<string, GoldenOutput>): string[] =>
-	findInsensitive(manifestFor(cases, specs), cases).map(({ kind, output }) => (output === undefined ? kind : `${kind} ${output}`));
+	findInsensitive(manifestFor(cases, specs), cases).map(({ kind, output }) =>
+		output === undefined ? kind : `${kind} ${output}`,
+	);
 
 const varied = float32([1, 2, 3]);
 const other = float32([3, 1, 2]);
@@ -29,7 +31,11 @@ it.each<{ what: string; cases: Outputs[]; specs?: Record<string, GoldenOutput>; 
 	{ what: "a single case that varies", cases: [{ y: varied }], kinds: [] },
 	{ what: "a single number", cases: [{ y: float32([2]) }], kinds: [] },
 	{ what: "one constant case among others", cases: [{ y: dead }, { y: varied }], kinds: [] },
-	{ what: "outputs of zeros in all cases", cases: [{ y: dead }, { y: dead }], kinds: ["constant y", "same-for-all"] },
+	{
+		what: "outputs of zeros in all cases",
+		cases: [{ y: dead }, { y: dead }],
+		kinds: ["constant y", "same-for-all"],
+	},
 	{
 		what: "a dead float output beside one that lives",
 		cases: [
@@ -57,8 +63,18 @@ it.each<{ what: string; cases: Outputs[]; specs?: Record<string, GoldenOutput>; 
 		kinds: [],
 	},
 	{ what: "NaN where none may be", cases: [{ y: nan }, { y: varied }], kinds: ["non-finite y"] },
-	{ what: "NaN where it must match", cases: [{ y: nan }, { y: varied }], specs: { y: { nonFinite: "must-match" } }, kinds: [] },
-	{ what: "nothing but NaN", cases: [{ y: onlyNan }, { y: varied }], specs: { y: { nonFinite: "must-match" } }, kinds: ["non-finite y"] },
+	{
+		what: "NaN where it must match",
+		cases: [{ y: nan }, { y: varied }],
+		specs: { y: { nonFinite: "must-match" } },
+		kinds: [],
+	},
+	{
+		what: "nothing but NaN",
+		cases: [{ y: onlyNan }, { y: varied }],
+		specs: { y: { nonFinite: "must-match" } },
+		kinds: ["non-finite y"],
+	},
 	{
 		what: "empty outputs beside others",
 		cases: [
@@ -87,8 +103,13 @@ it("refuseInsensitive names the golden, the output and what to do", () => {
 		expect.unreachable();
 	} catch (error) {
 		expect(error).toBeInstanceOf(ConfigError);
-		expect(error).toMatchObject({ code: "golden-uninformative", fix: expect.stringContaining("Record the golden") });
-		expect((error as Error).message).toBe('Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).');
+		expect(error).toMatchObject({
+			code: "golden-uninformative",
+			fix: expect.stringContaining("Record the golden"),
+		});
+		expect((error as Error).message).toBe(
+			'Golden net@1 cannot fail: output "y" is 0 everywhere in every case (and 1 more finding).',
+		);
 	}
 });
 
@@ -107,5 +128,7 @@ it("refuseInsensitive names each output that holds NaN once, with how many cases
 });
 
 it("refuseInsensitive names the case of a NaN", () => {
-	expect(() => refuse([{ y: varied }, { y: nan }])).toThrow('output "y" of case "case 1" holds NaN or infinite values (1)');
+	expect(() => refuse([{ y: varied }, { y: nan }])).toThrow(
+		'output "y" of case "case 1" holds NaN or infinite values (1)',
+	);
 });

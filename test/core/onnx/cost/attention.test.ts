@@ -7,10 +7,18 @@ import { attribute, type Bytes, model, node, value } from "../../../support/onnx
 
 type Shapes = readonly (readonly number[] | null)[];
 
-function count(op: string, domain: string, { shapes, attributes = [] }: { shapes: Shapes; attributes?: readonly Bytes[] }) {
+function count(
+	op: string,
+	domain: string,
+	{ shapes, attributes = [] }: { shapes: Shapes; attributes?: readonly Bytes[] },
+) {
 	const names = shapes.map((shape, at) => (shape === null ? "" : `x${at}`));
 	const inputs = shapes.flatMap((shape, at) => (shape === null ? [] : [value(`x${at}`, shape)]));
-	const bytes = model({ inputs, nodes: [node({ op, domain, inputs: names, attributes })], opsets: { "": 23, "com.microsoft": 1 } });
+	const bytes = model({
+		inputs,
+		nodes: [node({ op, domain, inputs: names, attributes })],
+		opsets: { "": 23, "com.microsoft": 1 },
+	});
 	return costsOf(readOnnx(memorySource(bytes), "m.onnx"))({ shapes: {} });
 }
 
@@ -66,7 +74,15 @@ it.each<[string, string, string, Parameters<typeof count>[2], number, readonly n
 		"with keys of the past",
 		"Attention",
 		"",
-		{ shapes: [[batch, heads, queries, size], [batch, heads, 3, size], [batch, heads, 3, valueSize], null, [batch, heads, 4, size]] },
+		{
+			shapes: [
+				[batch, heads, queries, size],
+				[batch, heads, 3, size],
+				[batch, heads, 3, valueSize],
+				null,
+				[batch, heads, 4, size],
+			],
+		},
 		products,
 		[batch, heads, queries, valueSize],
 	],

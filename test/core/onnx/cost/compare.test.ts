@@ -17,13 +17,18 @@ function chain(...layers: readonly (readonly [name: string, size: number])[]) {
 		weights.push(tensor({ name: `w${at}`, dims: [width, size] }));
 		[from, width] = [`h${at}`, size];
 	}
-	return costsOf(readOnnx(memorySource(model({ inputs: [value("x", [1, 4])], nodes, initializers: weights })), "m.onnx"))({ shapes: {} });
+	return costsOf(
+		readOnnx(memorySource(model({ inputs: [value("x", [1, 4])], nodes, initializers: weights })), "m.onnx"),
+	)({ shapes: {} });
 }
 
-const named = (changes: ReturnType<typeof changedNodes>) => changes.map(({ node, base, head }) => [node, base?.weights, head?.weights]);
+const named = (changes: ReturnType<typeof changedNodes>) =>
+	changes.map(({ node, base, head }) => [node, base?.weights, head?.weights]);
 
 it("a wider layer and the one behind it are named, the larger change first", () => {
-	expect(named(changedNodes(chain(["a", 8], ["b", 2], ["c", 3]), chain(["a", 16], ["b", 2], ["c", 3])))).toEqual([
+	expect(
+		named(changedNodes(chain(["a", 8], ["b", 2], ["c", 3]), chain(["a", 16], ["b", 2], ["c", 3]))),
+	).toEqual([
 		["a", 32, 64],
 		["b", 16, 32],
 	]);
@@ -40,12 +45,16 @@ it("other names for the same nodes are no change", () => {
 });
 
 it("nodes that share one name are told apart by their order", () => {
-	expect(named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8])))).toEqual([["n", 16, 32]]);
+	expect(
+		named(changedNodes(chain(["n", 4], ["n", 4], ["n", 4]), chain(["n", 4], ["n", 4], ["n", 8]))),
+	).toEqual([["n", 16, 32]]);
 });
 
 it("the wider classifier of the fixtures differs in two layers", () => {
 	const count = (name: string) =>
-		costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/models/${name}.onnx`)), name))({ shapes: { images: [8, 3, 32, 32] } });
+		costsOf(readOnnx(memorySource(readFileSync(`test/fixtures/models/${name}.onnx`)), name))({
+			shapes: { images: [8, 3, 32, 32] },
+		});
 	const changes = changedNodes(count("classifier"), count("head-classifier-wider"));
 	expect(changes.map(({ node, base, head }) => [node, base?.multiplyAdds, head?.multiplyAdds])).toEqual([
 		["block1", 9_437_184, 37_748_736],

@@ -34,26 +34,35 @@ function of(figure: keyof Case): [string, Case][] {
 /** Its attention is one fused operator of PyTorch, which PyTorch's counter leaves out. */
 const fusedAttention = ["vit_b_16"];
 
-it.each(cases.map((each) => [each.name, each] as const))("every node and tensor of %s is known", (_, each) => {
-	const { unknownNodes, unknownTensors } = count(each);
-	expect({ unknownNodes, unknownTensors }).toEqual({ unknownNodes: 0, unknownTensors: 0 });
-});
+it.each(cases.map((each) => [each.name, each] as const))(
+	"every node and tensor of %s is known",
+	(_, each) => {
+		const { unknownNodes, unknownTensors } = count(each);
+		expect({ unknownNodes, unknownTensors }).toEqual({ unknownNodes: 0, unknownTensors: 0 });
+	},
+);
 
 it.each(of("published"))("%s has the multiply-adds that torchvision publishes", (_, each) => {
 	expect(Math.round(count(each).multiplyAdds / 1e6) / 1000).toBe(each.published);
 });
 
-it.each(of("torch").filter(([name]) => !fusedAttention.includes(name)))("%s has the multiply-adds that PyTorch counts", (_, each) => {
-	expect(count(each).multiplyAdds).toBe(each.torch);
-});
+it.each(of("torch").filter(([name]) => !fusedAttention.includes(name)))(
+	"%s has the multiply-adds that PyTorch counts",
+	(_, each) => {
+		expect(count(each).multiplyAdds).toBe(each.torch);
+	},
+);
 
-it.each(of("tool"))("%s has the multiply-adds of onnx-tool, which adds one for each element of a bias", (_, each) => {
-	const mine: Record<string, number> = {};
-	for (const { node, multiplyAdds } of count(each).nodes)
-		if (multiplyAdds !== 0) mine[node.op] = (mine[node.op] ?? 0) + (multiplyAdds ?? Number.NaN) + 0;
-	for (const [op, added] of Object.entries(each.biases ?? {})) mine[op] = (mine[op] ?? 0) + added;
-	expect(mine).toEqual(each.tool);
-});
+it.each(of("tool"))(
+	"%s has the multiply-adds of onnx-tool, which adds one for each element of a bias",
+	(_, each) => {
+		const mine: Record<string, number> = {};
+		for (const { node, multiplyAdds } of count(each).nodes)
+			if (multiplyAdds !== 0) mine[node.op] = (mine[node.op] ?? 0) + (multiplyAdds ?? Number.NaN) + 0;
+		for (const [op, added] of Object.entries(each.biases ?? {})) mine[op] = (mine[op] ?? 0) + added;
+		expect(mine).toEqual(each.tool);
+	},
+);
 
 it.each(of("ones"))("%s sums as many products as it computes from ones", (_, each) => {
 	expect(count(each).multiplyAdds).toBe(each.ones);

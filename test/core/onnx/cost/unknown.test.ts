@@ -5,11 +5,27 @@ import type { CountedGraph, InputSizes } from "../../../../src/core/onnx/cost/co
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
 import { bytesField, joinBytes, textField } from "../../../../src/formats/onnx/write.ts";
-import { attribute, floats, graph, int64s, type ModelInit, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+import {
+	attribute,
+	floats,
+	graph,
+	int64s,
+	type ModelInit,
+	model,
+	node,
+	tensor,
+	value,
+} from "../../../support/onnx-writer.ts";
 
 const callsItself = bytesField(
 	25,
-	joinBytes(textField(1, "f"), textField(4, "x"), textField(5, "y"), bytesField(7, node({ op: "f", domain: "own" })), textField(10, "own")),
+	joinBytes(
+		textField(1, "f"),
+		textField(4, "x"),
+		textField(5, "y"),
+		bytesField(7, node({ op: "f", domain: "own" })),
+		textField(10, "own"),
+	),
 );
 
 function count(init: ModelInit, sizes: InputSizes = { shapes: {} }): CountedGraph {
@@ -17,14 +33,29 @@ function count(init: ModelInit, sizes: InputSizes = { shapes: {} }): CountedGrap
 }
 
 const weights = tensor({ name: "w", dims: [4, 4] });
-const product = (from: string, to: string, name = "") => node({ op: "MatMul", inputs: [from, "w"], outputs: [to], name });
+const product = (from: string, to: string, name = "") =>
+	node({ op: "MatMul", inputs: [from, "w"], outputs: [to], name });
 
 it("a symbolic size makes the multiply-adds of a node unknown until it is given", () => {
-	const init = { inputs: [value("x", ["batch", 4])], initializers: [weights], nodes: [product("x", "y", "dense")] };
+	const init = {
+		inputs: [value("x", ["batch", 4])],
+		initializers: [weights],
+		nodes: [product("x", "y", "dense")],
+	};
 	const open = count(init);
-	expect(open).toMatchObject({ multiplyAdds: 0, unknownNodes: 1, parameters: 16, weightBytes: 64, unknownTensors: 2 });
+	expect(open).toMatchObject({
+		multiplyAdds: 0,
+		unknownNodes: 1,
+		parameters: 16,
+		weightBytes: 64,
+		unknownTensors: 2,
+	});
 	expect(open.nodes[0]?.why).toBe("has shapes that depend on data or are not known");
-	expect(count(init, { shapes: { x: [3, 4] } })).toMatchObject({ multiplyAdds: 48, unknownNodes: 0, activationBytes: 96 });
+	expect(count(init, { shapes: { x: [3, 4] } })).toMatchObject({
+		multiplyAdds: 48,
+		unknownNodes: 0,
+		activationBytes: 96,
+	});
 });
 
 it("a size that depends on data leaves only the nodes behind it unknown", () => {
@@ -45,11 +76,15 @@ it("an operator that nothing here knows counts as unknown, not as free", () => {
 });
 
 it("an operator named like a property of every object is unknown", () => {
-	const cost = count({ inputs: [value("x", [2, 4])], nodes: [node({ op: "constructor", domain: "com.microsoft" })] });
+	const cost = count({
+		inputs: [value("x", [2, 4])],
+		nodes: [node({ op: "constructor", domain: "com.microsoft" })],
+	});
 	expect(cost.unknownNodes).toBe(1);
 });
 
-const branch = (nodes: readonly Uint8Array[], output: string) => graph({ nodes, inputs: [], outputs: [value(output, null)], name: output });
+const branch = (nodes: readonly Uint8Array[], output: string) =>
+	graph({ nodes, inputs: [], outputs: [value(output, null)], name: output });
 const choice = node({
 	op: "If",
 	name: "gate",
@@ -82,7 +117,13 @@ it("a Loop whose count depends on data counts as none, and says what one pass co
 		nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), product("s", "t")],
 		outputs: [value("co", [], 9), value("t", [2, 4])],
 	});
-	const loop = node({ op: "Loop", name: "again", inputs: ["m", "", "x"], outputs: ["y"], attributes: [attribute.graph("body", body)] });
+	const loop = node({
+		op: "Loop",
+		name: "again",
+		inputs: ["m", "", "x"],
+		outputs: ["y"],
+		attributes: [attribute.graph("body", body)],
+	});
 	const init = { inputs: [value("x", [2, 4]), value("m", [], 7)], initializers: [weights], nodes: [loop] };
 	const cost = count(init);
 	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1 });
@@ -145,6 +186,9 @@ it("weights reach the node that multiplies by them through the nodes that conver
 
 it("a product beyond exact whole numbers is unknown", () => {
 	const big = 2 ** 31 - 1;
-	const cost = count({ inputs: [value("x", [big, big]), value("z", [big, big])], nodes: [node({ op: "MatMul", inputs: ["x", "z"] })] });
+	const cost = count({
+		inputs: [value("x", [big, big]), value("z", [big, big])],
+		nodes: [node({ op: "MatMul", inputs: ["x", "z"] })],
+	});
 	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1, unknownTensors: 3 });
 });

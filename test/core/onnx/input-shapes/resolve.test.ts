@@ -7,7 +7,11 @@ import { resolveShapes } from "../../../../src/core/onnx/input-shapes/resolve.ts
 import { feeds, type OnnxModel } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";
+import {
+	bytesField as bytes,
+	joinBytes as join,
+	textField as text,
+} from "../../../../src/formats/onnx/write.ts";
 import { type Dim, floats, model, node, tensor, tensorType, value } from "../../../support/onnx-writer.ts";
 
 function withInputs(inputs: Readonly<Record<string, readonly Dim[] | null>>): OnnxModel {
@@ -15,14 +19,22 @@ function withInputs(inputs: Readonly<Record<string, readonly Dim[] | null>>): On
 	return readOnnx(memorySource(model({ inputs: messages })), "m.onnx");
 }
 
-function options(dims: ShapeSource["dims"] = {}, shapes: Record<string, (number | string)[]> = {}): ShapeSource {
-	const inputs = Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, { shape, fill: "normal" as const }]));
+function options(
+	dims: ShapeSource["dims"] = {},
+	shapes: Record<string, (number | string)[]> = {},
+): ShapeSource {
+	const inputs = Object.fromEntries(
+		Object.entries(shapes).map(([name, shape]) => [name, { shape, fill: "normal" as const }]),
+	);
 	return { dims, inputs, pointer: "/models/m" };
 }
 
 /** What a command's own options give. */
 function given(dims: ShapeSource["dims"] = {}, shapes: Record<string, number[]> = {}): ShapeSource {
-	return { dims, inputs: Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, { shape }])) };
+	return {
+		dims,
+		inputs: Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, { shape }])),
+	};
 }
 
 function resolved(onnx: OnnxModel, given: ShapeSource): Record<string, number[]> {
@@ -31,14 +43,49 @@ function resolved(onnx: OnnxModel, given: ShapeSource): Record<string, number[]>
 
 it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, Record<string, number[]>]>([
 	["fixed shapes as they are, scalars too", { x: [1, 3], s: [] }, options(), { x: [1, 3], s: [] }],
-	["one size for a symbol everywhere", { x: ["b", 3], y: ["b", "n"] }, options({ b: 8, n: 2 }), { x: [8, 3], y: [8, 2] }],
-	["a shape of the user's for unnamed dimensions", { x: [null, 3] }, options({}, { x: [4, 3] }), { x: [4, 3] }],
+	[
+		"one size for a symbol everywhere",
+		{ x: ["b", 3], y: ["b", "n"] },
+		options({ b: 8, n: 2 }),
+		{ x: [8, 3], y: [8, 2] },
+	],
+	[
+		"a shape of the user's for unnamed dimensions",
+		{ x: [null, 3] },
+		options({}, { x: [4, 3] }),
+		{ x: [4, 3] },
+	],
 	["a shape of the user's where the file has none", { x: null }, options({}, { x: [4, 3] }), { x: [4, 3] }],
-	["a symbol of the user's own in a shape", { x: [null, 3] }, options({ batch: 16 }, { x: ["batch", 3] }), { x: [16, 3] }],
-	["a symbol bound by the shape of another input", { x: ["b", 3], y: ["b"] }, options({}, { x: [5, 3] }), { x: [5, 3], y: [5] }],
-	["two axes of one name, each by its own size", { x: [null, 3, "?", "?"] }, options({}, { x: [1, 3, 48, 192] }), { x: [1, 3, 48, 192] }],
-	["a name that two inputs use for two sizes", { x: ["b"], y: ["b"] }, options({}, { x: [1], y: [2] }), { x: [1], y: [2] }],
-	["a placeholder that stands for one axis, by its name", { x: [1, 3, "?", 320] }, options({ "?": 48 }), { x: [1, 3, 48, 320] }],
+	[
+		"a symbol of the user's own in a shape",
+		{ x: [null, 3] },
+		options({ batch: 16 }, { x: ["batch", 3] }),
+		{ x: [16, 3] },
+	],
+	[
+		"a symbol bound by the shape of another input",
+		{ x: ["b", 3], y: ["b"] },
+		options({}, { x: [5, 3] }),
+		{ x: [5, 3], y: [5] },
+	],
+	[
+		"two axes of one name, each by its own size",
+		{ x: [null, 3, "?", "?"] },
+		options({}, { x: [1, 3, 48, 192] }),
+		{ x: [1, 3, 48, 192] },
+	],
+	[
+		"a name that two inputs use for two sizes",
+		{ x: ["b"], y: ["b"] },
+		options({}, { x: [1], y: [2] }),
+		{ x: [1], y: [2] },
+	],
+	[
+		"a placeholder that stands for one axis, by its name",
+		{ x: [1, 3, "?", 320] },
+		options({ "?": 48 }),
+		{ x: [1, 3, 48, 320] },
+	],
 	[
 		"names with colons, dots and digits",
 		{ "in:0": ["b", 2], "on.nx::x": [null], 537: ["b"] },
@@ -51,7 +98,10 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, Record<stri
 });
 
 it("shape resolution gives every input its shape: no shape for initialisers that old files list as inputs", () => {
-	const file = model({ inputs: [value("x", [2]), value("w", ["n"])], initializers: [tensor({ name: "w", dims: [1], raw: floats(1) })] });
+	const file = model({
+		inputs: [value("x", [2]), value("w", ["n"])],
+		initializers: [tensor({ name: "w", dims: [1], raw: floats(1) })],
+	});
 	expect(resolved(readOnnx(memorySource(file), "m.onnx"), options())).toEqual({ x: [2] });
 });
 
@@ -83,7 +133,13 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/Sizes are missing/,
 		/: --shape x:0=1,3,224,224 --shape s=1$/,
 	],
-	["names that a shell would read", { x: ["a b", "?"] }, given(), /Sizes are missing/, /: --dims 'a b=1,\?=512'$/],
+	[
+		"names that a shell would read",
+		{ x: ["a b", "?"] },
+		given(),
+		/Sizes are missing/,
+		/: --dims 'a b=1,\?=512'$/,
+	],
 	[
 		"dims for an axis without a name",
 		{ input: [null, null] },
@@ -98,7 +154,13 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/dims\.\? binds nothing: axes 2 and 3 of "x" have no name/,
 		/inputs: \{ x: \{ shape: \[1, 3, 224, 224\] \} \}$/,
 	],
-	["an input without shape", { x: null }, options(), /gives no shape for its input "x" \(tensor\)/, /inputs: \{ x: /],
+	[
+		"an input without shape",
+		{ x: null },
+		options(),
+		/gives no shape for its input "x" \(tensor\)/,
+		/inputs: \{ x: /,
+	],
 	[
 		"a size that binds nothing",
 		{ x: ["batch"] },
@@ -120,9 +182,27 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/no input "images"; its inputs are "image"/,
 		/Did you mean "image"/,
 	],
-	["a wrong rank", { x: [null, 3] }, options({}, { x: [3] }), /has 1 dimensions, the model's input has 2: \[\?, 3\]/, /one size for each/],
-	["a wrong fixed size", { x: [null, 3] }, options({}, { x: [1, 4] }), /contradicts the model at axis 1: .*\[\?, 3\]/, /Give 3 there/],
-	["a shape against dims", { x: ["b"] }, options({ b: 1 }, { x: [2] }), /1 from dims\.b and 2 from inputs\.x\.shape/, /the same size/],
+	[
+		"a wrong rank",
+		{ x: [null, 3] },
+		options({}, { x: [3] }),
+		/has 1 dimensions, the model's input has 2: \[\?, 3\]/,
+		/one size for each/,
+	],
+	[
+		"a wrong fixed size",
+		{ x: [null, 3] },
+		options({}, { x: [1, 4] }),
+		/contradicts the model at axis 1: .*\[\?, 3\]/,
+		/Give 3 there/,
+	],
+	[
+		"a shape against dims",
+		{ x: ["b"] },
+		options({ b: 1 }, { x: [2] }),
+		/1 from dims\.b and 2 from inputs\.x\.shape/,
+		/the same size/,
+	],
 	[
 		"two symbols of one size",
 		{ x: ["b"] },
@@ -158,14 +238,20 @@ it.each([
 	["an unknown input", options({ b: 1 }, { y: [1] }), "/models/m/inputs/y"],
 	["a wrong rank", options({ b: 1 }, { x: [1] }), "/models/m/inputs/x"],
 ])("shape resolution points to %s", (_, source, pointer) => {
-	expect(() => resolveShapes(withInputs({ x: ["b", 3] }), source)).toThrow(expect.objectContaining({ pointer }));
+	expect(() => resolveShapes(withInputs({ x: ["b", 3] }), source)).toThrow(
+		expect.objectContaining({ pointer }),
+	);
 });
 
 it("shape resolution gives each nameless axis a name of its own, and one name to axes that share it", () => {
 	const inputs = feeds(withInputs({ x: ["b", 3, "?", "?"], x_2: ["x_2", null], z: null }).graph);
 	const labels = labelAxes(inputs);
 	expect(
-		openAxes(inputs, labels).map(({ name, isNamed, uses }) => [name, isNamed, uses.map(({ input, axis }) => `${input}/${axis}`).join()]),
+		openAxes(inputs, labels).map(({ name, isNamed, uses }) => [
+			name,
+			isNamed,
+			uses.map(({ input, axis }) => `${input}/${axis}`).join(),
+		]),
 	).toEqual([
 		["b", true, "x/0"],
 		["x_2_axis", false, "x/2"],
@@ -178,19 +264,29 @@ it("shape resolution gives each nameless axis a name of its own, and one name to
 
 it("shape resolution lets a shape from the command line replace what the configuration says of that input", () => {
 	const onnx = withInputs({ x: ["b", null], y: ["b", "n"] });
-	const source = overConfig(onnx, options({ b: 8, rows: 4, n: 2 }, { x: ["b", "rows"] }), given({ n: 3 }, { x: [1, 5] }));
+	const source = overConfig(
+		onnx,
+		options({ b: 8, rows: 4, n: 2 }, { x: ["b", "rows"] }),
+		given({ n: 3 }, { x: [1, 5] }),
+	);
 	expect(resolved(onnx, source)).toEqual({ x: [1, 5], y: [1, 3] });
 });
 
 it("a shape that an option pins replaces what the config says of that input alone", () => {
 	const onnx = withInputs({ x: ["n", null], y: ["m", "n"], z: ["k"] });
-	const source = { dims: { n: 4, m: 2, width: 7, k: 5 }, inputs: { x: { shape: ["n", "width"], pinned: [1, 9] } } };
+	const source = {
+		dims: { n: 4, m: 2, width: 7, k: 5 },
+		inputs: { x: { shape: ["n", "width"], pinned: [1, 9] } },
+	};
 	expect(resolved(onnx, source)).toEqual({ x: [1, 9], y: [2, 1], z: [5] });
 });
 
 it("an input that is no tensor is refused as such, with what its exporter takes", () => {
 	const list = join(text(1, "x"), bytes(2, bytes(4, bytes(1, tensorType(1, [])))));
-	const onnx = readOnnx(memorySource(model({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] })), "m.onnx");
+	const onnx = readOnnx(
+		memorySource(model({ inputs: [list], nodes: [node({ op: "ZipMap", domain: "ai.onnx.ml" })] })),
+		"m.onnx",
+	);
 	const refused = expect.objectContaining({
 		message: expect.stringContaining('Input "x" is a sequence, not a tensor'),
 		fix: expect.stringContaining("zipmap=False"),

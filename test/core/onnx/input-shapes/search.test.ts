@@ -5,7 +5,16 @@ import { searchSizes } from "../../../../src/core/onnx/input-shapes/search.ts";
 import type { OnnxModel } from "../../../../src/core/onnx/model.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { attribute, type Bytes, type Dim, floats, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+import {
+	attribute,
+	type Bytes,
+	type Dim,
+	floats,
+	model,
+	node,
+	tensor,
+	value,
+} from "../../../support/onnx-writer.ts";
 
 const float = 1;
 const int64 = 7;
@@ -17,7 +26,12 @@ interface Net {
 	weights?: Readonly<Record<string, readonly number[]>>;
 }
 
-function net({ inputs, outputs = [null, null, null], nodes = [node({ op: "Relu" })], weights = {} }: Net): OnnxModel {
+function net({
+	inputs,
+	outputs = [null, null, null],
+	nodes = [node({ op: "Relu" })],
+	weights = {},
+}: Net): OnnxModel {
 	const file = model({
 		inputs: Object.entries(inputs).map(([name, [dims, dtype = float]]) => value(name, dims, dtype)),
 		outputs: [value("y", outputs)],
@@ -32,17 +46,34 @@ function net({ inputs, outputs = [null, null, null], nodes = [node({ op: "Relu" 
 function searched(onnx: OnnxModel) {
 	const bound = bindShapes(onnx, { dims: {}, inputs: {} });
 	const search = searchSizes(onnx, bound);
-	const next = (count = 1) => search.next(count).map((sizes) => ({ sizes, shapes: { ...fillShapes(bound, sizes) } }));
+	const next = (count = 1) =>
+		search.next(count).map((sizes) => ({ sizes, shapes: { ...fillShapes(bound, sizes) } }));
 	return { search, next };
 }
 
 const strided = node({ op: "Conv", inputs: ["x", "w"], attributes: [attribute.integers("strides", [2, 1])] });
 
 it.each<[string, Net, Record<string, number[]>]>([
-	["a picture, of which boxes or maps come out", { inputs: { x: [["N", 3, "H", "W"]] } }, { x: [1, 3, 320, 320] }],
-	["a picture that is classified, channels last", { inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] }, { x: [1, 224, 224, 3] }],
-	["a recording, of which frames come out", { inputs: { x: [["N", "samples"]] }, outputs: ["time", 1, null, 32] }, { x: [1, 16_000] }],
-	["a line of text of a fixed height", { inputs: { x: [[1, 1, 64, "image_width"]] } }, { x: [1, 1, 64, 320] }],
+	[
+		"a picture, of which boxes or maps come out",
+		{ inputs: { x: [["N", 3, "H", "W"]] } },
+		{ x: [1, 3, 320, 320] },
+	],
+	[
+		"a picture that is classified, channels last",
+		{ inputs: { x: [[null, null, null, 3]] }, outputs: [null, 10] },
+		{ x: [1, 224, 224, 3] },
+	],
+	[
+		"a recording, of which frames come out",
+		{ inputs: { x: [["N", "samples"]] }, outputs: ["time", 1, null, 32] },
+		{ x: [1, 16_000] },
+	],
+	[
+		"a line of text of a fixed height",
+		{ inputs: { x: [[1, 1, 64, "image_width"]] } },
+		{ x: [1, 1, 64, 320] },
+	],
 	[
 		"a line of text, by windows that move further down than across",
 		{ inputs: { x: [[null, 3, "?", "?"]] }, nodes: [strided], weights: { w: [4, 3, 3, 3] } },
@@ -58,7 +89,11 @@ it.each<[string, Net, Record<string, number[]>]>([
 		{ inputs: { input: [[null, null]], state: [[2, null, 128]], sr: [[], int64] } },
 		{ input: [1, 512], state: [2, 1, 128], sr: [] },
 	],
-	["frames of a spectrogram", { inputs: { mel: [["batch_size", 3, "frames", 160]] } }, { mel: [1, 3, 128, 160] }],
+	[
+		"frames of a spectrogram",
+		{ inputs: { mel: [["batch_size", 3, "frames", 160]] } },
+		{ mel: [1, 3, 128, 160] },
+	],
 ])("the first choice is that of %s", (_, given, shapes) => {
 	expect(searched(net(given)).next()[0]?.shapes).toEqual(shapes);
 });
@@ -67,7 +102,12 @@ it("a mask over a cache and the new steps is as long as both", () => {
 	const onnx = net({
 		inputs: { new: [["b", "seq", 8]], past: [["b", "past", 8]], mask: [["b", "total", 8]] },
 		nodes: [
-			node({ op: "Concat", inputs: ["past", "new"], outputs: ["all"], attributes: [attribute.integer("axis", 1)] }),
+			node({
+				op: "Concat",
+				inputs: ["past", "new"],
+				outputs: ["all"],
+				attributes: [attribute.integer("axis", 1)],
+			}),
 			node({ op: "Add", inputs: ["all", "mask"], outputs: ["y"] }),
 		],
 	});
@@ -92,14 +132,21 @@ describe("what cannot run", () => {
 	];
 
 	it("what cannot run is left out by the static shapes: a network of patches of 7 takes multiples of 7", () => {
-		const onnx = net({ inputs: { x: [[1, 3, "H", 70]] }, nodes: skip, weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] } });
+		const onnx = net({
+			inputs: { x: [[1, 3, "H", 70]] },
+			nodes: skip,
+			weights: { w: [3, 3, 1, 1], v: [3, 3, 7, 7] },
+		});
 		const { search, next } = searched(onnx);
 		expect(next()[0]?.shapes).toEqual({ x: [1, 3, 322, 70] });
 		expect(search.attempts[0]).toMatchObject({ by: "static shapes", why: expect.stringContaining("Add") });
 	});
 
 	it("what cannot run leads to the sizes that its message names", () => {
-		const nodes = [node({ op: "Flatten", inputs: ["x"], outputs: ["flat"] }), node({ op: "Gemm", inputs: ["flat", "w"], outputs: ["y"] })];
+		const nodes = [
+			node({ op: "Flatten", inputs: ["x"], outputs: ["flat"] }),
+			node({ op: "Gemm", inputs: ["flat", "w"], outputs: ["y"] }),
+		];
 		const onnx = net({ inputs: { x: [["N", 2, "H", "W"]] }, nodes, weights: { w: [2 * 37 * 37, 5] } });
 		expect(searched(onnx).next()[0]?.shapes).toEqual({ x: [1, 2, 37, 37] });
 		const square = net({ inputs: { x: [["N", 1, "H", "W"]] }, nodes, weights: { w: [40 * 40, 5] } });
@@ -107,8 +154,16 @@ describe("what cannot run", () => {
 	});
 
 	it.each([
-		["a size that ONNX Runtime expects of an input", 'Input "x" has size 320 in dimension 2, expected 48.', { x: [1, 3, 48, 320] }],
-		["a ratio", 'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100', { x: [1, 3, 160, 160] }],
+		[
+			"a size that ONNX Runtime expects of an input",
+			'Input "x" has size 320 in dimension 2, expected 48.',
+			{ x: [1, 3, 48, 320] },
+		],
+		[
+			"a ratio",
+			'Reshape "r": cannot be reshaped, {1,256,20,20} to {1,256,10,10}: 400 and 100',
+			{ x: [1, 3, 160, 160] },
+		],
 		["no number", "Something is wrong.", { x: [1, 3, 320, 640] }],
 	])("what cannot run of a run: tries what follows from %s next", (_, why, shapes) => {
 		const { search, next } = searched(net({ inputs: { x: [[1, 3, "H", "W"]] } }));
@@ -121,7 +176,8 @@ describe("what cannot run", () => {
 	it("what cannot run ends: hostile numbers of axes and hints cost a bounded number of checks", () => {
 		const axes = Array.from({ length: 16 }, () => null);
 		const { search, next } = searched(net({ inputs: { x: [axes], y: [axes] } }));
-		for (let round = 0; round < 100; round++) for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
+		for (let round = 0; round < 100; round++)
+			for (const { sizes } of next(4)) search.failed(sizes, "12 and 34, 56 and 78");
 		expect(next(4)).toEqual([]);
 	});
 });

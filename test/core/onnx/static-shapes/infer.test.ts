@@ -4,7 +4,16 @@ import { subjectOf } from "../../../../src/core/onnx/findings/subject.ts";
 import type { StaticShapes } from "../../../../src/core/onnx/static-shapes/infer.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { attribute, type Bytes, type Dim, int64s, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+import {
+	attribute,
+	type Bytes,
+	type Dim,
+	int64s,
+	model,
+	node,
+	tensor,
+	value,
+} from "../../../support/onnx-writer.ts";
 
 type Shape = readonly Dim[];
 
@@ -21,13 +30,21 @@ interface Case {
 function infer(given: Case): StaticShapes {
 	const names = ["a", "b", "c"].slice(0, given.inputs.length);
 	const constant =
-		given.target === undefined ? [] : [tensor({ name: "t", dtype: 7, dims: [given.target.length], raw: int64s(...given.target) })];
+		given.target === undefined
+			? []
+			: [tensor({ name: "t", dtype: 7, dims: [given.target.length], raw: int64s(...given.target) })];
 	const onnx = readOnnx(
 		memorySource(
 			model({
 				inputs: given.inputs.map((dims, index) => value(names[index] ?? "", dims)),
 				initializers: constant,
-				nodes: [node({ op: given.op, inputs: [...names, ...(constant.length > 0 ? ["t"] : [])], attributes: given.attributes ?? [] })],
+				nodes: [
+					node({
+						op: given.op,
+						inputs: [...names, ...(constant.length > 0 ? ["t"] : [])],
+						attributes: given.attributes ?? [],
+					}),
+				],
 				opsets: { "": given.opset ?? 17 },
 			}),
 		),
@@ -125,7 +142,11 @@ it.each<[string, Case, Shape | undefined]>([
 	],
 	["pooling", { op: "MaxPool", inputs: [[1, 8, 4, 4]] }, [1, 8, null, null]],
 	["global pooling", { op: "GlobalAveragePool", inputs: [[1, 8, "h", "w"]] }, [1, 8, 1, 1]],
-	["Transpose", { op: "Transpose", inputs: [["b", 3, 4]], attributes: [integers("perm", [0, 2, 1])] }, ["b", 4, 3]],
+	[
+		"Transpose",
+		{ op: "Transpose", inputs: [["b", 3, 4]], attributes: [integers("perm", [0, 2, 1])] },
+		["b", 4, 3],
+	],
 	["Transpose without order", { op: "Transpose", inputs: [["b", 3, 4]] }, [4, 3, "b"]],
 	["Flatten", { op: "Flatten", inputs: [["b", 3, 4]] }, [null, 12]],
 	["Flatten of all", { op: "Flatten", inputs: [[2, 3, 4]], attributes: [integer("axis", 0)] }, [1, 24]],
@@ -159,7 +180,11 @@ it.each<[string, Case, Shape | undefined]>([
 	],
 	["NonZero", { op: "NonZero", inputs: [[2, 2]] }, [2, null]],
 	["Shape", { op: "Shape", inputs: [["b", 3, 4]] }, [3]],
-	["a reduction", { op: "ReduceMean", inputs: [["b", 3, 4]], attributes: [integers("axes", [-1])] }, ["b", 3, 1]],
+	[
+		"a reduction",
+		{ op: "ReduceMean", inputs: [["b", 3, 4]], attributes: [integers("axes", [-1])] },
+		["b", 3, 1],
+	],
 	[
 		"a reduction that drops its axes",
 		{ op: "ReduceSum", inputs: [["b", 3, 4]], target: [1], attributes: [integer("keepdims", 0)] },
@@ -181,13 +206,21 @@ it.each<[string, Case, Shape | undefined]>([
 	],
 	[
 		"Slice of old",
-		{ op: "Slice", inputs: [["b", 9]], attributes: [integers("starts", [2]), integers("ends", [-1]), integers("axes", [1])] },
+		{
+			op: "Slice",
+			inputs: [["b", 9]],
+			attributes: [integers("starts", [2]), integers("ends", [-1]), integers("axes", [1])],
+		},
 		["b", 6],
 	],
 	["Split", { op: "Split", inputs: [["b", 9]], attributes: [integer("axis", 1)], target: [2, 7] }, ["b", 2]],
 	["Pad", { op: "Pad", inputs: [["b", 3]], target: [0, 1, 0, 2] }, ["b", 6]],
 	["Tile", { op: "Tile", inputs: [["b", 3]], target: [1, 2] }, ["b", 6]],
-	["DepthToSpace", { op: "DepthToSpace", inputs: [["b", 12, 2, 3]], attributes: [integer("blocksize", 2)] }, ["b", 3, 4, 6]],
+	[
+		"DepthToSpace",
+		{ op: "DepthToSpace", inputs: [["b", 12, 2, 3]], attributes: [integer("blocksize", 2)] },
+		["b", 3, 4, 6],
+	],
 	[
 		"LSTM",
 		{
@@ -201,7 +234,11 @@ it.each<[string, Case, Shape | undefined]>([
 		},
 		["s", 2, "b", 5],
 	],
-	["ArgMax", { op: "ArgMax", inputs: [["b", 3]], attributes: [integer("axis", 1), integer("keepdims", 0)] }, ["b"]],
+	[
+		"ArgMax",
+		{ op: "ArgMax", inputs: [["b", 3]], attributes: [integer("axis", 1), integer("keepdims", 0)] },
+		["b"],
+	],
 	["nothing it does not know", { op: "Unique", inputs: [[2, 2]] }, undefined],
 	["nothing of opsets with other rules", { op: "Relu", inputs: [[2, 2]], opset: 6 }, undefined],
 ])("shape inference follows shapes through %s", (...[, given, expected]) => {
@@ -303,7 +340,11 @@ it.each<[string, Case, RegExp]>([
 		/for 3 channels/,
 	],
 	["Add", { op: "Add", inputs: [[2, 4], [3]] }, /combines incompatible shapes: \[2, 4\] and \[3\]/],
-	["Reshape", { op: "Reshape", inputs: [[2, 4]], target: [3, 3] }, /reshapes \[2, 4\] \(8 elements\) to \[3, 3\]/],
+	[
+		"Reshape",
+		{ op: "Reshape", inputs: [[2, 4]], target: [3, 3] },
+		/reshapes \[2, 4\] \(8 elements\) to \[3, 3\]/,
+	],
 	["Reshape with a gap", { op: "Reshape", inputs: [[2, 4]], target: [3, -1] }, /reshapes/],
 	["Expand", { op: "Expand", inputs: [[2, 4]], target: [2, 3] }, /expands/],
 	[
@@ -318,9 +359,17 @@ it.each<[string, Case, RegExp]>([
 		},
 		/joins \[2, 4\] and \[1, 3\] along axis 0/,
 	],
-	["Transpose", { op: "Transpose", inputs: [[2, 4]], attributes: [integers("perm", [0, 2, 1])] }, /permutes 3 axes/],
+	[
+		"Transpose",
+		{ op: "Transpose", inputs: [[2, 4]], attributes: [integers("perm", [0, 2, 1])] },
+		/permutes 3 axes/,
+	],
 	["Squeeze", { op: "Squeeze", inputs: [[2, 4]], target: [1] }, /takes axes 1 out of \[2, 4\]/],
-	["Split", { op: "Split", inputs: [[2, 9]], attributes: [integer("axis", 1)], target: [2, 6] }, /splits axis 1 of \[2, 9\] into 2 \+ 6/],
+	[
+		"Split",
+		{ op: "Split", inputs: [[2, 9]], attributes: [integer("axis", 1)], target: [2, 6] },
+		/splits axis 1 of \[2, 9\] into 2 \+ 6/,
+	],
 	["Pad", { op: "Pad", inputs: [[2, 9]], target: [1, 1] }, /pads \[2, 9\] by 2 numbers/],
 	[
 		"weights of LSTM",
@@ -345,9 +394,17 @@ it("inferShapes follows nodes that stand behind those that read them, and both o
 		node({ op: "Cast", inputs: ["x"], outputs: ["h"], attributes: [integer("to", 1)] }),
 	];
 	const weights = [tensor({ name: "w", dtype: 2, dims: [6, 3, 3, 3], raw: new Uint8Array(162) })];
-	const bytes = model({ inputs: [value("x", ["b", 3, 8, 8], 10)], initializers: weights, nodes, opsets: { "": 17 } });
+	const bytes = model({
+		inputs: [value("x", ["b", 3, 8, 8], 10)],
+		initializers: weights,
+		nodes,
+		opsets: { "": 17 },
+	});
 	const onnx = readOnnx(memorySource(bytes), "m.onnx");
-	const { static: known, types } = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "tensorrt" });
+	const { static: known, types } = subjectOf(
+		{ path: "m.onnx", onnx, sha256: "", external: [] },
+		{ backend: "tensorrt" },
+	);
 	expect(Object.fromEntries(known.shapes)).toMatchObject({ q: ["b", 3, 8, 8], scale: [], c: ["b", 6, 6, 6] });
 	expect([...types.values()][0]?.get("q")).toBe("uint8");
 });
@@ -369,7 +426,8 @@ it("paddings that PyTorch computes give a known shape", () => {
 		node({ op: "Reshape", inputs: ["t", "flat"], outputs: ["pads"] }),
 		node({ op: "Pad", inputs: ["a", "pads"], outputs: ["y"] }),
 	];
-	const list = (name: string, ...values: number[]) => tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
+	const list = (name: string, ...values: number[]) =>
+		tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
 	const lists = [
 		list("two", 2),
 		list("given", 3, 4),
@@ -379,8 +437,14 @@ it("paddings that PyTorch computes give a known shape", () => {
 		list("rows", 0),
 		list("flat", -1),
 	];
-	const onnx = readOnnx(memorySource(model({ inputs: [value("a", [1, 10])], initializers: lists, nodes })), "m.onnx");
-	const found = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "onnxruntime" }).static;
+	const onnx = readOnnx(
+		memorySource(model({ inputs: [value("a", [1, 10])], initializers: lists, nodes })),
+		"m.onnx",
+	);
+	const found = subjectOf(
+		{ path: "m.onnx", onnx, sha256: "", external: [] },
+		{ backend: "onnxruntime" },
+	).static;
 	expect([found.values.get("pads"), found.shapes.get("y")]).toEqual([
 		[0, 3, 0, 4],
 		[1, 17],
@@ -393,7 +457,8 @@ it.each<[string, number, number]>([
 	["Less", 2, 0],
 	["LessOrEqual", 3, 1],
 ])("%s of a size and %d gives %d, and Where follows it", (op, limit, outcome) => {
-	const list = (name: string, ...values: number[]) => tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
+	const list = (name: string, ...values: number[]) =>
+		tensor({ name, dtype: 7, dims: [values.length], raw: int64s(...values) });
 	const nodes = [
 		node({ op: "Shape", inputs: ["a"], outputs: ["s"] }),
 		node({ op, inputs: ["s", "limit"], outputs: ["c"] }),
@@ -402,8 +467,14 @@ it.each<[string, number, number]>([
 		node({ op: "Expand", inputs: ["one", "size"], outputs: ["y"] }),
 	];
 	const lists = [list("limit", limit), list("yes", 7), list("no", 9), list("one", 1)];
-	const onnx = readOnnx(memorySource(model({ inputs: [value("a", [3])], initializers: lists, nodes })), "m.onnx");
-	const found = subjectOf({ path: "m.onnx", onnx, sha256: "", external: [] }, { backend: "onnxruntime" }).static;
+	const onnx = readOnnx(
+		memorySource(model({ inputs: [value("a", [3])], initializers: lists, nodes })),
+		"m.onnx",
+	);
+	const found = subjectOf(
+		{ path: "m.onnx", onnx, sha256: "", external: [] },
+		{ backend: "onnxruntime" },
+	).static;
 	expect([found.values.get("c"), found.values.get("n"), found.shapes.get("y")]).toEqual([
 		[outcome],
 		[1 - outcome],

@@ -1,10 +1,14 @@
 // What TensorRT would not import, by its version.
 import { describe, expect, it } from "vitest";
-import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import type { Finding } from "../../../../generated/result.ts";
+import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { bytesField as bytes, joinBytes as join, textField as text } from "../../../../src/formats/onnx/write.ts";
+import {
+	bytesField as bytes,
+	joinBytes as join,
+	textField as text,
+} from "../../../../src/formats/onnx/write.ts";
 import {
 	attribute,
 	type Bytes,
@@ -59,11 +63,31 @@ it("preflight reports nothing without a version of operators that some TensorRT 
 
 it.each<[string, string, string, string]>([
 	["Det", "", "10.15", 'error operator-unsupported: TensorRT 10.15 does not import Det "n".'],
-	["Det", "", "10.6", 'error operator-unsupported: TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.'],
-	["Det", "", "11.2", 'warning operator-unsupported: TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.'],
-	["STFT", "", "10.6", 'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.'],
+	[
+		"Det",
+		"",
+		"10.6",
+		'error operator-unsupported: TensorRT 10.6 does not import Det "n": neither 10.1 nor 10.14 does.',
+	],
+	[
+		"Det",
+		"",
+		"11.2",
+		'warning operator-unsupported: TensorRT 11.2 may not import Det "n": 11.1, the newest version listed, does not.',
+	],
+	[
+		"STFT",
+		"",
+		"10.6",
+		'warning operator-unsupported: TensorRT 10.6 may not import STFT "n": 10.1 does not, 10.14 does.',
+	],
 	["Mish", "", "8.6", 'error operator-unsupported: TensorRT 8.6 does not import Mish "n".'],
-	["TreeEnsemble", "ai.onnx.ml", "11.1", 'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".'],
+	[
+		"TreeEnsemble",
+		"ai.onnx.ml",
+		"11.1",
+		'error operator-unsupported: TensorRT 11.1 does not import ai.onnx.ml.TreeEnsemble "n".',
+	],
 	[
 		"BatchedNMS_TRT",
 		"",
@@ -83,12 +107,17 @@ it.each<[string, string, string, string]>([
 		'warning operator-domain: com.microsoft.Attention "n" has the name of an ONNX operator: TensorRT goes by the name alone and reads it as ONNX\'s Attention.',
 	],
 ])("an operator %s of domain %j on TensorRT %s", (...[op, domain, tensorrt, expected]) => {
-	expect(said(operator(op, domain), { tensorrt }).filter((each) => !each.includes("opset-missing"))).toEqual([expected]);
+	expect(said(operator(op, domain), { tensorrt }).filter((each) => !each.includes("opset-missing"))).toEqual([
+		expected,
+	]);
 });
 
-it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])("an operator that TensorRT has is no trouble: %s", (op) => {
-	expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
-});
+it.each(["Relu", "TRT_FP8QuantizeLinear", "ROIAlign_TRT"])(
+	"an operator that TensorRT has is no trouble: %s",
+	(op) => {
+		expect(findings(operator(op)).filter((each) => each.severity !== "note")).toEqual([]);
+	},
+);
 
 it("an operator of a plugin that will be loaded is no finding", () => {
 	expect(said(operator("SwishFusion"), { plugins: ["SwishFusion"] })).toEqual([]);
@@ -108,14 +137,20 @@ it.each([
 });
 
 it("an operator is reported once, with the number of its nodes", () => {
-	const nodes = ["a", "b", "y"].map((name, index) => node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }));
+	const nodes = ["a", "b", "y"].map((name, index) =>
+		node({ op: "Det", inputs: [["x", "a", "b"][index] ?? ""], outputs: [name] }),
+	);
 	expect(said({ nodes })).toEqual([
 		'error operator-unsupported: TensorRT 10.6 does not import Det (unnamed, output "a") (3 nodes): neither 10.1 nor 10.14 does.',
 	]);
 });
 
 const branch = (dims: readonly number[]): Bytes =>
-	graph({ inputs: [], nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })], outputs: [value("r", dims)] });
+	graph({
+		inputs: [],
+		nodes: [node({ op: "Identity", inputs: ["x"], outputs: ["r"] })],
+		outputs: [value("r", dims)],
+	});
 
 it.each<[string, ModelInit, string | null]>([
 	[
@@ -126,12 +161,19 @@ it.each<[string, ModelInit, string | null]>([
 		},
 		"dequantises int32",
 	],
-	["no axes, open sizes", { inputs: [value("x", ["batch", 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, "has no axes"],
+	[
+		"no axes, open sizes",
+		{ inputs: [value("x", ["batch", 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] },
+		"has no axes",
+	],
 	[
 		"no axes, sizes that were not computed of open ones",
 		{
 			inputs: [value("x", ["batch", 1])],
-			nodes: [node({ op: "Tile", inputs: ["x", "x"], outputs: ["t"] }), node({ op: "Squeeze", inputs: ["t"] })],
+			nodes: [
+				node({ op: "Tile", inputs: ["x", "x"], outputs: ["t"] }),
+				node({ op: "Squeeze", inputs: ["t"] }),
+			],
 		},
 		"has no axes",
 	],
@@ -143,25 +185,65 @@ it.each<[string, ModelInit, string | null]>([
 		},
 		null,
 	],
-	["no axes, fixed sizes", { inputs: [value("x", [2, 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] }, null],
-	["dilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] }, "has dilations [2, 1]"],
-	["undilated", { nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] }, null],
+	[
+		"no axes, fixed sizes",
+		{ inputs: [value("x", [2, 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] },
+		null,
+	],
+	[
+		"dilated",
+		{ nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] },
+		"has dilations [2, 1]",
+	],
+	[
+		"undilated",
+		{ nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] },
+		null,
+	],
 	["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
 	["norm", { nodes: [node({ op: "LpPool", attributes: [attribute.integer("p", 3)] })] }, "has p 3"],
 	["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
-	["unsorted", { nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] }, "has sorted 0"],
-	["added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] }, 'has reduction "add"'],
-	["not added", { nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] }, null],
+	[
+		"unsorted",
+		{ nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] },
+		"has sorted 0",
+	],
+	[
+		"added",
+		{ nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] },
+		'has reduction "add"',
+	],
+	[
+		"not added",
+		{ nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] },
+		null,
+	],
 	[
 		"cropping",
-		{ nodes: [node({ op: "Resize", attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")] })] },
+		{
+			nodes: [
+				node({
+					op: "Resize",
+					attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")],
+				}),
+			],
+		},
 		'has coordinate_transformation_mode "tf_crop_and_resize"',
 	],
-	["volumes", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] }, "has an input of 5 dimensions"],
+	[
+		"volumes",
+		{ nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] },
+		"has an input of 5 dimensions",
+	],
 	["images", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2])] }, null],
 	[
 		"computed axes",
-		{ nodes: [node({ op: "Neg", inputs: ["x"], outputs: ["a"] }), node({ op: "ReduceSum", inputs: ["x", "a"] })] },
+		{
+			nodes: [
+				node({ op: "Neg", inputs: ["x"], outputs: ["a"] }),
+				node({ op: "ReduceSum", inputs: ["x", "a"] }),
+			],
+		},
 		"computes its axes",
 	],
 	[
@@ -172,7 +254,11 @@ it.each<[string, ModelInit, string | null]>([
 		},
 		null,
 	],
-	["a fed depth", { nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] }, "takes its depth from an input of the graph"],
+	[
+		"a fed depth",
+		{ nodes: [node({ op: "OneHot", inputs: ["i", "x"] })] },
+		"takes its depth from an input of the graph",
+	],
 	[
 		"branches of two ranks",
 		{
@@ -180,13 +266,20 @@ it.each<[string, ModelInit, string | null]>([
 				node({
 					op: "If",
 					inputs: ["x"],
-					attributes: [attribute.graph("then_branch", branch([1, 4])), attribute.graph("else_branch", branch([4]))],
+					attributes: [
+						attribute.graph("then_branch", branch([1, 4])),
+						attribute.graph("else_branch", branch([4])),
+					],
 				}),
 			],
 		},
 		"gives output 0 rank 2 in then_branch and 1 in else_branch",
 	],
-	["activations by default", { nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] }, null],
+	[
+		"activations by default",
+		{ nodes: [node({ op: "GRU", attributes: [attribute.text("direction", "bidirectional")] })] },
+		null,
+	],
 ])("a condition %s", (_, init, expected) => {
 	const found = findings(init).filter((each) => each.code === "operator-restricted");
 	expect(found.map((each) => each.message).join()).toContain(expected ?? "");
@@ -225,7 +318,15 @@ it("a condition that several nodes of one operator violate is reported once", ()
 
 it("a condition that only a function's caller can meet is not judged", () => {
 	const body = node({ op: "ReduceSum", inputs: ["a", "axes"], outputs: ["b"] });
-	const own = join(text(1, "Sum"), text(4, "a"), text(4, "axes"), text(5, "b"), bytes(7, body), bytes(9, opset("", 17)), text(10, "acme"));
+	const own = join(
+		text(1, "Sum"),
+		text(4, "a"),
+		text(4, "axes"),
+		text(5, "b"),
+		bytes(7, body),
+		bytes(9, opset("", 17)),
+		text(10, "acme"),
+	);
 	const nodes = [node({ op: "Sum", domain: "acme", inputs: ["x", "x"] })];
 	expect(said({ nodes, opsets: { "": 17, acme: 1 }, modelMore: bytes(25, own) })).toEqual([]);
 });
@@ -241,7 +342,9 @@ describe("the size of a tensor", () => {
 		["is more than the GPU has", 2048, { gpuMemoryBytes: 8e9 }, ["error"]],
 		["is more than any GPU has", 1_000_000, {}, ["error"]],
 	])("the size of a tensor %s", (_, max, context, expected) => {
-		const found = findings(large, { dims: dims(max), ...context }).filter((each) => each.code === "tensor-too-big");
+		const found = findings(large, { dims: dims(max), ...context }).filter(
+			(each) => each.code === "tensor-too-big",
+		);
 		expect(found.map((each) => each.severity)).toEqual(expected);
 	});
 });
@@ -298,17 +401,30 @@ it.each<[number, string, string[]]>([
 	[18, "8.6", ["warning"]],
 	[99, "8.6", ["error"]],
 ])("an opset %i on TensorRT %s", (version, tensorrt, expected) => {
-	const found = findings({ opsets: { "": version } }, { tensorrt }).filter((each) => each.code === "opset-too-new");
+	const found = findings({ opsets: { "": version } }, { tensorrt }).filter(
+		(each) => each.code === "opset-too-new",
+	);
 	expect(found.map((each) => each.severity)).toEqual(expected);
 });
 
 describe("the precision of a TensorRT 11 engine", () => {
 	const quantise = (code: number): ModelInit => ({
-		nodes: [node({ op: "QuantizeLinear", inputs: ["x", "s"], attributes: [attribute.integer("output_dtype", code)] })],
+		nodes: [
+			node({
+				op: "QuantizeLinear",
+				inputs: ["x", "s"],
+				attributes: [attribute.integer("output_dtype", code)],
+			}),
+		],
 	});
 	it.each<[string, PreflightContext["precision"], ModelInit, string | null]>([
 		["fp16 of a float file", "fp16", {}, "error"],
-		["fp16 of a file that casts to it", "fp16", { nodes: [node({ op: "Cast", attributes: [attribute.integer("to", 10)] })] }, null],
+		[
+			"fp16 of a file that casts to it",
+			"fp16",
+			{ nodes: [node({ op: "Cast", attributes: [attribute.integer("to", 10)] })] },
+			null,
+		],
 		["bf16 of a file whose input is so", "bf16", { inputs: [value("x", [1], 16)] }, null],
 		["fp8 of a file that quantises to it", "fp8", quantise(17), null],
 		["fp8 of a file that quantises to int8", "fp8", quantise(3), "error"],
@@ -317,7 +433,9 @@ describe("the precision of a TensorRT 11 engine", () => {
 		["int8 of a quantised file", "int8", quantise(3), null],
 		["tf32 of a float file", "tf32", {}, null],
 	])("the precision of a TensorRT 11 engine %s", (_, precision = "fp32", init, expected) => {
-		const found = findings(init, { tensorrt: "11.1", precision }).filter((each) => each.code === "precision-typed");
+		const found = findings(init, { tensorrt: "11.1", precision }).filter(
+			(each) => each.code === "precision-typed",
+		);
 		expect(found.map((each) => each.severity)).toEqual(expected === null ? [] : [expected]);
 	});
 });

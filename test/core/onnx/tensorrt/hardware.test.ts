@@ -3,11 +3,22 @@ import { describe, expect, it } from "vitest";
 import { type PreflightContext, preflight } from "../../../../src/core/onnx/preflight.ts";
 import { memorySource } from "../../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../../src/formats/onnx/reader.ts";
-import { attribute, externalTensor, type ModelInit, model, node, tensor, value } from "../../../support/onnx-writer.ts";
+import {
+	attribute,
+	externalTensor,
+	type ModelInit,
+	model,
+	node,
+	tensor,
+	value,
+} from "../../../support/onnx-writer.ts";
 
 function found(init: ModelInit, context: Partial<PreflightContext> = {}) {
 	const onnx = readOnnx(memorySource(model(init)), "m.onnx");
-	return preflight({ path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] }, { backend: "tensorrt", tensorrt: "10.15", ...context });
+	return preflight(
+		{ path: "m.onnx", onnx, sha256: "0".repeat(64), external: [] },
+		{ backend: "tensorrt", tensorrt: "10.15", ...context },
+	);
 }
 
 /** Severities of one code. */
@@ -18,7 +29,12 @@ function severities(code: string, init: ModelInit, context: Partial<PreflightCon
 /** `output_dtype` by ONNX's codes: 17 is FP8, 23 FP4. */
 const quantised = (code: number): ModelInit => ({
 	nodes: [
-		node({ op: "QuantizeLinear", inputs: ["x", "s"], outputs: ["q"], attributes: [attribute.integer("output_dtype", code)] }),
+		node({
+			op: "QuantizeLinear",
+			inputs: ["x", "s"],
+			outputs: ["q"],
+			attributes: [attribute.integer("output_dtype", code)],
+		}),
 		node({ op: "DequantizeLinear", inputs: ["q", "s"] }),
 	],
 	initializers: [tensor({ name: "s", raw: Uint8Array.of(0, 0, 128, 63) })],
@@ -38,7 +54,9 @@ it.each<[string, ModelInit, Partial<PreflightContext>, number]>([
 	["fp8 where nvidia-smi said something else", {}, { precision: "fp8", computeCapability: "[N/A]" }, 0],
 	["fp8 on ONNX Runtime", {}, { precision: "fp8", computeCapability: "8.6", backend: "onnxruntime" }, 0],
 ])("a number format that the GPU does not have is an error: %s", (_, init, context, count) => {
-	expect(severities("precision-hardware", init, context)).toEqual(Array.from({ length: count }, () => "error"));
+	expect(severities("precision-hardware", init, context)).toEqual(
+		Array.from({ length: count }, () => "error"),
+	);
 });
 
 it("a number format that the GPU does not have is reported with both sides and what to do", () => {
@@ -72,7 +90,8 @@ describe("weights", () => {
 
 describe("a dimension without a name and without a size", () => {
 	const init: ModelInit = { inputs: [value("x", [null, 3])] };
-	const codes = (context: Partial<PreflightContext>) => found(init, context).map(({ severity, code }) => `${severity} ${code}`);
+	const codes = (context: Partial<PreflightContext>) =>
+		found(init, context).map(({ severity, code }) => `${severity} ${code}`);
 
 	it.each<[string, Partial<PreflightContext>, string[]]>([
 		["by the configuration's lack, on TensorRT", { dims: {} }, ["error dims-unbound"]],

@@ -3,7 +3,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isAtLeast, standingOf, tensorRtOf } from "../../../../src/core/onnx/tensorrt/support.ts";
 
-function standing(version: string | undefined, name: string, kind: "operators" | "plugins" = "operators"): string {
+function standing(
+	version: string | undefined,
+	name: string,
+	kind: "operators" | "plugins" = "operators",
+): string {
 	const { has, isCertain, because } = standingOf(tensorRtOf(version), kind, name);
 	return `${isCertain ? "surely" : "maybe"} ${has ? "yes" : "no"}${because === undefined ? "" : ` (${because})`}`;
 }

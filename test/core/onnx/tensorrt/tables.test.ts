@@ -10,7 +10,9 @@ const folder = "data/tensorrt-operators";
 const files = readdirSync(folder);
 
 it("the tables of TensorRT are all in use, oldest first", () => {
-	const versions = files.map((file) => file.replace(/\.json$/, "")).sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+	const versions = files
+		.map((file) => file.replace(/\.json$/, ""))
+		.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
 	expect(tables.map((table) => table.version)).toEqual(versions);
 });
 
@@ -23,22 +25,29 @@ it.each(files)("the tables of TensorRT %s names its source, and is small", (file
 });
 
 it("the tables of TensorRT never say yes and no to one operator", () => {
-	for (const { operators, unsupported } of tables) expect([...operators].filter((name) => unsupported.has(name))).toEqual([]);
+	for (const { operators, unsupported } of tables)
+		expect([...operators].filter((name) => unsupported.has(name))).toEqual([]);
 });
 
 it("the tables of TensorRT never take an operator back, which lets two versions vouch for the ones between them", () => {
-	const lost = tables.flatMap((table, index) => [...table.operators].filter((name) => tables[index + 1]?.operators.has(name) === false));
+	const lost = tables.flatMap((table, index) =>
+		[...table.operators].filter((name) => tables[index + 1]?.operators.has(name) === false),
+	);
 	expect(lost).toEqual([]);
 });
 
 it("the tables of TensorRT hold operators of the standard, and a few of before it", () => {
 	const known = new Set(Object.keys(standard.domains[""]));
-	const others = new Set(tables.flatMap((table) => [...table.operators, ...table.unsupported]).filter((name) => !known.has(name)));
+	const others = new Set(
+		tables.flatMap((table) => [...table.operators, ...table.unsupported]).filter((name) => !known.has(name)),
+	);
 	expect([...others].sort()).toEqual(["ImageScaler", "ParametricSoftplus", "ScaledTanh"]);
 });
 
 it("the tables of TensorRT know what their makers counted: 145 of 181 operators in 8.6, 150 of 196 in 10.1, 42 refused in 11.1", () => {
-	const counts = new Map(tables.map((table) => [table.version, [table.operators.size, table.unsupported.size]]));
+	const counts = new Map(
+		tables.map((table) => [table.version, [table.operators.size, table.unsupported.size]]),
+	);
 	expect([counts.get("8.6"), counts.get("10.1"), counts.get("11.1")]).toEqual([
 		[145, 36],
 		[150, 46],

@@ -2,7 +2,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { renderCsv } from "../../../../src/core/report/exports/csv.ts";
-import { buildComparison, buildResult, buildSlowWorkload, buildWorkload } from "../../../support/build-result.ts";
+import {
+	buildComparison,
+	buildResult,
+	buildSlowWorkload,
+	buildWorkload,
+} from "../../../support/build-result.ts";
 import { readCsv } from "../../../support/read-csv.ts";
 import { resultCases } from "../../../support/result-cases.ts";
 
@@ -11,12 +16,15 @@ function table(text: string): Record<string, string>[] {
 	return rows.map((row) => Object.fromEntries(header.map((name, index) => [name, row[index] ?? ""])));
 }
 
-it.each(Object.entries(resultCases))("renderCsv of %s has one row a workload, all as wide as the header", (_, result) => {
-	const rows = readCsv(renderCsv(result));
-	expect(rows).toHaveLength(result.workloads.length + 1);
-	expect(new Set(rows.map((row) => row.length)).size).toBe(1);
-	expect(new Set(rows[0]).size).toBe(rows[0]?.length);
-});
+it.each(Object.entries(resultCases))(
+	"renderCsv of %s has one row a workload, all as wide as the header",
+	(_, result) => {
+		const rows = readCsv(renderCsv(result));
+		expect(rows).toHaveLength(result.workloads.length + 1);
+		expect(new Set(rows.map((row) => row.length)).size).toBe(1);
+		expect(new Set(rows[0]).size).toBe(rows[0]?.length);
+	},
+);
 
 it("renderCsv states units in the headers and figures without loss", () => {
 	const [row] = table(renderCsv(buildResult({ workloads: [buildSlowWorkload()] })));
@@ -38,7 +46,12 @@ it("renderCsv states units in the headers and figures without loss", () => {
 it("renderCsv leaves empty what is not known, instead of a zero", () => {
 	const latency = buildComparison({ verdict: "missing", estimate: null, interval: null, excluded: null });
 	const [row] = table(renderCsv(buildResult({ workloads: [buildWorkload({ latency, base: null })] })));
-	expect(row).toMatchObject({ latency_change_fraction: "", latency_change_low_fraction: "", base_median_ms: "", base_runs: "" });
+	expect(row).toMatchObject({
+		latency_change_fraction: "",
+		latency_change_low_fraction: "",
+		base_median_ms: "",
+		base_runs: "",
+	});
 });
 
 it("renderCsv keeps negative numbers numbers", () => {
@@ -46,15 +59,20 @@ it("renderCsv keeps negative numbers numbers", () => {
 	expect(row).toMatchObject({ latency_change_fraction: "-0.0006" });
 });
 
-it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "＝1", "\r\n=1"])("renderCsv never starts a cell with the formula %j", (model) => {
-	const [row] = table(renderCsv(buildResult({ workloads: [buildWorkload({ model })] })));
-	expect(row?.["model"]).toMatch(/^'/);
-});
+it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "＝1", "\r\n=1"])(
+	"renderCsv never starts a cell with the formula %j",
+	(model) => {
+		const [row] = table(renderCsv(buildResult({ workloads: [buildWorkload({ model })] })));
+		expect(row?.["model"]).toMatch(/^'/);
+	},
+);
 
 it("renderCsv gives a plain name back as it was, quotes and commas included", () => {
 	fc.assert(
 		fc.property(fc.stringMatching(/^[a-z][a-z",; ]{0,20}$/), (model) => {
-			expect(table(renderCsv(buildResult({ workloads: [buildWorkload({ model })] })))[0]?.["model"]).toBe(model);
+			expect(table(renderCsv(buildResult({ workloads: [buildWorkload({ model })] })))[0]?.["model"]).toBe(
+				model,
+			);
 		}),
 	);
 });

@@ -4,7 +4,11 @@ import { predicateType, renderManifest } from "../../../../src/core/report/expor
 import { buildBuild, buildGate, buildGolden, buildResult } from "../../../support/build-result.ts";
 
 it("a manifest names engines, models, recipes, goldens and what does not pass", () => {
-	const built = { engineSha256: "e".repeat(64), modelSha256: "f".repeat(64), enginePath: "/runner/out/engines/head/a.engine" };
+	const built = {
+		engineSha256: "e".repeat(64),
+		modelSha256: "f".repeat(64),
+		enginePath: "/runner/out/engines/head/a.engine",
+	};
 	const result = buildResult({
 		outcome: "warn",
 		builds: [
@@ -26,7 +30,12 @@ it("a manifest names engines, models, recipes, goldens and what does not pass", 
 	});
 	expect(manifest.engines).toEqual([
 		expect.objectContaining({
-			...{ file: "head/a.engine", engineSha256: built.engineSha256, onnxSha256: built.modelSha256, recipe: { flags: "--fp16" } },
+			...{
+				file: "head/a.engine",
+				engineSha256: built.engineSha256,
+				onnxSha256: built.modelSha256,
+				recipe: { flags: "--fp16" },
+			},
 			...{ goldens: ["encoder@3"], goldenCases: [{ case: "case0", state: "match" }], fromCache: false },
 		}),
 	]);

@@ -1,11 +1,13 @@
 // SARIF for code scanning: only what the user can mend in the repository, each with a place.
 import { expect, it } from "vitest";
-import { renderSarif } from "../../../../src/core/report/exports/sarif.ts";
 import type { ErrorRecord, Finding } from "../../../../generated/result.ts";
+import { renderSarif } from "../../../../src/core/report/exports/sarif.ts";
 import { buildResult } from "../../../support/build-result.ts";
 
 function runOf(parts: { findings?: Finding[]; errors?: ErrorRecord[] }) {
-	return JSON.parse(renderSarif(buildResult({ ...parts, ...(parts.errors ? { outcome: "error" as const } : {}) }))).runs[0];
+	return JSON.parse(
+		renderSarif(buildResult({ ...parts, ...(parts.errors ? { outcome: "error" as const } : {}) })),
+	).runs[0];
 }
 
 it("renderSarif names the place, the problem, the fix, and where to read on", () => {
@@ -30,7 +32,10 @@ it("renderSarif names the place, the problem, the fix, and where to read on", ()
 			message: { text: "net: Nothing says how large N is. Add dims.N." },
 			locations: [
 				{
-					physicalLocation: { artifactLocation: { uri: "ci/trt%20gate.yml" }, region: { startLine: 7, startColumn: 3 } },
+					physicalLocation: {
+						artifactLocation: { uri: "ci/trt%20gate.yml" },
+						region: { startLine: 7, startColumn: 3 },
+					},
 					logicalLocations: [
 						{ fullyQualifiedName: "net", kind: "module" },
 						{ fullyQualifiedName: "/conv1", kind: "element" },
@@ -45,7 +50,9 @@ it("renderSarif names the place, the problem, the fix, and where to read on", ()
 
 it("renderSarif points at the config where nothing better is known, for code scanning refuses a result without a place", () => {
 	const run = runOf({ findings: [{ code: "opset-too-new", severity: "warning", message: "Opset 99." }] });
-	expect(run.results[0].locations).toEqual([{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } }]);
+	expect(run.results[0].locations).toEqual([
+		{ physicalLocation: { artifactLocation: { uri: "trtgate.yml" } } },
+	]);
 });
 
 it("renderSarif takes the config's faults for results, the machine's for notifications, GitHub's for neither", () => {
@@ -59,7 +66,9 @@ it("renderSarif takes the config's faults for results, the machine's for notific
 	expect(run.results.map((result: { ruleId: string }) => result.ruleId)).toEqual(["config-value"]);
 	expect(run.tool.driver.rules[0].helpUri).toMatch(/docs\/troubleshooting\.md#config-value$/);
 	expect(run.invocations[0].executionSuccessful).toBe(false);
-	expect(run.invocations[0].toolExecutionNotifications).toMatchObject([{ descriptor: { id: "tool-crashed" } }]);
+	expect(run.invocations[0].toolExecutionNotifications).toMatchObject([
+		{ descriptor: { id: "tool-crashed" } },
+	]);
 });
 
 it("renderSarif reports that it checked and found nothing", () => {

@@ -33,15 +33,23 @@ it("headFigures leave out what was not measured, built or finite", () => {
 			buildWorkload({ head: buildStats(0.1, { peakMemoryBytes: null, p99Ms: Number.NaN }), runs: [] }),
 		],
 		builds: [buildBuild({ state: "refused" }), buildBuild({ arm: "base" })],
-		golden: [buildGolden({ checks: [buildCheck({ got: "NaN" }), buildCheck({ metric: "cosine", bound: "at-least" })] })],
+		golden: [
+			buildGolden({
+				checks: [buildCheck({ got: "NaN" }), buildCheck({ metric: "cosine", bound: "at-least" })],
+			}),
+		],
 	});
 	expect(headFigures(result).map(({ measure }) => measure)).toEqual(["latency", "throughput"]);
 });
 
 it("headFigures name the worst golden case of each engine and metric", () => {
-	const golden = [0.001, 0.004, 0.002].map((got, index) => buildGolden({ case: `case${index}`, checks: [buildCheck({ got })] }));
+	const golden = [0.001, 0.004, 0.002].map((got, index) =>
+		buildGolden({ case: `case${index}`, checks: [buildCheck({ got })] }),
+	);
 	const figures = headFigures(buildResult({ golden, workloads: [], builds: [] }));
-	expect(figures).toMatchObject([{ measure: "golden-relative-l2", value: 0.004, extra: "worst case: case1, output hidden" }]);
+	expect(figures).toMatchObject([
+		{ measure: "golden-relative-l2", value: 0.004, extra: "worst case: case1, output hidden" },
+	]);
 });
 
 it("headFigures name the part of a merged result that each comes from, and its machine", () => {
@@ -54,34 +62,48 @@ it("headFigures name the part of a merged result that each comes from, and its m
 			golden: ["l4", "h200"].map((part) => buildGolden({ part, checks: [buildCheck({ got: 0.001 })] })),
 		}),
 	);
-	expect(figures[0]).toMatchObject({ subject: expect.stringMatching(/\(l4\)$/), extra: expect.stringContaining("on NVIDIA L4") });
+	expect(figures[0]).toMatchObject({
+		subject: expect.stringMatching(/\(l4\)$/),
+		extra: expect.stringContaining("on NVIDIA L4"),
+	});
 	const goldens = figures.filter(({ measure }) => measure === "golden-relative-l2");
 	expect(goldens.map(({ subject }) => /\((\w+)\)$/.exec(subject)?.[1])).toEqual(["l4", "h200"]);
 });
 
 it("headFigures say on a CPU, in every name about speed, that it was not TensorRT", () => {
-	const speeds = headFigures(resultCases["on-cpu"] ?? buildResult()).filter(({ unit }) => unit === "ms" || unit === "s");
+	const speeds = headFigures(resultCases["on-cpu"] ?? buildResult()).filter(
+		({ unit }) => unit === "ms" || unit === "s",
+	);
 	expect(speeds.length).toBeGreaterThan(0);
 	for (const { subject } of speeds) expect(subject).toContain("CPU, not TensorRT");
 });
 
 it("renderBencher gives latency in Bencher's nanoseconds and sizes in bytes", () => {
 	const metrics = JSON.parse(
-		renderBencher(buildResult({ workloads: [buildSlowWorkload()], builds: [buildBuild({ model: "classifier" })] })),
+		renderBencher(
+			buildResult({ workloads: [buildSlowWorkload()], builds: [buildBuild({ model: "classifier" })] }),
+		),
 	);
 	expect(metrics["classifier · fp16 · batch 8"].latency.value).toBeCloseTo(29_020, 6);
 	expect(metrics["classifier · fp16 · batch 8"]["peak-memory"].value).toBe(742 * 1024 * 1024);
-	expect(metrics["classifier · fp16"]).toMatchObject({ "build-time": { value: 19.2 }, "file-size": { value: 516_000 } });
+	expect(metrics["classifier · fp16"]).toMatchObject({
+		"build-time": { value: 19.2 },
+		"file-size": { value: 516_000 },
+	});
 });
 
 it("renderBencher takes a model called __proto__ for a name like any other", () => {
-	const text = renderBencher(buildResult({ workloads: [], golden: [], builds: [buildBuild({ model: "__proto__", engine: "fp16" })] }));
+	const text = renderBencher(
+		buildResult({ workloads: [], golden: [], builds: [buildBuild({ model: "__proto__", engine: "fp16" })] }),
+	);
 	expect(text).toContain("__proto__");
 	expect(({} as Record<string, unknown>)["build-time"]).toBeUndefined();
 });
 
 it("renderBenchmark holds only figures of which less is better", () => {
-	const entries: { name: string; unit: string }[] = JSON.parse(renderBenchmark(buildResult({ workloads: [buildSlowWorkload()] })));
+	const entries: { name: string; unit: string }[] = JSON.parse(
+		renderBenchmark(buildResult({ workloads: [buildSlowWorkload()] })),
+	);
 	expect(entries.map(({ name, unit }) => `${name} [${unit}]`)).toEqual([
 		"classifier · fp16 · batch 8 · median latency [ms]",
 		"classifier · fp16 · batch 8 · P99 latency [ms]",

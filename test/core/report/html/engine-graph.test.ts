@@ -1,21 +1,24 @@
 // Pictures of a comparison: where nodes stand, what is folded, and a waterfall that ends at the head's time.
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { EngineDiff } from "../../../../generated/result.ts";
 import { diffEngines } from "../../../../src/core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../../../../src/core/engine/model.ts";
 import { enginePart } from "../../../../src/core/report/html/engine.ts";
 import { layoutGraph } from "../../../../src/core/report/html/graph-layout.ts";
 import { html } from "../../../../src/core/report/html/markup.ts";
-import type { EngineDiff } from "../../../../generated/result.ts";
 import { parseLayerInfo } from "../../../../src/formats/trtexec/layers.ts";
 import { diffOf, recordedArm } from "../../../support/recorded-engines.ts";
 import { transformerPair } from "../../../support/transformer-engines.ts";
 
-const drawn = (diff: EngineDiff, graph: "near" | "all" = "all"): string => html`${enginePart(diff, "net", { graph })}`.markup;
+const drawn = (diff: EngineDiff, graph: "near" | "all" = "all"): string =>
+	html`${enginePart(diff, "net", { graph })}`.markup;
 const count = (text: string, pattern: RegExp): number => [...text.matchAll(pattern)].length;
 
 const slower = () =>
-	diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), { enginesMs: { base: 0.0279, head: 0.02903 } });
+	diffOf(recordedArm("slower-head", "base"), recordedArm("slower-head", "head"), {
+		enginesMs: { base: 0.0279, head: 0.02903 },
+	});
 
 it("layoutGraph puts readers below what they read, and no two nodes at one place, whatever the edges", () => {
 	const graph = fc.integer({ min: 1, max: 40 }).chain((size) => {
@@ -25,7 +28,8 @@ it("layoutGraph puts readers below what they read, and no two nodes at one place
 	fc.assert(
 		fc.property(graph, ({ size, edges }) => {
 			const { places, columns, layers } = layoutGraph(size, edges);
-			for (const [from, to] of edges.filter(([one, other]) => one < other)) expect(places[to]!.y).toBeGreaterThan(places[from]!.y);
+			for (const [from, to] of edges.filter(([one, other]) => one < other))
+				expect(places[to]!.y).toBeGreaterThan(places[from]!.y);
 			for (const [at, { x, y }] of places.entries()) {
 				expect(x).toBeGreaterThanOrEqual(0);
 				expect(Math.max(x + 1 - columns, y + 1 - layers)).toBeLessThan(1e-6);
@@ -47,7 +51,9 @@ it("the graph of a comparison shows both engines at the same places, and folds w
 	expect(page).toContain("<summary>All 72 node groups</summary>");
 	expect(count(page, /class="ghost"/g)).toBe(12);
 	const nodes = (arm: string) =>
-		[...page.slice(page.indexOf(`graph of the ${arm}`)).matchAll(/<rect x="([\d.]+)" y="([\d.]+)"/g)].slice(0, 2).map(String);
+		[...page.slice(page.indexOf(`graph of the ${arm}`)).matchAll(/<rect x="([\d.]+)" y="([\d.]+)"/g)]
+			.slice(0, 2)
+			.map(String);
 	expect(nodes("base")).toEqual(nodes("head"));
 	expect(count(drawn(diffOf(base, head)), /class="node bad"/g)).toBeGreaterThan(0);
 	expect(drawn(diff, "near")).not.toContain("<summary>");
@@ -80,7 +86,10 @@ function smallNet(fused: boolean, prefix = ""): EngineModel {
 		...{ inputs: [at === 0 ? "x" : `${names[at - 1]}.out`], outputs: [`${name}.out`] },
 	}));
 	const layer = (own: readonly string[], from: string) => ({
-		...{ Name: own.join(" + "), LayerType: ["CaskConvolution", "PointWiseV2", "gemm"][names.indexOf(own[0]!)] },
+		...{
+			Name: own.join(" + "),
+			LayerType: ["CaskConvolution", "PointWiseV2", "gemm"][names.indexOf(own[0]!)],
+		},
 		...{ Inputs: [{ Name: from, Dimensions: [1, 8], "Format/Datatype": "Half" }] },
 		...{ Outputs: [{ Name: `${own.at(-1)}.out`, Dimensions: [1, 8], "Format/Datatype": "Half" }] },
 	});
@@ -88,7 +97,13 @@ function smallNet(fused: boolean, prefix = ""): EngineModel {
 	const kernels = fused ? [[a, b], [c]] : [[a], [b], [c]];
 	const Layers = kernels.map((own) => layer(own, nodes[names.indexOf(own[0]!)]!.inputs[0]!));
 	const info = parseLayerInfo(JSON.stringify({ Layers, Bindings: [] }));
-	const times = info.layers.map(({ name }) => ({ name, sumMs: 0.4, averageMs: 0.004, medianMs: 0.004, share: 0 }));
+	const times = info.layers.map(({ name }) => ({
+		name,
+		sumMs: 0.4,
+		averageMs: 0.004,
+		medianMs: 0.004,
+		share: 0,
+	}));
 	const graph = { name: "", inputs: [], outputs: [], nodes, initializers: [], valueInfo: [], subgraphs: [] };
 	return engineModel({ info, profiles: [{ iterations: 100, layers: times }], graph });
 }
@@ -96,8 +111,13 @@ function smallNet(fused: boolean, prefix = ""): EngineModel {
 it.each(["", "renamed/"])(
 	"with both models at hand each ONNX node is a box, and the tensor that now leaves its kernel is marked: %j",
 	(prefix) => {
-		const diff = diffEngines({ base: smallNet(true), head: smallNet(false, prefix) }, { gpu: null, enginesMs: null });
-		expect(diff.graph?.groups.map(({ op, isChanged, base, head }) => [op, isChanged, base?.shared, head?.kernels])).toEqual([
+		const diff = diffEngines(
+			{ base: smallNet(true), head: smallNet(false, prefix) },
+			{ gpu: null, enginesMs: null },
+		);
+		expect(
+			diff.graph?.groups.map(({ op, isChanged, base, head }) => [op, isChanged, base?.shared, head?.kernels]),
+		).toEqual([
 			["Conv", true, 2, 1],
 			["Relu", true, 2, 1],
 			["MatMul", false, undefined, 1],
@@ -115,10 +135,19 @@ it.each(["", "renamed/"])(
 );
 
 it("nodes that are folded show no sum, since nodes of one kernel share its time", () => {
-	const graph = { op: "Relu", label: "r", base: { ms: 1, kernels: 1 }, head: { ms: 1, kernels: 1 }, isChanged: false };
+	const graph = {
+		op: "Relu",
+		label: "r",
+		base: { ms: 1, kernels: 1 },
+		head: { ms: 1, kernels: 1 },
+		isChanged: false,
+	};
 	const groups = [{ ...graph, isChanged: true }, ...Array.from({ length: 4 }, () => graph)];
 	const edges = [1, 2, 3, 4].map((at) => [at - 1, at, 3]);
-	const page = drawn({ ...slower(), graph: { groups, edges: edges as [number, number, number][], nodes: true } });
+	const page = drawn({
+		...slower(),
+		graph: { groups, edges: edges as [number, number, number][], nodes: true },
+	});
 	expect(page).toMatch(/<title>3 unchanged<\/title>/);
 	expect(page).toContain("<summary>All 5 ONNX nodes</summary>");
 });
@@ -132,7 +161,9 @@ it("a model that does not have the layers' nodes is not drawn", () => {
 
 it("the waterfall leads from the base's time over each change and the rest to the head's", () => {
 	const page = drawn(slower());
-	const steps = [...page.slice(page.indexOf("waterfall")).matchAll(/<title>([^<]+)<\/title>/g)].map(([, text]) => text).slice(0, 6);
+	const steps = [...page.slice(page.indexOf("waterfall")).matchAll(/<title>([^<]+)<\/title>/g)]
+		.map(([, text]) => text)
+		.slice(0, 6);
 	expect(steps).toEqual([
 		"base: 27.90 µs",
 		"block1 + block1.relu: +0.89 µs",

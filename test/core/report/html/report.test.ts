@@ -11,7 +11,9 @@ import { resultCases } from "../../../support/result-cases.ts";
 
 const drawn = buildResult({
 	outcome: "fail",
-	golden: ["case0", "case1"].map((name) => buildGolden({ case: name, state: "mismatch", checks: [buildDrawnCheck()] })),
+	golden: ["case0", "case1"].map((name) =>
+		buildGolden({ case: name, state: "mismatch", checks: [buildDrawnCheck()] }),
+	),
 });
 const pages = Object.entries({ ...resultCases, "golden-pictures": drawn }).map(([name, result]) => {
 	const text = renderHtml(result);
@@ -28,7 +30,8 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		const levels = named(elements, "h1", "h2", "h3", "h4").map((element) => Number(element.name.slice(1)));
 		expect(levels.filter((level) => level === 1)).toHaveLength(1);
 		expect(levels[0]).toBe(1);
-		for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
+		for (const [index, level] of levels.entries())
+			expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
 	});
 
 	it("the page has landmarks, a language, and a name for every region, drawing and heading that is pointed to", () => {
@@ -37,13 +40,17 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 		for (const { attributes } of elements.filter((element) => element.attributes.get("role") === "region"))
 			expect(attributes.get("aria-label")).toBeTruthy();
 		for (const { attributes } of named(elements, "svg")) {
-			expect(attributes.get("aria-hidden") === "true" || (attributes.get("role") === "img" && attributes.get("aria-label"))).toBeTruthy();
+			expect(
+				attributes.get("aria-hidden") === "true" ||
+					(attributes.get("role") === "img" && attributes.get("aria-label")),
+			).toBeTruthy();
 		}
 		const ids = elements.flatMap((element) => element.attributes.get("id") ?? []);
 		expect(new Set(ids).size).toBe(ids.length);
 		for (const { attributes } of elements) {
 			const target =
-				attributes.get("aria-labelledby") ?? (attributes.get("href")?.startsWith("#") ? attributes.get("href")?.slice(1) : undefined);
+				attributes.get("aria-labelledby") ??
+				(attributes.get("href")?.startsWith("#") ? attributes.get("href")?.slice(1) : undefined);
 			if (target !== undefined) expect(ids).toContain(target);
 		}
 	});
@@ -57,7 +64,9 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 			}),
 		);
 		expect(wrong).toEqual([]);
-		expect(/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, ""))).toBeNull();
+		expect(
+			/https?:\/\/|url\(|@import/.exec(text.replace(/>[^<]*/g, ">").replace(/="[^"]*"/g, "")),
+		).toBeNull();
 	});
 
 	it("the page runs its one script and no other", () => {
@@ -81,15 +90,19 @@ describe.each(pages)("the page of $name", ({ text, elements, result }) => {
 	it("the page draws no coordinate that is not a number", () => {
 		const names = ["x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points", "d"];
 		const wrong = elements.flatMap(({ attributes }) =>
-			names.flatMap((name) => attributes.get(name) ?? []).filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value)),
+			names
+				.flatMap((name) => attributes.get(name) ?? [])
+				.filter((value) => !/^[-\d.,\sMlmhvz]+$/.test(value)),
 		);
 		expect(wrong).toEqual([]);
 	});
 
 	it("the page names the outcome", () => {
-		expect(result.outcome === "pass" ? text.includes("passed</span>") : !text.includes('<span class="pill ok">passed</span> <span>')).toBe(
-			true,
-		);
+		expect(
+			result.outcome === "pass"
+				? text.includes("passed</span>")
+				: !text.includes('<span class="pill ok">passed</span> <span>'),
+		).toBe(true);
 	});
 });
 
@@ -103,12 +116,23 @@ it("the page never shows an inconclusive verdict in green", () => {
 });
 
 it("the page marks a partial result at the top", () => {
-	expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(page("partial").indexOf("<h2"));
+	expect(page("partial").indexOf("Partial result: the run ended in measure")).toBeLessThan(
+		page("partial").indexOf("<h2"),
+	);
 });
 
 it("the page leaves empty sections out", () => {
 	const bare = renderHtml(buildResult({ workloads: [], golden: [], builds: [], files: [], gates: [] }));
-	for (const title of ["Workloads", "Goldens", "Build gate", "Preflight", "Errors", "All checks", "Files:", "How this was decided"])
+	for (const title of [
+		"Workloads",
+		"Goldens",
+		"Build gate",
+		"Preflight",
+		"Errors",
+		"All checks",
+		"Files:",
+		"How this was decided",
+	])
 		expect(bare).not.toContain(title);
 });
 
@@ -121,10 +145,12 @@ it("the page states a CPU's caveat in the headline and over the table, not in ev
 });
 
 it("the page draws zone, zero, gate, interval and dot of a row", () => {
-	const forest = /<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
-		page("mismatch-and-slowdown"),
-	)?.[0];
-	for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"]) expect(forest).toContain(`class="${part}"`);
+	const forest =
+		/<svg class="forest"[^>]*role="img" aria-label="change \+4\.2 %, 99 % interval \+3\.7 % … \+4\.6 %">.*?<\/svg>/.exec(
+			page("mismatch-and-slowdown"),
+		)?.[0];
+	for (const part of ["zone", "zero", "gate", "ci warn", "dot warn"])
+		expect(forest).toContain(`class="${part}"`);
 });
 
 it("the page draws an arrow for a change beyond the axis", () => {
@@ -142,7 +168,10 @@ it.each([
 ])("the page draws no comb where bins are narrower than the clock's tick: %s", (_, every) => {
 	const counts = Array.from({ length: 48 }, (_, bin) => (bin % every === 0 ? 100 + bin : 0));
 	const workloads = [buildSlowWorkload({ distribution: { fromMs: 1, toMs: 2, base: counts, head: counts } })];
-	const points = /<polygon class="area base" points="([^"]+)"/.exec(renderHtml(buildResult({ workloads })))?.[1]?.split(" ") ?? [];
+	const points =
+		/<polygon class="area base" points="([^"]+)"/
+			.exec(renderHtml(buildResult({ workloads })))?.[1]
+			?.split(" ") ?? [];
 	expect(points.length).toBeGreaterThan(12);
 	expect(points.slice(1, -1).filter((point) => point.endsWith(",182"))).toEqual([]);
 });
@@ -161,11 +190,21 @@ it("the page shows what the GPU did in each run, and its figures on both sides",
 	expect(plots[4]).toContain("<figcaption>SM utilisation <b>31 %</b>");
 	expect(plots[5]).toContain("<figcaption>memory bandwidth <b>8 %</b>");
 	expect(plots[6]).toContain("<b>1980 MHz</b>");
-	expect(text).toContain('<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>');
+	expect(text).toContain(
+		'<th scope="row">GPU memory of the run&#39;s own process</th><td class="n">731 MiB</td>',
+	);
 	expect(text).toContain('<th scope="row">GPU memory of other processes</th><td class="n">0 B</td>');
-	for (const name of ["SM utilisation", "memory bandwidth", "SM occupancy", "tensor core activity", "time with a kernel running"])
+	for (const name of [
+		"SM utilisation",
+		"memory bandwidth",
+		"SM occupancy",
+		"tensor core activity",
+		"time with a kernel running",
+	])
 		expect(text).toContain(`<th scope="row">${name}</th>`);
-	expect(text).toContain('<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>');
+	expect(text).toContain(
+		'<th scope="row">change in GPU cycles</th><td class="n"></td><td class="n"></td><td class="n">+2.6 %</td>',
+	);
 	expect(text).toContain('<th scope="row">clocks limited by</th><td class="wrap">sw-thermal</td>');
 	expect(text).toContain('<th scope="row">GPU readings</th><td class="wrap">198 over 33 runs</td>');
 });
@@ -187,11 +226,16 @@ it("the page survives shapes that no run of ours makes", () => {
 });
 
 it("the page of many workloads folds the rows that are unchanged, and all evidence but the first eight", () => {
-	const row = (at: number, make: typeof buildWorkload) => make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
-	const workloads = Array.from({ length: 60 }, (_, at) => row(at, at < 20 ? buildSlowWorkload : buildWorkload));
+	const row = (at: number, make: typeof buildWorkload) =>
+		make({ model: `net-${at}`, engine: "fp16", workload: "batch 1" });
+	const workloads = Array.from({ length: 60 }, (_, at) =>
+		row(at, at < 20 ? buildSlowWorkload : buildWorkload),
+	);
 	const all = readMarkup(renderHtml(buildResult({ workloads })), "html");
 	const links = all.filter(({ attributes }) => /^#workload-\d+$/.test(attributes.get("href") ?? ""));
-	expect([true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length)).toEqual([40, 20]);
+	expect(
+		[true, false].map((folded) => links.filter(({ path }) => path.includes("details") === folded).length),
+	).toEqual([40, 20]);
 	expect(all.filter(({ attributes }) => attributes.get("class") === "workload")).toHaveLength(8);
 });
 

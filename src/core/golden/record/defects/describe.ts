@@ -1,6 +1,12 @@
 // What a golden notices, in sentences.
+
+import type {
+	GoldenManifest,
+	Precision,
+	SensitivityMiss,
+	SensitivityRecord,
+} from "../../../../../generated/golden.ts";
 import { quoteName } from "../../../onnx/quote.ts";
-import type { GoldenManifest, Precision, SensitivityMiss, SensitivityRecord } from "../../../../../generated/golden.ts";
 import { counted, listNames } from "../../../text/labels.ts";
 import type { OutputDefectKind } from "./outputs.ts";
 import { sharesAt } from "./share.ts";
@@ -38,7 +44,9 @@ export function describeSensitivity(record: SensitivityRecord): string[] {
 	return [
 		...(state === null ? [] : [state]),
 		...describeWhole(record, whole),
-		...precisions.filter((precision) => !whole.includes(precision)).map((precision) => describePart(record, precision)),
+		...precisions
+			.filter((precision) => !whole.includes(precision))
+			.map((precision) => describePart(record, precision)),
 		...describeUnseen(record),
 	];
 }
@@ -52,7 +60,8 @@ function countsAt(record: SensitivityRecord, precision: Precision): { moving: nu
 function stateLabel({ state, tested, planned, tensors }: SensitivityRecord): string | null {
 	if (tensors === 0) return null;
 	if (state === "untested") return "Defects of the weights were not tested yet.";
-	if (state === "unfinished") return `The test of its sensitivity is unfinished: ${tested} of ${planned} weight defects were tried.`;
+	if (state === "unfinished")
+		return `The test of its sensitivity is unfinished: ${tested} of ${planned} weight defects were tried.`;
 	return `${tested}${tested < planned ? ` of ${planned}` : ""} defects of ${counted(tensors, "weight tensor")} were tried${tested < planned ? ", drawn over all layers" : ""}.`;
 }
 
@@ -65,29 +74,41 @@ function describeWhole(record: SensitivityRecord, precisions: readonly Precision
 	return [
 		...(some.length === 0
 			? []
-			: [`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${counts.join(", ")}.`]),
+			: [
+					`It notices all defects, of weights and of outputs, that move an output beyond rounding: ${counts.join(", ")}.`,
+				]),
 		...(none.length === 0
 			? []
-			: [`No tried defect moves an output beyond rounding at ${none.join(", ")}: what it notices there is unknown.`]),
+			: [
+					`No tried defect moves an output beyond rounding at ${none.join(", ")}: what it notices there is unknown.`,
+				]),
 	];
 }
 
 function describePart(record: SensitivityRecord, precision: Precision): string {
 	const { moving, missed } = countsAt(record, precision);
 	const { weights, from } = sharesAt(record, precision);
-	const sizes = from === null || weights.moving === 0 ? "" : `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
+	const sizes =
+		from === null || weights.moving === 0
+			? ""
+			: `, and any tensor, row or channel that is wrong by ${100 * from} % or more`;
 	return `At ${precision} it notices ${moving - missed} of ${moving} defects that move an output beyond rounding${sizes}; not: ${namedMisses(record, precision)}.`;
 }
 
 export function namedMisses({ precisions }: SensitivityRecord, precision: Precision): string {
-	const missed = [...(precisions[precision]?.missed ?? [])].sort((left, right) => (right.change ?? 0) - (left.change ?? 0));
+	const missed = [...(precisions[precision]?.missed ?? [])].sort(
+		(left, right) => (right.change ?? 0) - (left.change ?? 0),
+	);
 	const named = missed.slice(0, mostNamed).map(describeMiss);
 	return [...named, ...(missed.length > mostNamed ? [`${missed.length - mostNamed} more`] : [])].join("; ");
 }
 
 function describeMiss({ kind, weight, output, change }: SensitivityMiss): string {
 	const subject = weight === undefined ? `output ${quoteName(output ?? "")}` : quoteName(weight);
-	const moves = weight === undefined || change === undefined ? "" : ` (an output moves by ${Number(change.toPrecision(2))})`;
+	const moves =
+		weight === undefined || change === undefined
+			? ""
+			: ` (an output moves by ${Number(change.toPrecision(2))})`;
 	const label = Object.hasOwn(defectLabels, kind) ? defectLabels[kind as keyof typeof defectLabels] : kind;
 	return `${subject} ${label}${moves}`;
 }
@@ -95,7 +116,9 @@ function describeMiss({ kind, weight, output, change }: SensitivityMiss): string
 function describeUnseen({ unseen = [], tensors }: SensitivityRecord): string[] {
 	if (unseen.length === 0) return [];
 	const names = unseen.map((name) => quoteName(name));
-	return [`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${listNames(names)}.`];
+	return [
+		`No tried defect of ${unseen.length} of ${counted(tensors, "weight tensor")} moves an output: ${listNames(names)}.`,
+	];
 }
 
 /** null: the trial came to an end, or the golden was not recorded with one. */

@@ -1,5 +1,11 @@
 // Judges whether the golden notices a defect, precision by precision, case after case until all is settled.
-import type { ComparatorSpec, GoldenManifest, OutputSlice, Precision, Spread } from "../../../../../generated/golden.ts";
+import type {
+	ComparatorSpec,
+	GoldenManifest,
+	OutputSlice,
+	Precision,
+	Spread,
+} from "../../../../../generated/golden.ts";
 import { judgeCase } from "../../compare/judge.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { judgeSet } from "../../whole-set/judge-set.ts";
@@ -49,7 +55,9 @@ interface Watched {
 }
 
 export function watchDefect(trial: Trial): DefectWatch {
-	const watched = precisionsOf(trial).map((precision): Watched => ({ precision, times: 0, moved: false, noticed: false, unjudged: [] }));
+	const watched = precisionsOf(trial).map(
+		(precision): Watched => ({ precision, times: 0, moved: false, noticed: false, unjudged: [] }),
+	);
 	// Nearly every defect fails relative L2, which takes a twentieth of the time of SSIM.
 	const quick = { ...trial, manifest: byRelativeL2(trial.manifest) };
 	const fails = (index: number, precision: Precision): boolean => {
@@ -63,7 +71,10 @@ export function watchDefect(trial: Trial): DefectWatch {
 			seen[index] = outputs;
 			const changes = changesOf(trial, index, outputs);
 			for (const one of watched) {
-				one.times = Math.max(one.times, ...changes.map((change) => timesOf(change, roundingOf(trial, one.precision, change))));
+				one.times = Math.max(
+					one.times,
+					...changes.map((change) => timesOf(change, roundingOf(trial, one.precision, change))),
+				);
 				one.moved = one.times > timesRounding;
 				one.unjudged.push(index);
 				if (!one.moved || one.noticed) continue;
@@ -118,8 +129,12 @@ function stateOf({ moved, noticed }: Watched): DefectState {
 
 /** The reference's own precision, the one that most engines are built for, and those that the limits name. */
 export function precisionsOf({ manifest }: Pick<Trial, "manifest">): Precision[] {
-	const outputs = Object.values(manifest.outputs).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
-	const boxes = (manifest.detections ?? []).flatMap(({ comparators }) => (comparators ?? []).map(({ tolerance }) => tolerance));
+	const outputs = Object.values(manifest.outputs).flatMap(({ comparators }) =>
+		(comparators ?? []).map(({ tolerance }) => tolerance),
+	);
+	const boxes = (manifest.detections ?? []).flatMap(({ comparators }) =>
+		(comparators ?? []).map(({ tolerance }) => tolerance),
+	);
 	const named = [...outputs, ...boxes].flatMap((tolerance) => {
 		const keys = typeof tolerance === "object" ? (Object.keys(tolerance) as Precision[]) : [];
 		// A limit for every precision is about none of them in particular.
@@ -149,7 +164,11 @@ interface Change {
 	size: number;
 }
 
-function roundingOf({ rounding, manifest, reference }: Trial, precision: Precision, { output, slice }: Change): number {
+function roundingOf(
+	{ rounding, manifest, reference }: Trial,
+	precision: Precision,
+	{ output, slice }: Change,
+): number {
 	const dtype = reference[0]?.[output]?.dtype ?? "float32";
 	const noise = floorOf(noiseOfPart(manifest.noiseFloor?.outputs[output], slice), dtype);
 	if (noise === 0) return 0;
@@ -157,19 +176,28 @@ function roundingOf({ rounding, manifest, reference }: Trial, precision: Precisi
 	return Math.max(noise, measured ?? usualRounding[precision]);
 }
 
-function changesOf({ manifest, reference }: Trial, index: number, outputs: Readonly<Record<string, Tensor>>): Change[] {
+function changesOf(
+	{ manifest, reference }: Trial,
+	index: number,
+	outputs: Readonly<Record<string, Tensor>>,
+): Change[] {
 	return changedNames({ manifest, reference }, index, outputs).flatMap((output) => {
 		const tensor = reference[index]?.[output];
 		if (tensor === undefined) return [];
-		const specs = Object.hasOwn(manifest.outputs, output) ? (manifest.outputs[output]?.comparators ?? []) : [];
+		const specs = Object.hasOwn(manifest.outputs, output)
+			? (manifest.outputs[output]?.comparators ?? [])
+			: [];
 		const covered = new Map<string, Pick<ComparatorSpec, "slice" | "floor">>(
 			specs.map((spec) => [JSON.stringify([spec.slice, spec.floor]), spec]),
 		);
-		return (specs.length === 0 ? [{}] : [...covered.values()]).map((of: Pick<ComparatorSpec, "slice" | "floor">): Change => {
-			const got = outputs[output];
-			const size = (got === undefined ? null : distance(tensor, got, of))?.relativeL2 ?? Number.POSITIVE_INFINITY;
-			return { output, size, slice: of.slice };
-		});
+		return (specs.length === 0 ? [{}] : [...covered.values()]).map(
+			(of: Pick<ComparatorSpec, "slice" | "floor">): Change => {
+				const got = outputs[output];
+				const size =
+					(got === undefined ? null : distance(tensor, got, of))?.relativeL2 ?? Number.POSITIVE_INFINITY;
+				return { output, size, slice: of.slice };
+			},
+		);
 	});
 }
 
@@ -181,7 +209,12 @@ function changedNames(
 ): string[] {
 	const names = Object.keys(reference[index] ?? {});
 	const changed = new Set(names.filter((name) => outputs[name] !== reference[index]?.[name]));
-	const groups = (manifest.detections ?? []).map(({ boxes, scores, classes, count }) => [boxes, scores, classes, count]);
+	const groups = (manifest.detections ?? []).map(({ boxes, scores, classes, count }) => [
+		boxes,
+		scores,
+		classes,
+		count,
+	]);
 	const together = new Set(groups.filter((group) => group.some((name) => changed.has(name ?? ""))).flat());
 	return names.filter((name) => changed.has(name) || together.has(name));
 }
@@ -191,7 +224,11 @@ interface Judged {
 	precision: Precision;
 }
 
-function failsCase({ manifest, reference, relativeL2 }: Trial, index: number, { outputs, precision }: Judged): boolean {
+function failsCase(
+	{ manifest, reference, relativeL2 }: Trial,
+	index: number,
+	{ outputs, precision }: Judged,
+): boolean {
 	const [whole, expected] = [manifest.cases[index], reference[index]];
 	if (whole === undefined || expected === undefined) return false;
 	const names = changedNames({ manifest, reference }, index, outputs);
@@ -199,12 +236,34 @@ function failsCase({ manifest, reference, relativeL2 }: Trial, index: number, { 
 	const pick = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
 	const golden = { ...whole, outputs: pick(whole.outputs) };
-	const place = { manifest, caseId: golden.id, golden, model: "", engine: "", precision, modelSha256: manifest.model.sha256 };
+	const place = {
+		manifest,
+		caseId: golden.id,
+		golden,
+		model: "",
+		engine: "",
+		precision,
+		modelSha256: manifest.model.sha256,
+	};
 	return judgeCase({ ...place, expected, got: pick(outputs), relativeL2 }).state === "mismatch";
 }
 
-function failsSet({ manifest, reference, relativeL2 }: Trial, outputs: RunOutputs, precision: Precision): boolean {
-	const place = { manifest, model: "", engine: "", precision, modelSha256: manifest.model.sha256, relativeL2 };
-	const seen = manifest.cases.map((golden, index) => ({ golden, sides: { expected: reference[index] ?? {}, got: outputs[index] ?? {} } }));
+function failsSet(
+	{ manifest, reference, relativeL2 }: Trial,
+	outputs: RunOutputs,
+	precision: Precision,
+): boolean {
+	const place = {
+		manifest,
+		model: "",
+		engine: "",
+		precision,
+		modelSha256: manifest.model.sha256,
+		relativeL2,
+	};
+	const seen = manifest.cases.map((golden, index) => ({
+		golden,
+		sides: { expected: reference[index] ?? {}, got: outputs[index] ?? {} },
+	}));
 	return judgeSet(place, seen)?.state === "mismatch";
 }

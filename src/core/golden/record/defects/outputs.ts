@@ -4,7 +4,11 @@ import { tensorStatistics, valuesOf } from "../../tensor/values.ts";
 import { canEncode, encodeTensor } from "../generators/encode.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
 
-type Damage = (tensor: Tensor, values: Float64Array, channels: Channels) => ((index: number) => number) | null;
+type Damage = (
+	tensor: Tensor,
+	values: Float64Array,
+	channels: Channels,
+) => ((index: number) => number) | null;
 
 /** Slices along the axis of the classes or channels. */
 interface Channels {
@@ -27,13 +31,19 @@ const floatDamages = {
 		const { mean } = tensorStatistics(tensor);
 		return mean === null ? null : () => mean;
 	},
-	"channel-zero": (_, values, channels) => (at) => (channelOf(at, channels) === channels.count - 1 ? 0 : (values[at] ?? 0)),
+	"channel-zero": (_, values, channels) => (at) =>
+		channelOf(at, channels) === channels.count - 1 ? 0 : (values[at] ?? 0),
 	"channels-swapped": (_, values, channels) =>
-		moved(values, channels, (channel) => (channel < channels.count - 2 ? channel : 2 * channels.count - 3 - channel)),
-	"channels-shuffled": (_, values, channels) => moved(values, channels, (channel) => (channel + 1) % channels.count),
+		moved(values, channels, (channel) =>
+			channel < channels.count - 2 ? channel : 2 * channels.count - 3 - channel,
+		),
+	"channels-shuffled": (_, values, channels) =>
+		moved(values, channels, (channel) => (channel + 1) % channels.count),
 	"half-the-channels-shuffled": (_, values, channels) => {
 		const from = Math.floor(channels.count / 2);
-		return moved(values, channels, (channel) => (channel < from ? channel : from + ((channel - from + 1) % (channels.count - from))));
+		return moved(values, channels, (channel) =>
+			channel < from ? channel : from + ((channel - from + 1) % (channels.count - from)),
+		);
 	},
 } as const satisfies Record<string, Damage>;
 
@@ -43,10 +53,18 @@ const anyDamages = {
 
 export type OutputDefectKind = keyof typeof floatDamages | keyof typeof anyDamages | "other-case";
 
-export const outputDefectKinds = [...Object.keys(floatDamages), ...Object.keys(anyDamages), "other-case"] as OutputDefectKind[];
+export const outputDefectKinds = [
+	...Object.keys(floatDamages),
+	...Object.keys(anyDamages),
+	"other-case",
+] as OutputDefectKind[];
 
 /** The output of one case with the defect; null where it has no meaning for this output. */
-export function damageOutput(tensors: readonly Tensor[], index: number, kind: OutputDefectKind): Tensor | null {
+export function damageOutput(
+	tensors: readonly Tensor[],
+	index: number,
+	kind: OutputDefectKind,
+): Tensor | null {
 	const tensor = tensors[index];
 	if (tensor === undefined) return null;
 	return kind === "other-case" ? otherCase(tensors, index) : damageTensor(tensor, kind);
@@ -72,9 +90,13 @@ function damageTensor(tensor: Tensor, kind: Exclude<OutputDefectKind, "other-cas
 
 /** Of a map with height and width: the axis before or behind them; else the shortest axis, the first left out: it counts samples. */
 function channelsOf(shape: readonly number[]): Channels {
-	const candidates = shape.length === 4 ? [1, 3] : shape.map((_, axis) => axis).slice(shape.length > 1 ? 1 : 0);
+	const candidates =
+		shape.length === 4 ? [1, 3] : shape.map((_, axis) => axis).slice(shape.length > 1 ? 1 : 0);
 	const axes = candidates.map((axis) => ({ axis, size: shape[axis] ?? 1 }));
-	const shortest = axes.reduce((known, one) => (one.size < known.size ? one : known), axes[0] ?? { axis: 0, size: 1 });
+	const shortest = axes.reduce(
+		(known, one) => (one.size < known.size ? one : known),
+		axes[0] ?? { axis: 0, size: 1 },
+	);
 	return { count: shortest.size, inner: elementCount(shape.slice(shortest.axis + 1)) };
 }
 
@@ -82,7 +104,11 @@ function channelOf(at: number, { count, inner }: Channels): number {
 	return Math.floor(at / inner) % count;
 }
 
-function moved(values: Float64Array, channels: Channels, from: (channel: number) => number): (at: number) => number {
+function moved(
+	values: Float64Array,
+	channels: Channels,
+	from: (channel: number) => number,
+): (at: number) => number {
 	return (at) => {
 		const channel = channelOf(at, channels);
 		return values[at + (from(channel) - channel) * channels.inner] ?? 0;

@@ -2,17 +2,27 @@
 import type { OnnxModel, OnnxNode } from "../../../onnx/model.ts";
 import { scopesOf } from "../../../onnx/walk.ts";
 import { splitMix64 } from "../generators/split-mix.ts";
-import { type WeightDefect, type WeightDefectKind, type WeightLocation, weightDefectKinds } from "./weights.ts";
+import {
+	type WeightDefect,
+	type WeightDefectKind,
+	type WeightLocation,
+	weightDefectKinds,
+} from "./weights.ts";
 
 /** In each round every tensor has one defect, and the kinds take turns. */
-export function planDefects(places: readonly WeightLocation[], about: { model: OnnxModel; seed: number }): WeightDefect[] {
+export function planDefects(
+	places: readonly WeightLocation[],
+	about: { model: OnnxModel; seed: number },
+): WeightDefect[] {
 	const axes = rowAxes(about.model);
 	const order = shuffledOrder(places.length, about.seed);
 	return weightDefectKinds.flatMap((_, round) =>
 		order.flatMap((index, turn) => {
 			const place = places[index];
 			const kind = weightDefectKinds[(round + turn) % weightDefectKinds.length];
-			return place === undefined || kind === undefined ? [] : defectOf({ kind, index, place, axes, seed: about.seed });
+			return place === undefined || kind === undefined
+				? []
+				: defectOf({ kind, index, place, axes, seed: about.seed });
 		}),
 	);
 }
@@ -44,18 +54,32 @@ function axisOf({ dims }: WeightLocation, wanted: RowAxis): number {
 	);
 }
 
-const matrixProducts: ReadonlySet<string> = new Set(["MatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"]);
-const secondAxisOps: ReadonlySet<string> = new Set(["ConvTranspose", "LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"]);
+const matrixProducts: ReadonlySet<string> = new Set([
+	"MatMul",
+	"MatMulInteger",
+	"QLinearMatMul",
+	"DynamicQuantizeMatMul",
+]);
+const secondAxisOps: ReadonlySet<string> = new Set([
+	"ConvTranspose",
+	"LSTM",
+	"GRU",
+	"RNN",
+	"DynamicQuantizeLSTM",
+]);
 
 /** Where the output channels of a weight lie, by the node that reads it. */
 function rowAxes(model: OnnxModel): Map<string, RowAxis> {
 	const nodes = scopesOf(model).flatMap((scope) => scope.nodes);
-	return new Map(nodes.flatMap((node) => node.inputs.slice(1).map((name): [string, RowAxis] => [name, rowAxisIn(node)])));
+	return new Map(
+		nodes.flatMap((node) => node.inputs.slice(1).map((name): [string, RowAxis] => [name, rowAxisIn(node)])),
+	);
 }
 
 function rowAxisIn(node: OnnxNode): RowAxis {
 	if (matrixProducts.has(node.op)) return "last";
-	if (node.op === "Gemm") return node.attributes.some(({ name, value }) => name === "transB" && value === 1) ? "first" : "last";
+	if (node.op === "Gemm")
+		return node.attributes.some(({ name, value }) => name === "transB" && value === 1) ? "first" : "last";
 	return secondAxisOps.has(node.op) ? "second" : "first";
 }
 

@@ -20,17 +20,25 @@ export interface TriedDefect {
 /** Missed defects that are named, and tensors that no case depends on. */
 const mostNamed = 1000;
 
-export function emptyRecord(about: Pick<SensitivityRecord, "seed" | "planned" | "tensors">): SensitivityRecord {
+export function emptyRecord(
+	about: Pick<SensitivityRecord, "seed" | "planned" | "tensors">,
+): SensitivityRecord {
 	return { state: "untested", ...about, tested: 0, precisions: {} };
 }
 
 /** With the defects of the outputs, in place of those that it held. */
-export function withOutputDefects(record: SensitivityRecord, tried: readonly TriedOutput[]): SensitivityRecord {
+export function withOutputDefects(
+	record: SensitivityRecord,
+	tried: readonly TriedOutput[],
+): SensitivityRecord {
 	const cleared = Object.fromEntries(
 		Object.entries(record.precisions).map(([precision, { kinds, missed }]) => {
 			const stays = (kind: string): boolean => !tried.some((one) => one.kind === kind);
 			const own = Object.entries(kinds).filter(([kind]) => stays(kind));
-			return [precision, { kinds: Object.fromEntries(own), missed: missed.filter(({ kind }) => stays(kind)) }];
+			return [
+				precision,
+				{ kinds: Object.fromEntries(own), missed: missed.filter(({ kind }) => stays(kind)) },
+			];
 		}),
 	);
 	return tried.reduce((sum, { kind, output, verdict }) => added(sum, { kind, verdict, where: { output } }), {
@@ -40,11 +48,16 @@ export function withOutputDefects(record: SensitivityRecord, tried: readonly Tri
 }
 
 /** With the next defects of the plan, in its order. */
-export function withWeightDefects(record: SensitivityRecord, tried: readonly TriedDefect[]): SensitivityRecord {
+export function withWeightDefects(
+	record: SensitivityRecord,
+	tried: readonly TriedDefect[],
+): SensitivityRecord {
 	const sum = { ...record, tested: record.tested + tried.length };
 	return tried.reduce<SensitivityRecord>((known, one) => {
 		const { kind, weight, verdict } = one;
-		return verdict === null ? known : withUnseen(added(known, { kind, verdict, where: { weight } }), one, verdict);
+		return verdict === null
+			? known
+			: withUnseen(added(known, { kind, verdict, where: { weight } }), one, verdict);
 	}, sum);
 }
 
@@ -69,16 +82,22 @@ function added(record: SensitivityRecord, { kind, verdict, where }: Found): Sens
 					noticed: count.noticed + (state === "noticed" ? 1 : 0),
 				},
 			},
-			missed: state === "missed" && known.missed.length < mostNamed ? [...known.missed, missed] : known.missed,
+			missed:
+				state === "missed" && known.missed.length < mostNamed ? [...known.missed, missed] : known.missed,
 		};
 	}
 	return { ...record, precisions };
 }
 
 /** A tensor stays among the unseen until one of its defects moves an output. */
-function withUnseen(record: SensitivityRecord, { weight, first }: TriedDefect, verdict: DefectVerdict): SensitivityRecord {
+function withUnseen(
+	record: SensitivityRecord,
+	{ weight, first }: TriedDefect,
+	verdict: DefectVerdict,
+): SensitivityRecord {
 	const moves = Object.values(verdict.states).some((state) => state !== "unmoved");
 	const unseen = record.unseen ?? [];
-	if (moves) return unseen.includes(weight) ? { ...record, unseen: unseen.filter((name) => name !== weight) } : record;
+	if (moves)
+		return unseen.includes(weight) ? { ...record, unseen: unseen.filter((name) => name !== weight) } : record;
 	return first && unseen.length < mostNamed ? { ...record, unseen: [...unseen, weight] } : record;
 }

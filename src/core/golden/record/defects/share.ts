@@ -29,8 +29,14 @@ export function sharesAt({ precisions }: SensitivityRecord, precision: Precision
 		.filter(([, { moving, noticed }]) => noticed < moving)
 		.map(([kind]) => weightDefectSizes[kind as WeightDefectKind]);
 	const largestMissed = Math.max(0, ...missedSizes);
-	const sizes = ofWeights.map(([kind]) => weightDefectSizes[kind as WeightDefectKind]).filter((size) => size > largestMissed);
-	return { weights: total(ofWeights), outputs: total(ofOutputs), from: sizes.length === 0 ? null : Math.min(...sizes) };
+	const sizes = ofWeights
+		.map(([kind]) => weightDefectSizes[kind as WeightDefectKind])
+		.filter((size) => size > largestMissed);
+	return {
+		weights: total(ofWeights),
+		outputs: total(ofOutputs),
+		from: sizes.length === 0 ? null : Math.min(...sizes),
+	};
 }
 
 function total(kinds: readonly [string, Count][]): Count {
@@ -44,7 +50,10 @@ function total(kinds: readonly [string, Count][]): Count {
 }
 
 /** Precisions at which it notices too little. */
-export function shortfalls(record: SensitivityRecord, least: LeastShares): { precision: Precision; share: number; least: number }[] {
+export function shortfalls(
+	record: SensitivityRecord,
+	least: LeastShares,
+): { precision: Precision; share: number; least: number }[] {
 	return (Object.entries(least) as [Precision, number][]).flatMap(([precision, wanted]) => {
 		const { weights, outputs } = sharesAt(record, precision);
 		const share = Math.min(shareOf(weights), shareOf(outputs));

@@ -17,7 +17,14 @@ export interface WeightLocation {
 	bytes: number;
 }
 
-export const weightBytes: Readonly<Record<WeightDType, number>> = { float32: 4, float64: 8, float16: 2, bfloat16: 2, int8: 1, uint8: 1 };
+export const weightBytes: Readonly<Record<WeightDType, number>> = {
+	float32: 4,
+	float64: 8,
+	float16: 2,
+	bfloat16: 2,
+	int8: 1,
+	uint8: 1,
+};
 
 /** How wrong each defect makes the tensor, or the row: 0.5 is 50 %. */
 export const weightDefectSizes = {
@@ -72,7 +79,11 @@ function rowsOf({ dims }: Pick<WeightLocation, "dims">, { axis }: WeightDefect):
 }
 
 /** Every row takes the place of the one before it. */
-function rotateRows(copy: Uint8Array, bytes: Uint8Array, { count, inner, size }: Rows & { size: number }): void {
+function rotateRows(
+	copy: Uint8Array,
+	bytes: Uint8Array,
+	{ count, inner, size }: Rows & { size: number },
+): void {
 	const row = inner * size;
 	const block = row * count;
 	if (block === 0) return;
@@ -92,7 +103,11 @@ function changeValues(view: DataView, { dtype }: Pick<WeightLocation, "dtype">, 
 	}
 }
 
-function changeOf(bytes: Uint8Array, place: Pick<WeightLocation, "dtype" | "dims">, defect: WeightDefect): Change {
+function changeOf(
+	bytes: Uint8Array,
+	place: Pick<WeightLocation, "dtype" | "dims">,
+	defect: WeightDefect,
+): Change {
 	const { count, inner } = rowsOf(place, defect);
 	const centre = centreOf(bytes, place.dtype);
 	const change = aroundCentre(changes[defect.kind as keyof typeof changes](defect), centre);
@@ -116,7 +131,9 @@ function centreOf(bytes: Uint8Array, dtype: WeightDType): number {
 /** A significand of three bits, as FP8 E5M2 has: about 5 % off. */
 const coarseSteps = 4;
 
-const changes: Readonly<Record<Exclude<WeightDefectKind, "rows-permuted">, (defect: WeightDefect) => Change>> = {
+const changes: Readonly<
+	Record<Exclude<WeightDefectKind, "rows-permuted">, (defect: WeightDefect) => Change>
+> = {
 	"tensor-zero": () => () => 0,
 	"tensor-scale": () => (value) => value * 1.5,
 	"tensor-coarse": () => coarse,
@@ -156,7 +173,8 @@ export function nudgeWeights(bytes: Uint8Array, steps: number): Uint8Array {
 	for (let at = 0; at + 4 <= copy.length; at += 4) {
 		const pattern = view.getUint32(at, true);
 		const exponent = (pattern >>> 23) & 255;
-		if (exponent > 0 && exponent < 254) view.setUint32(at, pattern + (random.next().low & 1 ? steps : -steps), true);
+		if (exponent > 0 && exponent < 254)
+			view.setUint32(at, pattern + (random.next().low & 1 ? steps : -steps), true);
 	}
 	return copy;
 }
@@ -168,7 +186,10 @@ export function nudgeWeights(bytes: Uint8Array, steps: number): Uint8Array {
 const stepsOfScales = 16;
 
 /** What holds factors of products; of vectors the scales of normalised rows alone. Others may hold sizes, which are exact. */
-export function nudgedWeights(places: readonly WeightLocation[], scales: ReadonlySet<string>): NudgedWeight[] {
+export function nudgedWeights(
+	places: readonly WeightLocation[],
+	scales: ReadonlySet<string>,
+): NudgedWeight[] {
 	return places.flatMap((place) => {
 		if (place.dtype !== "float32") return [];
 		if (place.dims.length > 1) return [{ ...place, steps: 1 }];
@@ -195,8 +216,14 @@ function clamped(number: number, least: number, most: number): number {
 }
 
 const accessors: Readonly<Record<WeightDType, Access>> = {
-	float32: { get: (view, at) => view.getFloat32(at, true), set: (view, at, number) => view.setFloat32(at, number, true) },
-	float64: { get: (view, at) => view.getFloat64(at, true), set: (view, at, number) => view.setFloat64(at, number, true) },
+	float32: {
+		get: (view, at) => view.getFloat32(at, true),
+		set: (view, at, number) => view.setFloat32(at, number, true),
+	},
+	float64: {
+		get: (view, at) => view.getFloat64(at, true),
+		set: (view, at, number) => view.setFloat64(at, number, true),
+	},
 	float16: {
 		get: (view, at) => decoded(decodeHalf, view.getUint16(at, true)),
 		set: (view, at, number) => view.setUint16(at, halfBits(number), true),
@@ -205,6 +232,12 @@ const accessors: Readonly<Record<WeightDType, Access>> = {
 		get: (view, at) => decoded(decodeBrainFloat, view.getUint16(at, true)),
 		set: (view, at, number) => view.setUint16(at, brainFloatBits(number), true),
 	},
-	int8: { get: (view, at) => view.getInt8(at), set: (view, at, number) => view.setInt8(at, clamped(number, -128, 127)) },
-	uint8: { get: (view, at) => view.getUint8(at), set: (view, at, number) => view.setUint8(at, clamped(number, 0, 255)) },
+	int8: {
+		get: (view, at) => view.getInt8(at),
+		set: (view, at, number) => view.setInt8(at, clamped(number, -128, 127)),
+	},
+	uint8: {
+		get: (view, at) => view.getUint8(at),
+		set: (view, at, number) => view.setUint8(at, clamped(number, 0, 255)),
+	},
 };

@@ -1,7 +1,8 @@
 // The generator of each input without real ones: by its type and name, and by what the model does with it.
+
+import type { DType } from "../../../../../generated/golden.ts";
 import type { InputValues } from "../../../onnx/input-values.ts";
 import type { OnnxDim } from "../../../onnx/model.ts";
-import type { DType } from "../../../../../generated/golden.ts";
 import { isFloating } from "../../tensor/tensor.ts";
 import { imageLayout } from "./image.ts";
 import type { GeneratorSpec } from "./spec.ts";
@@ -45,15 +46,20 @@ export function defaultGenerators(
 
 function defaultOf(input: InputToFill, values: InputValues): DefaultGenerator | null {
 	const { name, dtype, shape } = input;
-	if (values.kind === "range") return data({ kind: "tokens", range: [Math.ceil(values.low), Math.floor(values.high)] }, values.why);
+	if (values.kind === "range")
+		return data({ kind: "tokens", range: [Math.ceil(values.low), Math.floor(values.high)] }, values.why);
 	if (values.kind === "unused") return setting({ kind: "zeros" }, "the model does not read it");
-	if (/mask/i.test(name) && !looksLikePicture(shape)) return setting({ kind: "ones" }, "a mask that hides nothing");
-	if (!isFloating(dtype) && isLength(input, values)) return setting({ kind: "length" }, "the length of the other inputs");
+	if (/mask/i.test(name) && !looksLikePicture(shape))
+		return setting({ kind: "ones" }, "a mask that hides nothing");
+	if (!isFloating(dtype) && isLength(input, values))
+		return setting({ kind: "length" }, "the length of the other inputs");
 	if (values.kind === "size") return null;
 	const isSwitch = isScalar(input);
 	if (isSwitch && values.kind === "choice") return setting(constant(values.values[0] ?? 0), values.why);
 	if (isSwitch) return null;
-	return isFloating(dtype) ? data({ kind: looksLikePicture(shape) ? "image" : "normal" }) : wholeNumbers(dtype, values);
+	return isFloating(dtype)
+		? data({ kind: looksLikePicture(shape) ? "image" : "normal" })
+		: wholeNumbers(dtype, values);
 }
 
 /** Of a graph's edges, for example: which nodes each joins. */
@@ -61,10 +67,15 @@ function placesIn(inputs: readonly InputToFill[], values: InputValues | undefine
 	if (values?.kind !== "rows") return null;
 	// Two axes of one name may differ: `?` is no name.
 	const smallest = inputs
-		.flatMap(({ axes, shape }) => (axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])))
+		.flatMap(({ axes, shape }) =>
+			(axes ?? []).flatMap((axis, at) => (axis === values.axis ? [shape[at] ?? 1] : [])),
+		)
 		.reduce((least, size) => Math.min(least, size), Number.POSITIVE_INFINITY);
 	if (smallest < 1 || !Number.isFinite(smallest)) return null;
-	return data({ kind: "tokens", range: [0 - values.shift, smallest - 1 - values.shift] }, `places along the axis ${values.axis}`);
+	return data(
+		{ kind: "tokens", range: [0 - values.shift, smallest - 1 - values.shift] },
+		`places along the axis ${values.axis}`,
+	);
 }
 
 /** Where the type itself has few values, all of them are meant. */
@@ -73,7 +84,10 @@ function wholeNumbers(dtype: DType, values: InputValues): DefaultGenerator | nul
 	if (dtype === "int8") return data({ kind: "tokens", range: [-128, 127] }, "all values of int8");
 	if (dtype === "bool") return data({ kind: "tokens", range: [0, 1] });
 	if (values.kind !== "choice" || !values.only) return null;
-	return data({ kind: "tokens", range: [Math.min(0, ...values.values), Math.max(1, ...values.values)] }, values.why);
+	return data(
+		{ kind: "tokens", range: [Math.min(0, ...values.values), Math.max(1, ...values.values)] },
+		values.why,
+	);
 }
 
 function data(spec: GeneratorSpec, why?: string): DefaultGenerator {
@@ -98,7 +112,14 @@ const mostParameters = 8;
 /** A few numbers beside the data, such as scales of a voice or the size of a picture: nothing says what each of them means. */
 function accompanies({ name, dtype, axes }: InputToFill, inputs: readonly InputToFill[]): boolean {
 	const [count, ...others] = axes ?? [];
-	if (!isFloating(dtype) || /mask/i.test(name) || typeof count !== "number" || others.length > 0 || count < 2 || count > mostParameters)
+	if (
+		!isFloating(dtype) ||
+		/mask/i.test(name) ||
+		typeof count !== "number" ||
+		others.length > 0 ||
+		count < 2 ||
+		count > mostParameters
+	)
 		return false;
 	return inputs.some(({ shape }) => shape.length > 1);
 }
@@ -114,7 +135,9 @@ const stateNames =
 	/^(h|c|hx|cx)_?\d*(_?(in|n|prev|init))?$|(^|[_.])(hidden|state|cell|cache|past)(_?(in|prev|init|state|key_values))?_?\d*($|[_.])/i;
 
 function isState({ name, dtype }: InputToFill, values: InputValues): boolean {
-	return isFloating(dtype) && (values.kind === "state" || (stateNames.test(name) && !/hidden_states$/i.test(name)));
+	return (
+		isFloating(dtype) && (values.kind === "state" || (stateNames.test(name) && !/hidden_states$/i.test(name)))
+	);
 }
 
 const lengthNames = /(?:^|_|\b)(?:lengths?|lens?)$/i;
@@ -124,7 +147,10 @@ function isLength({ name, shape }: InputToFill, values: InputValues): boolean {
 }
 
 /** What a length counts: the last axis of open size behind the first one, else the second, of the first other input that has one. */
-export function positionsBeside(name: string, inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[]): number {
+export function positionsBeside(
+	name: string,
+	inputs: readonly Pick<InputToFill, "name" | "axes" | "shape">[],
+): number {
 	for (const { name: other, axes, shape } of inputs) {
 		if (other === name || shape.length < 2) continue;
 		const open = (axes ?? []).findLastIndex((axis, index) => index > 0 && typeof axis !== "number");

@@ -27,7 +27,11 @@ export function canEncode(dtype: DType): boolean {
 }
 
 /** Calls `valueAt` for each element in row-major order. */
-export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
+export function encodeTensor(
+	dtype: DType,
+	shape: readonly number[],
+	valueAt: (index: number) => number,
+): Tensor {
 	if (isSmall(dtype)) return encodeSmall(dtype, shape, valueAt);
 	const write = writers[dtype];
 	if (write === undefined) throw new RangeError(`no values are made for ${dtype}`);
@@ -39,7 +43,11 @@ export function encodeTensor(dtype: DType, shape: readonly number[], valueAt: (i
 	return { dtype, shape, data };
 }
 
-function encodeSmall(dtype: SmallDType, shape: readonly number[], valueAt: (index: number) => number): Tensor {
+function encodeSmall(
+	dtype: SmallDType,
+	shape: readonly number[],
+	valueAt: (index: number) => number,
+): Tensor {
 	const data = new Uint8Array(tensorBytes({ dtype, shape }));
 	const packed = isPacked(dtype);
 	for (let i = 0; i < elementCount(shape); i += 1) {

@@ -68,7 +68,10 @@ interface BoundaryFill {
 }
 
 const constant = (name: string, value: number): BoundaryFill => ({ name, valueAt: () => value });
-const alternating = (name: string, value: number): BoundaryFill => ({ name, valueAt: (index) => (index % 2 === 0 ? value : -value) });
+const alternating = (name: string, value: number): BoundaryFill => ({
+	name,
+	valueAt: (index) => (index % 2 === 0 ? value : -value),
+});
 
 /** Includes the largest binary16, which every float engine must accept, and a binary32 denormal that GPUs may flush to zero. */
 const floats: readonly BoundaryFill[] = [
@@ -85,8 +88,15 @@ const largest: Partial<Record<DType, number>> = { int8: 127, uint8: 255, int16: 
 /** Integers stay within the range where one is given: an index beyond it is a fault of the input, not of the engine. */
 function boundaryFills(dtype: DType, range: readonly [number, number] | undefined): readonly BoundaryFill[] {
 	if (dtype === "float16")
-		return floats.map((fill) => ({ ...fill, valueAt: (index) => Math.max(-65_504, Math.min(65_504, fill.valueAt(index))) }));
+		return floats.map((fill) => ({
+			...fill,
+			valueAt: (index) => Math.max(-65_504, Math.min(65_504, fill.valueAt(index))),
+		}));
 	if (dtype.includes("float")) return floats;
 	const [low, high] = dtype === "bool" ? [0, 1] : (range ?? [0, largest[dtype] ?? 1]);
-	return [constant("lowest", low), constant("highest", high), { name: "ends", valueAt: (index) => (index % 2 === 0 ? low : high) }];
+	return [
+		constant("lowest", low),
+		constant("highest", high),
+		{ name: "ends", valueAt: (index) => (index % 2 === 0 ? low : high) },
+	];
 }

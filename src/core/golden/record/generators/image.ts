@@ -18,9 +18,21 @@ export function imageLayout(shape: readonly number[]): Layout {
 	const rank = shape.length;
 	const at = (axis: number): number => shape[rank - axis] ?? 1;
 	if (rank >= 3 && at(1) <= mostChannels && at(3) > mostChannels) {
-		return { images: elementCount(shape.slice(0, -3)), channels: at(1), height: at(3), width: at(2), channelsLast: true };
+		return {
+			images: elementCount(shape.slice(0, -3)),
+			channels: at(1),
+			height: at(3),
+			width: at(2),
+			channelsLast: true,
+		};
 	}
-	return { images: elementCount(shape.slice(0, -3)), channels: at(3), height: at(2), width: at(1), channelsLast: false };
+	return {
+		images: elementCount(shape.slice(0, -3)),
+		channels: at(3),
+		height: at(2),
+		width: at(1),
+		channelsLast: false,
+	};
 }
 
 /** Values from 0 to 1 in the order of the tensor. Channels share their light, and differ by a smaller field of their own. */
@@ -33,7 +45,9 @@ export function imageValues(shape: readonly number[], random: RandomSource): Flo
 		for (let channel = 0; channel < channels; channel += 1) {
 			const tint = smoothField(layout, random);
 			for (let pixel = 0; pixel < height * width; pixel += 1) {
-				const value = clamp(0.5 + 0.35 * (light[pixel] as number) + (channels === 1 ? 0 : 0.12) * (tint[pixel] as number));
+				const value = clamp(
+					0.5 + 0.35 * (light[pixel] as number) + (channels === 1 ? 0 : 0.12) * (tint[pixel] as number),
+				);
 				const at = channelsLast ? pixel * channels + channel : channel * height * width + pixel;
 				values[image * channels * height * width + at] = value;
 			}
@@ -68,7 +82,11 @@ interface Octave {
 }
 
 /** Bilinear between the points. */
-function addLattice(field: Float64Array, { height, width, step, amplitude }: Octave, random: RandomSource): void {
+function addLattice(
+	field: Float64Array,
+	{ height, width, step, amplitude }: Octave,
+	random: RandomSource,
+): void {
 	const columns = Math.ceil(width / step) + 2;
 	const rows = Math.ceil(height / step) + 2;
 	const points = Float64Array.from({ length: rows * columns }, () => amplitude * (2 * random.uniform() - 1));
@@ -92,11 +110,22 @@ const shapesPerImage = 6;
 function paintEdges(field: Float64Array, { height, width }: Layout, random: RandomSource): Float64Array {
 	for (let shape = 0; shape < shapesPerImage; shape += 1) {
 		const centre = { x: random.uniform() * width, y: random.uniform() * height };
-		const radius = { x: (0.05 + 0.2 * random.uniform()) * width, y: (0.05 + 0.2 * random.uniform()) * height };
+		const radius = {
+			x: (0.05 + 0.2 * random.uniform()) * width,
+			y: (0.05 + 0.2 * random.uniform()) * height,
+		};
 		const brightness = 2.4 * random.uniform() - 1.2;
 		const isDisc = random.uniform() < 0.5;
-		for (let y = Math.max(0, Math.ceil(centre.y - radius.y)); y < Math.min(height, centre.y + radius.y); y += 1) {
-			for (let x = Math.max(0, Math.ceil(centre.x - radius.x)); x < Math.min(width, centre.x + radius.x); x += 1) {
+		for (
+			let y = Math.max(0, Math.ceil(centre.y - radius.y));
+			y < Math.min(height, centre.y + radius.y);
+			y += 1
+		) {
+			for (
+				let x = Math.max(0, Math.ceil(centre.x - radius.x));
+				x < Math.min(width, centre.x + radius.x);
+				x += 1
+			) {
 				const inDisc = ((x - centre.x) / radius.x) ** 2 + ((y - centre.y) / radius.y) ** 2 <= 1;
 				if (!isDisc || inDisc) field[y * width + x] = brightness;
 			}

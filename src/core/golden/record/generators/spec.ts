@@ -1,7 +1,17 @@
 // How the values of an input are made: `image:0..1`, `const:16000`, several by turns with `+`.
 import { didYouMean } from "../../../config/did-you-mean.ts";
 
-const generatorKinds = ["normal", "uniform", "image", "tokens", "boundary", "zeros", "ones", "const", "length"] as const;
+const generatorKinds = [
+	"normal",
+	"uniform",
+	"image",
+	"tokens",
+	"boundary",
+	"zeros",
+	"ones",
+	"const",
+	"length",
+] as const;
 export type GeneratorKind = (typeof generatorKinds)[number];
 
 export interface GeneratorSpec {
@@ -10,7 +20,9 @@ export interface GeneratorSpec {
 	range?: readonly [low: number, high: number];
 }
 
-type ParsedGenerator = { state: "ok"; input: string; specs: readonly GeneratorSpec[] } | { state: "wrong"; problem: string; fix: string };
+type ParsedGenerator =
+	| { state: "ok"; input: string; specs: readonly GeneratorSpec[] }
+	| { state: "wrong"; problem: string; fix: string };
 
 /** Kinds whose values the seed draws. */
 const drawn: ReadonlySet<GeneratorKind> = new Set(["normal", "uniform", "image", "tokens"]);
@@ -22,7 +34,8 @@ const number = String.raw`-?[\d.]+(?:e[+-]?\d+)?`;
 /** `input=kind[:low..high][+kind…]`; the input's name may hold `=`, the kinds may not. */
 export function parseGenerator(text: string): ParsedGenerator {
 	const at = text.lastIndexOf("=");
-	if (at <= 0) return { state: "wrong", problem: `${JSON.stringify(text)} names no input and kind`, fix: form };
+	if (at <= 0)
+		return { state: "wrong", problem: `${JSON.stringify(text)} names no input and kind`, fix: form };
 	const specs: GeneratorSpec[] = [];
 	for (const part of text.slice(at + 1).split(/\+(?=[a-z])/)) {
 		const spec = parseSpec(part);
@@ -51,7 +64,8 @@ function parseSpec(text: string): GeneratorSpec | string {
 
 function parseConst(text: string | undefined): GeneratorSpec | string {
 	const value = text !== undefined && new RegExp(`^${number}$`, "i").test(text) ? Number(text) : Number.NaN;
-	if (!Number.isFinite(value)) return `const takes a number, such as const:16000, and got ${JSON.stringify(text ?? "")}`;
+	if (!Number.isFinite(value))
+		return `const takes a number, such as const:16000, and got ${JSON.stringify(text ?? "")}`;
 	return { kind: "const", range: [value, value] };
 }
 

@@ -70,7 +70,10 @@ function xorShift(word: Word, by: number): Word {
 /** The low 64 bits of the product. */
 function multiply(left: Word, right: Word): Word {
 	const cross = Math.imul(left.high, right.low) + Math.imul(left.low, right.high);
-	return { high: (highOfProduct(left.low, right.low) + cross) >>> 0, low: Math.imul(left.low, right.low) >>> 0 };
+	return {
+		high: (highOfProduct(left.low, right.low) + cross) >>> 0,
+		low: Math.imul(left.low, right.low) >>> 0,
+	};
 }
 
 function highOfProduct(left: number, right: number): number {

@@ -59,7 +59,8 @@ function planeOf(map: ErrorMap): Plane | null {
 	const bytes = bytesOf(map);
 	if (bytes === null) return null;
 	const ratio = map.width / map.height;
-	const side = (share: number): number => Math.max(frame.shortest, Math.min(frame.longest, frame.longest * share));
+	const side = (share: number): number =>
+		Math.max(frame.shortest, Math.min(frame.longest, frame.longest * share));
 	return { map, bytes, width: side(ratio), height: side(1 / ratio), heat: heatOf(bytes) };
 }
 
@@ -76,7 +77,9 @@ function cellPaths({ map, bytes, heat }: Plane): Piece {
 			from = column;
 		}
 	}
-	return [...paths].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, d]) => html`<path class="${name}" d="${d}"/>`);
+	return [...paths]
+		.sort(([a], [b]) => (a < b ? -1 : 1))
+		.map(([name, d]) => html`<path class="${name}" d="${d}"/>`);
 }
 
 function classOf(byte: number, heat: Heat): string | null {
@@ -105,7 +108,8 @@ function colourBar(plane: Plane, top: number): Piece {
 	const step = frame.longest / heatSteps;
 	const blocks = Array.from(
 		{ length: heatSteps },
-		(_, index) => html`<rect class="h${index}" x="${at(frame.left + index * step)}" y="${top}" width="${at(step)}" height="9"/>`,
+		(_, index) =>
+			html`<rect class="h${index}" x="${at(frame.left + index * step)}" y="${top}" width="${at(step)}" height="9"/>`,
 	);
 	const labels = ([0, 0.5, 1] as const).map((place) => {
 		const anchor = place === 0 ? "start" : place === 1 ? "end" : "middle";
@@ -118,7 +122,8 @@ function colourBar(plane: Plane, top: number): Piece {
 
 function axes({ map, width, height }: Plane): Markup {
 	const bottom = at(frame.top + height);
-	const [acrossName, downName] = map.image === true ? ["width", "height"] : [`axis ${map.axes[1]}`, `axis ${map.axes[0]}`];
+	const [acrossName, downName] =
+		map.image === true ? ["width", "height"] : [`axis ${map.axes[1]}`, `axis ${map.axes[0]}`];
 	const middle = at(frame.top + height / 2);
 	return html`<text class="tick" x="${at(frame.left + width / 2)}" y="${bottom + 14}" text-anchor="middle">${acrossName} ${map.width}</text><text class="tick" x="14" y="${middle}" text-anchor="middle" transform="rotate(-90 14 ${middle})">${downName} ${map.height}</text>`;
 }
@@ -136,7 +141,9 @@ function cellText({ map, heat, bytes }: Plane, rank: number): Markup {
 	const unit = map.image === true ? "pixel" : "element";
 	const one = down * across === 1 ? `one ${unit}` : `up to ${down} × ${across} ${unit}s`;
 	const over = rank < 4 ? "" : map.image === true ? " over all channels" : " over all other axes";
-	const holes = bytes.includes(notFiniteByte) ? html` · <i class="err open"></i>NaN or infinite on one side` : null;
+	const holes = bytes.includes(notFiniteByte)
+		? html` · <i class="err open"></i>NaN or infinite on one side`
+		: null;
 	const sample = map.sample === undefined ? "" : ` of sample ${map.sample}`;
 	return html`cell: the largest |head − golden| of ${one}${over}${sample}, in the output’s unit, ${heat.kind} scale; blank: equal; ring: the furthest${holes}`;
 }

@@ -1,11 +1,27 @@
 // The pictures of golden checks that do not pass: the worst of each output open, the rest folded.
+
+import type {
+	GoldenCheck,
+	GoldenElement,
+	GoldenVerdict,
+	Numeric,
+	Result,
+} from "../../../../../generated/result.ts";
 import { ofSlice } from "../../../golden/tensor/slice.ts";
-import type { GoldenCheck, GoldenElement, GoldenVerdict, Numeric, Result } from "../../../../../generated/result.ts";
 import { cleanName } from "../../../text/escape.ts";
 import { counted, subjectName } from "../../../text/labels.ts";
 import { formatValue } from "../../../text/units.ts";
 import { apartTexts, capRatio, measureText, offBy } from "../../golden-format.ts";
-import { type Column, folded, html, type Markup, moreText, type Piece, pill, sortableTable } from "../markup.ts";
+import {
+	type Column,
+	folded,
+	html,
+	type Markup,
+	moreText,
+	type Piece,
+	pill,
+	sortableTable,
+} from "../markup.ts";
 import { drawErrorMap } from "./map.ts";
 
 interface Drawn {
@@ -41,15 +57,29 @@ function sortable(value: Numeric): number {
 }
 
 const elementColumns: readonly Column<GoldenElement>[] = [
-	{ title: "element", heading: true, cell: ({ index }) => html`<code>${index.slice(0, 12).join(", ")}</code>` },
-	{ title: "golden", numeric: true, cell: (element) => apartTexts(element).expected, sortBy: ({ expected }) => sortable(expected) },
+	{
+		title: "element",
+		heading: true,
+		cell: ({ index }) => html`<code>${index.slice(0, 12).join(", ")}</code>`,
+	},
+	{
+		title: "golden",
+		numeric: true,
+		cell: (element) => apartTexts(element).expected,
+		sortBy: ({ expected }) => sortable(expected),
+	},
 	{
 		title: "head",
 		numeric: true,
 		cell: (element) => html`<span class="strong">${apartTexts(element).got}</span>`,
 		sortBy: ({ got }) => sortable(got),
 	},
-	{ title: "off by", numeric: true, cell: (element) => formatValue(offBy(element), 3), sortBy: (element) => sortable(offBy(element)) },
+	{
+		title: "off by",
+		numeric: true,
+		cell: (element) => formatValue(offBy(element), 3),
+		sortBy: (element) => sortable(offBy(element)),
+	},
 ];
 
 const allowedColumn: Column<GoldenElement> = {
@@ -63,7 +93,10 @@ function elementsPart({ check }: Drawn, name: string): Piece {
 	const elements = (check.largest ?? []).slice(0, 5);
 	if (elements.length === 0) return null;
 	const spoken = elements.some(({ allowed }) => allowed !== undefined);
-	const note = spoken || check.allowed === null ? null : html`<p class="legend">the limit is on all elements together, not on each</p>`;
+	const note =
+		spoken || check.allowed === null
+			? null
+			: html`<p class="legend">the limit is on all elements together, not on each</p>`;
 	const columns = [...elementColumns, ...(spoken ? [allowedColumn] : [])];
 	return html`<div><h4>Furthest from the golden</h4>${sortableTable(`furthest elements of ${name}`, columns, elements)}${note}</div>`;
 }
@@ -95,6 +128,11 @@ export function errorPictures(result: Result): Piece {
 	const more = moreText(all.length - open.length - rest.length, "pictures");
 	return [
 		open.map(picture),
-		rest.length === 0 ? null : folded(`${counted(rest.length, "more picture")} of checks that do not pass`, [rest.map(picture), more]),
+		rest.length === 0
+			? null
+			: folded(`${counted(rest.length, "more picture")} of checks that do not pass`, [
+					rest.map(picture),
+					more,
+				]),
 	];
 }

@@ -8,7 +8,11 @@ import { formatPercent } from "../../../text/units.ts";
 
 /** Names of the engines that an alarm touches. */
 export function enginesOf({ shifts }: Alarm): string[] {
-	return [...new Set(shifts.map(({ chain }) => subjectOf(chain.series)).map(({ model, engine }) => `${model}/${engine}`))];
+	return [
+		...new Set(
+			shifts.map(({ chain }) => subjectOf(chain.series)).map(({ model, engine }) => `${model}/${engine}`),
+		),
+	];
 }
 
 const latencyWords = {
@@ -26,17 +30,24 @@ export function answer({ alarms }: Findings, series: Series): string {
 	const [first] = newest?.shifts ?? [];
 	if (newest === undefined || first === undefined) {
 		const last = series.runs.at(-1);
-		return last === undefined ? "The history has no record yet" : `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
+		return last === undefined
+			? "The history has no record yet"
+			: `No engine is worse than its reference, as of ${last.at.slice(0, 10)}`;
 	}
 	// One answer speaks of one figure: engines that are slower are not added to those that deviate.
-	const sameFigure = open.map((alarm) => ({ ...alarm, shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric) }));
+	const sameFigure = open.map((alarm) => ({
+		...alarm,
+		shifts: alarm.shifts.filter(({ chain }) => chain.metric === first.chain.metric),
+	}));
 	const engines = new Set(sameFigure.flatMap(enginesOf));
 	const reference = series.runs[first.start]?.reference;
 	const than = reference === undefined ? "its reference" : cleanName(reference, 60);
 	const verb = latencyWords[first.chain.metric];
 	const also = open.length > 1 ? `; ${counted(open.length - 1, "more open alarm")}` : "";
 	const now =
-		Math.abs(first.now - first.shift.size) > first.shift.size / 2 ? `, now ${formatPercent(Math.expm1(first.now), { sign: true })}` : "";
+		Math.abs(first.now - first.shift.size) > first.shift.size / 2
+			? `, now ${formatPercent(Math.expm1(first.now), { sign: true })}`
+			: "";
 	const since = series.runs[first.start]?.at.slice(0, 10) ?? "an unknown night";
 	const name = cleanName(enginesOf(newest)[0] ?? "", 80);
 	return `${counted(engines.size, "engine")} ${verb} than ${than}, since ${since}, ${sizeText(first)}${now}: ${name}, cause: ${causeNames[newest.cause]}${also}`;

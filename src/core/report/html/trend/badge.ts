@@ -18,10 +18,18 @@ const style = `text{font:13px system-ui,sans-serif;fill:#1f2328}.answer{font-siz
 
 export function renderAlarmPicture(alarm: Alarm, { chains, ...findings }: Findings, series: Series): string {
 	const own = chains.filter(({ chain }) => alarm.shifts.some((shift) => shift.chain.series === chain.series));
-	return renderTrendPicture({ ...findings, chains: own, alarms: [alarm] }, series, alarm.shifts[0]?.chain.metric);
+	return renderTrendPicture(
+		{ ...findings, chains: own, alarms: [alarm] },
+		series,
+		alarm.shifts[0]?.chain.metric,
+	);
 }
 
-export function renderTrendPicture(findings: Findings, series: Series, shownMetric: Metric = "latency"): string {
+export function renderTrendPicture(
+	findings: Findings,
+	series: Series,
+	shownMetric: Metric = "latency",
+): string {
 	const views = viewsOf(findings)
 		.filter(({ metric }) => metric === shownMetric)
 		.slice(0, shown);

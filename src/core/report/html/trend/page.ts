@@ -27,7 +27,12 @@ const metricNames: Readonly<Record<Metric, string>> = {
 	size: "engine size",
 	error: "golden error",
 };
-const causeTones: Readonly<Record<Alarm["cause"], Tone>> = { change: "bad", method: "warn", host: "warn", noise: "open" };
+const causeTones: Readonly<Record<Alarm["cause"], Tone>> = {
+	change: "bad",
+	method: "warn",
+	host: "warn",
+	noise: "open",
+};
 
 function titleOf({ metric, name }: ViewSeries): string {
 	return name === "" ? metricNames[metric] : `${metricNames[metric]}: ${cleanName(name, 80)}`;
@@ -58,7 +63,8 @@ function yearTable(alarms: readonly Alarm[], gains: readonly Alarm[], series: Se
 			const [first] = alarm.shifts;
 			const closed = first?.shift.closed;
 			const reason = closed?.by === "accepted" ? first?.chain.accepted.get(closed.at) : undefined;
-			const ended = reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
+			const ended =
+				reason === undefined ? (closed?.by ?? "closed") : `accepted: ${cleanText(shorten(reason, 200))}`;
 			const state = first?.shift.direction === "down" ? "better" : alarm.isOpen ? "open" : ended;
 			return html`<tr><td>${series.runs[alarm.start]?.at.slice(0, 10) ?? ""}</td><th scope="row">${namesOf(alarm)}</th><td>${first === undefined ? "" : shiftText(first, series).replace(/ since .*/, "")}</td><td>${causeNames[alarm.cause]}</td><td>${state}</td></tr>
 `;
@@ -68,7 +74,10 @@ ${rows}</tbody></table></div>`;
 }
 
 function lineOf(view: ViewSeries, series: Series, x: ReturnType<typeof dayScale>): Markup {
-	const level = view.level === null ? "not watched yet" : formatPercent(Math.expm1(view.level), { sign: true, digits: 2 });
+	const level =
+		view.level === null
+			? "not watched yet"
+			: formatPercent(Math.expm1(view.level), { sign: true, digits: 2 });
 	const time = view.ns === undefined ? null : html`<small>${formatMs(view.ns / 1e6)}</small>`;
 	return html`<li data-series="${view.series}" data-metric="${view.metric}"><button type="button" class="line" aria-expanded="false"><span>${cleanName(view.series, 120)} <small>${titleOf(view)}</small></span>${sparkline(view, series, x)}<span class="now">${level} ${time}</span></button></li>
 `;
@@ -107,7 +116,10 @@ function marksOf({ chains, shifts }: ViewSeries): { run: number; kind: string; t
 			...accepted.map(([run, reason]) => mark("accept", `accepted: ${cleanText(shorten(reason, 60))}`)(run)),
 		]),
 		...shifts.map(({ start, shift, cause }) =>
-			mark("change", `${formatPercent(Math.expm1(shift.size), { sign: true, digits: 2 })}, ${causeNames[cause]}`)(start),
+			mark(
+				"change",
+				`${formatPercent(Math.expm1(shift.size), { sign: true, digits: 2 })}, ${causeNames[cause]}`,
+			)(start),
 		),
 	];
 }
@@ -128,13 +140,21 @@ function factsOf({ control }: Findings, { runs }: Series, skipped: readonly stri
 	return html`<ul class="facts">${facts.map((fact) => html`<li>${fact}</li>`)}</ul>${skipped.length === 0 ? null : html`<details class="notice plain"><summary>${counted(skipped.length, "file")} skipped</summary><ul>${notes}</ul></details>`}`;
 }
 
-export function renderTrend(findings: Findings, series: Series, about: { version: string; skipped: readonly string[] }): string {
+export function renderTrend(
+	findings: Findings,
+	series: Series,
+	about: { version: string; skipped: readonly string[] },
+): string {
 	const views = viewsOf(findings);
 	const x = dayScale(series);
 	const open = findings.alarms.filter(({ isOpen }) => isOpen);
-	const state = open.length === 0 ? pill("steady", "ok") : pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
+	const state =
+		open.length === 0
+			? pill("steady", "ok")
+			: pill("changed", open.some(({ cause }) => cause === "change") ? "bad" : "warn");
 	const options = [...new Set(views.map(({ metric }) => metric))].map(
-		(metric) => html`<option value="${metric}"${metric === "latency" ? html` selected` : null}>${metricNames[metric]}</option>`,
+		(metric) =>
+			html`<option value="${metric}"${metric === "latency" ? html` selected` : null}>${metricNames[metric]}</option>`,
 	);
 	return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

@@ -16,20 +16,28 @@ export function dayScale({ runs }: Series): Scale {
 
 /** Noise fills a third of the height where nothing moved. */
 function levelScale({ chains }: ViewSeries): Scale {
-	const reach = Math.max(1e-6, ...chains.map(({ sd }) => 4 * sd), ...chains.flatMap(({ levels }) => levels.map(Math.abs)));
+	const reach = Math.max(
+		1e-6,
+		...chains.map(({ sd }) => 4 * sd),
+		...chains.flatMap(({ levels }) => levels.map(Math.abs)),
+	);
 	return linearScale([-reach, reach], [height - margin, margin]);
 }
 
 function pathOf({ runs: own, levels }: ViewChain, { runs }: Series, scales: { x: Scale; y: Scale }): string {
 	return levels
-		.map((level, index) => `${index === 0 ? "M" : "L"}${at(scales.x.place(runs[own[index] ?? 0]?.day ?? 0))} ${at(scales.y.place(level))}`)
+		.map(
+			(level, index) =>
+				`${index === 0 ? "M" : "L"}${at(scales.x.place(runs[own[index] ?? 0]?.day ?? 0))} ${at(scales.y.place(level))}`,
+		)
 		.join("");
 }
 
 export function sparkline(view: ViewSeries, series: Series, x: Scale): Markup {
 	const y = levelScale(view);
 	const dayAt = (run: number): number => at(x.place(series.runs[run]?.day ?? 0));
-	const line = (run: number, kind: string): Markup => html`<path class="${kind}" d="M${dayAt(run)} 0V${height}"/>`;
+	const line = (run: number, kind: string): Markup =>
+		html`<path class="${kind}" d="M${dayAt(run)} 0V${height}"/>`;
 	const sd = view.chains.at(-1)?.sd ?? 0;
 	const [top, bottom] = [y.place(2 * sd), y.place(-2 * sd)];
 	return html`<svg class="course" viewBox="0 0 ${width} ${height}" aria-hidden="true"><rect class="zone" x="0" y="${at(top)}" width="${width}" height="${at(bottom - top)}"/>${view.chains.map(

@@ -40,7 +40,9 @@ export function viewsOf({ chains, alarms, gains }: Findings): ViewSeries[] {
 		const key = JSON.stringify([series, metric, name]);
 		byKey.set(key, [...(byKey.get(key) ?? []), watched]);
 	}
-	return [...byKey.values()].flatMap((own) => viewOf(own, shifts) ?? []).sort((left, right) => right.surprise - left.surprise);
+	return [...byKey.values()]
+		.flatMap((own) => viewOf(own, shifts) ?? [])
+		.sort((left, right) => right.surprise - left.surprise);
 }
 
 function viewOf(own: readonly WatchedChain[], shifts: readonly ShiftOf[]): ViewSeries | null {
@@ -94,15 +96,23 @@ function thinned(points: readonly Point[]): Pick<Point, "run" | "level">[] {
 
 /** Sizes stay the same for months: of equal neighbours the ends are enough. */
 function dropEqual(points: readonly Pick<Point, "run" | "level">[]): Pick<Point, "run" | "level">[] {
-	return points.filter((point, at) => point.level !== points[at - 1]?.level || point.level !== points[at + 1]?.level);
+	return points.filter(
+		(point, at) => point.level !== points[at - 1]?.level || point.level !== points[at + 1]?.level,
+	);
 }
 
 /** Only runs that something on the page refers to. */
 export function shownRuns(views: readonly ViewSeries[], { runs }: Series) {
 	const shown = new Set(
 		views.flatMap(({ chains }) =>
-			chains.flatMap(({ runs: own, joints, accepted }) => [...own, ...joints, ...accepted.map(([run]) => run)]),
+			chains.flatMap(({ runs: own, joints, accepted }) => [
+				...own,
+				...joints,
+				...accepted.map(([run]) => run),
+			]),
 		),
 	);
-	return [...shown].sort((left, right) => left - right).flatMap((run) => (runs[run] === undefined ? [] : [{ ...runs[run], run }]));
+	return [...shown]
+		.sort((left, right) => left - right)
+		.flatMap((run) => (runs[run] === undefined ? [] : [{ ...runs[run], run }]));
 }

@@ -1,6 +1,9 @@
 // Defects of outputs do what they say, and mean nothing where they cannot.
 import { expect, it } from "vitest";
-import { damageOutput, type OutputDefectKind } from "../../../../../src/core/golden/record/defects/outputs.ts";
+import {
+	damageOutput,
+	type OutputDefectKind,
+} from "../../../../../src/core/golden/record/defects/outputs.ts";
 import { float32, int64, zeros } from "../../../../support/golden-tensors.ts";
 
 const numbers = (data: Uint8Array): number[] => [...new Float32Array(data.slice().buffer)];

@@ -1,25 +1,41 @@
 // The trial counts what moves an output and what is noticed, and says it in sentences; too little is refused with what would help.
 import { describe, expect, it } from "vitest";
-import { describeSensitivity, unfinishedNote } from "../../../../../src/core/golden/record/defects/describe.ts";
-import { brokenVerdict, type DefectVerdict, watchDefect } from "../../../../../src/core/golden/record/defects/judge.ts";
+import type { GoldenManifest, GoldenOutput } from "../../../../../generated/golden.ts";
+import { validate } from "../../../../../generated/golden-validator.js";
+import {
+	describeSensitivity,
+	unfinishedNote,
+} from "../../../../../src/core/golden/record/defects/describe.ts";
+import {
+	brokenVerdict,
+	type DefectVerdict,
+	watchDefect,
+} from "../../../../../src/core/golden/record/defects/judge.ts";
 import {
 	emptyRecord,
 	type TriedDefect,
 	withOutputDefects,
 	withWeightDefects,
 } from "../../../../../src/core/golden/record/defects/record.ts";
-import { defaultLeastShares, sharesAt, shortfalls } from "../../../../../src/core/golden/record/defects/share.ts";
+import {
+	defaultLeastShares,
+	sharesAt,
+	shortfalls,
+} from "../../../../../src/core/golden/record/defects/share.ts";
 import { tryOutputDefects } from "../../../../../src/core/golden/record/defects/try-outputs.ts";
 import type { Tensor } from "../../../../../src/core/golden/tensor/tensor.ts";
-import type { GoldenManifest, GoldenOutput } from "../../../../../generated/golden.ts";
-import { validate } from "../../../../../generated/golden-validator.js";
 import { float32, int64, manifestOf } from "../../../../support/golden-tensors.ts";
 
 function trialOf(cases: readonly Record<string, Tensor>[], specs: Record<string, GoldenOutput>) {
 	const manifest = manifestOf(cases[0] ?? {}, specs);
 	const [only] = manifest.cases;
 	const [first = only, ...others] = cases.map((_, index) => ({ ...only, id: `case ${index}` }));
-	return { manifest: { ...manifest, cases: [first, ...others] } as GoldenManifest, reference: cases, relativeL2: {}, rounding: {} };
+	return {
+		manifest: { ...manifest, cases: [first, ...others] } as GoldenManifest,
+		reference: cases,
+		relativeL2: {},
+		rounding: {},
+	};
 }
 
 const limits = (fp32: number, fp16: number): Record<string, GoldenOutput> => ({
@@ -42,7 +58,12 @@ describe("watchDefect", () => {
 		["what moves at fp32 alone, above the limit", 4e-3, {}, { fp32: "noticed", fp16: "unmoved" }],
 		["what fp16 lets through", 5e-2, {}, { fp32: "noticed", fp16: "missed" }],
 		["what all notice", 0.5, {}, { fp32: "noticed", fp16: "noticed" }],
-		["what the measured rounding hides", 5e-2, { fp16: { y: { relativeL2: 2e-2, maxAbs: 0 } } }, { fp32: "noticed", fp16: "unmoved" }],
+		[
+			"what the measured rounding hides",
+			5e-2,
+			{ fp16: { y: { relativeL2: 2e-2, maxAbs: 0 } } },
+			{ fp32: "noticed", fp16: "unmoved" },
+		],
 	])("watchDefect tells %s", (_, by, rounding, states) => {
 		expect(see(by, rounding).states).toEqual(states);
 	});
@@ -57,7 +78,11 @@ describe("watchDefect", () => {
 	it("watchDefect needs no further case once all is settled", () => {
 		const watch = watchDefect(trialOf(cases, limits(1e-3, 1e-1)));
 		expect(watch.see(1, { y: float32([0, 0, 0]) })).toBe(true);
-		expect(watch.verdict()).toMatchObject({ states: { fp32: "noticed", fp16: "noticed" }, change: 1, output: "y" });
+		expect(watch.verdict()).toMatchObject({
+			states: { fp32: "noticed", fp16: "noticed" },
+			change: 1,
+			output: "y",
+		});
 	});
 
 	it("watchDefect takes what hardly moves in three cases not to move in the others", () => {
@@ -73,8 +98,11 @@ describe("watchDefect", () => {
 			[0, 1, 0.2],
 			[0.1, 0.2, 1],
 		].map((values) => ({ y: float32(values, [1, 3]) }));
-		const watch = watchDefect(trialOf(vectors, { y: { comparators: [{ kind: "rank-agreement", scope: "set", tolerance: 0.99 }] } }));
-		for (const index of vectors.keys()) expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
+		const watch = watchDefect(
+			trialOf(vectors, { y: { comparators: [{ kind: "rank-agreement", scope: "set", tolerance: 0.99 }] } }),
+		);
+		for (const index of vectors.keys())
+			expect(watch.see(index, vectors[(index + 1) % 4 === 0 ? 1 : (index * 2) % 4] ?? {})).toBe(false);
 		expect(watch.verdict().states).toEqual({ fp32: "noticed", fp16: "noticed" });
 	});
 
@@ -94,7 +122,9 @@ describe("watchDefect", () => {
 			},
 		});
 		const relative = { kind: "relative-l2", tolerance: { fp32: 0.1, fp16: 0.1 } } as const;
-		const watch = watchDefect(trialOf([{ y: float32(values, [1, 1, 12, 12]) }], { y: { comparators: [relative, ssim] } }));
+		const watch = watchDefect(
+			trialOf([{ y: float32(values, [1, 1, 12, 12]) }], { y: { comparators: [relative, ssim] } }),
+		);
 		asked = 0;
 		const damaged = values.map((value) => value * (1 + by));
 		watch.see(0, { y: float32(damaged, [1, 1, 12, 12]) });
@@ -103,7 +133,9 @@ describe("watchDefect", () => {
 
 	it("watchDefect judges a case that did not move once another one does", () => {
 		const first = float32([1e-3, 1, 1]);
-		const trial = trialOf([{ y: first }, cases[1]!], { y: { comparators: [{ kind: "allclose", rtol: 1e-2, atol: 0, tolerance: 0 }] } });
+		const trial = trialOf([{ y: first }, cases[1]!], {
+			y: { comparators: [{ kind: "allclose", rtol: 1e-2, atol: 0, tolerance: 0 }] },
+		});
 		const watch = watchDefect(trial);
 		expect(watch.see(0, { y: float32([1.015e-3, 1, 1]) })).toBe(false);
 		watch.see(1, { y: float32([3.02, 1, 2]) });
@@ -117,7 +149,11 @@ describe("watchDefect", () => {
 	});
 });
 
-const verdict = (fp32: "noticed" | "missed" | "unmoved", change = 0.1): DefectVerdict => ({ states: { fp32 }, change, output: "y" });
+const verdict = (fp32: "noticed" | "missed" | "unmoved", change = 0.1): DefectVerdict => ({
+	states: { fp32 },
+	change,
+	output: "y",
+});
 const tried = (weight: string, of: DefectVerdict | null, more: Partial<TriedDefect> = {}): TriedDefect => ({
 	kind: "tensor-scale",
 	weight,
@@ -169,7 +205,9 @@ describe("the record of the trial", () => {
 			'No tried defect of 1 of 4 weight tensors moves an output: "c".',
 		]);
 		expect(describeSensitivity(empty)).toEqual(["Defects of the weights were not tested yet."]);
-		const still = withWeightDefects(empty, [tried("c", { states: { fp32: "unmoved" }, change: 0, output: null })]);
+		const still = withWeightDefects(empty, [
+			tried("c", { states: { fp32: "unmoved" }, change: 0, output: null }),
+		]);
 		expect(describeSensitivity(still)).toContain(
 			"No tried defect moves an output beyond rounding at fp32: what it notices there is unknown.",
 		);
@@ -199,11 +237,14 @@ describe("the record of the trial", () => {
 		["unfinished", true],
 		["sampled", false],
 		["complete", false],
-	] as const)("the record of the trial says of a golden whose test is %s that it is unfinished: %s", (state, says) => {
-		const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
-		expect(unfinishedNote(manifest) !== null).toBe(says);
-		expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
-	});
+	] as const)(
+		"the record of the trial says of a golden whose test is %s that it is unfinished: %s",
+		(state, says) => {
+			const manifest = { ...manifestOf(cases[0]!), sensitivity: { ...empty, state } };
+			expect(unfinishedNote(manifest) !== null).toBe(says);
+			expect(unfinishedNote(manifestOf(cases[0]!))).toBeNull();
+		},
+	);
 
 	it("the record of the trial leaves an output that never varies out of the count", () => {
 		const withMask = cases.map((outputs) => ({ ...outputs, mask: float32([1, 1, 1]) }));

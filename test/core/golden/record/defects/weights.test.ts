@@ -60,7 +60,11 @@ it.each<[WeightDType, WeightDefectKind, number]>([
 	["uint8", "tensor-scale", 0.5],
 ])("damageWeights makes %s as wrong as %s claims", (dtype, kind, slack) => {
 	const centre = dtype === "uint8" ? 128 : 0;
-	const weights = encodeTensor(dtype, [500], (index) => centre + Math.sin(index * 1.7) * (dtype.endsWith("int8") ? 60 : 3));
+	const weights = encodeTensor(
+		dtype,
+		[500],
+		(index) => centre + Math.sin(index * 1.7) * (dtype.endsWith("int8") ? 60 : 3),
+	);
 	const got = damage(weights, defect(kind));
 	const scale =
 		centre === 0
@@ -75,7 +79,11 @@ it.each<[WeightDType, WeightDefectKind, number]>([
 
 it("damageWeights leaves zeros and what is not finite, and reports it", () => {
 	const dull = float32([0, -0, Number.NaN, Number.POSITIVE_INFINITY]);
-	const { bytes, changed } = damageWeights(dull.data, { dtype: "float32", dims: [4] }, defect("tensor-noise"));
+	const { bytes, changed } = damageWeights(
+		dull.data,
+		{ dtype: "float32", dims: [4] },
+		defect("tensor-noise"),
+	);
 	expect({ bytes, changed }).toEqual({ bytes: dull.data, changed: false });
 });
 
@@ -91,10 +99,22 @@ describe("planDefects", () => {
 		node({ op: "MatMul", inputs: ["x", "matrix"], outputs: ["y"] }),
 		node({ op: "Conv", inputs: ["y", "kernel"], outputs: ["z"] }),
 		node({ op: "ConvTranspose", inputs: ["z", "up"], outputs: ["u"] }),
-		node({ op: "Gemm", inputs: ["u", "dense"], outputs: ["v"], attributes: [attribute.integer("transB", 1)] }),
+		node({
+			op: "Gemm",
+			inputs: ["u", "dense"],
+			outputs: ["v"],
+			attributes: [attribute.integer("transB", 1)],
+		}),
 	];
 	const model = readOnnx(memorySource(onnx({ nodes })), "m.onnx");
-	const place = (name: string, dims: number[]) => ({ name, dtype: "float32" as const, dims, file: null, offset: 0, bytes: 4 });
+	const place = (name: string, dims: number[]) => ({
+		name,
+		dtype: "float32" as const,
+		dims,
+		file: null,
+		offset: 0,
+		bytes: 4,
+	});
 
 	it("planDefects gives every tensor one defect a round, so that a cut anywhere leaves a fair sample", () => {
 		fc.assert(
@@ -121,7 +141,9 @@ describe("planDefects", () => {
 			place("dense", [7, 9]),
 			place("one", [1, 1, 5]),
 		];
-		const axes = new Map(planDefects(places, { model, seed: 1 }).map(({ index, axis }) => [places[index]?.name, axis]));
+		const axes = new Map(
+			planDefects(places, { model, seed: 1 }).map(({ index, axis }) => [places[index]?.name, axis]),
+		);
 		expect(Object.fromEntries(axes)).toEqual({ matrix: 1, kernel: 0, up: 1, dense: 0, one: 2 });
 	});
 
@@ -134,7 +156,9 @@ describe("planDefects", () => {
 
 it.each([1, 16])("nudgeWeights moves each number %i floats up or down, and nothing else", (steps) => {
 	const exact = [0, -0, Number.POSITIVE_INFINITY, Number.NaN, 1e-40];
-	const before = new Uint32Array(float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer);
+	const before = new Uint32Array(
+		float32([...Array.from({ length: 200 }, (_, at) => Math.sin(at + 1)), ...exact]).data.slice().buffer,
+	);
 	const after = new Uint32Array(nudgeWeights(new Uint8Array(before.buffer), steps).slice().buffer);
 	const moved = [...after].map((pattern, at) => pattern - before[at]!);
 	expect(new Set(moved.slice(0, 200))).toEqual(new Set([steps, -steps]));

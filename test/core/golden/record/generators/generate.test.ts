@@ -1,16 +1,27 @@
 // Generated inputs match their generator, and the same for the same seed.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultGenerators, positionsBeside } from "../../../../../src/core/golden/record/generators/defaults.ts";
-import { brainFloatBits, encodeTensor, halfBits } from "../../../../../src/core/golden/record/generators/encode.ts";
+import type { DType } from "../../../../../generated/golden.ts";
+import {
+	defaultGenerators,
+	positionsBeside,
+} from "../../../../../src/core/golden/record/generators/defaults.ts";
+import {
+	brainFloatBits,
+	encodeTensor,
+	halfBits,
+} from "../../../../../src/core/golden/record/generators/encode.ts";
 import { generateInput } from "../../../../../src/core/golden/record/generators/generate.ts";
 import { imageValues } from "../../../../../src/core/golden/record/generators/image.ts";
-import { formatGenerator, isDrawn, parseGenerator } from "../../../../../src/core/golden/record/generators/spec.ts";
+import {
+	formatGenerator,
+	isDrawn,
+	parseGenerator,
+} from "../../../../../src/core/golden/record/generators/spec.ts";
 import { splitMix64 } from "../../../../../src/core/golden/record/generators/split-mix.ts";
 import { decodeBrainFloat, decodeHalf } from "../../../../../src/core/golden/tensor/small-numbers.ts";
 import { tensorStatistics } from "../../../../../src/core/golden/tensor/values.ts";
 import type { InputValues } from "../../../../../src/core/onnx/input-values.ts";
-import type { DType } from "../../../../../generated/golden.ts";
 
 const turn = (caseIndex: number, seed = 1) => ({ seed, caseIndex, inputIndex: 0 });
 
@@ -18,7 +29,9 @@ it("encodeTensor writes every binary16 back as it was read", () => {
 	const patterns = Uint16Array.from({ length: 65_536 }, (_, bits) => bits);
 	const values = new Float32Array(patterns.length);
 	decodeHalf(patterns, values);
-	const wrong = patterns.filter((bits) => !Number.isNaN(values[bits]) && halfBits(values[bits] ?? 0) !== bits);
+	const wrong = patterns.filter(
+		(bits) => !Number.isNaN(values[bits]) && halfBits(values[bits] ?? 0) !== bits,
+	);
 	expect([...wrong]).toEqual([]);
 });
 
@@ -51,7 +64,9 @@ it.each([
 	expect(values.every((value) => value >= 0 && value <= 1)).toBe(true);
 	expect(new Set(values).size).toBeGreaterThan(1000);
 	const step = shape[1] === 3 ? 1 : 3;
-	const jumps = Array.from(values.slice(0, 900), (value, index) => Math.abs(value - (values[index + step] ?? value)));
+	const jumps = Array.from(values.slice(0, 900), (value, index) =>
+		Math.abs(value - (values[index + step] ?? value)),
+	);
 	const small = jumps.filter((jump) => jump < 0.1).length / jumps.length;
 	expect(small).toBeGreaterThan(0.8);
 	expect(Math.max(...jumps)).toBeGreaterThan(0.1);
@@ -80,7 +95,8 @@ it.each([
 
 it("generateInput gives the same bytes for a seed, others for another seed or case", () => {
 	const input = { name: "x", dtype: "float32", shape: [3, 5], specs: [{ kind: "normal" }] } as const;
-	const bytes = (seed: number, index: number): string => Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
+	const bytes = (seed: number, index: number): string =>
+		Buffer.from(generateInput(input, turn(index, seed)).tensor.data).toString("hex");
 	expect(bytes(1, 0)).toBe(bytes(1, 0));
 	expect(new Set([bytes(1, 0), bytes(1, 1), bytes(2, 0)]).size).toBe(3);
 });
@@ -104,7 +120,15 @@ it.each<[DType, Parameters<typeof generateInput>[0]["specs"], [number, number]]>
 it("generateInput goes through the boundaries by turns: zeros, ones, signs, denormals, the largest of fp16 and fp32", () => {
 	const input = { name: "x", dtype: "float32", shape: [4], specs: [{ kind: "boundary" }] } as const;
 	const made = [0, 1, 2, 3, 4, 5, 6].map((index) => generateInput(input, turn(index)));
-	expect(made.map(({ kind }) => kind)).toEqual(["zeros", "ones", "signs", "denormals", "half-max", "max", "zeros"]);
+	expect(made.map(({ kind }) => kind)).toEqual([
+		"zeros",
+		"ones",
+		"signs",
+		"denormals",
+		"half-max",
+		"max",
+		"zeros",
+	]);
 	expect(made.map(({ tensor }) => tensorStatistics(tensor).max)).toEqual([
 		0,
 		1,
@@ -119,7 +143,12 @@ it("generateInput goes through the boundaries by turns: zeros, ones, signs, deno
 describe("what suits an input", () => {
 	const unknown: InputValues = { kind: "unknown" };
 	const table: InputValues = { kind: "range", low: 0, high: 30_521, why: "looked up" };
-	const choice = (values: number[], only = true): InputValues => ({ kind: "choice", values, only, why: "compared" });
+	const choice = (values: number[], only = true): InputValues => ({
+		kind: "choice",
+		values,
+		only,
+		why: "compared",
+	});
 	const of = (inputs: [string, DType, (number | string)[], InputValues, number?][]): (string | null)[] => {
 		const sized = inputs.map(([name, dtype, axes, , open = 12]) => ({
 			name,
@@ -197,26 +226,48 @@ describe("what suits an input", () => {
 		).toEqual(["tokens:0..30521", "length"]);
 		const mel = { name: "mel", axes: ["batch", 80, "time"], shape: [2, 80, 300] };
 		const fixed = { name: "ids", axes: [1, 7], shape: [1, 7] };
-		expect([positionsBeside("n", [{ name: "n", axes: ["batch"], shape: [2] }, mel]), positionsBeside("n", [fixed])]).toEqual([300, 7]);
-		const made = generateInput({ name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }], positions: 300 }, turn(0));
+		expect([
+			positionsBeside("n", [{ name: "n", axes: ["batch"], shape: [2] }, mel]),
+			positionsBeside("n", [fixed]),
+		]).toEqual([300, 7]);
+		const made = generateInput(
+			{ name: "n", dtype: "int64", shape: [2], specs: [{ kind: "length" }], positions: 300 },
+			turn(0),
+		);
 		expect([...new BigInt64Array(made.tensor.data.buffer)]).toEqual([300n, 300n]);
 	});
 
 	it("what suits the edges of a graph are places along the axis of its nodes", () => {
 		const edges = (axis: string, shift: number, sizes: readonly number[]) =>
 			of([
-				...sizes.map((size, at): Parameters<typeof of>[0][number] => [`x${at}`, "float32", ["n", 8], unknown, size]),
+				...sizes.map((size, at): Parameters<typeof of>[0][number] => [
+					`x${at}`,
+					"float32",
+					["n", 8],
+					unknown,
+					size,
+				]),
 				["edge_index", "int64", [2, "edges"], { kind: "rows", axis, shift }],
 			]).at(-1);
-		expect([edges("n", 0, [12]), edges("n", 0, [12, 9]), edges("n", -1, [12])]).toEqual(["tokens:0..11", "tokens:0..8", "tokens:1..12"]);
+		expect([edges("n", 0, [12]), edges("n", 0, [12, 9]), edges("n", -1, [12])]).toEqual([
+			"tokens:0..11",
+			"tokens:0..8",
+			"tokens:1..12",
+		]);
 		expect([edges("others", 0, [12]), edges("n", 0, [12, 0])]).toEqual([null, null]);
 	});
 
 	it("what suits an input writes a constant, by turns with others", () => {
 		const parsed = parseGenerator("sr=const:16000+const:-8e3");
 		if (parsed.state !== "ok") throw new Error(parsed.problem);
-		const made = [0, 1].map((index) => generateInput({ name: "sr", dtype: "int64", shape: [], specs: parsed.specs }, turn(index)).tensor);
+		const made = [0, 1].map(
+			(index) =>
+				generateInput({ name: "sr", dtype: "int64", shape: [], specs: parsed.specs }, turn(index)).tensor,
+		);
 		expect(made.map(({ data }) => new BigInt64Array(data.buffer)[0])).toEqual([16_000n, -8000n]);
-		expect([formatGenerator(parsed.specs), isDrawn(parsed.specs)]).toEqual(["const:16000+const:-8000", false]);
+		expect([formatGenerator(parsed.specs), isDrawn(parsed.specs)]).toEqual([
+			"const:16000+const:-8000",
+			false,
+		]);
 	});
 });

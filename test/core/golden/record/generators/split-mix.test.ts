@@ -5,8 +5,16 @@ import { splitMix64 } from "../../../../../src/core/golden/record/generators/spl
 
 it("splitMix64 gives the numbers of the reference implementation for seed 1234567", () => {
 	const random = splitMix64(1_234_567);
-	const drawn = Array.from({ length: 5 }, () => random.next()).map(({ high, low }) => (BigInt(high) << 32n) | BigInt(low));
-	expect(drawn).toEqual([6457827717110365317n, 3203168211198807973n, 9817491932198370423n, 4593380528125082431n, 16408922859458223821n]);
+	const drawn = Array.from({ length: 5 }, () => random.next()).map(
+		({ high, low }) => (BigInt(high) << 32n) | BigInt(low),
+	);
+	expect(drawn).toEqual([
+		6457827717110365317n,
+		3203168211198807973n,
+		9817491932198370423n,
+		4593380528125082431n,
+		16408922859458223821n,
+	]);
 });
 
 it("splitMix64 agrees with the definition in 64-bit integers for any seed", () => {
@@ -26,7 +34,8 @@ it("splitMix64 agrees with the definition in 64-bit integers for any seed", () =
 it("splitMix64 draws normal numbers of mean 0, variance 1 and the kurtosis of twelve uniforms", () => {
 	const random = splitMix64(7);
 	const drawn = Array.from({ length: 200_000 }, () => random.normal());
-	const moment = (power: number): number => drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
+	const moment = (power: number): number =>
+		drawn.reduce((sum, value) => sum + value ** power, 0) / drawn.length;
 	expect(moment(1)).toBeCloseTo(0, 2);
 	expect(moment(2)).toBeCloseTo(1, 1);
 	expect(moment(4)).toBeCloseTo(2.9, 1);

@@ -1,8 +1,8 @@
 // The pictures in the page: which are open, what stands beside them, how much there may be, and nothing of a user's but text.
 import { describe, expect, it } from "vitest";
+import type { GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
 import { renderHtml } from "../../../../../src/core/report/html/report.ts";
 import { palettes } from "../../../../../src/core/report/html/style.ts";
-import type { GoldenCheck, GoldenVerdict } from "../../../../../generated/result.ts";
 import { buildGolden, buildResult } from "../../../../support/build-result.ts";
 import { buildDrawnCheck, buildErrorMap, cellsOf } from "../../../../support/error-pictures.ts";
 import { readMarkup } from "../../../../support/read-markup.ts";
@@ -24,7 +24,9 @@ it("pictures of golden checks that do not pass stand under the golden section, w
 	expect(picture).toContain("<h3>depth <small>encoder · fp16 · case0</small>");
 	expect(picture).toContain("share of elements outside tolerance is 3.1e-2, 31 times the limit of 1e-3.");
 	for (const part of ['class="errmap"', "Furthest from the golden"]) expect(picture).toContain(part);
-	const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell]) => cell);
+	const cells = [...picture.matchAll(/<(?:th|td)[^>]*data-v="[^"]*"[^>]*>(.*?)<\/t[hd]>/g)].map(
+		([, cell]) => cell,
+	);
 	expect(picture).toContain("<code>0, 0, 3, 1</code>");
 	expect(cells).toContain("± 1.8e-3");
 	expect(picture).toContain('<span class="strong">NaN</span>');
@@ -49,7 +51,9 @@ it("pictures of golden checks that do not pass are open for the loudest case of 
 		mismatch([buildDrawnCheck({ got: 0.5 })], { case: "b" }),
 		mismatch([buildDrawnCheck({ got: 0.2 })], { case: "c" }),
 	]);
-	const headings = pictures(text).map((picture) => /<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1).join(" "));
+	const headings = pictures(text).map((picture) =>
+		/<h3>(\w+) <small>[^<]*· (\w)</.exec(picture)?.slice(1).join(" "),
+	);
 	expect(headings).toEqual(["depth b", "mask a", "depth a", "depth c"]);
 	expect(text).toContain("<summary>2 more pictures of checks that do not pass</summary>");
 });
@@ -60,7 +64,9 @@ it("pictures of golden checks that do not pass are none of a check that keeps no
 });
 
 it("pictures of golden checks that do not pass leave out a map that is none, and keep the rest", () => {
-	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells: "AAAA" }) })])]));
+	const [picture = ""] = pictures(
+		pageOf([mismatch([buildDrawnCheck({ errorMap: buildErrorMap({ cells: "AAAA" }) })])]),
+	);
 	expect(picture).not.toContain("errmap");
 	expect(picture).toContain("Furthest from the golden");
 });
@@ -68,18 +74,26 @@ it("pictures of golden checks that do not pass leave out a map that is none, and
 it("pictures of golden checks that do not pass are at most 60 and 3 MB, and report that there are more", () => {
 	const noise = Array.from({ length: 48 * 48 }, (_, cell) => ((cell * 2_654_435_761) >>> 8) % 255);
 	const errorMap = buildErrorMap({ rows: 48, columns: 48, cells: cellsOf(noise) });
-	const text = pageOf(Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])));
+	const text = pageOf(
+		Array.from({ length: 100 }, (_, at) => mismatch([buildDrawnCheck({ output: `y${at}`, errorMap })])),
+	);
 	expect(pictures(text)).toHaveLength(60);
 	expect(text).toContain("… and 40 more pictures; result.json contains all.");
 	expect(text.length).toBeLessThan(3e6);
 });
 
-it.each(hostileNames)("pictures of golden checks that do not pass hold nothing of a user's but text: %j", (name) => {
-	const check = buildDrawnCheck({ output: name, metric: name });
-	const elements = readMarkup(pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]), "html");
-	expect(elements.filter(({ name: tag }) => tag === "script")).toHaveLength(1);
-	expect(elements.filter(({ name: tag }) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
-});
+it.each(hostileNames)(
+	"pictures of golden checks that do not pass hold nothing of a user's but text: %j",
+	(name) => {
+		const check = buildDrawnCheck({ output: name, metric: name });
+		const elements = readMarkup(
+			pageOf([mismatch([check], { model: name, engine: name, case: name, part: name })]),
+			"html",
+		);
+		expect(elements.filter(({ name: tag }) => tag === "script")).toHaveLength(1);
+		expect(elements.filter(({ name: tag }) => tag === "img" || tag === "image" || tag === "use")).toEqual([]);
+	},
+);
 
 it("pictures of golden checks that do not pass need no script, no style of their own and nothing from elsewhere", () => {
 	const [picture = ""] = pictures(pageOf([mismatch([buildDrawnCheck()])]));
@@ -98,6 +112,7 @@ describe.each(Object.entries(palettes))("the colours of error maps in the %s pal
 	it("the colours of error maps grow away from the ground in lightness at every step", () => {
 		const away = luminance(palette.fg) > luminance(palette.bg) ? 1 : -1;
 		for (const [at, value] of [luminance(palette.card), ...steps].entries())
-			if (at > 0) expect(away * (value - ([luminance(palette.card), ...steps][at - 1] ?? 0))).toBeGreaterThan(0);
+			if (at > 0)
+				expect(away * (value - ([luminance(palette.card), ...steps][at - 1] ?? 0))).toBeGreaterThan(0);
 	});
 });
