@@ -55,7 +55,7 @@ it("the layers of src are all found by this test", () => {
 it("the layers of src let core import only core, the schemas, ajv and yaml", () => {
 	expect(
 		violations("core", ({ to, ours }) =>
-			ours ? isIn(to, "core") || /^(generated|data)\//.test(to) : /^(ajv|yaml)(\/|$)/.test(to),
+			ours ? isIn(to, "core") || /^(generated|data|golden-schema)\//.test(to) : /^(ajv|yaml)(\/|$)/.test(to),
 		),
 	).toEqual([]);
 });
@@ -243,8 +243,8 @@ describe("the one file", () => {
 });
 
 describe("every file", () => {
-	it("every file is at most 250 lines long", () => {
-		const long = files.filter((path) => readFileSync(path, "utf8").split("\n").length > 251);
+	it("every file is at most 300 lines long", () => {
+		const long = files.filter((path) => readFileSync(path, "utf8").split("\n").length > 301);
 		expect(long).toEqual([]);
 	});
 

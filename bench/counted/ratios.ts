@@ -1,6 +1,6 @@
 // How far the ratio of counts follows the ratio of times: variants of models, in WebAssembly as it ships upstream and in native ONNX Runtime.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Counter, halfInstructions } from "../../scripts/wasm/count.ts";
 import { classes } from "../../scripts/wasm/operators.ts";
 import { withCounters } from "../../scripts/wasm/runtime.ts";
@@ -142,5 +142,5 @@ export function ratioTable(ratios: readonly Ratio[]): string {
 }
 
 export function resultPath(name: string): string {
-	return join(dirname(import.meta.dirname), "work", name);
+	return join(import.meta.dirname, name);
 }

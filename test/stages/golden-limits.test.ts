@@ -54,7 +54,7 @@ describe("underLimitsOf", () => {
 		expect(
 			underLimitsOf({ ...strict, policy }, { ...loose, policy: { onModelChange: "compare" } }).policy,
 		).toEqual(policy);
-		expect(underLimitsOf(strict, { ...loose, policy })).not.toHaveProperty("policy");
+		expect(underLimitsOf(strict, { ...loose, policy }).policy).toBeUndefined();
 	});
 
 	it("underLimitsOf takes the base's noise floor for the same model only, since another model has its own", () => {
@@ -63,7 +63,7 @@ describe("underLimitsOf", () => {
 			noiseFloor: { y: noise } as never,
 		});
 		expect(underLimitsOf(withNoise(strict, 1e-6), withNoise(loose, 1)).noiseFloor).toEqual({ y: 1e-6 });
-		expect(underLimitsOf(strict, withNoise(loose, 1))).not.toHaveProperty("noiseFloor");
+		expect(underLimitsOf(strict, withNoise(loose, 1)).noiseFloor).toBeUndefined();
 		const other = { ...withNoise(loose, 1e-3), model: { path: "net.onnx", sha256: "c".repeat(64) } };
 		expect(underLimitsOf(withNoise(strict, 1e-6), other).noiseFloor).toEqual({ y: 1e-3 });
 	});

@@ -399,9 +399,8 @@ describe("with a base engine of another precision", () => {
 	});
 
 	it("judgeCase reports no limit of the base where both sides have one precision", () => {
-		expect(judge({ y: golden }, { y: golden }, { base: { y: golden } }).checks[0]).not.toHaveProperty(
-			"baseAllowed",
-		);
+		const { checks } = judge({ y: golden }, { y: golden }, { base: { y: golden } });
+		expect(checks[0]?.baseAllowed).toBeUndefined();
 	});
 });
 
