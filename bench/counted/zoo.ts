@@ -1,6 +1,7 @@
 // Public models: the same model in other bytes has to give the same count, and a convolution after each third one has to be found by its node.
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Arm } from "../../generated/result.ts";
 import { compareWork, type Work } from "../../src/core/compare/work.ts";
 import { diffEngines } from "../../src/core/engine/diff.ts";
 import { type EngineModel, engineModel } from "../../src/core/engine/model.ts";
@@ -72,9 +73,9 @@ function spreadOf({ instructions, otherInput }: Work): number {
 	return Math.abs(otherInput / instructions - 1);
 }
 
-async function profiled(backend: Backend, subject: Subject): Promise<EngineModel> {
-	const opened = await open(subject, "head");
-	const places = { profilePath: join(scratch, "profile.json"), layersPath: "", nodesPath: "" };
+async function profiled(backend: Backend, subject: Subject, arm: Arm): Promise<EngineModel> {
+	const opened = await open(subject, arm);
+	const places = { profilePath: join(scratch, `${arm}.profile.json`), layersPath: "", nodesPath: "" };
 	const result = await backend.profile?.({ ...jobOf(opened), ...places });
 	if (result?.state !== "done" || result.times === undefined)
 		throw new Error(`${subject.path} was not profiled`);
