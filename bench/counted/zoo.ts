@@ -43,8 +43,8 @@ async function tryModel(backend: Backend, subject: Subject): Promise<{ cells: st
 		countModel(backend, at("changed.onnx")),
 	]);
 	const models = {
-		base: await profiled(backend, subject),
-		head: await profiled(backend, at("changed.onnx")),
+		base: await profiled(backend, subject, "base"),
+		head: await profiled(backend, at("changed.onnx"), "head"),
 	};
 	const seconds = (performance.now() - started) / 1000;
 	const again = await countModel(backend, at("again.onnx"));
