@@ -119,7 +119,6 @@ function* layerEdges(
 	}
 }
 
-/** Layers that take no time have no group, and are looked through. */
 function throughIdle(
 	index: number,
 	sources: readonly (readonly number[])[],
@@ -133,7 +132,6 @@ function throughIdle(
 	return seen;
 }
 
-/** All of them, or those with the fewest steps to a change. */
 function nearChanges(groups: readonly Part[], edges: readonly Edge[]): number[] {
 	if (groups.length <= mostGroups) return groups.map((_, at) => at);
 	const near = groups.map((): number[] => []);

@@ -19,7 +19,6 @@ export interface GraphGroup {
 	delta: Delta;
 }
 
-/** A box of the picture: a group of nodes, or one node. */
 export interface Part {
 	/** Where it comes in each engine; null: only the other has it. */
 	base: number | null;
@@ -27,7 +26,6 @@ export interface Part {
 	shown: EngineGroup;
 }
 
-/** Between places of one side; fused: within one kernel. */
 export type ArmEdges = Iterable<readonly [from: number, to: number, isFused: boolean]>;
 
 type Arm = "base" | "head";
@@ -36,14 +34,12 @@ type Arm = "base" | "head";
 export const nameOf = ({ name, outputs }: OnnxNode): string => name || `node_of_${outputs[0] ?? ""}`;
 
 interface PlacedNode extends OnnxNode {
-	/** Of the graph's list. */
 	at: number;
 	/** Layers that run it; none where the builder computed it, or where it needs no work. */
 	layers: readonly ModelLayer[];
 	group: GraphGroup | undefined;
 }
 
-/** Layers by the nodes that they compute. */
 function layersByNode({ layers }: EngineModel): Map<string, readonly ModelLayer[]> {
 	const pairs = layers.filter(takesTime).flatMap((layer) => layer.nodes.map((node) => ({ node, layer })));
 	return new Map(
@@ -120,7 +116,6 @@ function partOf(base: PlacedNode | null, head: PlacedNode | null, overheadMs: nu
 	};
 }
 
-/** The time is that of all kernels that run it, which may run others as well. */
 function ran(node: PlacedNode | null, overheadMs: number): EngineGroup["head"] {
 	if (node === null) return null;
 	const { layers } = node;
