@@ -47,7 +47,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const { groups, noise, isTimed } = judge(engines, overheadMs, around);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu, advises: around.unit === undefined });
-	const graph = graphOf(groups, engines, overheadMs);
+	const graph = graphOf(groups, engines);
 	return {
 		unit: around.unit,
 		base: summaryOf(given.base),
