@@ -797,15 +797,11 @@ export interface EngineAccount {
 /** The groups of nodes of both engines, in the order in which they run, and what reads what; of larger engines those near a change. */
 export interface EngineGraph {
 	groups: EngineGroup[];
-	/** From, to, and where: the sum of 1 base, 2 head, 4 inside one kernel of the base, 8 of the head. */
+	/** From, to, and where: the sum of 1 base, 2 head. */
 	edges: [number, number, number, ...number[]][];
-	/** Each group is one node of the ONNX model. */
-	nodes?: boolean;
 }
 export interface EngineGroup {
 	label: string;
-	/** Of a node. */
-	op?: string;
 	base: EngineGroupArm | null;
 	head: EngineGroupArm | null;
 	isChanged: boolean;
@@ -816,8 +812,6 @@ export interface EngineGroupArm {
 	ms: number | null;
 	kernels: number;
 	precision?: string;
-	/** Nodes of the largest kernel that runs this one. */
-	shared?: number;
 }
 export interface WorkloadKernels {
 	base: ArmKernels | null;

@@ -37,7 +37,6 @@ export async function* explain(input: ExplainInput, ports: ExplainPorts): AsyncG
 	ports.progress.done(counted(timings.length + profilings.length, "profile"));
 }
 
-/** What the change does not touch has nothing to explain. */
 function wasTimed({ workload }: TimedWorkload, { rows }: ExplainInput): boolean {
 	const row = rows.find(({ id }) => id === workload.id);
 	// A count takes two processes more, which only a change is worth.
@@ -63,7 +62,6 @@ interface Profiling {
 	run(backend: ExplainPorts["backend"]): Promise<Explained>;
 }
 
-/** The workloads to explain; the first workload of an engine that has none. */
 function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	for (const engineId of new Set(input.workloads.map(({ workload }) => workload.engineId))) {
 		const own = input.workloads.filter(({ workload }) => workload.engineId === engineId);
@@ -75,7 +73,6 @@ function* layerTimings(input: ExplainInput): Generator<LayerTiming> {
 	}
 }
 
-/** Nsight Systems first: it finds the kernel for Nsight Compute to profile. */
 function* kernelProfiles(input: ExplainInput): Generator<Profiling> {
 	for (const timed of input.workloads) {
 		if (input.rows.find(({ id }) => id === timed.workload.id)?.work !== undefined) continue;
@@ -112,7 +109,6 @@ interface KernelProfile {
 	tool: TraceJob["tool"];
 	engine: BuiltEngine;
 	timed: TimedWorkload;
-	/** Kernels from nsys so far. */
 	found: WorkloadKernels;
 }
 

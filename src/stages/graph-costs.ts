@@ -40,7 +40,6 @@ export function graphCosts(
 
 type Count = (model: ReadyModel, sizes: InputSizes) => CountedGraph;
 
-/** Each file is read once, and counted once for the same sizes. */
 function counter(): Count {
 	const models = new Map<string, ReturnType<typeof costsOf>>();
 	const costs = new Map<string, CountedGraph>();

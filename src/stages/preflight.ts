@@ -16,7 +16,6 @@ export interface PreflightInput {
 	/** Where the base runs on another TensorRT: its version. */
 	baseTensorrt?: string | undefined;
 	gpuMemoryBytes?: number | undefined;
-	/** Of the GPU: `9.0`. */
 	computeCapability?: string | undefined;
 }
 
@@ -95,7 +94,6 @@ function contextOf({ model, engine, dims }: EngineSpec, input: PreflightInput): 
 	};
 }
 
-/** Whether preflight forbids building this model. */
 export function isBlocked(prepared: PreparedModel, findings: readonly Finding[], strict: boolean): boolean {
 	return findings.some(
 		(finding) =>

@@ -16,7 +16,6 @@ export interface ExplainInput {
 	workloads: readonly TimedWorkload[];
 	rows: readonly (Pick<WorkloadResult, "id" | "verdict" | "runs"> &
 		Partial<Pick<WorkloadResult, "latency" | "gpu" | "fresh" | "work">>)[];
-	/** As the driver names it. */
 	gpu?: string | undefined;
 	memoryBytes?: number | undefined;
 	cudaGraph?: boolean;
@@ -25,12 +24,9 @@ export interface ExplainInput {
 	timeoutMs: number;
 }
 
-/** What one profile found, and what it could not find. */
 export interface Explained {
-	/** Paths relative to the output folder. */
 	files: Result["files"];
 	note?: string | undefined;
-	/** Layers or kernels of one workload and side. */
 	seen?: ProfiledArm | undefined;
 }
 
@@ -41,7 +37,6 @@ export type ExplainPorts = Pick<Ports, "progress" | "interrupt"> & {
 export interface LayerTiming {
 	timed: TimedWorkload;
 	engines: readonly BuiltEngine[];
-	/** Of a workload whose change is to be explained. */
 	row: ExplainInput["rows"][number] | undefined;
 }
 
@@ -95,7 +90,6 @@ function machineOf(
 	return machine.length === 0 ? {} : { machine };
 }
 
-/** Only what is red or undecided is worth the time. */
 function repeatsOf({ row, engines }: LayerTiming, seen: ReadonlyMap<Arm, Profiled>): number {
 	// A count repeats exactly.
 	if (row?.work !== undefined) return 1;

@@ -9,7 +9,6 @@ import type { RecordPorts } from "./record-sensitivity.ts";
 export interface TryInput {
 	model: ModelOnDisk;
 	bound: BoundShapes;
-	/** Inputs of these shapes. */
 	feed(shapes: Readonly<Record<string, readonly number[]>>): InferCase["inputs"];
 	limitMs: number;
 	scratchFolder: string;
@@ -62,7 +61,6 @@ function label(sizes: Sizes): string {
 	return [...sizes].map(([name, size]) => `${name} ${size}`).join(", ");
 }
 
-/** The answers; a sentence where the model could not be tried at all. */
 async function runAll(
 	round: readonly Sizes[],
 	input: TryInput & { stopAtFirst?: true },

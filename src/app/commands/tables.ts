@@ -155,7 +155,7 @@ export const diffTable = {
 		gpu: gpuName,
 		onnx: {
 			value: "BASE,HEAD",
-			does: "The ONNX models that both were built from, one file if they share it: the page then draws their nodes.",
+			does: "The ONNX models that both were built from, one file if they share it.",
 			otherwise: "the only .onnx file beside the layers",
 		},
 		"engine-ms": {

@@ -8,7 +8,6 @@ import { criticalWarnings } from "./warnings.ts";
 
 export interface EngineAlone {
 	summary: EngineSummary;
-	/** The slowest first; without times, those that move most. */
 	groups: readonly { label: string; part: EnginePart }[];
 	warnings: readonly string[];
 }

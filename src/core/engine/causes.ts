@@ -17,7 +17,6 @@ export function precisionChange({ base, head }: Pick<Changed, "base" | "head">):
 	return from === undefined || to === undefined || from === to ? null : `${from} → ${to}`;
 }
 
-/** TF32 is how fp32 is computed: both are one setting. */
 export function settingChange(changed: Pick<Changed, "base" | "head">): string | null {
 	return precisionChange(changed)?.replace("tf32", "fp32") ?? null;
 }
@@ -72,7 +71,6 @@ const precision: Rule = (changed) => {
 	return { says: `${change}${why}`, evidence, ...(isWider || narrow.has(from) ? { try: advice } : {}) };
 };
 
-/** Tensors that the component now writes for itself. */
 function crossing(layers: readonly ModelLayer[]): LayerTensor[] {
 	const read = new Set(layers.flatMap(({ inputs }) => inputs.map(({ name }) => name)));
 	return layers.flatMap(({ outputs }) => outputs.filter(({ name }) => read.has(name)));
@@ -119,7 +117,6 @@ const fusionAdvice =
 const newNodeAdvice =
 	"Put what is new in the model before or after these nodes, or replace it with operations that fuse.";
 
-/** A copy that undoes one before it. */
 function roundTrips(reformats: readonly ModelLayer[], { writers }: Around): number {
 	return reformats.filter(({ inputs, outputs }) => {
 		const source = writers.get(inputs[0]?.name ?? "");
@@ -176,7 +173,6 @@ const isAlike = ({ base, head }: Changed): boolean =>
 const tensorsOf = ({ kernels }: PartFacts, side: "inputs" | "outputs"): readonly LayerTensor[] =>
 	kernels.flatMap((kernel) => kernel[side]);
 
-/** Kernels are as before, and read or write other types. */
 const inputs: Rule = (changed) => {
 	const { base, head, around } = changed;
 	if (!isAlike(changed)) return null;
@@ -213,7 +209,6 @@ const inputs: Rule = (changed) => {
 const isLost = (from: string | null, to: string | null | undefined): boolean =>
 	narrow.has(from ?? "") && to != null && !narrow.has(to);
 
-/** Stride, activation, …: of the same kernels. */
 const setting: Rule = (changed) => {
 	if (!isAlike(changed)) return null;
 	const [kernel, before] = [changed.head.kernels, changed.base.kernels].map((own) =>
@@ -274,7 +269,6 @@ const layout: Rule = ({ base, head }) =>
 		? { says: "different memory layout", evidence: [] }
 		: null;
 
-/** The first that applies names the row. */
 const rules = {
 	added,
 	precision,

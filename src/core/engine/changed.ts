@@ -7,7 +7,6 @@ import type { PartFacts } from "./facts.ts";
 import { producersOf } from "./fingerprint.ts";
 import type { EngineModel, ModelLayer } from "./model.ts";
 
-/** A component with what both engines do in it, and the engines around it. */
 export interface Changed {
 	component: Component;
 	base: PartFacts;
@@ -17,13 +16,10 @@ export interface Changed {
 	commonPrecision: string | null;
 }
 
-/** What the rules ask of the whole engines, prepared once. */
 export interface Around {
 	baseNodes: ReadonlySet<string>;
 	headNodes: ReadonlySet<string>;
-	/** Not where an exporter counts nodes: then most names are new. */
 	areNamesKept: boolean;
-	/** Of the head, by tensor. */
 	readers: ReadonlyMap<string, readonly ModelLayer[]>;
 	writers: ReadonlyMap<string, ModelLayer>;
 	/** Some engines do not say which of their tensors are outputs: those have a writer. */
@@ -57,15 +53,12 @@ export function newCasts({ component, around }: Changed): string[] {
 	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }
 
-/** Of nodes in the midst of others. */
 function nodesOutside({ component: { tier, nodes }, around }: Changed, known: ReadonlySet<string>): string[] {
 	return tier !== "names" || !around.areNamesKept ? [] : nodes.filter((node) => !known.has(node));
 }
 
-/** Nodes that the model gained. */
 export const newNodes = (changed: Changed): string[] => nodesOutside(changed, changed.around.baseNodes);
 
-/** Nodes that the model gained and lost. */
 export function editedNodes(changed: Changed): string {
 	const part = (what: string, nodes: readonly string[]) =>
 		nodes.length === 0 ? [] : [`${what} ${listNames(nodes.map(code), 2)}`];

@@ -8,7 +8,6 @@ import { type EngineModel, type ModelLayer, neighboursOf } from "./model.ts";
 export type MatchTier = "names" | "structure" | "similarity" | "none";
 
 export interface Component {
-	/** In the order of the engines; one may be empty. */
 	base: readonly ModelLayer[];
 	head: readonly ModelLayer[];
 	nodes: readonly string[];

@@ -23,18 +23,15 @@ import { partOf, summaryOf } from "./part.ts";
 import { criticalWarnings } from "./warnings.ts";
 
 export interface Surroundings {
-	/** As the driver names it. */
 	gpu: string | null;
 	/** What one inference of each whole engine takes in timed runs, milliseconds. */
 	enginesMs: { base: number; head: number } | null;
-	/** Instructions were counted, which repeats exactly. */
 	unit?: LayerUnitName | undefined;
 }
 
 interface Judged extends Changed {
 	delta: Delta;
 	isChanged: boolean;
-	/** Kernels alone differ. */
 	isSameStructure: boolean;
 }
 
@@ -42,7 +39,6 @@ const maxRows = 500;
 const maxMembers = 2000;
 /** Profiles of each side from which on a change without a cause in the structure is believed. */
 const enoughProfiles = 3;
-/** Of all layers together, by another clock. */
 const mostShift = 0.15;
 
 export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
@@ -51,7 +47,7 @@ export function diffEngines(given: Engines, around: Surroundings): EngineDiff {
 	const { groups, noise, isTimed } = judge(engines, overheadMs, around);
 	const changed = groups.filter(({ isChanged, delta }) => isChanged || delta.isSignificant);
 	const rows = foldRows(changed, groups, { isTimed, gpu: around.gpu, advises: around.unit === undefined });
-	const graph = graphOf(groups, engines, overheadMs);
+	const graph = graphOf(groups, engines);
 	return {
 		unit: around.unit,
 		base: summaryOf(given.base),
@@ -166,7 +162,6 @@ function commonChange(groups: readonly { base: PartFacts; head: PartFacts }[]): 
 	return largest?.[0] ?? null;
 }
 
-/** What a group was before: blocks of a network repeat it. */
 const formerShape = ({ component, base }: Changed): string =>
 	component.base.map(layerLabel).sort().join() + base.precisions.join();
 
@@ -181,7 +176,6 @@ interface RowContext {
 function foldRows(changed: readonly Judged[], all: readonly Judged[], context: RowContext): EngineRow[] {
 	const before = groupBy(all, formerShape);
 	const causes = new Map(changed.map((one) => [one, causesOf(one)]));
-	/** What all layers of a build share shows little of one of them. */
 	const isCommon = (one: Judged): boolean =>
 		settingChange(one) === one.commonPrecision &&
 		(causes.get(one) ?? []).every(({ kind }) => kind === "precision");

@@ -5,9 +5,7 @@ import { type ModelLayer, undelayed } from "./model.ts";
 import { bytesMoved, operationsOf } from "./work.ts";
 
 export interface PartFacts {
-	/** Layers that compute. */
 	kernels: readonly ModelLayer[];
-	/** Copies between layouts and types that take time. */
 	reformats: readonly ModelLayer[];
 	/** Of the kernels, the one that computes most first, then the one that moves most. */
 	precisions: readonly string[];
@@ -19,7 +17,6 @@ export interface PartFacts {
 	weights: number;
 	/** Shapes of what the kernels write, such as `8x16x32x32`. */
 	shapes: string;
-	/** Without names. */
 	structure: string;
 	tactics: string;
 	layouts: string;
@@ -30,11 +27,8 @@ export interface PartFacts {
 export interface PartTime {
 	/** Of one inference, milliseconds: of each layer the profiles that were not delayed. */
 	ms: number;
-	/** In each profile. */
 	eachMs: readonly number[];
-	/** Without each profile in turn: how much it depends on one of them. */
 	withoutMs: readonly number[];
-	/** Layers with a time. */
 	launches: number;
 }
 
@@ -89,7 +83,6 @@ function partTime(layers: readonly ModelLayer[], profiles: number, overheadMs: n
 	};
 }
 
-/** An axis that one engine leaves open may have the other's size. */
 export function isSameStructure({ structure: base }: PartFacts, { structure: head }: PartFacts): boolean {
 	if (base === head || !/-1/.test(base + head)) return base === head;
 	const [from, to] = [base, head].map((text) => text.split(/([x:,|\n])/));

@@ -47,7 +47,6 @@ function shapes(tensors: readonly LayerTensor[]): string {
 		.join(",");
 }
 
-/** What a layer does, without names. */
 export function layerFacts(layer: EngineLayer): string {
 	const { type, precision, weights, parameters, inputs, outputs, onnxNodes } = layer;
 	const work = JSON.stringify(Object.entries(parameters));
@@ -62,7 +61,6 @@ export function layerFacts(layer: EngineLayer): string {
 	].join("|");
 }
 
-/** The memory layouts that it reads and writes. */
 export function layoutsOf({ inputs, outputs }: EngineLayer): string {
 	return [...inputs, ...outputs].map(({ format }) => format).join(",");
 }

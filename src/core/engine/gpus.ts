@@ -6,7 +6,6 @@ interface GpuLimits {
 	memory: number;
 	/** Tera-operations a second, by precision. */
 	compute: Readonly<Record<string, number>>;
-	/** NVIDIA's document. */
 	source: string;
 }
 

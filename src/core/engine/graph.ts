@@ -1,122 +1,89 @@
-// Both engines as one graph, for a picture: what each side does where, and what reads what.
+// Both engines as one graph of node groups, for a picture: what each side does where, and what reads what.
 import type { EngineGraph, EngineGroup } from "../../../generated/result.ts";
 import { type Component, type Engines, groupLabel } from "./components.ts";
-import { timeOf } from "./facts.ts";
-import { type EngineModel, neighboursOf } from "./model.ts";
-import { type ArmEdges, type GraphGroup, nameOf, nodeEdges, nodeParts, type Part } from "./onnx-graph.ts";
+import { type PartFacts, timeOf } from "./facts.ts";
+import { neighboursOf } from "./model.ts";
+import type { Delta } from "./noise.ts";
 
 const mostGroups = 2000;
 const mostEdges = 8000;
+const arms = ["base", "head"] as const;
 
-/** Of single nodes where both models are known, else of groups. null where nothing changed: there is nothing to see. */
-export function graphOf(
-	groups: readonly GraphGroup[],
-	engines: Engines,
-	overheadMs: number,
-): EngineGraph | null {
-	if (!groups.some(differs)) return null;
-	const isOfNodes = isOf(engines.base) && isOf(engines.head);
-	const parts = inOrder(isOfNodes ? nodeParts(groups, engines, overheadMs) : groups.map(partOf));
-	const edges = edgesOf(parts, (arm) =>
-		isOfNodes ? nodeEdges(engines[arm]) : layerEdges(engines[arm], groups, arm),
-	);
-	const kept = nearChanges(parts, edges).sort((a, b) => a - b);
+interface Group {
+	component: Component;
+	base: PartFacts;
+	head: PartFacts;
+	isChanged: boolean;
+	delta: Delta;
+}
+
+type Edge = [from: number, to: number, where: number];
+
+/** null where nothing changed: there is nothing to see. */
+export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph | null {
+	const shown = inOrder(groups);
+	if (!shown.some(differs)) return null;
+	const edges = edgesOf(shown, engines);
+	const kept = nearChanges(shown, edges).sort((a, b) => a - b);
 	const placeOf = new Map(kept.map((at, place) => [at, place]));
-	const moved = edges.flatMap(([from, to, where]) => {
-		const [one, other] = [placeOf.get(from), placeOf.get(to)];
-		return one === undefined || other === undefined ? [] : [[one, other, where] as [number, number, number]];
+	const moved = edges.flatMap(([from, to, where]): Edge[] => {
+		const one = placeOf.get(from);
+		const other = placeOf.get(to);
+		return one === undefined || other === undefined ? [] : [[one, other, where]];
 	});
-	return {
-		groups: kept.flatMap((at) => parts[at]?.shown ?? []),
-		edges: moved.slice(0, mostEdges),
-		...(isOfNodes ? { nodes: true } : {}),
-	};
+	return { groups: kept.flatMap((at) => drawn(shown[at])), edges: moved.slice(0, mostEdges) };
 }
 
-/** Half of the nodes that its layers name are in the model: it is the model that it was built from. */
-function isOf({ graph, layers }: EngineModel): boolean {
-	const known = new Set(graph?.nodes.map(nameOf));
-	const named = new Set(layers.flatMap(({ nodes }) => nodes));
-	return graph !== null && [...named].filter((name) => known.has(name)).length * 2 >= named.size;
+function differs({ isChanged, delta }: Group): boolean {
+	return isChanged || delta.isSignificant;
 }
 
-/** Its structure, or its time beyond the noise. */
-const differs = ({ isChanged, delta }: GraphGroup): boolean => isChanged || delta.isSignificant;
-
-const firstOf = (layers: Component["base"]): number =>
-	layers.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
-
-function partOf(group: GraphGroup): Part {
+function drawn(group: Group | undefined): EngineGroup[] {
+	if (group === undefined) return [];
 	const { component, delta } = group;
 	const arm = (which: "base" | "head"): EngineGroup["head"] => {
-		const [layers, facts] = [component[which], group[which]];
-		const [precision] = facts.precisions;
-		const ms = !facts.isTimed ? null : timeOf(facts);
-		return layers.length === 0 ? null : { ms, kernels: facts.kernels.length, precision };
+		const facts = group[which];
+		if (component[which].length === 0) return null;
+		const ms = facts.isTimed ? timeOf(facts) : null;
+		return { ms, kernels: facts.kernels.length, precision: facts.precisions[0] };
 	};
-	const place = (layers: Component["base"]) => (layers.length === 0 ? null : firstOf(layers));
-	return {
-		base: place(component.base),
-		head: place(component.head),
-		shown: {
-			...{ label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged: differs(group) },
-			...(delta.isSignificant ? { changeMs: delta.ms } : {}),
-		},
-	};
+	const isChanged = differs(group);
+	const changeMs = delta.isSignificant ? delta.ms : undefined;
+	return [{ label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs }];
 }
 
 /** As the head runs them; what is gone follows what ran before it in the base. */
-function inOrder(parts: readonly Part[]): Part[] {
-	const byBase = parts.filter(({ base }) => base !== null).sort((a, b) => (a.base ?? 0) - (b.base ?? 0));
-	const places = new Map<Part, number>();
+function inOrder(groups: readonly Group[]): Group[] {
+	const firstOf = (group: Group, arm: "base" | "head"): number =>
+		group.component[arm].reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
+	const places = new Map(groups.map((group) => [group, firstOf(group, "head")]));
+	const inBase = groups.filter(({ component }) => component.base.length > 0);
 	let last = -1;
-	for (const part of byBase) {
-		if (part.head !== null) last = part.head;
-		else places.set(part, last + 0.5);
+	for (const group of inBase.sort((a, b) => firstOf(a, "base") - firstOf(b, "base"))) {
+		if (group.component.head.length > 0) last = firstOf(group, "head");
+		else places.set(group, last + 0.5);
 	}
-	const place = (part: Part): number => places.get(part) ?? part.head ?? 0;
-	return [...parts].sort((a, b) => place(a) - place(b));
+	return [...groups].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
 
-/** `where`: 1 base, 2 head, 4 inside one kernel of the base, 8 of the head. */
-type Edge = readonly [from: number, to: number, where: number];
-
-function edgesOf(parts: readonly Part[], of: (arm: "base" | "head") => ArmEdges): Edge[] {
-	const found = new Map<number, Edge>();
-	for (const [arm, where] of [
-		["base", 1],
-		["head", 2],
-	] as const) {
-		const partAt = new Map(parts.map((part, at) => [part[arm], at]));
-		for (const [one, other, isFused] of of(arm)) {
-			const [from, to] = [partAt.get(one), partAt.get(other)];
-			if (from === undefined || to === undefined || from === to) continue;
-			const key = from * parts.length + to;
-			found.set(key, [from, to, (found.get(key)?.[2] ?? 0) | where | (isFused ? where << 2 : 0)]);
+/** `where`: the sum of 1 for the base and 2 for the head. */
+function edgesOf(groups: readonly Group[], engines: Engines): Edge[] {
+	const found = new Map<string, Edge>();
+	for (const [at, arm] of arms.entries()) {
+		const { sources } = neighboursOf(engines[arm].layers);
+		const groupAt = new Map(
+			groups.flatMap(({ component }, to) => component[arm].map(({ index }) => [index, to] as const)),
+		);
+		for (const [index, to] of groupAt) {
+			for (const source of throughIdle(index, sources, groupAt)) {
+				const from = groupAt.get(source);
+				if (from === undefined || from === to) continue;
+				const key = `${from} ${to}`;
+				found.set(key, [from, to, (found.get(key)?.[2] ?? 0) | (at + 1)]);
+			}
 		}
 	}
 	return [...found.values()];
-}
-
-const maxThrough = 64;
-
-function* layerEdges(
-	{ layers }: EngineModel,
-	groups: readonly GraphGroup[],
-	arm: "base" | "head",
-): Generator<[number, number, boolean]> {
-	const { sources } = neighboursOf(layers);
-	const places = groups.flatMap(({ component }) => {
-		const place = firstOf(component[arm]);
-		return component[arm].map(({ index }) => [index, place] as const);
-	});
-	const placeOf = new Map(places);
-	for (const [index, to] of placeOf) {
-		for (const source of throughIdle(index, sources, placeOf)) {
-			const from = placeOf.get(source);
-			if (from !== undefined) yield [from, to, false];
-		}
-	}
 }
 
 /** Layers that take no time have no group, and are looked through. */
@@ -127,21 +94,21 @@ function throughIdle(
 ): Set<number> {
 	const seen = new Set(sources[index]);
 	for (const source of seen) {
-		if (groupAt.has(source) || seen.size >= maxThrough) continue;
+		if (groupAt.has(source) || seen.size >= 64) continue;
 		for (const next of sources[source] ?? []) seen.add(next);
 	}
 	return seen;
 }
 
 /** All of them, or those with the fewest steps to a change. */
-function nearChanges(groups: readonly Part[], edges: readonly Edge[]): number[] {
-	if (groups.length <= mostGroups) return groups.map((_, at) => at);
+function nearChanges(groups: readonly Group[], edges: readonly Edge[]): number[] {
+	if (groups.length <= mostGroups) return [...groups.keys()];
 	const near = groups.map((): number[] => []);
 	for (const [from, to] of edges) {
 		near[from]?.push(to);
 		near[to]?.push(from);
 	}
-	const found = new Set(groups.flatMap(({ shown }, at) => (shown.isChanged ? [at] : [])));
+	const found = new Set([...groups.keys()].filter((at) => groups[at] !== undefined && differs(groups[at])));
 	for (const at of found) {
 		if (found.size >= mostGroups) break;
 		for (const next of near[at] ?? []) found.add(next);

@@ -38,15 +38,12 @@ export interface EngineLayer {
 	onnxNodes: readonly string[];
 	/** First and last node of a region whose name states only these; the nodes between are in the ONNX graph. */
 	foreign: readonly [from: string, to: string] | null;
-	/** The layer that a reformat was made for. */
 	servedLayer: string | null;
 	/** The number of the region that Myelin, TensorRT's graph compiler, made the layer in. */
 	region: number | null;
-	/** Kernel size, stride, groups, … as far as the inspector states them. */
 	parameters: Readonly<Record<string, string | number | readonly number[]>>;
 }
 
-/** It works on data, not on sizes alone. */
 export function takesTime({ kind }: EngineLayer): boolean {
 	return kind !== "noop" && kind !== "shape";
 }

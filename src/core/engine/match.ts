@@ -8,11 +8,9 @@ import { commonSequence } from "./sequence.ts";
 export interface Match {
 	base: number;
 	head: number;
-	/** 1: as certain as equal names. */
 	confidence: number;
 }
 
-/** What a layer computes, whatever its precision, layout and kernel. */
 export function operationClass({
 	type,
 	parameters,
@@ -53,7 +51,6 @@ const rounds = 6;
 interface Side {
 	layers: readonly ModelLayer[];
 	near: Neighbours;
-	/** From the largest surroundings to none. */
 	labels: readonly (readonly number[])[];
 }
 

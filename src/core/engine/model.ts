@@ -18,9 +18,7 @@ export interface EngineModel {
 	layers: readonly ModelLayer[];
 	io: readonly EngineIo[];
 	profiles: number;
-	/** The model that it was built from, where that is at hand. */
 	graph: OnnxGraph | null;
-	/** Inferences of the shortest profile. */
 	iterations: number;
 }
 
@@ -149,9 +147,7 @@ function foreignNodes(graph: OnnxGraph | null): Regions {
 }
 
 export interface Neighbours {
-	/** Layers that write what each layer reads. */
 	sources: readonly (readonly number[])[];
-	/** Layers that read what each layer writes. */
 	readers: readonly (readonly number[])[];
 }
 

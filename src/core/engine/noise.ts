@@ -15,9 +15,7 @@ export interface Delta {
 	ms: number;
 	/** Half width of the 95 % interval. */
 	halfWidthMs: number;
-	/** The part of it that is common to all components. */
 	sharedMs: number;
-	/** Beyond what noise explains, for one of this many components. */
 	isSignificant: boolean;
 }
 
@@ -27,13 +25,11 @@ export interface Noise {
 	commonFactor: number;
 }
 
-/** Means over fewer layers than needed say nothing better. */
 const leastFloorMs = 5e-5;
 /** GPU events are stamped every 1.024 µs: the standard deviation of one difference of two times, in milliseconds. */
 const tickMs = 4.2e-4;
 export const fewUnchanged = 4;
 const enoughUnchanged = 8;
-/** Spread of a layer's time between profiles where nothing else is known. */
 const assumedShare = 0.03;
 /** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
@@ -70,7 +66,6 @@ export function judgeDeltas(
 /** Less than this is the reading of the counter, in millions of instructions. */
 const leastCount = 0.001;
 
-/** Of counts, which have no noise. */
 export function exactDeltas(changes: readonly TimedChange[]): Noise {
 	const deltas = changes.map(({ base, head }): Delta => {
 		const ms = head.ms - base.ms;
@@ -112,7 +107,6 @@ export function halfWidthOfSum(deltas: readonly Delta[]): number {
 	return quadrature([shared, ...deltas.map(({ halfWidthMs }) => halfWidthMs)]);
 }
 
-/** Of more values than a call takes arguments. */
 export const quadrature = (values: readonly number[]): number =>
 	Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0));
 
@@ -122,7 +116,6 @@ function driftOf(unchanged: readonly Row[]): number {
 	return launches === 0 ? 0 : Math.abs(unchanged.reduce((sum, { ms }) => sum + ms, 0)) / launches;
 }
 
-/** The few pairs of arguments come again and again. */
 function remembered(of: (tail: number, df: number) => number): (tail: number, df: number) => number {
 	const known = new Map<string, number>();
 	return (tail, df) => {
@@ -141,7 +134,6 @@ function scaleOf(timeMs: number, typicalMs: number): number {
 
 interface Row extends TimedChange {
 	ms: number;
-	/** Standard error by its own repeats alone; 0 where nothing is repeated. */
 	sd: number;
 	repeats: number;
 	launches: number;
@@ -150,7 +142,6 @@ interface Row extends TimedChange {
 }
 
 interface Spread {
-	/** For a scale of 1. */
 	sd: number;
 	df: number;
 }

@@ -8,7 +8,6 @@ import { rooflineOf } from "./gpus.ts";
 import { takesTime } from "./layer.ts";
 import { type EngineModel, type ModelLayer, mappedShare, undelayed } from "./model.ts";
 
-/** Of all groups together. */
 export function partOf(
 	facts: readonly PartFacts[],
 	layers: readonly ModelLayer[],

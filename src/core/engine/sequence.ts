@@ -1,6 +1,5 @@
 // The longest common sequence of two lists.
 
-/** Of the table: more takes long. */
 const maxCells = 16_000_000;
 
 /** Pairs of places with equal texts, rising on both sides; none where the lists are too long. */

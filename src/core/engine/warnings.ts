@@ -22,7 +22,6 @@ function named(labels: readonly string[]): string {
 export interface CriticalWarning {
 	class: "fusion-skipped" | "fp32-island" | "unfused-qdq";
 	count: number;
-	/** With what to try. */
 	text: string;
 }
 
@@ -85,7 +84,6 @@ function isHeavy({ weights, parameters, type }: ModelLayer): boolean {
 	);
 }
 
-/** Products in fp32 where most of the engine is in half precision. */
 function islands(engine: EngineModel): string[] {
 	const kernels = engine.layers.filter(({ kind }) => kind === "compute");
 	const halves = kernels.filter(({ precision }) => half.has(precision ?? "") || narrow.has(precision ?? ""));

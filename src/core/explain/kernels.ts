@@ -9,7 +9,6 @@ export interface KernelFact {
 }
 
 const maxKernels = 100;
-/** Templates spell out all their arguments. */
 const maxNameChars = 400;
 
 export function boundKernels(rows: readonly KernelFact[]): ArmKernels {

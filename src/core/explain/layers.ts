@@ -53,7 +53,6 @@ function describeLayer({ name, averageMs, share }: LayerTime, layer: EngineLayer
 	};
 }
 
-/** The order stays. */
 function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
 	if (layers.length <= maxLayers) return [...layers];
 	const kept = new Set([...layers].sort((a, b) => b.meanMs - a.meanMs).slice(0, maxLayers));
@@ -92,11 +91,9 @@ export interface ProfiledArm {
 	arm: Arm;
 	layers?: ArmLayers;
 	kernels?: ArmKernels;
-	/** Of both sides. */
 	explanation?: EngineDiff;
 }
 
-/** Changes the row: it is explained after it was judged. */
 export function attachProfile(
 	rows: readonly WorkloadResult[],
 	{ id, arm, layers, kernels, explanation }: ProfiledArm,

@@ -12,7 +12,6 @@ const fullMemory = 0.95;
 export interface MachineFacts {
 	runs: readonly PerfRun[];
 	gpu?: WorkloadGpu;
-	/** Of the whole GPU. */
 	memoryBytes?: number;
 	cudaGraph: boolean;
 	latency?: Pick<Comparison, "estimate">;
@@ -20,7 +19,6 @@ export interface MachineFacts {
 
 const arms = ["base", "head"] as const;
 
-/** What the row's change may come from besides its engines. */
 export function machineCauses(facts: MachineFacts): EngineCause[] {
 	return [launchCause(facts), clockCause(facts), memoryCause(facts)].filter((cause) => cause !== null);
 }
@@ -59,7 +57,6 @@ function launchCause({ runs, cudaGraph }: MachineFacts): EngineCause | null {
 	return { kind: "launch-bound", says, evidence, try: launchAdvice(cudaGraph) };
 }
 
-/** Only where the clock moved in the direction that explains the change. */
 function clockCause({ gpu, latency }: MachineFacts): EngineCause | null {
 	const [from, to, estimate] = [
 		gpu?.base?.smClockMhz ?? 0,

@@ -30,13 +30,10 @@ export function describeModel(model: InspectedModel) {
 		})),
 		inputs: feeds(onnx.graph).map(summaryOf),
 		outputs: onnx.graph.outputs.map(summaryOf),
-		/** Of the graph, its subgraphs and the functions. */
 		nodes: scopes.reduce((sum, scope) => sum + scope.nodes.length, 0),
 		subgraphs: scopes.filter((scope) => scope.kind === "subgraph").length,
 		functions: onnx.functions.length,
-		/** Most frequent first. */
 		operators,
-		/** By type, largest first; tensors inside nodes count too. */
 		weights: weightTotals(scopes),
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
 		/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
@@ -66,7 +63,6 @@ function inferredOf(model: InspectedModel) {
 		tensors: given.length,
 		shapes: given.filter((name) => shaped.shapes.has(name)).length,
 		types: given.filter((name) => known?.has(name)).length,
-		/** Where shapes are lost, most frequent first. */
 		stoppedAt: [...counts]
 			.map(([operator, count]) => ({ operator, count }))
 			.sort((left, right) => right.count - left.count),
@@ -108,9 +104,7 @@ interface ModelFacts {
 }
 
 interface ModelSizes {
-	/** Shapes of inputs, which size the symbolic dimensions. */
 	shapes: ReadonlyMap<string, readonly number[]>;
-	/** Bits that an element takes at least. */
 	minBits: number;
 }
 
@@ -146,7 +140,6 @@ export function modelFacts(model: InspectedModel, { shapes, minBits }: ModelSize
 
 type Side = InterfaceRow["side"];
 
-/** A longer table is not read. */
 const maxRows = 1000;
 
 /** Empty where every caller of the base can call the head. Names of symbolic dimensions are no part of the interface. */

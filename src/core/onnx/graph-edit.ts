@@ -1,7 +1,6 @@
 // What to change in a graph: its nodes in their new order, each as it was, wired differently, or new.
 import type { OnnxDType } from "./model.ts";
 
-/** A small tensor that a new Constant node holds. */
 export interface ConstantValue {
 	dtype: "float" | "int64";
 	dims: readonly number[];
@@ -18,12 +17,9 @@ export interface NewNode {
 
 /** A node of the file: its attributes and everything unknown stay as they are. */
 export interface KeptNode {
-	/** Index in the graph's nodes. */
 	kept: number;
-	/** Absent: as before. */
 	inputs?: readonly string[];
 	outputs?: readonly string[];
-	/** Edits of the graphs in its attributes. */
 	bodies?: ReadonlyMap<string, GraphEdit>;
 }
 
@@ -31,12 +27,10 @@ export interface KeptNode {
 export interface AddedOutput {
 	name: string;
 	dtype: OnnxDType;
-	/** Of its one dimension; absent: its shape is left open. */
 	size?: number;
 }
 
 export interface GraphEdit {
-	/** All nodes; those of the file that are missing here are gone. */
 	nodes: readonly (KeptNode | NewNode)[];
 	addedOutputs?: readonly AddedOutput[];
 }

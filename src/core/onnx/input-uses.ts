@@ -3,14 +3,12 @@ import type { OnnxDim, OnnxNode } from "./model.ts";
 import { integerAttribute } from "./static-shapes/operator.ts";
 import { type Constants, constantNamed, type Scope } from "./walk.ts";
 
-/** Operators whose first outputs hold values of their first input. */
 const passing = new Set(
 	(
 		"Cast Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherElements GatherND Pad Dropout " +
 		"ReduceMax ReduceMin ScatterElements ScatterND Clip Min Max Mod Add Sub Mul Concat Where"
 	).split(" "),
 );
-/** Where the indices stand, and the table that they index. */
 const lookups: ReadonlyMap<string, readonly { indices: number; table: number }[]> = new Map([
 	["Gather", [{ indices: 1, table: 0 }]],
 	["GatherElements", [{ indices: 1, table: 0 }]],
@@ -26,7 +24,6 @@ const lookups: ReadonlyMap<string, readonly { indices: number; table: number }[]
 const comparisons = new Set(["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"]);
 const recurrent = new Set(["LSTM", "GRU", "RNN"]);
 
-/** Where sizes, counts and factors of sizes stand. */
 const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
 	["Resize", [2, 3]],
 	["Range", [0, 1, 2]],
@@ -35,11 +32,9 @@ const sizePlaces: ReadonlyMap<string, readonly number[]> = new Map([
 ]);
 
 export interface Evidence {
-	/** Ends of ranges, narrowest to be taken. */
 	tables: { low: number; high: number; why: string }[];
 	bounds: { low: number; high: number; why: string }[];
 	compared: number[];
-	/** Some node reads the values in a way that says nothing of them. */
 	isReadOtherwise: boolean;
 	isState: boolean;
 	isLength: boolean;
@@ -77,7 +72,6 @@ export function readNode(node: OnnxNode, scope: Scope, walk: Walk): void {
 
 const answering = new Set(["Not", "And", "Or", "Cast", "Identity"]);
 
-/** Notes what the use says of the values; false where it says nothing. */
 function isUnderstood(use: Use): boolean {
 	const { node, place, walk } = use;
 	const lookup = lookups.get(node.op)?.find(({ indices }) => indices === place);
@@ -100,7 +94,6 @@ function isUnderstood(use: Use): boolean {
 	return true;
 }
 
-/** Of two inputs that hold the values, the one that is moved least counts. */
 function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: Walk): void {
 	for (const output of outputs) {
 		const other = carriers.get(output);

@@ -6,17 +6,12 @@ import { inferShapes } from "./static-shapes/infer.ts";
 import { inferTypes } from "./static-shapes/types.ts";
 import { constantNamed, constantsIn, type Scope, scopesOf } from "./walk.ts";
 
-/** What the nodes that read an input say of its values. */
 export type InputValues =
-	/** Whole numbers, both ends included. */
 	| { kind: "range"; low: number; high: number; why: string }
 	/** Compared one by one with these numbers, in the order of the file. only: and read in no other way. */
 	| { kind: "choice"; values: readonly number[]; only: boolean; why: string }
-	/** Its values reach nothing. */
 	| { kind: "unused" }
-	/** The initial state of a recurrent layer. */
 	| { kind: "state" }
-	/** How many steps of a recurrent layer count. */
 	| { kind: "length" }
 	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
 	| { kind: "size" }
@@ -24,7 +19,6 @@ export type InputValues =
 	| { kind: "rows"; axis: string; shift: number }
 	| { kind: "unknown" };
 
-/** By input. One pass over the graph serves all of them. */
 export function valuesOfInputs(model: OnnxModel, inputs: readonly string[]): Map<string, InputValues> {
 	const scopes = scopesOf(model).filter(({ kind }) => kind !== "function");
 	const constants = constantsIn(scopes);
@@ -54,7 +48,6 @@ function noEvidence(): Evidence {
 	};
 }
 
-/** By tensor, the walks that reach it. */
 type Carried = Map<string, Set<Walk>>;
 
 /** Outer graphs come first, so that one pass follows every path. */

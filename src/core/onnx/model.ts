@@ -38,7 +38,6 @@ export type OnnxDim = number | string | null;
 
 export interface OnnxValue {
 	name: string;
-	/** Tensor, or another kind: sequence, map, optional. */
 	kind: "tensor" | "sparse-tensor" | "sequence" | "map" | "optional" | "unknown";
 	dtype: OnnxDType;
 	/** null: the file gives no shape at all. */
@@ -47,7 +46,6 @@ export interface OnnxValue {
 
 export interface OnnxNode {
 	name: string;
-	/** "" is the standard domain (ai.onnx). */
 	domain: string;
 	op: string;
 	inputs: readonly string[];
@@ -59,7 +57,6 @@ export interface OnnxAttribute {
 	name: string;
 	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` is set. Graphs are in `subgraphs`. */
 	value: number | string | readonly number[] | readonly string[] | null;
-	/** The tensor of a tensor attribute, e.g. of Constant. */
 	tensor?: OnnxInitializer;
 	/** In a function body: the attribute of the function whose value this one takes. */
 	reference?: string;
@@ -69,7 +66,6 @@ export interface OnnxInitializer {
 	name: string;
 	dtype: OnnxDType;
 	dims: readonly number[];
-	/** Payload bytes in the file, or declared in the external data. */
 	bytes: number;
 	/** How the payload is stored: raw bytes, typed protobuf fields, an external file, or not at all. */
 	storage: "raw" | "typed" | "external" | "none";
@@ -87,19 +83,16 @@ export interface OnnxExternalData {
 	length: number | null;
 }
 
-/** A file of external data on disk. */
 export interface ExternalFile {
 	location: string;
 	/** Absolute path; null where the location may not be followed. */
 	path: string | null;
-	/** Bytes that the model needs, up to the end of its last tensor. */
 	neededBytes: number;
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
 }
 
 /** A graph inside an attribute of If, Loop or Scan, with the node that holds it. */
 export interface OnnxSubgraph {
-	/** The node's name; may be empty or shared with others. */
 	node: string;
 	/** Its index in `nodes`. */
 	nodeIndex: number;
@@ -118,13 +111,11 @@ export interface OnnxGraph {
 	subgraphs: readonly OnnxSubgraph[];
 }
 
-/** An operator that the file itself defines. */
 export interface OnnxFunction {
 	domain: string;
 	name: string;
 	inputs: readonly string[];
 	outputs: readonly string[];
-	/** What its body may use; empty where the file leaves it to the model. */
 	opsets: Readonly<Record<string, number>>;
 	nodes: readonly OnnxNode[];
 	subgraphs: readonly OnnxSubgraph[];
@@ -132,7 +123,6 @@ export interface OnnxFunction {
 
 export interface OnnxModel {
 	bytes: number;
-	/** 0 where the file states none. */
 	irVersion: number;
 	producer: string;
 	producerVersion: string;
@@ -142,7 +132,6 @@ export interface OnnxModel {
 	functions: readonly OnnxFunction[];
 }
 
-/** A model with the state of its external data: what preflight judges. */
 export interface InspectedModel {
 	path: string;
 	onnx: OnnxModel;

@@ -11,7 +11,6 @@ export function quoteName(name: string, mark = '"'): string {
 	return `${mark}${showText(shown)}${mark}`;
 }
 
-/** A sentence that may hold names from a file, whole. */
 export function showText(text: string): string {
 	return text.replace(harmful, (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
 }

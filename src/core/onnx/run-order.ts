@@ -2,7 +2,6 @@
 import type { OnnxGraph, OnnxNode } from "./model.ts";
 import type { Scope } from "./walk.ts";
 
-/** By node, which nodes of its body give what it or a body inside it reads. */
 export function producersOf(scope: Scope): number[][] {
 	const producer = new Map<string, number>();
 	for (const [index, node] of scope.nodes.entries())
@@ -12,7 +11,6 @@ export function producersOf(scope: Scope): number[][] {
 	);
 }
 
-/** By node, the names that it or a body inside it reads. */
 export function readsOf(scope: Scope): string[][] {
 	const reads = scope.nodes.map((node) => [...node.inputs]);
 	for (const { nodeIndex, graph } of scope.subgraphs)

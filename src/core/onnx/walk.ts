@@ -2,25 +2,20 @@
 import type { OnnxGraph, OnnxInitializer, OnnxModel, OnnxNode, OnnxSubgraph, OnnxValue } from "./model.ts";
 import { quoteName } from "./quote.ts";
 
-/** A body of nodes with its initial names. */
 export interface Scope {
 	/** For people, e.g. `the graph`, `subgraph then_branch of If "gate"`, `function com.acme.Gelu`. */
 	where: string;
 	kind: "graph" | "subgraph" | "function";
 	inputs: readonly string[];
 	outputs: readonly string[];
-	/** The inputs with their types; a function has none. */
 	declared: readonly OnnxValue[];
 	initializers: readonly OnnxInitializer[];
 	nodes: readonly OnnxNode[];
 	subgraphs: readonly OnnxSubgraph[];
-	/** Versions of the operator sets that hold here. */
 	opsets: Readonly<Record<string, number>>;
-	/** The body whose names a subgraph may use. */
 	outer: Scope | null;
 }
 
-/** Outer bodies come before the ones inside them. */
 export function scopesOf(model: OnnxModel): Scope[] {
 	const scopes: Scope[] = [];
 	addScope(
@@ -104,7 +99,6 @@ export function constantsIn(scopes: readonly Scope[]): Constants {
 	return new Map(scopes.map((scope) => [scope, constantsOf(scope)]));
 }
 
-/** The constant that a name means in a scope, or in the ones around it. */
 export function constantNamed(
 	constants: Constants,
 	scope: Scope,

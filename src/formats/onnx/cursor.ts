@@ -39,7 +39,6 @@ class ByteWindow {
 		return Uint8Array.from(this.#bytes.subarray(from, from + length));
 	}
 
-	/** Where in the window the bytes begin. */
 	#reach(position: number, length: number): number {
 		const from = position - this.#start;
 		if (from >= 0 && from + length <= this.#bytes.length) return from;
@@ -64,9 +63,7 @@ export class ByteCursor {
 	readonly path: string;
 	readonly size: number;
 	position = 0;
-	/** End of the current message. */
 	end: number;
-	/** Messages around the cursor; 0 in the outermost one. */
 	depth = 0;
 	/** True once the file has shown that it is an ONNX model; until then a fault means that it is something else. */
 	recognised = false;
@@ -163,15 +160,11 @@ export const limits = {
 	elements: 4_194_304,
 	/** Protobuf fields walked over, kept or not: about one second. */
 	fields: 67_108_864,
-	/** One name. */
 	textBytes: 1_048_576,
-	/** All names together. */
 	allTextBytes: 268_435_456,
 	/** A string attribute longer than this is skipped: engines and caches are embedded this way. */
 	attributeTextBytes: 4096,
-	/** A list attribute longer than this is skipped. */
 	attributeEntries: 1024,
-	/** Dimensions of one tensor. */
 	rank: 255,
 	/** Tensors of more elements than this are never read as values. */
 	valueElements: 64,

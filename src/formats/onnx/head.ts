@@ -5,7 +5,6 @@ import { unreadable } from "./cursor.ts";
 
 const utf8 = new TextDecoder();
 const lfsPrefix = "version https://git-lfs";
-/** Bytes that are needed to decide. */
 export const headBytes = 512;
 
 interface Kind {

@@ -73,11 +73,9 @@ function readGraphInto(wire: WireReader, graph: GraphDraft): GraphDraft {
 
 interface ReadNode {
 	node: OnnxNode;
-	/** Subgraphs that wait to be read, by attribute. */
 	graphs: readonly { attribute: string; span: Span }[];
 }
 
-/** The standard domain has two spellings. */
 function domainOf(text: string): string {
 	return text === "ai.onnx" ? "" : text;
 }
@@ -168,7 +166,6 @@ function emptyOpsets(): Record<string, number> {
 	return Object.create(null) as Record<string, number>;
 }
 
-/** Domain 1, version 2. */
 function readOpset(wire: WireReader, opsets: Record<string, number>): void {
 	wire.keep();
 	let domain = "";

@@ -47,7 +47,6 @@ const typedFields: Readonly<Record<number, NumberKind>> = {
 	10: "double",
 	11: "uint64",
 };
-/** Room for the largest element (complex128). */
 const valueBytes = limits.valueElements * 16;
 /** Room for the longest varints. */
 const typedBytes = limits.valueElements * 10;
@@ -223,7 +222,6 @@ function valuesOfTyped(dtype: OnnxDType, entries: readonly number[], elements: n
 	return values.every((value) => value !== null) ? values : null;
 }
 
-/** Elements smaller than a byte are stored from the low bits up. */
 function bitsAt(view: DataView, index: number, bits: number): number {
 	if (bits === 16) return view.getUint16(index * 2, true);
 	const bit = index * bits;

@@ -18,7 +18,6 @@ export interface WeightPlaces {
 
 /** Tensors inside Constant nodes are weights from this size on; smaller ones are mostly shapes, limits and scales. */
 const minConstant = 16;
-/** Shorter ones of eight bits are zero points. */
 const minQuantised = 16;
 
 /** @throws ConfigError model-unreadable. */

@@ -18,7 +18,6 @@ const wireTypes: Readonly<Record<NumberKind, number>> = {
 	double: fixed64Type,
 };
 
-/** The byte range of a message in the file. */
 export interface Span {
 	start: number;
 	end: number;
@@ -52,7 +51,6 @@ export class WireReader {
 		this.#walk(onField);
 	}
 
-	/** The same for the message in the current field. */
 	message(onField: (field: number) => void): void {
 		const cursor = this.#cursor;
 		const outerEnd = cursor.end;
@@ -63,7 +61,6 @@ export class WireReader {
 		cursor.end = outerEnd;
 	}
 
-	/** Skips the message in the current field and returns its range. */
 	span(): Span {
 		const end = this.#payloadEnd();
 		const start = this.#cursor.position;
@@ -71,7 +68,6 @@ export class WireReader {
 		return { start, end };
 	}
 
-	/** Reads a skipped subgraph, then restores the cursor. */
 	revisit(span: Span, onField: (field: number) => void): void {
 		const cursor = this.#cursor;
 		const back = { position: cursor.position, end: cursor.end };
@@ -97,7 +93,6 @@ export class WireReader {
 		return this.#number("float");
 	}
 
-	/** A repeated number field, packed or not. */
 	numbers(kind: NumberKind, onValue: (value: number) => void): void {
 		if (this.#type !== lengthType) {
 			onValue(this.#number(kind));
@@ -215,7 +210,6 @@ export class WireReader {
 			throw this.fault(`is damaged (a field has wire type ${this.#type} where ${type} belongs)`);
 	}
 
-	/** Read, and checked to be inside the message. */
 	#payloadLength(): number {
 		this.#expect(lengthType);
 		this.#cursor.varint();

@@ -114,9 +114,7 @@ function factsOf({ path, shapes, cost }: CostOf) {
 		path,
 		shapes,
 		figures: figuresOf(cost),
-		/** Most multiply-adds first. */
 		operators: operatorsOf(costly),
-		/** In the order in which they run. */
 		nodes: costly.map((node) => ({ node: nodeName(node), ...nodeCost(node), why: node.why })),
 	};
 }

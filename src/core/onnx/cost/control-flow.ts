@@ -12,17 +12,14 @@ import type { Scope } from "../walk.ts";
 import { type CountedBody, type CountedNode, leastOf } from "./counted.ts";
 
 export interface Control {
-	/** Shapes of the node's outputs. */
 	result: OperatorResult;
 	nodes: readonly CountedNode[];
-	/** Tensors of one pass through the body: the most bytes at once. */
 	peakBytes: number;
 	tensors: number;
 	unknownTensors: number;
 }
 
 export interface Bodies {
-	/** By attribute. */
 	scopes: ReadonlyMap<string, Scope>;
 	known: Known;
 	walk(scope: Scope, known: Known): CountedBody;
@@ -63,7 +60,6 @@ function resultOf([first = null, ...more]: readonly (Dims | null)[]): OperatorRe
 	return { dims: first, more };
 }
 
-/** What two shapes of one tensor agree on. */
 function common(one: Dims | null, other: Dims | null): Dims | null {
 	if (one === null || other === null || one.length !== other.length) return null;
 	return one.map((dim, axis) => (dim === other[axis] ? dim : null));
@@ -153,10 +149,8 @@ const scan: ControlRule = ({ node, shapes, opset }, { scopes, known, walk }) => 
 
 const rules: Readonly<Record<string, ControlRule>> = { If: either, Loop: loop, Scan: scan };
 
-/** Which of its body's outputs is the first output of the node. */
 const firstOutputs: Readonly<Record<string, number>> = { If: 0, Loop: 1, Scan: 0 };
 
-/** Types of the node's outputs, from those of the outputs of a body. */
 export function typesOfControl<Type>({ domain, op }: OnnxNode, body: readonly Type[]): readonly Type[] {
 	return domain === "" && Object.hasOwn(firstOutputs, op) ? body.slice(firstOutputs[op]) : [];
 }

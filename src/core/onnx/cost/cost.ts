@@ -20,7 +20,6 @@ import { inlineFunctions } from "./inline.ts";
 import { peakOf } from "./live.ts";
 import { operatorOf, typeOfOther } from "./operators.ts";
 
-/** Inputs of one number can decide which branch runs. */
 export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): InputSizes {
 	const numbers = inputs.flatMap(({ name, fill }) =>
 		typeof fill === "number" ? [[name, fill] as const] : [],
@@ -33,13 +32,11 @@ export function sizesOf(inputs: readonly (FilledInput & { name: string })[]): In
 
 interface Context {
 	model: OnnxModel;
-	/** By the nodes of its graph. */
 	bodies: ReadonlyMap<readonly OnnxNode[], Scope>;
 	constants: Constants;
 	types: ReadonlyMap<Scope, TensorTypes>;
 }
 
-/** The model is read once, for all sizes. */
 export function costsOf(original: OnnxModel): (sizes: InputSizes) => CountedGraph {
 	const model = inlineFunctions(original);
 	const scopes = scopesOf(model);
@@ -150,7 +147,6 @@ function innerBytes(
 	return Math.max(0, control.peakBytes - own);
 }
 
-/** The bodies of each node of a scope, by attribute. */
 function innerScopes(scope: Scope, bodies: Context["bodies"]): Map<OnnxNode, Map<string, Scope>> {
 	const found = new Map<OnnxNode, Map<string, Scope>>();
 	for (const { attribute, nodeIndex, graph } of scope.subgraphs) {

@@ -3,7 +3,6 @@ import type { OnnxDim, OnnxNode } from "../model.ts";
 import { type Dims, type OperatorRule, textAttribute, untold } from "../static-shapes/operator.ts";
 
 interface Equation {
-	/** By operand, the label of each axis. */
 	operands: readonly (readonly string[])[];
 	output: readonly string[];
 	sizes: ReadonlyMap<string, OnnxDim>;
@@ -41,7 +40,6 @@ function equationOf(node: OnnxNode, shapes: readonly (Dims | null)[]): Equation 
 	return { operands, output: output.filter((label) => sizes.has(label)), sizes };
 }
 
-/** Without an arrow: the letters that occur once, in alphabetical order. */
 function single(operands: Equation["operands"]): string[] {
 	const all = operands.flat().filter((label) => !label.startsWith("."));
 	return all.filter((label) => all.indexOf(label) === all.lastIndexOf(label)).sort();

@@ -8,7 +8,6 @@ type Body = Pick<OnnxGraph, "nodes" | "subgraphs">;
 
 interface Inlining {
 	functions: ReadonlyMap<string, OnnxFunction>;
-	/** Nodes that may still be added. */
 	left: number;
 	calls: number;
 }
@@ -62,7 +61,6 @@ function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
 
 interface Renaming {
 	nameOf(name: string): string;
-	/** Attributes of the call. */
 	given: ReadonlyMap<string, OnnxAttribute>;
 	prefix: string;
 }

@@ -8,7 +8,6 @@ import type { Scope } from "../walk.ts";
 export interface LiveFacts {
 	/** Bytes of a tensor; null where they are not known. */
 	bytesOf(name: string): number | null;
-	/** Weights: they take no memory of a run. */
 	isConstant(name: string): boolean;
 	/** The most bytes inside the bodies that a node runs, besides its own inputs and outputs. */
 	innerBytes(node: OnnxNode): number;
@@ -17,7 +16,6 @@ export interface LiveFacts {
 export interface Live {
 	peakBytes: number;
 	tensors: number;
-	/** Tensors whose size is not known: they count as 0 bytes. */
 	unknownTensors: number;
 }
 

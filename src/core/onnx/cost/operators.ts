@@ -69,7 +69,6 @@ const product: MultiplyAdds = (node, [left], output) =>
 const recurrence: MultiplyAdds = (_, [input, weights, state]) =>
 	times(elements(input?.slice(0, 2)), plus(elements(weights), elements(state)));
 
-/** Of every query with every key, and of every weight with every value. */
 function attention(pairs: number | null, keySize: number | null, valueSize: number | null): number | null {
 	return times(pairs, plus(keySize, valueSize));
 }
@@ -149,7 +148,6 @@ const packedLstm: OperatorRule = ({ node, shapes: [input, weights] }) => {
 	return { dims: [steps, directions, rows, hidden], more: [last, last] };
 };
 
-/** MatMul of com.microsoft that turns its sides first. */
 const turnedProduct: OperatorRule = (view) => {
 	const { node, shapes } = view;
 	if (["transBatchA", "transBatchB"].some((name) => integerAttribute(node, name, 0) !== 0)) return untold;
@@ -206,16 +204,13 @@ const elementwise = new Set(
 	).split(" "),
 );
 
-/** They multiply matrices, by algorithms that each implementation chooses. */
 const uncounted = new Set(["DFT", "Det", "STFT"]);
 
 const none: Operator = { multiplyAdds: () => 0 };
 const unknown: Operator = { multiplyAdds: () => null };
 
-/** Outputs that are float whatever the first input is. */
 const dequantising = new Set(["DequantizeLinear", "MatMulIntegerToFloat", "QAttention"]);
 
-/** Of the first output; the others may be of any type. */
 export function typeOfOther({ domain, op }: OnnxNode, first: OnnxDType | null): OnnxDType | null {
 	// These two say it by their other inputs.
 	if (domain !== "com.microsoft" || op === "QuantizeLinear" || op === "QGemm") return null;
@@ -228,7 +223,6 @@ function ownOf(table: Readonly<Record<string, Operator>>, op: string): Operator 
 	return Object.hasOwn(table, op) ? table[op] : undefined;
 }
 
-/** An operator that is not known may multiply. */
 export function operatorOf({ domain, op }: OnnxNode): Operator {
 	if (domain === "") return uncounted.has(op) ? unknown : (ownOf(standard, op) ?? none);
 	if (domain !== "com.microsoft") return unknown;

@@ -64,19 +64,16 @@ function withdrawnOperator(uses: OperatorUses, until: number, opset: number): Fi
 
 import standard from "../../../../data/onnx-operators.json" with { type: "json" };
 
-/** An operator's first node, and how many nodes there are in all. */
 export interface OperatorUses {
 	node: OnnxNode;
 	scope: Scope;
 	count: number;
 }
 
-/** Judges one operator of a model. */
 export type OperatorJudge = (uses: OperatorUses, subject: Subject) => Finding[];
 
 interface Lifetime {
 	since: number;
-	/** First opset without it. */
 	until?: number;
 }
 
@@ -92,7 +89,6 @@ export function lifetimeOf(node: OnnxNode): Lifetime | undefined {
 	return lifetimes.get(node.domain)?.get(node.op);
 }
 
-/** Every operator once, but for those that the file itself defines. */
 export function operatorUses(subject: Subject): OperatorUses[] {
 	const local = new Set(subject.model.onnx.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	const found = new Map<string, OperatorUses>();

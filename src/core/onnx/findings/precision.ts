@@ -17,7 +17,6 @@ import {
 	type Subject,
 } from "./subject.ts";
 
-/** What of a file shows that it is typed so; fp32 and tf32 need nothing. */
 const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 	fp16: ["float16"],
 	bf16: ["bfloat16"],
@@ -29,10 +28,8 @@ const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 /** Of the standard, or TensorRT's own (TRT_FP8QuantizeLinear, …). */
 const quantising = /^(TRT_\w+)?(Quantize|Dequantize)Linear$/;
 interface Typing {
-	/** Types of weights and inputs, and those that nodes name. */
 	dtypes: ReadonlySet<OnnxDType>;
 	quantisers: number;
-	/** Weights of float and of half precision. */
 	floats: number;
 	halves: number;
 }
@@ -182,7 +179,6 @@ function tooOld(subject: Subject): Finding[] {
 	});
 }
 
-/** Weights that are streamed from the host need no room at once. */
 function weightsTooBig(subject: Subject): Finding[] {
 	const { gpuMemoryBytes, streamsWeights, precision } = subject.context;
 	if (gpuMemoryBytes === undefined || streamsWeights === true) return [];

@@ -8,7 +8,6 @@ import type { Scope } from "../walk.ts";
 import { finding, nodeIn, type Rule, type Subject } from "./subject.ts";
 import { newestOpset } from "./versions.ts";
 
-/** Taken out of the graph before kernels are chosen, mostly. */
 const removed: ReadonlySet<string> = new Set(["Constant", "Dropout", "Identity"]);
 
 export const signatures: Rule = (subject) => {
@@ -38,12 +37,10 @@ interface Use {
 	scope: Scope;
 	signature: Signature;
 	subject: Subject;
-	/** Types of the inputs and of the outputs. */
 	given: readonly (OnnxDType | null)[];
 	made: readonly (OnnxDType | null)[];
 }
 
-/** All that the judgement depends on. */
 function kindOf(use: Use): string {
 	const { op, attributes } = use.node;
 	return JSON.stringify([
@@ -165,7 +162,6 @@ function kernelFaults(use: Use): Finding[] {
 	];
 }
 
-/** Unread outputs: the node may be taken out of the graph. */
 function isUnread({ node, scope, subject }: Use): boolean {
 	return node.outputs.every((name) => !subject.read.get(scope)?.has(name));
 }

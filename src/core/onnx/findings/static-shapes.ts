@@ -23,7 +23,6 @@ function mismatches(subject: Subject): Finding[] {
 	);
 }
 
-/** Only the first tensor of a chain is named: all behind it are as large. */
 function tooBig(subject: Subject): Finding[] {
 	const { graph } = subject.model.onnx;
 	const weights = new Set(graph.initializers.map((weight) => weight.name));
@@ -41,7 +40,6 @@ function tooBig(subject: Subject): Finding[] {
 	return [];
 }
 
-/** The shape with every symbolic dimension at its largest size. */
 function atMost(dims: readonly OnnxDim[], { dims: ranges }: PreflightContext): readonly OnnxDim[] {
 	if (ranges === undefined) return dims;
 	return dims.map((dim) =>

@@ -25,7 +25,6 @@ export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
 	/** Version of TensorRT, where it is known or declared. */
 	tensorrt?: string | undefined;
-	/** What the engine is to be built in. */
 	precision?: Precision;
 	/** Sizes of symbolic dimensions; absent where there is no configuration. */
 	dims?: Readonly<Record<string, DimRange>>;
@@ -33,17 +32,13 @@ export interface PreflightContext {
 	shapes?: GivenShapes;
 	/** Names of plugins that will be loaded beside TensorRT's own. */
 	plugins?: readonly string[];
-	/** The config's key of the engine's file, for advice. */
 	onnxKey?: string;
-	/** Libraries are loaded whose plugins are not known by name. */
 	loadsPlugins?: boolean;
 	/** INT8 has a calibration cache. */
 	isCalibrated?: boolean;
-	/** Of the GPU that the engine is built on, where it is known. */
 	gpuMemoryBytes?: number | undefined;
 	/** As nvidia-smi reports it: `9.0`. */
 	computeCapability?: string | undefined;
-	/** Weights stay on the host and are streamed. */
 	streamsWeights?: boolean;
 }
 
@@ -52,15 +47,11 @@ export interface Subject {
 	context: PreflightContext;
 	/** null on ONNX Runtime. */
 	tensorrt: TensorRt | null;
-	/** The graph first, then everything inside it, then functions. */
 	scopes: readonly Scope[];
 	/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
 	constants: Constants;
-	/** Of the graph's own tensors. */
 	static: StaticShapes;
-	/** By body, of the graph and its subgraphs. */
 	types: ReadonlyMap<Scope, TensorTypes>;
-	/** Tensors that are read, by body. */
 	read: ReadonlyMap<Scope, ReadonlySet<string>>;
 }
 
@@ -114,12 +105,10 @@ export function inScope(scope: Scope): string {
 	return scope.kind === "graph" ? "" : ` in ${scope.where}`;
 }
 
-/** A node as a message names it, with the body that holds it. */
 export function nodeIn(node: OnnxNode, scope: Scope): string {
 	return `${nodeLabel(node)}${inScope(scope)}`;
 }
 
-/** The constant that a name means in a scope, or in the ones around it. */
 export function constantOf(subject: Subject, scope: Scope, name: string | undefined): OnnxInitializer | null {
 	return constantNamed(subject.constants, scope, name);
 }
@@ -133,7 +122,6 @@ export interface NodeFault {
 	fix?: string;
 }
 
-/** One finding for all nodes of one operator with the same fault. */
 export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	const groups = groupBy(faults, ({ code, node, fault }) => `${code} ${node.op} ${fault}`);
 	return [...groups.values()].flatMap((group) =>

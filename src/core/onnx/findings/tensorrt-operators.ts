@@ -95,7 +95,6 @@ function pluginFindings(uses: OperatorUses, tensorrt: TensorRt): Finding[] {
 	];
 }
 
-/** The plugins that went, went with a major version. */
 function afterLast(last: string): string {
 	return String(Number.parseInt(last, 10) + 1);
 }

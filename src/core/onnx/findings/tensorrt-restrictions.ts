@@ -43,7 +43,6 @@ export const tensorRtRestrictions: Rule = (subject) => {
 const code: FindingCode = "operator-restricted";
 const otherFix = "Export it without that; trtexec makes the final decision.";
 
-/** What a function's caller gives it is not known here. */
 function viewOf(
 	subject: Subject,
 	scope: Scope,

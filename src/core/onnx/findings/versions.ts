@@ -6,7 +6,6 @@ import { finding, type Rule, type Subject } from "./subject.ts";
 
 /** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
 const onnxRuntime = { version: "1.30", opset: 26, ml: 5, ir: 13 };
-/** Of the standard domain; ONNX Runtime reads none beyond. */
 export const newestOpset = onnxRuntime.opset;
 /** The parser's document names 9 as the oldest; NVIDIA's ONNX opset guide for TensorRT 11 names 25 as the newest, one more than the document. */
 const tensorRt = { oldest: 9, newestOf11: 25 };

@@ -77,7 +77,6 @@ function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
 	return [finding("weights-unused", `${initialisers(list)} read by no node: ${listNames(names, 3)}.`)];
 }
 
-/** With the end of a sentence that begins with the file. */
 const judgements: Readonly<
 	Record<NonNullable<ExternalFile["problem"]>, readonly [FindingCode, (neededBytes: number) => string]>
 > = {

@@ -21,9 +21,7 @@ import { proposeSizes } from "./propose.ts";
 import { describeUses, lineToCopy } from "./render.ts";
 
 export interface ShapeSource {
-	/** Sizes by name. */
 	dims: Readonly<Record<string, number>>;
-	/** Whole shapes by input. */
 	inputs: GivenShapes;
 	/**
 	 * JSON pointer of what has these sizes in the configuration, as if it held all that it inherits; absent where options of a
@@ -39,7 +37,6 @@ export interface BoundShapes {
 	inputs: readonly OnnxValue[];
 	/** By input; null where nothing says how many axes it has. */
 	labels: readonly (readonly AxisLabel[] | null)[];
-	/** Axes without a size. */
 	open: readonly OpenAxis[];
 }
 
@@ -67,7 +64,6 @@ function sizeOf(label: AxisLabel, bySymbol: ReadonlyMap<string, number>): number
 	return label.isNamed ? bySymbol.get(label.name) : undefined;
 }
 
-/** Sizes by name: those of dims, and those that the given shapes agree on. */
 function sizesBySymbol(
 	inputs: readonly OnnxValue[],
 	{ dims, inputs: given }: ShapeSource,

@@ -16,10 +16,8 @@ export interface AxisUse {
 	axis: number;
 }
 
-/** A size, or the name of an open axis. */
 export type AxisLabel = number | Pick<OpenAxis, "name" | "isNamed">;
 
-/** Whole shapes that a user gives, by input. */
 export type GivenShapes = Readonly<
 	Record<string, { shape?: readonly (number | string)[]; pinned?: readonly number[] }>
 >;
@@ -63,7 +61,6 @@ export function isSize(size: number): boolean {
 	return Number.isInteger(size) && size >= 0 && size < 2 ** 31;
 }
 
-/** Names that one size binds wherever they stand. */
 function sharedNames(inputs: readonly OnnxValue[]): Set<string> {
 	const names = inputs.flatMap(({ dims }) => (dims ?? []).filter((dim) => typeof dim === "string"));
 	const counts = new Map<string, number>();
@@ -81,7 +78,6 @@ function inventName(input: string, axis: number, taken: ReadonlySet<string | num
 	return taken.has(name) ? `${name}_axis` : name;
 }
 
-/** The open axes in order of appearance. */
 export function openAxes(
 	inputs: readonly OnnxValue[],
 	labels: readonly (readonly AxisLabel[] | null)[],

@@ -5,9 +5,7 @@ import { scopesOf } from "../walk.ts";
 import type { OpenAxis } from "./open-axes.ts";
 
 export interface AxisKind {
-	/** For people: what the axis seems to be. */
 	says: string;
-	/** Worth trying, best first. */
 	sizes: readonly number[];
 	/** Smallest and largest that engines may be built for around the size in use; absent: that size alone. */
 	range?: Pick<DimRange, "min" | "max">;
@@ -60,7 +58,6 @@ const unknown: AxisKind = {
 	range: { min: 1, max: 64 },
 };
 
-/** The first that says yes counts. */
 const rules: readonly { kind(place: Place): AxisKind; applies(place: Place): boolean }[] = [
 	{ kind: () => batch, applies: ({ name }) => /batch|^(n|b|bs)$/i.test(name) },
 	{ kind: () => past, applies: ({ name }) => /past|cache/i.test(name) },
@@ -95,7 +92,6 @@ interface Traits {
 	readsLines: boolean;
 	/** One signal in and no state: outputs with an open axis beside the batch grow with it. */
 	followsTime: boolean;
-	/** All outputs are rows of scores, one for each picture. */
 	classifies: boolean;
 }
 
@@ -119,7 +115,6 @@ function kindOf(
 	return (place && rules.find((rule) => rule.applies(place))?.kind(place)) ?? unknown;
 }
 
-/** The first choice for every open axis. */
 export function proposeSizes(model: OnnxModel, open: readonly OpenAxis[]): Map<string, number> {
 	return new Map([...kindsOf(model, open)].map(([name, { sizes }]) => [name, sizes[0] ?? 1]));
 }
@@ -140,7 +135,6 @@ function sidesOf({ dims }: OnnxValue): readonly [number, number] | null {
 	return isChannels(dims[1]) || dims[1] === null || typeof dims[1] === "string" ? [2, 3] : null;
 }
 
-/** Higher pictures hold more than a line. */
 const highestLine = 64;
 
 function sideOf(input: OnnxValue, axis: number, { readsLines, classifies }: Traits): AxisKind {

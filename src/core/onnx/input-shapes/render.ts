@@ -4,7 +4,6 @@ import type { OnnxValue } from "../model.ts";
 import { quoteName } from "../quote.ts";
 import type { AxisLabel, OpenAxis } from "./open-axes.ts";
 
-/** Of a command line, or of trtgate.yml. */
 export type LineStyle = "options" | "config";
 
 interface Sized {
@@ -59,7 +58,6 @@ export function lineToCopy(
 	return `inputs: { ${shapes.map(([name, shape]) => `${yamlText(name)}: { shape: [${shape.join(", ")}] }`).join(", ")} }`;
 }
 
-/** Words that some reader of YAML takes for something else than text. */
 const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
 
 /** Plain where no reader could mistake it; else in double quotes, where YAML reads what JSON writes. */

@@ -7,7 +7,6 @@ import { describeShapes, lineToCopy } from "./render.ts";
 
 export type Sizes = ReadonlyMap<string, number>;
 
-/** Sizes that cannot run, or did not. */
 export interface Attempt {
 	sizes: Sizes;
 	why: string;
@@ -15,9 +14,7 @@ export interface Attempt {
 }
 
 export interface SizeSearch {
-	/** The next sizes worth a run, best first; none left where it is empty. */
 	next(count: number): Sizes[];
-	/** They did not run, for this reason, whose numbers lead to other sizes. */
 	failed(sizes: Sizes, why: string): void;
 	attempts: readonly Attempt[];
 }
@@ -98,7 +95,6 @@ interface Hinted {
 	kinds: ReadonlyMap<string, AxisKind>;
 }
 
-/** What a message names goes to the front. */
 function addHints({ sizes, why }: Attempt, { candidates, bound, kinds }: Hinted): void {
 	const named = expectedSize(why, bound);
 	// A message's numbers seldom are batch sizes.
@@ -183,7 +179,6 @@ interface ChosenSizes {
 
 const mostReasons = 8;
 
-/** For people, and for the golden's own record. */
 export function describeChosen(
 	model: OnnxModel,
 	bound: BoundShapes,
@@ -211,7 +206,6 @@ function reasonFor(name: string, sizes: Sizes, kinds: ReadonlyMap<string, AxisKi
 	return `${kind.says}; an error message named it`;
 }
 
-/** Options that give the same sizes, to be changed. */
 export function sameSizes(bound: BoundShapes, sizes: Sizes): string {
 	return lineToCopy(bound, sizes, "options");
 }

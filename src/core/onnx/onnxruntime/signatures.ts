@@ -19,7 +19,6 @@ export interface Signature {
 	required: readonly string[];
 	/** Allowed types by variable; `other` covers everything that is not a tensor. */
 	types: Types;
-	/** Each a combination of types that the CPU computes. */
 	kernels: readonly Types[];
 	/** ONNX Runtime can replace it by other operators in opsets before this one. */
 	functionBefore: number;
@@ -103,7 +102,6 @@ function splitNames(text: string): string[] {
 	return text.split(" ").filter((word) => word !== "");
 }
 
-/** The parameter that stands at a place; the last may stand for any number. */
 export function parameterAt(parameters: readonly Parameter[], place: number): Parameter | undefined {
 	const last = parameters.at(-1);
 	return parameters[place] ?? (last?.form === "many" || last?.form === "any" ? last : undefined);

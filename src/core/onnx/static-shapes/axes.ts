@@ -21,7 +21,6 @@ function axesIn(axes: readonly number[], rank: number): Set<number> | null {
 	return found.every((axis) => axis !== null) ? new Set(found as number[]) : null;
 }
 
-/** Reductions; without axes they reduce all. */
 export const reduce: OperatorRule = (view) => {
 	const input = view.shapes[0];
 	const axes = listOf(view, "axes", 1);
@@ -130,7 +129,6 @@ export const split: OperatorRule = (view) => {
 	return { dims, more };
 };
 
-/** Equal sizes, the last one smaller if they do not divide evenly. */
 function shares(size: number, count: number): number[] {
 	const share = Math.ceil(size / count);
 	return Array.from({ length: count }, (_, index) => Math.max(0, Math.min(share, size - index * share)));
@@ -190,7 +188,6 @@ function isShort(size: OnnxDim | undefined, pads: readonly (number | undefined)[
 	return typeof size === "number" && pads.some((pad) => (pad ?? 0) >= size);
 }
 
-/** By sizes or by scales; what depends on a policy is left open. */
 export const resize: OperatorRule = (view) => {
 	const { node, shapes, values } = view;
 	const input = shapes[0];

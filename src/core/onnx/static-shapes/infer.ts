@@ -102,9 +102,7 @@ const rules: ReadonlyMap<string, OperatorRule> = new Map([
 const oldestOpset = 7;
 
 export interface StaticShapes {
-	/** By tensor, of the graph (not its subgraphs). */
 	shapes: ReadonlyMap<string, Dims>;
-	/** Short lists of numbers that are computed from shapes, by tensor. */
 	values: ReadonlyMap<string, Dims>;
 	faults: readonly { node: OnnxNode; what: string }[];
 	/** Nodes whose inputs' shapes are known and whose output's is not: after them little is checked. */
@@ -121,7 +119,6 @@ interface Given {
 	types: Pick<TensorTypes, "get">;
 	/** What is known before the first node, constants aside; left out: the shapes that the graph's inputs declare. */
 	start?: Known;
-	/** Of nodes that have no rule here: control flow, other domains. */
 	others?(view: OperatorView, known: Known): OperatorResult;
 }
 

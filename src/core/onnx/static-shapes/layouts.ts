@@ -16,7 +16,6 @@ import {
 	untold,
 } from "./operator.ts";
 
-/** The output has the shape of the first input. */
 export const sameAsInput: OperatorRule = ({ shapes }) => ({ dims: shapes[0] ?? null });
 
 /** The output has the values of the first input too; a Cast to whole numbers cuts fractions off, and these are whole already. */
@@ -94,7 +93,6 @@ function reshaped(input: Dims, to: { dims: readonly OnnxDim[]; target: Dims }): 
 	return { dims: gap < 0 || want === 0 ? to.dims : to.dims.with(gap, have / want) };
 }
 
-/** A symbol on both sides gives no information about the others. */
 function withoutShared(left: Dims, right: Dims): [Dims, Dims] {
 	const rest = [...right];
 	const kept = left.filter((dim) => {
@@ -138,7 +136,6 @@ export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	});
 }
 
-/** Of a transposed convolution. */
 export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	const stated = integersAttribute(node, "output_shape");
 	const added = integersAttribute(node, "output_padding");
@@ -162,7 +159,6 @@ export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 interface Window {
 	stride: number;
 	dilation: number;
-	/** Of both sides. */
 	padding: number | "same";
 }
 
@@ -178,7 +174,6 @@ function windowAt(node: OnnxNode, axis: number, axes: number): Window | null {
 	};
 }
 
-/** Pooling keeps batch and channels. */
 export const pool: OperatorRule = ({ node, shapes }) => {
 	const input = shapes[0];
 	const kernel = integersAttribute(node, "kernel_shape");

@@ -9,9 +9,7 @@ export interface OperatorView {
 	shapes: readonly (Dims | null)[];
 	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
-	/** Type of the first input. */
 	type: OnnxDType | null;
-	/** Version of the operator set. */
 	opset: number;
 }
 
@@ -21,7 +19,6 @@ export type OperatorResult =
 	| { fault: string };
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 
-/** No operator takes a longer list of sizes. */
 export const maxValues = 64;
 
 export const untold: OperatorResult = { dims: null };

@@ -32,7 +32,6 @@ export const slice: OperatorRule = (view) => {
 	return { dims };
 };
 
-/** Values of a list, or of the rows of a small matrix. */
 function taken(
 	{ shapes, values }: OperatorView,
 	cut: { axis: number; cuts: number; range: Span | null },
@@ -48,7 +47,6 @@ function at(list: readonly number[] | string | undefined, index: number): number
 }
 
 interface Span {
-	/** Long axes are counted, not listed. */
 	length: number;
 	flatMap<T>(each: (place: number) => readonly T[]): T[];
 }

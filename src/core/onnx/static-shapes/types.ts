@@ -9,7 +9,6 @@ import { integerAttribute } from "./operator.ts";
 export type TensorTypes = ReadonlyMap<string, OnnxDType>;
 type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 
-/** Which attribute names an output's type where no input does. */
 const typeAttributes = ["to", "dtype", "output_dtype", "output_datatype"];
 /** Which type an output has where neither an input nor an attribute determines it: a type, or that of an input. */
 const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
@@ -91,7 +90,6 @@ export function signatureIn(scope: Scope, node: OnnxNode): Signature | null {
 	return node.domain !== "" || opset === undefined ? null : signatureOf(node.op, opset);
 }
 
-/** The type of a tensor that a body reads, from itself or an enclosing body. */
 export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, name: string): OnnxDType | null {
 	if (name === "") return null;
 	for (let at: Scope | null = scope; at !== null; at = at.outer) {
@@ -101,7 +99,6 @@ export function typeIn(types: ReadonlyMap<Scope, TensorTypes>, scope: Scope, nam
 	return null;
 }
 
-/** Type variables as the inputs bind them; the first known one counts. */
 export function boundTypes(
 	signature: Signature,
 	given: readonly (OnnxDType | null)[],
@@ -137,7 +134,6 @@ function outputTypes(
 	return node.outputs.map((_, place) => typeOf(parameterAt(signature.outputs, place)));
 }
 
-/** By attribute, by the tensor of ConstantOfShape, or the operator's default. */
 function statedType(node: OnnxNode, given: readonly (OnnxDType | null)[]): OnnxDType | null {
 	for (const name of typeAttributes) {
 		const type = elementTypeOfCode(integerAttribute(node, name, 0));

@@ -105,7 +105,6 @@ export const where: OperatorRule = (view) => {
 	return { ...result, value };
 };
 
-/** Of a few numbers of any rank, in the order in which memory has them. */
 export const constantOfShape: OperatorRule = ({ node, values }) => {
 	const dims = values[0] ?? null;
 	const elements = dims === null ? null : elementsOf(dims);

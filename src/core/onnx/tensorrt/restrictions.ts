@@ -8,13 +8,11 @@ export interface NodeView {
 	node: OnnxNode;
 	/** The constant at an input; null where there is none, or it is not constant. */
 	constant(input: number): OnnxInitializer | null;
-	/** Whether an input is there and is certainly no constant. */
 	isComputed(input: number): boolean;
 	/** Dimensions of an input; null where their number is not certain. */
 	dims(input: number): readonly OnnxDim[] | null;
 	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
 	isFed(input: number): boolean;
-	/** Whether the graph leaves a size of some input open. */
 	hasDynamicInputs: boolean;
 }
 
@@ -29,7 +27,6 @@ function attributeOf(view: NodeView, name: string): unknown {
 	return view.node.attributes.find((attribute) => attribute.name === name)?.value;
 }
 
-/** The attribute has to be one of the values, where it is a single text. */
 function among(name: string, values: readonly string[]): Restriction {
 	return (view) => {
 		const value = attributeOf(view, name);

@@ -16,7 +16,6 @@ export interface TensorRt {
 	version: { major: number; minor: number } | null;
 	/** The table of this version, or the nearest below; the oldest where all are above. */
 	at: Table;
-	/** The next table above, where the version has none of its own. */
 	above: Table | null;
 	/** How `at` lies: at the version itself, below it, or elsewhere. */
 	place: "exact" | "below" | "newest" | "oldest";
@@ -57,7 +56,6 @@ function rankOf({ version }: Table): number {
 export interface Standing {
 	has: boolean;
 	isCertain: boolean;
-	/** Where the answer is not from the version's own table: from which. */
 	because?: string;
 }
 
@@ -124,7 +122,6 @@ interface TableFile {
 	tensorrt: string;
 	opsets: { oldest?: number; newest: number };
 	types: string;
-	/** Names by the types that they take. */
 	operators: Readonly<Record<string, string>>;
 	restricted: string;
 	unsupported: string;
@@ -144,7 +141,6 @@ interface Table {
 	plugins: ReadonlySet<string>;
 }
 
-/** Oldest first. */
 export const tables: readonly Table[] = [v8x6, v9x3, v10x0, v10x1, v10x14, v10x15, v11x1].map(tableOf);
 
 function tableOf(file: TableFile): Table {

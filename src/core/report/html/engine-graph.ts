@@ -48,11 +48,9 @@ function foldUnchanged({ groups, edges }: EngineGraph): Graph {
 	return { nodes, edges: [...found.values()] };
 }
 
-/** A kernel that runs several nodes must not count several times: only groups have times that add up. */
 function merged(into: Node | null, group: EngineGroup): Node {
 	const both = (arm: Arm): EngineGroup["head"] => {
 		const [one, other] = [into?.[arm] ?? null, group[arm]];
-		if (group.op !== undefined) return one ?? (other && { ms: null, kernels: 0 });
 		if (one === null || other === null) return one ?? other;
 		return {
 			kernels: one.kernels + other.kernels,
@@ -81,16 +79,10 @@ function textsOf(
 ): { label: string; facts: readonly string[] } {
 	const time = own.ms === null ? [] : [`${unit.format(own.ms)} ${unit.name}`];
 	const precision = own.precision === undefined ? [] : [cleanName(own.precision, 12)];
-	const op = node.op === undefined ? [] : [cleanName(node.op, 16)];
-	const kernels =
-		own.kernels > 1
-			? [`${own.kernels} kernels`]
-			: node.op !== undefined && own.kernels === 0
-				? ["no kernel"]
-				: [];
+	const kernels = own.kernels > 1 ? [`${own.kernels} kernels`] : [];
 	return {
 		label: node.folded === undefined ? node.label : `${node.folded} unchanged`,
-		facts: [...op, ...time, ...precision, ...kernels],
+		facts: [...time, ...precision, ...kernels],
 	};
 }
 
@@ -113,8 +105,7 @@ function drawnNode(node: Node, arm: Arm, { x, y, unit, longestMs }: NodeBox): Pi
 	const { label, facts } = textsOf(node, own, unit);
 	const family = families.find(([pattern]) => pattern.test(own.precision ?? ""))?.[1];
 	const bar = node.folded !== undefined || own.ms === null ? 0 : (box.width * own.ms) / longestMs;
-	const shared = own.shared === undefined ? [] : [`in a kernel of ${own.shared} nodes, whose time this is`];
-	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts, ...shared].join(", ")}</title><rect ${place}/>${
+	return html`<g class="node${toneOf(node)}"><title>${[cleanName(label, 200), ...facts].join(", ")}</title><rect ${place}/>${
 		family === undefined
 			? null
 			: html`<rect class="${family}" x="${at(x)}" y="${at(y)}" width="5" height="${box.height}"/>`
@@ -130,14 +121,6 @@ function path(from: { x: number; y: number }, to: { x: number; y: number }): str
 	const [right, middle] = [Math.max(from.x, to.x) + box.width, box.height / 2];
 	const out = right + side - 8;
 	return `M${at(from.x + box.width)} ${at(from.y + middle)}C${at(out)} ${at(from.y + middle)} ${at(out)} ${at(to.y + middle)} ${at(to.x + box.width)} ${at(to.y + middle)}`;
-}
-
-const edgeKinds = ["", "fused", "crossing"] as const;
-
-/** Whether a tensor stays in one kernel, or now leaves it, in the side of the bit. */
-function kindOf(where: number, arm: number): (typeof edgeKinds)[number] {
-	if ((where & (arm << 2)) !== 0) return "fused";
-	return where >= 4 && (where & 3) === 3 ? "crossing" : "";
 }
 
 function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup {
@@ -158,19 +141,14 @@ function panes({ nodes, edges }: Graph, unit: LayerUnit, label: string): Markup 
 		times.reduce((most, ms) => Math.max(most, ms), 0),
 	);
 	const drawn = arms.map((arm, index) => {
-		const lines = edgeKinds.map((kind) => {
-			const own = edges.filter(
-				([, , where = 0]) => (where & (index + 1)) !== 0 && kindOf(where, index + 1) === kind,
-			);
-			const drawnLines = own.flatMap(([from = 0, to = 0]) =>
-				points[from] && points[to] ? [path(points[from], points[to])] : [],
-			);
-			return drawnLines.length === 0 ? null : html`<path class="edges ${kind}" d="${drawnLines.join("")}"/>`;
-		});
+		const lines = edges.flatMap(([from = 0, to = 0, where = 0]) =>
+			(where & (index + 1)) !== 0 && points[from] && points[to] ? [path(points[from], points[to])] : [],
+		);
+		const drawnLines = lines.length === 0 ? null : html`<path class="edges" d="${lines.join("")}"/>`;
 		const boxes = nodes.map((node, which) =>
 			drawnNode(node, arm, { ...(points[which] ?? { x: 0, y: 0 }), unit, longestMs }),
 		);
-		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${lines}${boxes}</svg></div></figure>`;
+		return html`<figure><figcaption><b>${arm}</b></figcaption><div class="pane" tabindex="0" role="region" aria-label="graph of the ${arm}: ${label}"><svg viewBox="0 0 ${width} ${height}" style="--w:${width}px" aria-hidden="true">${drawnLines}${boxes}</svg></div></figure>`;
 	});
 	return html`<div class="panes">${drawn}</div>
 `;
@@ -188,13 +166,10 @@ export function graphPart(
 	const whole = { nodes: graph.groups, edges: graph.edges };
 	return [
 		panes(near, unit, label),
-		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the ${unit.of} · dashed: the other engine alone has it${graph.nodes === true ? " · thick line: inside one kernel; red line: only the other engine fuses across it" : null}</p>
+		html`<p class="legend"><i class="err wide"></i>fp32, tf32<i class="err half"></i>16 bits<i class="err narrow"></i>8 bits or less · the bar below is the ${unit.of} · dashed: the other engine alone has it</p>
 `,
 		isCut && all
-			? folded(
-					`All ${counted(graph.groups.length, graph.nodes === true ? "ONNX node" : "node group")}`,
-					panes(whole, unit, label),
-				)
+			? folded(`All ${counted(graph.groups.length, "node group")}`, panes(whole, unit, label))
 			: null,
 	];
 }
