@@ -4,15 +4,11 @@ import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
 import type { LogLine, WrittenFile } from "../transcript.ts";
 
-/** Matches a log line. Lines without a level count as errors. */
-export interface LinePattern {
-	level: "error" | "warning" | "info";
-	/** Named groups become the names that titles use. */
-	pattern: RegExp;
-}
+/** Matches a log line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
+export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp };
 
 /** Names that a rule captured, cleaned for one line of text. */
-export type Names = Readonly<Record<string, string>>;
+export type Names = Readonly<Record<string, string | undefined>>;
 
 /**
  * cause: explains the failure. symptom: shows what broke; any cause takes precedence.
@@ -27,14 +23,14 @@ export interface Rule {
 	/** cause by default. */
 	rank?: Rank;
 	/** Any of them. */
-	lines?: readonly LinePattern[];
-	/** All of them, in addition to one of `lines`. */
-	with?: readonly LinePattern[];
+	lines?: LinePattern | readonly LinePattern[];
+	/** Must match too, in addition to one of `lines`. */
+	with?: LinePattern;
 	when?: (facts: Facts) => boolean;
-	/** Names taken from facts. */
 	names?: (facts: Facts) => Names;
-	title: (names: Names) => string;
-	fix: string | ((names: Names) => string);
+	/** `{x}` is the name x, `{x|y}` y where it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
+	title: string | ((names: Names) => string);
+	fix: string;
 	/** Lines to show if the rule has no `lines`. */
 	show?: (facts: Facts) => readonly LogLine[];
 }
@@ -97,15 +93,15 @@ export interface Facts {
 export const ofRunner = (rules: readonly Rule[]): Rule[] =>
 	rules.map((rule) => ({ kind: "runner", ...rule }));
 
-export const rankOf = ({ rank = "cause" }: Rule): Rank => rank;
+export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] =>
+	Array.isArray(lines) ? lines : [lines as LinePattern];
 
-export const error = (pattern: RegExp): LinePattern => ({ level: "error", pattern });
 export const warning = (pattern: RegExp): LinePattern => ({ level: "warning", pattern });
 export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern });
 
 /** A CUDA error as trtexec prints it, with or without file and line, or as the library reports it. */
-export const cudaError = (text: string): LinePattern =>
-	error(new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i"));
+export const cudaError = (text: string): RegExp =>
+	new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i");
 
 /** `node "x" (Op)`, or as much of it as is known. */
 export function ofNode(names: Names): string {
@@ -117,4 +113,12 @@ export function ofNode(names: Names): string {
 
 export function named(what: string, name: string | undefined): string {
 	return name ? `${what} "${name}"` : what;
+}
+
+export function titleOf({ title }: Rule, names: Names): string {
+	if (typeof title === "function") return title(names);
+	return title.replace(/\{(?:([^{}|:]+): )?(\w+)(?:\|([^{}]*))?\}/g, (_, what, key: string, absent = "") => {
+		if (key === "at") return ofNode(names);
+		return what === undefined ? (names[key] ?? absent) : named(what, names[key]);
+	});
 }
