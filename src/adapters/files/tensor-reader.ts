@@ -20,10 +20,8 @@ import { fileSource, readWhole, withInput } from "../process/input-file.ts";
 import { readImage } from "./image-reader.ts";
 import { hashOpen } from "./store.ts";
 
-/** A Git LFS pointer is far smaller. */
 const headBytes = 512;
 
-/** Files of several tensors are hashed once, and parsed once while memory allows. */
 type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
@@ -62,7 +60,6 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 interface HashTask {
 	path: string;
 	file: TensorFile;
-	/** Changes with the file. */
 	identity: string;
 	known: KnownHashes;
 }
@@ -81,7 +78,6 @@ function parseOnce(known: KnownHashes, path: string, parse: () => object): objec
 	return document;
 }
 
-/** An archive bomb stops at its declared size. */
 export const inflate: Inflate = (packed, bytes) =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 

@@ -10,7 +10,6 @@ interface SoundInput {
 	dtype: DType;
 	/** null: as many as there are. */
 	length: number | null;
-	/** Of a tensor of that many samples. */
 	shapeOf(samples: number): readonly number[];
 }
 
@@ -43,7 +42,6 @@ export function preprocessSound(
 	});
 }
 
-/** Zero crossings of the filter at either side. */
 const crossings = 10;
 const kaiserBeta = 5;
 

@@ -5,7 +5,6 @@ import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
 import { maxPixels } from "./header.ts";
 
-/** Red, green and blue, a byte each, row by row. */
 export interface Pixels {
 	width: number;
 	height: number;
@@ -79,7 +78,6 @@ function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): 
 		: { height: scale(height), width: requested };
 }
 
-/** A free side keeps the picture's proportion. */
 function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
 	const side = (fixed: number | null, of: number, other: number): number =>
 		Math.max(1, Math.round(((fixed ?? other) * of) / other));
@@ -89,7 +87,6 @@ function inProportion(own: Size, { height, width }: { height: number | null; wid
 	};
 }
 
-/** Of the tensor that is made of a picture of this size. */
 export function imageShape(own: Size, preprocess: Preprocess): number[] {
 	return plannedShape(preprocess, sizeAfter(own, preprocess));
 }
@@ -192,7 +189,6 @@ function normalise(image: Planes, { scale, mean, std }: Preprocess): Planes {
 	return { ...image, planes };
 }
 
-/** One value applies to all channels. */
 function channelValue(values: readonly number[] | undefined, channel: number, otherwise: number): number {
 	return values?.[values.length === 1 ? 0 : channel] ?? otherwise;
 }

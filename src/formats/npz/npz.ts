@@ -10,7 +10,6 @@ import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 /** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
-/** numpy's own limit of a header that it reads without trust, and its prefix. */
 const maxHeaderBytes = 10_000 + 12;
 /** Deflate adds five bytes to every 16 KiB that it cannot shrink; writers may use smaller blocks. */
 const packingShare = 1.01;

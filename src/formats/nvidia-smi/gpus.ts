@@ -59,7 +59,6 @@ function gpuOf(
 	};
 }
 
-/** Slices by the UUID of their GPU, of `nvidia-smi -L`. */
 function parseSlices(list: string): Map<string, MigSlice[]> {
 	const found = new Map<string, MigSlice[]>();
 	let parent: MigSlice[] = [];

@@ -81,7 +81,6 @@ export function queryArgs(
 	];
 }
 
-/** The columns of `parseAppLine`, in its order. */
 export function appsArgs(options: { gpu?: string; everyMs?: number } = {}): string[] {
 	return [
 		...(options.gpu === undefined ? [] : ["-i", options.gpu]),

@@ -52,7 +52,6 @@ export function parsePolygraphy(bytes: Uint8Array, path: string): object {
 	return value;
 }
 
-/** The arrays of the requested iteration, by name. */
 function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
 	const runs = Array.isArray(value) ? value : iterationsOf(value, file, path);
 	const iteration = file.iteration ?? 0;
@@ -64,7 +63,6 @@ function feedOf(value: unknown, file: RunOfFile, path: string): Fields {
 	throw tensorInvalid(path, { expected: "arrays by name", got: "something else" });
 }
 
-/** `lst` holds pairs of a runner's name and its iterations. */
 function iterationsOf(value: unknown, file: RunOfFile, path: string): readonly unknown[] {
 	const list = fieldOf(value, "lst");
 	if (!Array.isArray(list))

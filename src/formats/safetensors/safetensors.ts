@@ -5,7 +5,6 @@ import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 
-/** The names of the format's own `Dtype`. */
 const dtypeNames: Readonly<Record<string, DType>> = {
 	F64: "float64",
 	F32: "float32",

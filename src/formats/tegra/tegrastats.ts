@@ -6,7 +6,6 @@ const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "PO
 const mebibyte = 1024 * 1024;
 /** Bit of NVML's reasons: nothing runs. */
 const idle = 1n;
-/** What a sensor without power reads. */
 const offC = -256;
 
 /** null: not a line of figures. */

@@ -56,7 +56,6 @@ export function isContainer(format: TensorFormat): format is ContainerFormat {
 	return format === "npz" || format === "safetensors" || format === "polygraphy";
 }
 
-/** A header and the names inside a file may take this much beside the values. */
 const overheadBytes = 1024 * 1024;
 /** An element takes at most this many bytes as a varint, or as a byte of its own where two share one. */
 const varintBytes = 10;
@@ -126,7 +125,6 @@ const decoders: Readonly<
 interface MemberSource {
 	path: string;
 	inflate: Inflate;
-	/** Parses the file, or knows what came of it before. */
 	once(parse: () => object): object;
 }
 
@@ -161,18 +159,14 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: Member
 
 export interface OwnSource {
 	path: string;
-	/** Of the formats that state a layout. */
 	ending: "npy" | "npz" | "safetensors" | "json";
-	/** Of a file of several tensors. */
 	member: string;
 	/** What is expected where numpy has no name for the type. */
 	dtype: DType;
 	inflate: Inflate;
 }
 
-/** Larger files are refused. */
 const maxBytes = 2 ** 32;
-/** A pointer of Git LFS is far smaller. */
 const headBytes = 512;
 
 /** @throws ConfigError tensor-invalid. */

@@ -31,7 +31,6 @@ const letters: Readonly<Record<DType, string>> = {
 
 const dtypes = Object.keys(letters) as DType[];
 
-/** Dtype, shape and size are checked before anything is allocated. */
 export function decodeNpy(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	const header = parseNpyHeader(bytes, path);
 	checkHeader(header, file, path);
@@ -111,7 +110,6 @@ function swapBytes(bytes: Uint8Array, size: number): Uint8Array {
 	return swapped;
 }
 
-/** Column-major to row-major, one element after the other in the order of the result. */
 function toRowMajor(bytes: Uint8Array, shape: readonly number[], size: number): Uint8Array {
 	const rowMajor = new Uint8Array(bytes.length);
 	const strides = shape.map(
@@ -149,7 +147,6 @@ function stepOn(
 const magicVersion1 = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0];
 const headerAlignment = 64;
 
-/** As `numpy.save` writes it. */
 export function encodeNpy(tensor: Tensor): Uint8Array {
 	const { shape } = tensor;
 	const letter = letters[tensor.dtype];
@@ -181,7 +178,6 @@ interface NpyHeader {
 	dataAt: number;
 }
 
-/** numpy's own limit for headers that it reads without trusting them. */
 const maxHeaderChars = 10_000;
 const prefixBytes = 8;
 const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];

@@ -7,7 +7,6 @@ import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 
-/** Field numbers of onnx.proto's TensorProto. */
 const fieldOf = {
 	dims: 1,
 	dataType: 2,
@@ -37,7 +36,6 @@ interface Draft {
 	dims: bigint[];
 	code: number;
 	raw: Uint8Array | null;
-	/** Payloads by field number, in order. */
 	typed: Map<number, Field[]>;
 	refused: string | null;
 }
@@ -198,7 +196,6 @@ function writeLow(out: Uint8Array, at: number, low: { value: bigint; size: numbe
 	}
 }
 
-/** The varints of a packed or a single field, at most `limit`. */
 function* varints(field: Field, limit: number): Generator<bigint> {
 	let at = 0;
 	for (let count = 0; count < limit && at < field.bytes.length; count += 1) {

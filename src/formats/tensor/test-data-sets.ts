@@ -2,7 +2,6 @@
 import { tensorInvalid } from "./refusal.ts";
 
 export interface TestDataSet {
-	/** The folder's name, which a case can take for its id. */
 	id: string;
 	/** Paths as they were given, by place: `input_0.pb` is of the graph's first input. */
 	inputs: readonly string[];

@@ -15,18 +15,12 @@ export interface Evidence {
 	exitCode: number | null;
 	signal: string | null;
 	timedOut?: boolean;
-	/** The system's error when the program could not be started. */
 	spawnError?: string | null;
 	argv?: readonly string[];
-	/** Files that the run wrote, as far as checked. Paths as in argv. */
 	wrote?: readonly WrittenFile[];
-	/** Files that the run should have written but did not. */
 	absent?: readonly string[];
-	/** Sizes of the files that --loadInputs names. */
 	inputs?: readonly WrittenFile[];
-	/** Digests of the plan after the build and now. */
 	plan?: { builtSha256: string; sha256: string };
-	/** Of the ONNX file at the shapes of this run. */
 	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
 }
 

@@ -17,9 +17,7 @@ export interface LogScan {
 	hits: ReadonlyMap<LinePattern, Hit>;
 	/** The first error lines, with their continuation lines. */
 	errors: readonly LogLine[];
-	/** The last error lines. */
 	lastErrors: readonly LogLine[];
-	/** The last lines of any level. */
 	tail: readonly LogLine[];
 }
 

@@ -126,7 +126,6 @@ export const buildingRules: readonly Rule[] = [
 	},
 ];
 
-/** These engines build and run, but not in the requested precision. */
 export const int8Uncalibrated: Rule = {
 	code: "int8-uncalibrated",
 	lines: warning(/Calibrator is not being used\. Users must provide dynamic range/),

@@ -63,7 +63,6 @@ export const catalogue = {
 	start: startRules,
 	/** A signal or a time limit ended it; earlier log lines matter less. */
 	outside: endedFromOutside,
-	/** Reasons found in the log of a failed run. */
 	log: [
 		...flagRules,
 		...parsingRules,
@@ -74,17 +73,14 @@ export const catalogue = {
 		...inferenceRules,
 		...machineRules,
 	],
-	/** It crashed, and the log gives no reason. */
 	crash: crashRules,
 	/** Runs that ended with exit code 0 and PASSED but did not do their job; worst first. */
 	falseSuccess: falseSuccessRules,
-	/** Neither the log nor the exit code shows how it ended. */
 	incomplete: logIncomplete,
 };
 
 const all: readonly Rule[] = Object.values(catalogue).flat();
 
-/** Each code once, `ok`, `unverified` and `unknown` included. */
 export const diagnosisCodes: readonly string[] = [
 	"ok",
 	"unverified",
@@ -92,7 +88,6 @@ export const diagnosisCodes: readonly string[] = [
 	...new Set(all.map((rule) => rule.code)),
 ];
 
-/** Every line pattern that a scan of the log looks for. */
 export const linePatterns: readonly LinePattern[] = [
 	...new Set(all.flatMap((rule) => [...linesOf(rule), ...(rule.with ? [rule.with] : [])])),
 ];

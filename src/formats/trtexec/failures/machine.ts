@@ -140,7 +140,6 @@ export const startRules: readonly Rule[] = ofRunner([
 	},
 ]);
 
-/** Reported by a shell between the caller and trtexec. */
 const shellMissing: Rule = {
 	code: "program-missing",
 	kind: "runner",

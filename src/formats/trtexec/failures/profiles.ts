@@ -15,7 +15,6 @@ function conflictNames(facts: Facts): Names {
 	return conflict === null ? {} : { ...conflict, got: String(conflict.got), rank: String(conflict.rank) };
 }
 
-/** Which input, both ranks, and the flag, as far as known from the log and the command line. */
 function rankTitle(names: Names): string {
 	const { input, got, rank, flag, shape, by } = names;
 	if (got === undefined || rank === undefined)
@@ -207,7 +206,6 @@ interface RankConflict {
 	input: string;
 	shape: string;
 	got: number;
-	/** The expected rank. */
 	rank: number;
 	/** The flag that the expected rank comes from; empty: the model. */
 	by: string;
