@@ -45,10 +45,7 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 		}
 		const bytes = await readWhole(open, size);
 		if (bytes.length !== size)
-			throw tensorInvalid(path, {
-				expected: `${size} bytes`,
-				got: `${bytes.length}: the file changed while it was read`,
-			});
+			throw tensorInvalid(path, `${size} bytes`, `${bytes.length}: the file changed while it was read`);
 		const sha256 = createHash("sha256").update(bytes).digest("hex");
 		if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
 		return tensorFormat(file, path) === "image"
@@ -82,9 +79,10 @@ export const inflate: Inflate = (packed, bytes) =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 function wrongHash(path: string, file: TensorFile, sha256: string): ConfigError {
-	return tensorInvalid(path, {
-		expected: `SHA-256 ${file.sha256}`,
-		got: sha256,
-		fix: "Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.",
-	});
+	return tensorInvalid(
+		path,
+		`SHA-256 ${file.sha256}`,
+		sha256,
+		"Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.",
+	);
 }

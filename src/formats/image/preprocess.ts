@@ -22,11 +22,12 @@ interface Planes {
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
 	const { preprocess } = file;
 	if (preprocess === undefined) {
-		throw tensorInvalid(path, {
-			expected: "how the image becomes a tensor",
-			got: "nothing",
-			fix: 'Add "preprocess" to the manifest.',
-		});
+		throw tensorInvalid(
+			path,
+			"how the image becomes a tensor",
+			"nothing",
+			'Add "preprocess" to the manifest.',
+		);
 	}
 	const size = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, size);
@@ -37,16 +38,14 @@ export function preprocessImage(pixels: Pixels, file: TensorFile, path: string):
 		planned.some((length, axis) => length !== file.shape[axis])
 	) {
 		const dtype = supported ? file.dtype : "float32 or uint8";
-		throw tensorInvalid(path, {
-			expected: formatLayout(file),
-			got: `${dtype} ${formatShape(planned)} by its preprocess`,
-		});
+		throw tensorInvalid(path, formatLayout(file), `${dtype} ${formatShape(planned)} by its preprocess`);
 	}
 	if (size.resized.height * size.resized.width > maxPixels) {
-		throw tensorInvalid(path, {
-			expected: `at most ${maxPixels} pixels`,
-			got: `${size.resized.height} × ${size.resized.width}`,
-		});
+		throw tensorInvalid(
+			path,
+			`at most ${maxPixels} pixels`,
+			`${size.resized.height} × ${size.resized.width}`,
+		);
 	}
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const cropped = crop(resize(colours, size.resized), size.cropped);
