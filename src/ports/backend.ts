@@ -8,17 +8,13 @@ import type { Tensor } from "../core/golden/tensor/tensor.ts";
 import type { EngineAssets, EngineSpec } from "../core/plan/plan.ts";
 import type { ModelOnDisk, ToolFailure } from "./world.ts";
 
-/** A built engine with everything needed to run it. */
 export interface BuiltEngine {
 	spec: EngineSpec;
 	arm: Arm;
 	record: BuildRecord;
-	/** Absolute path of the engine file. */
 	path: string;
-	/** The ONNX file that it came from. */
 	model: ModelOnDisk;
 	assets?: EngineAssets | undefined;
-	/** More builds of the same model, none on the kernel timings of another. */
 	rebuilds?: readonly BuiltEngine[] | undefined;
 }
 
@@ -27,13 +23,10 @@ export interface BuildJob {
 	arm: Arm;
 	model: ModelOnDisk;
 	assets?: EngineAssets | undefined;
-	/** Absolute folder for the engine. */
 	engineFolder: string;
-	/** Absolute folder that the builds of this run share, such as for a timing cache. */
 	cacheFolder?: string | undefined;
 	logPath: string;
 	timeoutMs: number;
-	/** What the builder does now. */
 	onPhase?(phase: string): void;
 }
 
@@ -45,7 +38,6 @@ export interface InferCase {
 export interface InferJob {
 	engine: BuiltEngine;
 	cases: readonly InferCase[];
-	/** Absolute scratch folder for inputs and outputs. */
 	scratchFolder: string;
 	logPath: string;
 	threads: number;
@@ -94,12 +86,10 @@ export type MeasureResult =
 			timedMs: number;
 			/** Inferences per second as the tool reports it, where it does. */
 			reportedThroughputPerSecond?: number;
-			/** Time in which the CPU launches the kernels ÷ time in which the GPU runs them. */
 			enqueueShare?: number;
 	  }
 	| { state: "unusable"; reason: string; failure: ToolFailure; wallMs: number };
 
-/** One process that loads the engine and counts the instructions of an inference, on one thread. */
 export interface CountJob {
 	engine: BuiltEngine;
 	inputs: readonly TimedInput[];
@@ -121,10 +111,8 @@ export interface ProfileJob {
 	inputs: readonly TimedInput[];
 	seed: number;
 	timeoutMs: number;
-	/** Absolute paths of the files to write. */
 	profilePath: string;
 	layersPath: string;
-	/** The model's nodes, without its weights. */
 	nodesPath: string;
 	logPath: string;
 }
@@ -152,7 +140,6 @@ export interface TraceJob {
 	streams: number;
 	seed: number;
 	timeoutMs: number;
-	/** Absolute folder of the files to write, and the prefix of their names. */
 	folder: string;
 	name: string;
 }

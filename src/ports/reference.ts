@@ -17,17 +17,14 @@ export interface ReferenceJob {
 	model: ModelOnDisk;
 	cases: readonly InferCase[];
 	variant: ReferenceVariant;
-	/** Absolute scratch folder. */
 	scratchFolder: string;
 	logPath: string;
 	timeoutMs: number;
 	/** The cases are alternatives: those after the first that runs are left out. */
 	stopAtFirst?: true | undefined;
-	/** Weights that are a unit in the last place off, or some, in a copy of the model. */
 	nudged?: readonly NudgedWeight[];
 }
 
-/** A defect with its place in the plan. */
 export interface PlannedDefect {
 	number: number;
 	place: WeightLocation;
@@ -43,9 +40,7 @@ export type EmulationResult =
 	| {
 			state: "done";
 			cases: readonly InferredCase[];
-			/** Tensors that were rounded, outside control flow. */
 			tensors: number;
-			/** Those with values beyond the precision's range, which stayed as they were. */
 			beyondRange: readonly string[];
 			wallMs: number;
 	  }
@@ -54,7 +49,6 @@ export type EmulationResult =
 
 export interface DefectJob extends ReferenceJob {
 	trial: Trial;
-	/** In the order in which they are tried. */
 	defects: readonly PlannedDefect[];
 	/** verdict: null where the defect changes no byte. */
 	onVerdict(number: number, verdict: DefectVerdict | null): void;
@@ -63,7 +57,6 @@ export interface DefectJob extends ReferenceJob {
 /** done: all were tried. time: the time was over first. */
 export type DefectResult = { state: "done" | "time" } | { state: "failed"; failure: ToolFailure };
 
-/** Tensors of the model's graph to mark as outputs. */
 export interface MarkJob {
 	model: ModelOnDisk;
 	outputs: readonly { name: string; dtype: OnnxDType }[];
@@ -75,11 +68,8 @@ export interface MarkJob {
 export interface Reference {
 	/** The builds on this machine; the first records the goldens. */
 	builds(): Promise<readonly { flavour: ReferenceVariant["flavour"]; version: string }[]>;
-	/** The processor, and the system. */
 	machine(): { device: string; os: string };
-	/** How many runs the machine bears at once. */
 	parallelRuns(model: ModelOnDisk): number;
-	/** Weights that can be changed in place, and the names of those that cannot. */
 	weights(model: ModelOnDisk): Promise<{ places: readonly WeightLocation[]; unplaced: readonly string[] }>;
 	run(job: ReferenceJob): Promise<InferResult>;
 	/** A copy of the model with more outputs. @throws ToolError disk-full; ConfigError output-unwritable. */

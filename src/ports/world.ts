@@ -32,7 +32,6 @@ export interface Files {
 	makeFolder(path: string): Promise<void>;
 }
 
-/** Reads an ONNX file's structure without reading its weights. */
 export interface ModelReader {
 	/** @throws ConfigError model-missing, model-unreadable (truncated, empty, text, Git LFS pointer, hostile). */
 	read(path: string): Promise<ModelOnDisk>;
@@ -46,13 +45,11 @@ export interface ModelOnDisk {
 	external: readonly ExternalFile[];
 }
 
-/** Reads a golden's tensor files in any format that manifests may name. */
 export interface TensorReader {
 	/** @throws ConfigError golden-missing, tensor-invalid (size, hash, dtype or shape other than in the manifest). */
 	read(path: string, file: TensorFile): Promise<Tensor>;
 }
 
-/** Sets of files kept between runs, by name. */
 export interface FileCache {
 	/** Names with this prefix, last used first. */
 	list(prefix: string): Promise<string[]>;
@@ -65,7 +62,6 @@ export interface FileCache {
 	): Promise<string | null>;
 }
 
-/** Golden verdicts of earlier runs on this machine, each under everything that it depends on. */
 export interface KeptVerdicts {
 	/** `at`: ISO 8601, UTC. */
 	recall(key: string): Promise<{ verdicts: GoldenVerdict[]; at: string } | null>;
@@ -75,7 +71,6 @@ export interface KeptVerdicts {
 /** What steps took when they last ran, in milliseconds by step. */
 export interface KeptTimes {
 	recall(key: string): Promise<Readonly<Record<string, number>>>;
-	/** Steps that are not among them keep their earlier times. */
 	keep(key: string, times: Readonly<Record<string, number>>): Promise<void>;
 }
 
@@ -86,7 +81,6 @@ export interface Clock {
 	timestamp(): string;
 }
 
-/** Runs the user's own `prepare` command by the shell. */
 export interface Shell {
 	run(
 		command: PrepareConfig,
@@ -94,7 +88,6 @@ export interface Shell {
 	): Promise<{ state: "done" } | { state: "failed"; failure: ToolFailure }>;
 }
 
-/** Progress shown while the gate works. */
 export interface Progress {
 	stage(name: string, items: number): void;
 	/** One item of the stage begins; `leftMs` is the time left of the stage where it is known. */
@@ -112,7 +105,6 @@ export interface Telemetry {
 	start(): Promise<void>;
 	/** Between two times of the Clock port; null where nothing was read. */
 	window(fromMs: number, toMs: number): GpuWindow | null;
-	/** Processes on the GPU in that time that are not ours. */
 	foreignProcesses(fromMs: number, toMs: number): readonly ForeignProcess[];
 	/** What is unknown and why; each sentence once. */
 	degradations(): readonly string[];
@@ -128,7 +120,6 @@ export interface GpuLease {
 	take(): Promise<{ note?: string; release(): Promise<void> }>;
 }
 
-/** Whether the run was cancelled. */
 export interface Interrupt {
 	/** Why to stop, e.g. `interrupted by SIGINT`; null to go on. */
 	reason(): string | null;
@@ -136,11 +127,8 @@ export interface Interrupt {
 
 export interface CommandJob {
 	command: CommandConfig;
-	/** Absolute folder in which it runs. */
 	cwd: string;
-	/** Absolute scratch folder for the tensors. */
 	scratchFolder: string;
-	/** What the command receives. */
 	about: CommandRequest;
 	expected: Tensor;
 	got: Tensor;

@@ -10,7 +10,6 @@ import { readInput } from "../process/input-file.ts";
 import { classifyWriteError, errorCode } from "../process/write-error.ts";
 import { fileStore, lockFolder } from "./store.ts";
 
-/** On a shared volume, a compaction of another machine that began so long ago has died. */
 const staleMs = 24 * 60 * 60_000;
 const maxDepth = 4;
 const maxFiles = 200_000;

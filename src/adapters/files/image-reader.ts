@@ -20,12 +20,12 @@ const tooLarge = "Make the image smaller, or record its tensor (.npy).";
 export async function readImage(bytes: Uint8Array, file: TensorFile, path: string): Promise<Tensor> {
 	const { tensor, sha256 } = await preprocessFile(bytes, file, path);
 	if (file.tensorSha256 === sha256) return tensor;
-	throw tensorInvalid(path, {
-		expected:
-			file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
-		got: file.tensorSha256 === undefined ? "none" : sha256,
-		fix: `If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`,
-	});
+	throw tensorInvalid(
+		path,
+		file.tensorSha256 === undefined ? "the hash of the tensor" : `a tensor of SHA-256 ${file.tensorSha256}`,
+		file.tensorSha256 === undefined ? "none" : sha256,
+		`If image and preprocessing are right, set "tensorSha256": "${sha256}" in the manifest.`,
+	);
 }
 
 /**
@@ -38,13 +38,9 @@ export async function preprocessFile(
 	path: string,
 ): Promise<{ tensor: Tensor; sha256: string }> {
 	const header = readImageHeader(bytes);
-	if (header === null) throw tensorInvalid(path, { expected: "a PNG or JPEG image", got: "another file" });
+	if (header === null) throw tensorInvalid(path, "a PNG or JPEG image", "another file");
 	if (header.width * header.height > maxPixels || header.width * header.height === 0) {
-		throw tensorInvalid(path, {
-			expected: `1 to ${maxPixels} pixels`,
-			got: `${header.width} × ${header.height}`,
-			fix: tooLarge,
-		});
+		throw tensorInvalid(path, `1 to ${maxPixels} pixels`, `${header.width} × ${header.height}`, tooLarge);
 	}
 	const tensor = preprocessImage(await decode(bytes, header, path), file, path);
 	return { tensor, sha256: createHash("sha256").update(tensor.data).digest("hex") };
@@ -55,13 +51,10 @@ async function decode(bytes: Uint8Array, { kind }: ImageHeader, path: string): P
 		return kind === "png" ? decodePng(bytes, inflateZlib) : await decodeJpeg(bytes);
 	} catch (cause) {
 		const got = cause instanceof Error ? cause.message : "something else";
-		const fix = got.includes("limit exceeded")
-			? { fix: tooLarge }
-			: got === interlaced
-				? { fix: "Save the image without interlacing." }
-				: {};
+		const fixes: Record<string, string | undefined> = { [interlaced]: "Save the image without interlacing." };
+		const fix = got.includes("limit exceeded") ? tooLarge : fixes[got];
 		const expected = `a complete ${kind === "png" ? "PNG" : "JPEG"} image`;
-		throw tensorInvalid(path, { expected, got: JSON.stringify(got.slice(0, 200)), ...fix });
+		throw tensorInvalid(path, expected, JSON.stringify(got.slice(0, 200)), fix);
 	}
 }
 

@@ -35,7 +35,6 @@ async function hashModel(file: number, external: readonly ExternalFile[]): Promi
 	return hashOfLines(lines);
 }
 
-/** The largest read that Node allows. */
 const maxWeightBytes = 2 ** 31 - 1;
 
 export const readWeights: Reference["weights"] = (model) =>

@@ -20,10 +20,8 @@ import { fileSource, readWhole, withInput } from "../process/input-file.ts";
 import { readImage } from "./image-reader.ts";
 import { hashOpen } from "./store.ts";
 
-/** A Git LFS pointer is far smaller. */
 const headBytes = 512;
 
-/** Files of several tensors are hashed once, and parsed once while memory allows. */
 type KnownHashes = Map<string, { identity: string; sha256: string; document?: WeakRef<object> }>;
 
 export function fileTensorReader(): TensorReader {
@@ -47,10 +45,7 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 		}
 		const bytes = await readWhole(open, size);
 		if (bytes.length !== size)
-			throw tensorInvalid(path, {
-				expected: `${size} bytes`,
-				got: `${bytes.length}: the file changed while it was read`,
-			});
+			throw tensorInvalid(path, `${size} bytes`, `${bytes.length}: the file changed while it was read`);
 		const sha256 = createHash("sha256").update(bytes).digest("hex");
 		if (sha256 !== file.sha256) throw wrongHash(path, file, sha256);
 		return tensorFormat(file, path) === "image"
@@ -62,7 +57,6 @@ function readTensor(path: string, file: TensorFile, known: KnownHashes): Promise
 interface HashTask {
 	path: string;
 	file: TensorFile;
-	/** Changes with the file. */
 	identity: string;
 	known: KnownHashes;
 }
@@ -81,14 +75,14 @@ function parseOnce(known: KnownHashes, path: string, parse: () => object): objec
 	return document;
 }
 
-/** An archive bomb stops at its declared size. */
 export const inflate: Inflate = (packed, bytes) =>
 	inflateRawSync(packed, { maxOutputLength: Math.max(1, bytes) });
 
 function wrongHash(path: string, file: TensorFile, sha256: string): ConfigError {
-	return tensorInvalid(path, {
-		expected: `SHA-256 ${file.sha256}`,
-		got: sha256,
-		fix: "Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.",
-	});
+	return tensorInvalid(
+		path,
+		`SHA-256 ${file.sha256}`,
+		sha256,
+		"Restore the file (with Git, check that .gitattributes marks it binary), or record the golden again.",
+	);
 }

@@ -6,7 +6,6 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { readInput } from "../process/input-file.ts";
 
 export interface TextTokenizer {
-	/** Of the file. */
 	sha256: string;
 	padding: TokenPadding;
 	/** @throws ConfigError tokenizer-invalid. */
@@ -49,7 +48,6 @@ function parseTokenizer(bytes: Uint8Array, path: string): ParsedTokenizer {
 	throw invalid(path, 'it has no "model"');
 }
 
-/** What the library throws says what it does not know. */
 function orInvalid<T>(path: string, work: () => T): T {
 	try {
 		return work();

@@ -8,11 +8,9 @@ import { describeOwner } from "../process/owner.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface GpuLockOptions {
-	/** Absolute, shared by all runners and containers of the machine. */
 	folder: string;
 	/** Of the whole GPU, also for a slice: slices share its clocks and its heat. */
 	gpuUuid: string;
-	/** How long to wait for others. */
 	waitMs: number;
 	/** Called at the start of the wait, and about once in ten seconds of it. */
 	onWait?(owner: string, waitedMs: number): void;
@@ -21,7 +19,6 @@ export interface GpuLockOptions {
 
 const pollMs = 500;
 const reportEveryMs = 10_000;
-/** The file is renewed this often, and its owner counts as dead when it was not for so long. */
 const renewMs = 10_000;
 export const staleMs = 120_000;
 

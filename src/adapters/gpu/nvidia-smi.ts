@@ -13,7 +13,6 @@ import {
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 
-/** nvidia-smi, as it is started. */
 export interface Smi {
 	/** Program, with arguments of its own where a double needs them. */
 	argv: readonly [string, ...string[]];
@@ -26,7 +25,6 @@ export interface Smi {
 
 export type Devices =
 	| { state: "ok"; gpus: readonly Gpu[]; sampleFields: readonly QueryField[] }
-	/** `sentence` explains why nothing can be watched. */
 	| { state: "none"; sentence: string };
 
 const answerTimeoutMs = 30_000;
@@ -74,7 +72,6 @@ export interface StreamOptions {
 	/** A silence of this length is a hang; absent where silence is normal. */
 	silenceMs?: number;
 	onLine(line: string): void;
-	/** It ended by itself. */
 	onEnd(why: string): void;
 }
 

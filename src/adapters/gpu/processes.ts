@@ -7,7 +7,6 @@ import { groupOf } from "../process/owner.ts";
 import type { Processes } from "../process/processes.ts";
 
 export interface ProcessWatch {
-	/** A line of the list, as it arrives. */
 	push(line: string, atMs: number): void;
 	/** Those that are there before we begin; `idle` ones may stay. */
 	begin(rows: readonly AppRow[], idle: boolean): Promise<readonly GpuProcess[]>;
@@ -59,7 +58,6 @@ export function watchProcesses(
 	};
 }
 
-/** Two readings in quick succession both list a process. */
 function lastOfEach(rows: readonly AppRow[]): AppRow[] {
 	const numbered = new Map(rows.flatMap((row) => (row.pid === null ? [] : [[row.pid, row] as const])));
 	return [...numbered.values(), ...rows.filter(({ pid }) => pid === null)];

@@ -35,7 +35,6 @@ const maxSamples = 72_000;
 const settleMs = 1_200;
 /** A GPU busier than this before the start is used by another process. */
 const busyShare = 0.1;
-/** Rows that do not fit, one after the other, after which the columns have changed. */
 const maxMisfits = 3;
 
 interface Watch {
@@ -194,7 +193,6 @@ async function watchForeignProcesses({ gpu }: GpuChoice, watch: Watch): Promise<
 
 export interface Ring<Entry> {
 	push(entry: Entry): void;
-	/** Oldest first. */
 	entries(): readonly Entry[];
 }
 

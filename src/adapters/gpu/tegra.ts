@@ -50,7 +50,6 @@ async function readClock(
 }
 
 export interface TegraTelemetryOptions {
-	/** tegrastats, as it is started. */
 	tool: Smi;
 	clock: Clock;
 	silenceMs?: number;

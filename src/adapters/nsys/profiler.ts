@@ -12,15 +12,12 @@ export interface ProfileJob {
 	command: readonly string[];
 	/** Where it is started; `folder` by default. */
 	cwd?: string;
-	/** Absolute folder for the report and all that is made of it. */
 	folder: string;
-	/** Name of the files in it. */
 	name: string;
 	timeoutMs: number;
 }
 
 export type Profile =
-	/** `sentence` explains missing kernels. */
 	| {
 			state: "done";
 			report: string;

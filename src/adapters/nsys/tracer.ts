@@ -44,7 +44,6 @@ export async function findNsight(
 	return null;
 }
 
-/** Newest first. */
 async function installed({ parent, folders, program }: InstallPlace, root: string): Promise<string[]> {
 	const names = await readdir(join(root, parent)).catch(() => []);
 	return names
@@ -56,7 +55,6 @@ async function installed({ parent, folders, program }: InstallPlace, root: strin
 interface Traced {
 	files: readonly string[];
 	kernels?: readonly KernelFact[];
-	/** What is not there, and why. */
 	sentence?: string;
 }
 
@@ -65,7 +63,6 @@ const absent: Readonly<Record<NsightTool, string>> = {
 	ncu: "Nsight Compute (ncu) is not installed, so no kernel was profiled: it is not on PATH, in /opt/nvidia/nsight-compute or /usr/local/cuda.",
 };
 
-/** `root` replaces `/` in the search for the installers' folders. */
 export function nsightTracer(world: {
 	processes: Processes;
 	root?: string;
@@ -84,12 +81,10 @@ export function nsightTracer(world: {
 	};
 }
 
-/** Each launch is replayed some ten times, with the GPU's memory saved and restored. */
 const launches = { one: 3, first: 20 } as const;
 
 const maxLogBytes = 1024 * 1024;
 
-/** Never throws for what ncu does. `sentence` explains a missing report. */
 export async function lookIntoKernel(
 	job: ProfileJob & { kernel?: string },
 	ncu: Nsight,

@@ -11,20 +11,15 @@ import { chooseRuntime, type Runtime } from "./runtime.ts";
 
 export interface OnnxRuntimeOptions {
 	flavour: "auto" | "wasm" | "native";
-	/** The bundled `ort/worker.js`. */
 	workerPath: string;
 	nodePath: string;
-	/** Holds ort-wasm-simd-threaded.wasm, or its .gz, and the .mjs. */
 	wasmFolder: string;
 	cacheFolder: string;
 	processes: Processes;
 	threads: number;
-	/** As in RuntimeChoice. */
 	nativeFolder?: string | undefined;
 	untrustedFolder?: string | undefined;
-	/** Base address of the npm registry for `native`. */
 	registry?: string | undefined;
-	/** As in RuntimeChoice. */
 	onNative?(note: string): void;
 	/** Absent: the system's count. */
 	cpuName?: string;

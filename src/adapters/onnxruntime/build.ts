@@ -92,7 +92,6 @@ function describeFault(fault: ToolFailure): Pick<BuildRecord, "state" | "failure
 	return { state: fault.code === "tool-timeout" ? "timed-out" : "refused", failure };
 }
 
-/** Removes the model's folder, which is specific to this machine. */
 function withPaths(failure: Failure, job: BuildJob): Failure {
 	const folder = `${dirname(job.model.path)}/`;
 	const strip = (text: string): string => text.split(folder).join("");
@@ -114,7 +113,6 @@ async function writeRecipe(path: string, recipe: Readonly<Record<string, string>
 	await orWriteError(writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`), path);
 }
 
-/** Locations of the external data next to an engine. */
 export function externalOf(engine: { model: BuildJob["model"] }): string[] {
 	return engine.model.external.filter((file) => file.path !== null).map((file) => file.location);
 }

@@ -30,7 +30,6 @@ interface Work extends Omit<DefectJob, "cases"> {
 	cases: TaskOf<"defects">["cases"];
 }
 
-/** How often a worker may die before it is the machine's fault. */
 const mostDeaths = 8;
 
 async function workThrough(work: Work, context: ReferenceContext): Promise<DefectResult> {

@@ -16,7 +16,6 @@ import { readInput } from "../process/input-file.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { copyExternal } from "./model-copy.ts";
 
-/** Larger models are not copied and loaded once more. */
 const maxModelBytes = 1024 ** 3;
 
 type Run = (job: ReferenceJob) => Promise<InferResult>;

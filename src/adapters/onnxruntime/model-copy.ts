@@ -18,7 +18,6 @@ export async function copyModel(model: ModelOnDisk, folder: string): Promise<Cop
 	return { path, external: await copyExternal(model, folder) };
 }
 
-/** The same with these weights a little off. */
 export async function copyNudged(
 	model: ModelOnDisk,
 	places: readonly NudgedWeight[],

@@ -16,12 +16,9 @@ export interface RuntimeJob {
 	/** wasm: holds ort-wasm-simd-threaded.{wasm,mjs}. native: onnxruntime-node resolves from here. */
 	folder: string;
 	modelPath: string;
-	/** Locations of external data, relative to the model's folder. */
 	external: readonly string[];
 	threads: number;
-	/** Where the reply goes. */
 	resultPath: string;
-	/** The process waits for the path of another job on its input, unless this one fails. */
 	stays?: true;
 }
 
@@ -37,7 +34,6 @@ export interface TensorPlace {
 	path: string;
 }
 
-/** Graph optimisations, by ONNX Runtime's names. */
 export type Level = "disabled" | "basic" | "extended" | "all";
 
 export interface InferTask extends RuntimeJob {
@@ -45,7 +41,6 @@ export interface InferTask extends RuntimeJob {
 	/** Absent: all. */
 	level?: Level;
 	cases: readonly { inputs: readonly TensorPlace[] }[];
-	/** Later cases are left out once one has given outputs that hold something. */
 	stopAtFirst?: true | undefined;
 	outputFolder: string;
 }
@@ -62,11 +57,9 @@ export interface ProfileTask extends RuntimeJob {
 	seed: number;
 }
 
-/** Defects of weight tensors, one after the other, in the scratch copy that `modelPath` names. */
 export interface DefectTask extends RuntimeJob {
 	kind: "defects";
 	level: Level;
-	/** With the golden's outputs. */
 	cases: readonly { inputs: readonly TensorPlace[]; expected: readonly TensorPlace[] }[];
 	trial: Omit<Trial, "reference">;
 	/** `number` is the defect's place in the plan; `path` the absolute file that holds the tensor. */
@@ -75,17 +68,14 @@ export interface DefectTask extends RuntimeJob {
 
 export type Task = BuildTask | InferTask | CountTask | ProfileTask | DefectTask;
 
-/** The line of a worker that waits for its next job, with the job file of the last one. */
 export const idleLine = "trtgate: done with ";
 
-/** A line of the worker's output that counts cases. */
 export const caseLine = "trtgate: case ";
 
 export type CaseReply =
 	| { state: "done"; outputs: readonly TensorPlace[] }
 	| { state: "failed"; message: string };
 
-/** A line of the worker's output that holds the result of one defect, as JSON. */
 export const defectLine = "trtgate: defect ";
 
 export type Reply =
@@ -125,7 +115,6 @@ function parseProfileReply({ nodes }: Fields): Reply | null {
 	return Array.isArray(nodes) ? { kind: "profile", nodes } : null;
 }
 
-/** Instructions come in halves. */
 function parseCount({ instructions, otherInput }: Fields): Reply | null {
 	const isWork = (value: unknown): value is number => typeof value === "number" && isCount(2 * value);
 	return isWork(instructions) && isWork(otherInput) ? { kind: "count", instructions, otherInput } : null;

@@ -58,7 +58,6 @@ async function findBuilds(
 	return runtimes.map(({ flavour, version }) => ({ flavour, version }));
 }
 
-/** Copies of a model that are in memory at once. */
 const mostModelBytes = 2 ** 31;
 const mostRuns = 16;
 

@@ -12,7 +12,6 @@ import { wasmFolder } from "./wasm-files.ts";
 export interface Runtime {
 	flavour: Flavour;
 	version: string;
-	/** As the worker's job names it. */
 	folder: string;
 }
 

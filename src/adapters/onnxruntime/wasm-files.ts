@@ -11,7 +11,6 @@ import { errorCode, makeFolders, orWriteError } from "../process/write-error.ts"
 import { type PinnedFile, pinnedWasm } from "./pinned.ts";
 
 export interface WasmSource {
-	/** Holds the .wasm, or the .wasm.gz, and the .mjs. */
 	wasmFolder: string;
 	cacheFolder: string;
 	/** For tests; else the files of the pinned version. */

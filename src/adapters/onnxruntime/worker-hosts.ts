@@ -9,10 +9,8 @@ import type { Pipes, ProcessRecord } from "../process/spawn.ts";
 import { idleLine } from "./protocol.ts";
 
 export interface HostedJob {
-	/** The job file last. */
 	argv: readonly [string, string, string];
 	env: Readonly<Record<string, string>>;
-	/** What jobs of one process have in common. */
 	kind: string;
 	logPath: string;
 	timeoutMs: number;
@@ -21,11 +19,9 @@ export interface HostedJob {
 
 interface Host {
 	kind: string;
-	/** To the end of the job, or of the process. */
 	run(job: HostedJob): Promise<ProcessRecord>;
 }
 
-/** The longest that a timer can wait. */
 const foreverMs = 2 ** 31 - 1;
 const logCapBytes = 64 * 1024 * 1024;
 const tailLines = 40;

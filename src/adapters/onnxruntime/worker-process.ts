@@ -20,7 +20,6 @@ export interface WorkerLimits {
 	logPath: string;
 	timeoutMs: number;
 	onLine?(line: string): void;
-	/** The job needs a process of its own. */
 	isAlone?: boolean;
 }
 
@@ -66,7 +65,6 @@ export async function runWorker<K extends Task["kind"]>(
 	});
 }
 
-/** Node's options of the user are not for this process. */
 const workerEnvironment = { NODE_OPTIONS: "" };
 
 async function readReply(path: string): Promise<Reply | null> {
@@ -100,7 +98,6 @@ function judgeEnd<K extends Task["kind"]>(
 	return { state: "failed", failure, record, wallMs };
 }
 
-/** A reply that its files contradict. */
 export function badOutput(what: string, record: { logPath: string }): ToolFailure {
 	return {
 		code: "tool-output",

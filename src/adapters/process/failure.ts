@@ -8,13 +8,11 @@ import type { ToolFailure } from "../../ports/world.ts";
 import type { ProcessRecord } from "./spawn.ts";
 import { makeFolders } from "./write-error.ts";
 
-/** Lines of a child's log that an error quotes. */
 const excerptLines = 20;
 
 export interface FailureText {
 	/** Begins the sentence: `trtexec`, `The prepare command`. */
 	what: string;
-	/** The limit that was passed, for a timeout. */
 	timeoutMs: number;
 	fix?: string;
 	/** Replaces the text of the record, e.g. where the child succeeded but wrote nonsense. */
@@ -89,7 +87,6 @@ function seconds(ms: number): string {
 	return `${Math.round(ms / 100) / 10} s`;
 }
 
-/** What the work throws comes back as a value. */
 export async function orFailure<Value>(
 	work: () => Promise<Value>,
 ): Promise<Value | { state: "failed"; failure: ToolFailure; wallMs: number }> {

@@ -1,7 +1,6 @@
 // Text files, of which those whose names end in .gz are compressed.
 import { gunzipSync, gzipSync } from "node:zlib";
 
-/** A month of a hundred series, measured every hour, takes a tenth of it. */
 const maxBytes = 256 * 1024 * 1024;
 
 export function toBytes({ path, text }: { path: string; text: string }): Buffer {

@@ -53,7 +53,6 @@ export async function withInput<T>(
 	}
 }
 
-/** @throws as openInput. */
 export async function readInput(path: string, kind: InputKind, shown = path): Promise<Uint8Array> {
 	const { file, facts } = openInput(path, kind, shown);
 	try {

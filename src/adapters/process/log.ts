@@ -5,7 +5,6 @@ import type { Readable } from "node:stream";
 import { classifyWriteError, makeFolders } from "./write-error.ts";
 
 export interface LogFile {
-	/** Pauses the source while the disk is behind. */
 	write(chunk: Uint8Array, source: Readable): void;
 	/** Resolves when all is written. Rejects with disk-full or output-unwritable where it could not be. */
 	close(): Promise<void>;

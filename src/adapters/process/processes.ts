@@ -22,16 +22,12 @@ export interface Processes {
 	killAll(): Promise<void>;
 	/** SIGKILL to all living groups at once; for the last moments of the process. */
 	killNow(): void;
-	/** Whether a process group was ever one of ours. */
 	owns(group: number): boolean;
-	/** Counts work of a child that was started `beside` as time spent on children. */
 	busy<Value>(work: Promise<Value>): Promise<Value>;
-	/** Wall time during which at least one child ran. */
 	childMs(): number;
 }
 
 export interface ProcessesOptions {
-	/** Ends every run when it aborts. */
 	signal?: AbortSignal;
 	/** The environment of every child; a run's own values override it. Absent: a child without its own gets ours. */
 	env?: Readonly<Record<string, string | undefined>>;
@@ -95,7 +91,6 @@ function environmentOf(all: ProcessOptions["env"], own: ProcessOptions["env"]): 
 	return all === undefined && own === undefined ? {} : { env: { ...all, ...own } };
 }
 
-/** Adds up the time during which at least one visitor is inside. */
 function stopwatch(): { enter(): void; leave(): void; totalMs(): number } {
 	let inside = 0;
 	let since = 0;

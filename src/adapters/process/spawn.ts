@@ -12,28 +12,22 @@ export interface ProcessOptions {
 	cwd?: string;
 	/** The whole environment; absent: our own. */
 	env?: Readonly<Record<string, string | undefined>>;
-	/** Written to the child's input, which is then closed. */
 	stdin?: string | Uint8Array;
 	/** Takes over the child's input and output for a conversation; only its errors then go to log, tail and lines. */
 	talk?(pipes: Pipes): void;
 	timeoutMs: number;
 	signal?: AbortSignal;
-	/** All output of the child, both streams in order of arrival. */
 	logPath?: string;
 	logCapBytes?: number;
-	/** Lines kept for `tail`. */
 	tailLines?: number;
 	/** Bytes of standard output kept for `stdout`; 0 by default. */
 	captureBytes?: number;
-	/** Does not keep this process alive, and shall end when its input does. */
 	background?: boolean;
-	/** Time between SIGTERM and SIGKILL. */
 	graceMs?: number;
 	/** Every line of both streams, cut to a sane length; `isNoise` as below. */
 	onLine?(line: string, isNoise: boolean): void;
 	/** Lines that neither the log nor the tail keeps; the log then holds lines as `onLine` gets them. */
 	isNoise?(line: string, stream: "out" | "err"): boolean;
-	/** The child runs and leads this group. */
 	onStart?(pid: number): void;
 	onEnd?(pid: number): void;
 }
@@ -51,7 +45,6 @@ export interface ProcessRecord {
 	exitCode: number | null;
 	signal: NodeJS.Signals | null;
 	wallMs: number;
-	/** The last lines of both streams. */
 	tail: string[];
 	/** The start of standard output, as far as `captureBytes` allows. */
 	stdout: string;

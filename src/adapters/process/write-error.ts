@@ -38,7 +38,6 @@ export function classifyWriteError(error: unknown, path: string): unknown {
 	});
 }
 
-/** The `code` of a system error, or "". */
 export function errorCode(error: unknown): string {
 	if (typeof error !== "object" || error === null || !("code" in error)) return "";
 	return typeof error.code === "string" ? error.code : "";
@@ -60,7 +59,6 @@ async function makeWithParents(path: string): Promise<void> {
 	}
 }
 
-/** Another run may have been faster. */
 async function makeOne(path: string): Promise<void> {
 	try {
 		await mkdir(path);

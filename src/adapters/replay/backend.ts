@@ -29,13 +29,10 @@ interface Replayed {
 interface Replay {
 	recording: Recording;
 	clock: Clock;
-	/** Timed runs so far, in order of time. */
 	replayed: Replayed[];
-	/** How many runs of an engine and side were replayed. */
 	given: Map<string, number>;
 }
 
-/** The backend, and the GPU that was watched beside its runs. */
 export function replay(recording: Recording, clock: Clock): { backend: Backend; telemetry: Telemetry } {
 	const state: Replay = { recording, clock, replayed: [], given: new Map() };
 	const { facts, fingerprint, notes } = recording.machine;

@@ -40,11 +40,8 @@ export interface RecordedArm {
 		"durationMs" | "warnings" | "engineKind" | "engineBytes" | "engineSha256" | "recipe" | "notes"
 	>;
 	log: readonly string[];
-	/** In recorded order. */
 	runs: readonly RecordedRun[];
-	/** What trtexec wrote about the layers and their times, if recorded. */
 	profile?: { layers: string; times: string };
-	/** By golden case and output. */
 	outputs: Readonly<Record<string, Readonly<Record<string, RecordedOutput>>>>;
 }
 
@@ -96,7 +93,6 @@ function restore(differences: Buffer, golden: Buffer): Uint8Array {
 
 const inflate = promisify(gunzip);
 
-/** Replaces the target. */
 export async function unpackFolder(from: string, to: string): Promise<void> {
 	await rm(to, { recursive: true, force: true });
 	await mkdir(to, { recursive: true });

@@ -26,15 +26,12 @@ interface ConversationOptions {
 
 export type WorkerError = Extract<WorkerMessage, { kind: "error" }>;
 
-/** After the worker's end. */
 export interface Outcome {
 	hello: WorkerHello | null;
 	/** In the order of the cases; null where one was not answered. */
 	cases: readonly (InferredCase | null)[];
-	/** The worker reported that it is done. */
 	ended: boolean;
 	error: WorkerError | null;
-	/** Why its output could not be read. */
 	fault: string | null;
 }
 
@@ -75,7 +72,6 @@ export function createConversation(options: ConversationOptions): Conversation {
 		settle(index, describeAnswer(cases[index]?.id ?? "", answer));
 		return null;
 	};
-	/** Why the message cannot be, if it cannot. */
 	const take = (message: WorkerMessage): string | null => {
 		if (message.kind === "hello") return greet(message);
 		if (message.kind === "end") outcome.ended = true;
@@ -120,9 +116,7 @@ function describeAnswer(id: string, answer: Answer): InferredCase {
 }
 
 interface Sender {
-	/** Once the engine's inputs are known. */
 	start(hello: WorkerHello): void;
-	/** Writes as many cases as may be in flight, and the end after the last. */
 	send(input: Pipes["input"]): void;
 	/** The case with this id on the wire; null if it is not in flight. */
 	answered(wireId: string): number | null;
@@ -177,7 +171,6 @@ function createSender(
 	};
 }
 
-/** The pieces of the case's frame, or why it cannot be sent. */
 function encodeFitting(
 	wireId: string,
 	inputs: Readonly<Record<string, Tensor>>,

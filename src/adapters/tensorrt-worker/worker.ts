@@ -10,7 +10,6 @@ import { createConversation, type Outcome, type WorkerError } from "./conversati
 export interface TensorRtWorkerOptions {
 	/** Program: `python3`, or the path of one. */
 	python: string;
-	/** Absolute path of worker/tensorrt.py. */
 	workerPath: string;
 	processes: Processes;
 	/** Bytes that the inputs or the outputs of one case may have; 2 GiB by default. */
@@ -20,9 +19,7 @@ export interface TensorRtWorkerOptions {
 export interface WorkerJob {
 	enginePath: string;
 	cases: readonly InferCase[];
-	/** CUDA device, counted among those that CUDA_VISIBLE_DEVICES shows. */
 	device: number;
-	/** Paths of plugin libraries. */
 	plugins: readonly string[];
 	/** Optimization profile; absent: the first that covers a case's shapes. */
 	profile?: number;
@@ -32,7 +29,6 @@ export interface WorkerJob {
 }
 
 export interface TensorRtWorker {
-	/** Whether Python here has TensorRT and a GPU. */
 	probe(): Promise<{ tensorrt: string; device: string } | { absent: string }>;
 	/** @throws ConfigError output-unwritable where the log cannot be written. */
 	infer(job: WorkerJob): Promise<InferResult>;

@@ -53,11 +53,9 @@ function parseWarning(value: unknown): BuildRecord["warnings"] {
 export interface BuildPlaces {
 	engine: string;
 	layers: string;
-	/** Timing cache of this run. */
 	cache: string | undefined;
 }
 
-/** A build and everything that identifies it. */
 export interface BuildRequest {
 	job: BuildJob;
 	places: BuildPlaces;

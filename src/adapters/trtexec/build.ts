@@ -105,7 +105,6 @@ function hasFailed({ record, diagnosis }: TrtexecRun): boolean {
 	return !isFine || record.state !== "exited" || record.exitCode !== 0;
 }
 
-/** That there is no timing cache yet is as it should be. */
 function warningsOf(log: BuildLogFacts, begins: boolean): BuildRecord["warnings"] {
 	return log.warnings
 		.filter((warning) => !begins || warning.class !== "timing-cache-unreadable")
@@ -153,7 +152,6 @@ function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 	return { code, title: `${key}: ${reason.message}`, fix: reason.fix, excerpt: [], kind: "refusal" };
 }
 
-/** The key of the engine that requests it. */
 function keyOf(reason: Unbuildable): string {
 	if (reason.kind === "needs-other-onnx") return "onnx";
 	if (reason.what.startsWith("--")) return "flags";
@@ -169,7 +167,6 @@ function describeJob(job: BuildJob) {
 	return { ...describeBuild(job), warnings: [] as BuildRecord["warnings"], log: job.logPath };
 }
 
-/** Strips this machine's folders. */
 function refused(
 	run: Pick<TrtexecRun, "record" | "diagnosis">,
 	job: BuildJob,

@@ -21,10 +21,8 @@ export interface GoldenWorker {
 	}): Promise<InferResult>;
 }
 
-/** Runs a command under a profiler. `sentence` explains what is missing and why. */
 export type Tracer = (job: {
 	tool: TraceJob["tool"];
-	/** Of ncu: the one kernel to look at. */
 	kernel?: string;
 	command: readonly string[];
 	cwd: string;
@@ -43,7 +41,6 @@ export type TimingSettings = Pick<MeasureConfig, "cudaGraph" | "spinWait" | "tra
 export interface TrtexecContext {
 	trtexec: Trtexec;
 	processes: Processes;
-	/** CUDA device. */
 	device: number;
 	timing: TimingSettings;
 	worker: GoldenWorker | null;
@@ -51,21 +48,15 @@ export interface TrtexecContext {
 	caches: BuildCaches;
 	/** What engines and kernel timings hold for: GPU, driver, TensorRT. null where that is not known. */
 	machine: string | null;
-	/** Whether the worker can be used here, once that was checked. */
 	workerChoice?: Promise<GoldenWorker | null>;
-	/** What was built in this run, by the engine's path. */
 	built: Map<string, BuiltPlan>;
-	/** Kernel timings in each timing cache after its last build, by path. */
 	cacheEntries: Map<string, number>;
-	/** Notes a sentence once. */
 	note(sentence: string): void;
 }
 
-/** What is remembered of a plan, to know it again. */
 export interface BuiltPlan {
 	sha256: string;
 	bytes: number;
-	/** Last change of the file when its digest was last taken. */
 	modifiedMs: number;
 	weightsBytes: number;
 }

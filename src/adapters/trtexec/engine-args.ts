@@ -16,7 +16,6 @@ interface Configured {
 
 const mebibyte = 1024 * 1024;
 
-/** Beside model, precision, profiles and caches. */
 export function buildSettings({ spec, assets }: Configured, context: TrtexecContext) {
 	const { workspaceBytes, optimizationLevel, dla, flags } = spec.engine.tensorrt;
 	return {
@@ -29,13 +28,11 @@ export function buildSettings({ spec, assets }: Configured, context: TrtexecCont
 	};
 }
 
-/** Of a run that loads the engine. */
 export function loadSettings(engine: Configured, context: TrtexecContext) {
 	const flags = engine.spec.engine.tensorrt.flags.filter((flag) => flagsOfRuns.has(flagName(flag)));
 	return { ...placeSettings(engine, context), extraFlags: flags };
 }
 
-/** A DLA takes no CUDA graph. */
 export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, "timing">): TimingSettings {
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
@@ -58,7 +55,6 @@ function pluginsOf(assets: EngineAssets | undefined): Plugins | null {
 	return { static: paths(false), dynamic: paths(true) };
 }
 
-/** Inputs of which the file leaves a size open. */
 function dynamicInputs(model: OnnxModel): string[] {
 	const isOpen = (dims: readonly unknown[] | null): boolean =>
 		dims === null || dims.some((dim) => typeof dim !== "number");
@@ -109,13 +105,11 @@ export function profileIndexOf(shapes: readonly NamedShape[], spec: EngineSpec, 
 	return Math.max(0, found);
 }
 
-/** The value of `--shapes` for a run. */
 export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): NamedShape[] {
 	const names = new Set(dynamicInputs(model));
 	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
 }
 
-/** Shapes and profile of a run. */
 export function shapeSettings(
 	inputs: readonly NamedShape[],
 	{ spec, model }: Pick<BuiltEngine, "spec" | "model">,
@@ -132,7 +126,6 @@ const typedBy: Readonly<Record<string, readonly string[]>> = {
 	int8: [],
 };
 
-/** Whether the ONNX file itself has the precision, in its types or its Q/DQ nodes. */
 export function isTyped(precision: string, { graph }: OnnxModel): boolean {
 	const types = typedBy[precision] ?? [];
 	const stored = [...graph.initializers, ...graph.inputs, ...graph.valueInfo].some(({ dtype }) =>

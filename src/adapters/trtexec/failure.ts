@@ -16,7 +16,6 @@ function excerptOf(diagnosis: Diagnosis): string[] {
 	return diagnosis.excerpt.map(({ line, text }) => `${line}: ${text}`);
 }
 
-/** The fault of a run whose work is not done. */
 export function failureOf({ record, diagnosis }: Pick<TrtexecRun, "record" | "diagnosis">): ToolFailure {
 	const log = record.logPath ?? undefined;
 	if (record.state === "aborted")
@@ -31,7 +30,6 @@ function codeOf(record: TrtexecRun["record"]): ToolFailure["code"] {
 	return record.state === "exited" && record.exitCode === 0 ? "tool-output" : "tool-crashed";
 }
 
-/** The same as a build's reason. */
 export function refusalOf(run: Pick<TrtexecRun, "record" | "diagnosis">): Failure {
 	if (run.record.state === "aborted") return describeTool(failureOf(run));
 	const { code, title, fix, kind } = run.diagnosis;
@@ -49,12 +47,10 @@ export function describeTool(fault: ToolFailure): Failure {
 	return { code, title: message, fix, excerpt: [...excerpt], kind: "runner" };
 }
 
-/** What trtexec has no way to express. */
 export function unsupportedArgs(reason: Unbuildable): ToolFailure {
 	return { code: "tool-output", message: reason.message, fix: reason.fix };
 }
 
-/** Output that is there and does not hold. */
 export function badOutput(message: string, run: Pick<TrtexecRun, "record">): ToolFailure {
 	const fix = "Check the free disk space and run again. If it fails again, read the log.";
 	return { code: "tool-output", message, fix, log: run.record.logPath ?? undefined };

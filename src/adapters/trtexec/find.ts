@@ -23,14 +23,12 @@ export interface Trtexec {
 export interface FindOptions {
 	/** As the user wrote it; nothing else is then looked at. */
 	wanted?: string | undefined;
-	/** What `wanted` is relative to. */
 	cwd: string;
 	/** Home of the user, where people unpack archives. */
 	home?: string | undefined;
 	processes: Processes;
 	/** Folder of the shared libraries; absent: that of an unpacked archive, where trtexec lies in one. */
 	libraries?: string | undefined;
-	/** LD_LIBRARY_PATH as it is. */
 	libraryPath?: string | undefined;
 	/** Where TensorRT is looked for beside PATH; the usual places by default. */
 	installFolders?: readonly string[];
@@ -46,17 +44,14 @@ export type Found =
 	| { state: "found"; trtexec: Trtexec; processes: Processes }
 	| { state: "missing"; tried: readonly Tried[]; processes: Processes };
 
-/** Newest major version whose flags this program was tested with. */
 export const newestKnownMajor = 11;
 
-/** Debian packages, containers, and archives unpacked by hand. */
 const usualFolders: readonly string[] = [
 	"/usr/src/tensorrt/bin",
 	"/opt/tensorrt/bin",
 	"/usr/local/tensorrt/bin",
 ];
 const unpackedIn: readonly string[] = ["/opt", "/usr/local", "/usr/src"];
-/** Libraries may come from a network disk. */
 const probeTimeoutMs = 60_000;
 
 export async function findTrtexec(options: FindOptions): Promise<Found> {
@@ -140,7 +135,6 @@ export interface Device {
 	choice: GpuChoice;
 	/** Newest CUDA that the driver runs; null where it does not report it. */
 	cuda: string | null;
-	/** Of a Jetson. */
 	board?: TegraBoard;
 }
 
@@ -150,7 +144,6 @@ const maxBytes = 1024 * 1024;
 /** none: nvidia-smi answers and shows no such GPU. unknown: it is not there, or does not answer. */
 export type DeviceRead = { state: "found"; device: Device } | { state: "none" } | { state: "unknown" };
 
-/** `wanted` is an index or a UUID as in CUDA_VISIBLE_DEVICES. */
 export async function readDevice(processes: Processes, wanted?: string): Promise<DeviceRead> {
 	const query = async (args: readonly string[]): Promise<string> => {
 		const record = await processes.run({ argv: ["nvidia-smi", ...args], timeoutMs, captureBytes: maxBytes });
@@ -168,7 +161,6 @@ export async function readDevice(processes: Processes, wanted?: string): Promise
 	return { state: "found", device: { choice, cuda: cudaOf(versions) } };
 }
 
-/** A Jetson's GPU as trtexec reports it, right before it fails on a model that does not exist. */
 export async function readTegraDevice(
 	{ program }: Trtexec,
 	{ board, wanted }: { board: TegraBoard; wanted?: string | undefined },

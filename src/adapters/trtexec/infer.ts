@@ -85,7 +85,6 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 	};
 }
 
-/** Two tensors whose names become one would overwrite each other's file. */
 function clashOf(job: InferJob): ToolFailure | null {
 	const { graph } = job.engine.model.onnx;
 	const names = [graph.outputs.map(({ name }) => name), feeds(graph).map(({ name }) => name)];

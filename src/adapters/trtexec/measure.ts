@@ -114,7 +114,6 @@ interface Kept {
 	context: TrtexecContext;
 	run: TrtexecRun;
 	contextBytes: number;
-	/** By trtexec's own account. */
 	throughput: number | null;
 }
 

@@ -47,11 +47,9 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 	return readLayers(job);
 }
 
-/** Beyond this, the picture shows groups of layers, not nodes. */
 const mostNodes = 20_000;
 const mostNodesBytes = 8 * 1024 * 1024;
 
-/** What a later comparison needs of the model. */
 async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 	const { nodes } = engine.model.onnx.graph;
 	const bytes = nodes.length > mostNodes ? null : nodesFile(nodes);
@@ -62,7 +60,6 @@ async function keepNodes({ nodesPath, engine }: ProfileJob): Promise<void> {
 /** An engine of ten thousand layers, with every detail, is some tens of megabytes. */
 const maxFileBytes = 128 * 1024 * 1024;
 
-/** The files are kept whatever they hold. */
 async function readLayers({ profilePath, layersPath }: ProfileJob): Promise<ProfileResult> {
 	try {
 		return {

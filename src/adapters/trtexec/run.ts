@@ -24,17 +24,13 @@ import type { BuiltPlan, TrtexecContext } from "./context.ts";
 
 interface RunJob {
 	argv: readonly string[];
-	/** Absolute folder of this run alone. */
 	cwd: string;
 	logPath: string;
 	timeoutMs: number;
 	/** Files that the run must write, as argv has them. */
 	writes: readonly string[];
-	/** Files that it reads, with their sizes. */
 	inputs?: readonly WrittenFile[];
-	/** Digests of the plan after the build and now. */
 	plan?: { builtSha256: string; sha256: string };
-	/** Whatever else reads the log. */
 	readers?: readonly { feed(line: LogLine): void }[];
 	/** The run is verbose and this gets all of its lines; the log and the diagnosis get only those that are not verbose. */
 	onVerbose?: ((text: string) => void) | undefined;
@@ -80,14 +76,12 @@ export async function runTrtexec(job: RunJob, context: TrtexecContext): Promise<
 	return { record, scan, wrote, diagnosis: diagnoseRun({ record, scan, wrote, absent }, job, context) };
 }
 
-/** They name the layer at which a build stopped. */
 async function appendVerbose(logPath: string, lines: readonly string[]): Promise<void> {
 	if (lines.length === 0) return;
 	const text = [`[trtgate: the last verbose lines, ${lines.length} of them]`, ...lines, ""].join("\n");
 	await orWriteError(appendFile(logPath, text), logPath);
 }
 
-/** Numbers the lines as they come, and passes on what is worth a search. */
 function createLineFilter(take: (line: LogLine) => void): { push(text: string): void; end(): void } {
 	const last: LogLine[] = [];
 	const passed = new Map<LogLevel, number>();

@@ -104,18 +104,20 @@ function linesOf(bytes: Uint8Array, path: string): string[] {
 		.filter(({ line }) => line.trim() !== "");
 	const long = lines.find(({ line }) => line.length > maxLineChars);
 	if (long !== undefined) {
-		throw tensorInvalid(path, {
-			expected: `at most ${maxLineChars} characters in a line`,
-			got: `${long.line.length} in line ${long.number}`,
-			fix: "Each line is a case: break it up.",
-		});
+		throw tensorInvalid(
+			path,
+			`at most ${maxLineChars} characters in a line`,
+			`${long.line.length} in line ${long.number}`,
+			"Each line is a case: break it up.",
+		);
 	}
 	if (lines.length === 0 || lines.length > maxLines)
-		throw tensorInvalid(path, {
-			expected: `1 to ${maxLines} lines that are not empty`,
-			got: `${lines.length}`,
-			fix: "Write one case a line.",
-		});
+		throw tensorInvalid(
+			path,
+			`1 to ${maxLines} lines that are not empty`,
+			`${lines.length}`,
+			"Write one case a line.",
+		);
 	return lines.map(({ line }) => line);
 }
 
@@ -127,11 +129,7 @@ function decodeText(bytes: Uint8Array, path: string): string {
 			.decode(bytes)
 			.split("\n")
 			.findIndex((one) => one.includes("\ufffd"));
-		throw tensorInvalid(path, {
-			expected: "text in UTF-8",
-			got: `other bytes in line ${line + 1}`,
-			fix: "Save it as UTF-8.",
-		});
+		throw tensorInvalid(path, "text in UTF-8", `other bytes in line ${line + 1}`, "Save it as UTF-8.");
 	}
 }
 

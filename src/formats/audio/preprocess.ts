@@ -10,7 +10,6 @@ interface SoundInput {
 	dtype: DType;
 	/** null: as many as there are. */
 	length: number | null;
-	/** Of a tensor of that many samples. */
 	shapeOf(samples: number): readonly number[];
 }
 
@@ -23,11 +22,12 @@ export function preprocessSound(
 	const rate = how.rate ?? sound.rate;
 	const samples = resample(sound.samples, sound.rate, rate).subarray(Math.round((how.start ?? 0) * rate));
 	if (samples.length === 0) {
-		throw tensorInvalid(path, {
-			expected: `sound after the first ${how.start ?? 0} s`,
-			got: `${sound.samples.length / sound.rate} s in all`,
-			fix: "Give a smaller start, or a longer file.",
-		});
+		throw tensorInvalid(
+			path,
+			`sound after the first ${how.start ?? 0} s`,
+			`${sound.samples.length / sound.rate} s in all`,
+			"Give a smaller start, or a longer file.",
+		);
 	}
 	const length = how.length ?? input.length ?? samples.length;
 	const windows = how.windows ?? 1;
@@ -43,7 +43,6 @@ export function preprocessSound(
 	});
 }
 
-/** Zero crossings of the filter at either side. */
 const crossings = 10;
 const kaiserBeta = 5;
 

@@ -25,25 +25,26 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	const name = (at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4));
 	if (bytes.length < 12 || name(0) !== "RIFF" || name(8) !== "WAVE")
-		throw tensorInvalid(path, {
-			expected: "a WAV file (RIFF, WAVE)",
-			got: bytes.length < 12 ? `${bytes.length} bytes` : "another file",
-			fix: again,
-		});
+		throw tensorInvalid(
+			path,
+			"a WAV file (RIFF, WAVE)",
+			bytes.length < 12 ? `${bytes.length} bytes` : "another file",
+			again,
+		);
 	let format: Format | null = null;
 	for (let at = 12; at + chunkHeaderBytes <= bytes.length; ) {
 		const [chunk, size] = [name(at), view.getUint32(at + 4, true)];
 		const start = at + chunkHeaderBytes;
 		if (start + size > bytes.length)
-			throw tensorInvalid(path, {
-				expected: `${size} bytes in chunk ${JSON.stringify(chunk)}`,
-				got: `${bytes.length - start}`,
-				fix: again,
-			});
+			throw tensorInvalid(
+				path,
+				`${size} bytes in chunk ${JSON.stringify(chunk)}`,
+				`${bytes.length - start}`,
+				again,
+			);
 		if (chunk === "fmt ") format = readFormat(new DataView(view.buffer, view.byteOffset + start, size), path);
 		if (chunk === "data") {
-			if (format === null)
-				throw tensorInvalid(path, { expected: 'a chunk "fmt " before the samples', got: "none", fix: again });
+			if (format === null) throw tensorInvalid(path, 'a chunk "fmt " before the samples', "none", again);
 			return {
 				rate: format.rate,
 				samples: mixSamples(new DataView(view.buffer, view.byteOffset + start, size), format),
@@ -52,7 +53,7 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 		// Chunks begin at even places.
 		at = start + size + (size % 2);
 	}
-	throw tensorInvalid(path, { expected: 'a chunk "data" with samples', got: "none", fix: again });
+	throw tensorInvalid(path, 'a chunk "data" with samples', "none", again);
 }
 
 const pcmTag = 1;
@@ -61,8 +62,7 @@ const floatTag = 3;
 const extensibleTag = 0xfffe;
 
 function readFormat(view: DataView, path: string): Format {
-	if (view.byteLength < 16)
-		throw tensorInvalid(path, { expected: "16 bytes of format", got: `${view.byteLength}`, fix: again });
+	if (view.byteLength < 16) throw tensorInvalid(path, "16 bytes of format", `${view.byteLength}`, again);
 	const tag = view.getUint16(0, true);
 	const encodingTag = tag === extensibleTag && view.byteLength >= 26 ? view.getUint16(24, true) : tag;
 	const [channels, rate, bits] = [view.getUint16(2, true), view.getUint32(4, true), view.getUint16(14, true)];
@@ -70,11 +70,7 @@ function readFormat(view: DataView, path: string): Format {
 	const widths = encoding === "float" ? [32, 64] : [8, 16, 24, 32];
 	if (encoding === null || !widths.includes(bits)) {
 		const got = encoding === null ? `encoding ${encodingTag}` : `${encoding} of ${bits} bits`;
-		throw tensorInvalid(path, {
-			expected: "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64",
-			got,
-			fix: again,
-		});
+		throw tensorInvalid(path, "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64", got, again);
 	}
 	if (
 		channels < 1 ||
@@ -84,11 +80,7 @@ function readFormat(view: DataView, path: string): Format {
 		view.getUint16(12, true) !== (channels * bits) / 8
 	) {
 		const got = `${channels} channels of ${bits} bits in blocks of ${view.getUint16(12, true)} bytes at ${rate} Hz`;
-		throw tensorInvalid(path, {
-			expected: `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`,
-			got,
-			fix: again,
-		});
+		throw tensorInvalid(path, `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`, got, again);
 	}
 	return { encoding, channels, rate, bits };
 }

@@ -8,7 +8,6 @@ export type InflateZlib = (packed: Uint8Array, bytes: number) => Uint8Array;
 interface Header {
 	width: number;
 	height: number;
-	/** Bits of a sample. */
 	depth: number;
 	samples: number;
 	isPalette: boolean;
@@ -186,7 +185,6 @@ function colourOf(palette: Uint8Array, index: number): Uint8Array {
 	return palette.subarray(index * 3, index * 3 + 3);
 }
 
-/** Scaled to a byte, but for an index into the palette. */
 function sampleAt(
 	rows: Uint8Array,
 	start: number,

@@ -5,7 +5,6 @@ import { formatShape, type Tensor } from "../../core/golden/tensor/tensor.ts";
 import { formatLayout, tensorInvalid } from "../tensor/refusal.ts";
 import { maxPixels } from "./header.ts";
 
-/** Red, green and blue, a byte each, row by row. */
 export interface Pixels {
 	width: number;
 	height: number;
@@ -23,11 +22,12 @@ interface Planes {
 export function preprocessImage(pixels: Pixels, file: TensorFile, path: string): Tensor {
 	const { preprocess } = file;
 	if (preprocess === undefined) {
-		throw tensorInvalid(path, {
-			expected: "how the image becomes a tensor",
-			got: "nothing",
-			fix: 'Add "preprocess" to the manifest.',
-		});
+		throw tensorInvalid(
+			path,
+			"how the image becomes a tensor",
+			"nothing",
+			'Add "preprocess" to the manifest.',
+		);
 	}
 	const size = sizeAfter(pixels, preprocess);
 	const planned = plannedShape(preprocess, size);
@@ -38,16 +38,14 @@ export function preprocessImage(pixels: Pixels, file: TensorFile, path: string):
 		planned.some((length, axis) => length !== file.shape[axis])
 	) {
 		const dtype = supported ? file.dtype : "float32 or uint8";
-		throw tensorInvalid(path, {
-			expected: formatLayout(file),
-			got: `${dtype} ${formatShape(planned)} by its preprocess`,
-		});
+		throw tensorInvalid(path, formatLayout(file), `${dtype} ${formatShape(planned)} by its preprocess`);
 	}
 	if (size.resized.height * size.resized.width > maxPixels) {
-		throw tensorInvalid(path, {
-			expected: `at most ${maxPixels} pixels`,
-			got: `${size.resized.height} × ${size.resized.width}`,
-		});
+		throw tensorInvalid(
+			path,
+			`at most ${maxPixels} pixels`,
+			`${size.resized.height} × ${size.resized.width}`,
+		);
 	}
 	const colours = toPlanes(pixels, preprocess.colour ?? "rgb");
 	const cropped = crop(resize(colours, size.resized), size.cropped);
@@ -79,7 +77,6 @@ function resizedSize({ height, width }: Size, requested: Preprocess["resize"]): 
 		: { height: scale(height), width: requested };
 }
 
-/** A free side keeps the picture's proportion. */
 function inProportion(own: Size, { height, width }: { height: number | null; width: number | null }): Size {
 	const side = (fixed: number | null, of: number, other: number): number =>
 		Math.max(1, Math.round(((fixed ?? other) * of) / other));
@@ -89,7 +86,6 @@ function inProportion(own: Size, { height, width }: { height: number | null; wid
 	};
 }
 
-/** Of the tensor that is made of a picture of this size. */
 export function imageShape(own: Size, preprocess: Preprocess): number[] {
 	return plannedShape(preprocess, sizeAfter(own, preprocess));
 }
@@ -192,7 +188,6 @@ function normalise(image: Planes, { scale, mean, std }: Preprocess): Planes {
 	return { ...image, planes };
 }
 
-/** One value applies to all channels. */
 function channelValue(values: readonly number[] | undefined, channel: number, otherwise: number): number {
 	return values?.[values.length === 1 ? 0 : channel] ?? otherwise;
 }

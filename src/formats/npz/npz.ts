@@ -10,7 +10,6 @@ import { findZipEntries, type ZipEntry } from "../zip/zip.ts";
 /** Inflates raw deflate data to at most `bytes` bytes; throws where it is broken or becomes more. */
 export type Inflate = (packed: Uint8Array, bytes: number) => Uint8Array;
 
-/** numpy's own limit of a header that it reads without trust, and its prefix. */
 const maxHeaderBytes = 10_000 + 12;
 /** Deflate adds five bytes to every 16 KiB that it cannot shrink; writers may use smaller blocks. */
 const packingShare = 1.01;
@@ -23,17 +22,9 @@ export interface NpzMember {
 }
 
 /** @throws ConfigError tensor-invalid. */
-export function decodeNpzMember(
-	source: ByteSource,
-	file: TensorFile,
-	{ path, member, inflate }: NpzMember,
-): Tensor {
+export function decodeNpzMember(source: ByteSource, file: TensorFile, place: NpzMember): Tensor {
 	// numpy has no 4-bit numbers: each takes a byte.
-	return decodeNpy(
-		npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, { path, member, inflate }),
-		file,
-		path,
-	);
+	return decodeNpy(npzMember(source, 2 * tensorBytes(file) + maxHeaderBytes, place), file, place.path);
 }
 
 /** The .npy file of at most `most` bytes that a member is. @throws ConfigError tensor-invalid. */
@@ -44,31 +35,23 @@ export function npzMember(
 ): Uint8Array {
 	const entry = findMember(source, member, path);
 	if (entry.bytes > most || entry.packedBytes > most * packingShare + packingBytes) {
-		throw tensorInvalid(path, {
-			expected: `at most ${most} bytes in member ${JSON.stringify(member)}`,
-			got: `${entry.bytes}, packed ${entry.packedBytes}`,
-		});
+		throw tensorInvalid(
+			path,
+			`at most ${most} bytes in member ${JSON.stringify(member)}`,
+			`${entry.bytes}, packed ${entry.packedBytes}`,
+		);
 	}
 	const packed = source.read(entry.dataAt, entry.packedBytes);
-	return entry.method === "stored" ? packed : inflated(packed, entry, { path, inflate });
-}
-
-function inflated(
-	packed: Uint8Array,
-	entry: ZipEntry,
-	{ path, inflate }: { path: string; inflate: Inflate },
-): Uint8Array {
+	if (entry.method === "stored") return packed;
+	const expected = `${entry.bytes} bytes of deflated data`;
 	let bytes: Uint8Array;
 	try {
 		bytes = inflate(packed, entry.bytes);
 	} catch {
-		throw tensorInvalid(path, {
-			expected: `${entry.bytes} bytes of deflated data`,
-			got: "broken data, or more",
-		});
+		throw tensorInvalid(path, expected, "broken data, or more");
 	}
-	if (bytes.length === entry.bytes) return bytes;
-	throw tensorInvalid(path, { expected: `${entry.bytes} bytes of deflated data`, got: `${bytes.length}` });
+	if (bytes.length !== entry.bytes) throw tensorInvalid(path, expected, `${bytes.length}`);
+	return bytes;
 }
 
 function findMember(source: ByteSource, member: string, path: string): ZipEntry {
@@ -77,10 +60,10 @@ function findMember(source: ByteSource, member: string, path: string): ZipEntry 
 		if (seen.length < 64) seen.push(name.replace(/\.npy$/, ""));
 		return name === `${member}.npy`;
 	});
-	if (typeof entries === "string") throw tensorInvalid(path, { expected: "a .npz archive", got: entries });
+	if (typeof entries === "string") throw tensorInvalid(path, "a .npz archive", entries);
 	const [entry, second] = entries;
 	if (entry === undefined) throw memberMissing(path, member, seen);
 	if (second !== undefined)
-		throw tensorInvalid(path, { expected: `one member ${JSON.stringify(member)}`, got: `${entries.length}` });
+		throw tensorInvalid(path, `one member ${JSON.stringify(member)}`, `${entries.length}`);
 	return entry;
 }

@@ -1,9 +1,7 @@
 // Command lines of Nsight Systems and Nsight Compute, and why Nsight Compute left no report.
 
 export interface ProfileArgs {
-	/** Path of the report without its extension. */
 	output: string;
-	/** The program and its arguments. */
 	command: readonly string[];
 }
 

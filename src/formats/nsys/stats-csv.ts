@@ -61,7 +61,6 @@ function splitCsvLine(line: string, most: number): string[] {
 	return cells;
 }
 
-/** A quoted cell ends at a quote before a comma or the line's end. */
 function endOfCell(line: string, from: number): number {
 	if (line[from] !== '"') return line.indexOf(",", from) === -1 ? line.length : line.indexOf(",", from);
 	const end = line.indexOf('",', from + 1);

@@ -59,7 +59,6 @@ function gpuOf(
 	};
 }
 
-/** Slices by the UUID of their GPU, of `nvidia-smi -L`. */
 function parseSlices(list: string): Map<string, MigSlice[]> {
 	const found = new Map<string, MigSlice[]>();
 	let parent: MigSlice[] = [];
@@ -92,21 +91,18 @@ export function findGpu(gpus: readonly Gpu[], wanted?: string): GpuChoice | null
 	const whole = (gpu: Gpu | undefined): GpuChoice | null => (gpu === undefined ? null : { gpu, slice: null });
 	if (named === undefined) return whole(gpus[0]);
 	if (/^\d+$/.test(named)) return whole(gpus.find((gpu) => gpu.index === Number(named)));
-	if (/^GPU-./.test(named)) return whole(onlyOne(gpus.filter((gpu) => gpu.uuid.startsWith(named))));
+	if (/^GPU-./.test(named)) {
+		const matching = gpus.filter((gpu) => gpu.uuid.startsWith(named));
+		return matching.length === 1 ? whole(matching[0]) : null;
+	}
 	if (!/^MIG-./.test(named)) return null;
 	const slices = gpus.flatMap((gpu) => gpu.slices.map((slice) => ({ gpu, slice })));
-	return slices.find(({ slice }) => slice.uuid === named) ?? parentOfOldName(gpus, named);
-}
-
-/** `MIG-GPU-<uuid>/<instance>/<part>`, as drivers before 470 named slices. */
-function parentOfOldName(gpus: readonly Gpu[], named: string): GpuChoice | null {
+	const found = slices.find(({ slice }) => slice.uuid === named);
+	if (found !== undefined) return found;
+	// Drivers before 470 named slices `MIG-GPU-<uuid>/<instance>/<part>`.
 	const uuid = /^MIG-(GPU-[\w-]+)\/\d+\/\d+$/.exec(named)?.[1];
 	const gpu = gpus.find((candidate) => candidate.uuid === uuid);
 	return gpu === undefined ? null : { gpu, slice: { uuid: named, profile: "unknown" } };
-}
-
-function onlyOne(gpus: readonly Gpu[]): Gpu | undefined {
-	return gpus.length === 1 ? gpus[0] : undefined;
 }
 
 const gibibyte = 1024 ** 3;
@@ -123,15 +119,18 @@ export function memoryOf({ gpu, slice }: GpuChoice): number | null {
 
 /** Facts about a GPU that must match before numbers may be compared; not the UUID. */
 export function gpuFingerprint({ gpu, slice }: GpuChoice): Record<string, string> {
-	const known: Readonly<Record<string, string | null>> = {
+	return knownOnly({
 		gpu: gpu.name,
 		computeCapability: gpu.computeCapability,
 		driverBranch: gpu.driver?.split(".")[0] ?? null,
 		powerLimit: gpu.powerLimitW === null ? null : `${gpu.powerLimitW} W`,
 		ecc: gpu.ecc,
 		mig: slice === null ? gpu.mig : slice.profile,
-	};
-	return Object.fromEntries(
-		Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
-	);
+	});
+}
+
+/** Without what is null. */
+export function knownOnly(facts: Readonly<Record<string, string | null>>): Record<string, string> {
+	const entries = Object.entries(facts).filter((entry): entry is [string, string] => entry[1] !== null);
+	return Object.fromEntries(entries);
 }

@@ -61,8 +61,6 @@ export function chooseFields(wanted: readonly SmiField[], offered: ReadonlySet<s
 	});
 }
 
-const format = "--format=csv,noheader,nounits";
-
 /** GPM metric numbers (nvmlGpmMetricId_t): SM utilisation, SM occupancy, any tensor pipe, DRAM bandwidth. */
 const gpmMetrics = "2,3,5,10";
 
@@ -73,22 +71,11 @@ export function queryArgs(
 	fields: readonly QueryField[],
 	options: { gpu?: string; everyMs?: number } = {},
 ): string[] {
-	return [
-		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
-		`--query-gpu=${fields.map(({ name }) => name).join(",")}`,
-		format,
-		...loop(options.everyMs),
-	];
+	return listing(`--query-gpu=${fields.map(({ name }) => name).join(",")}`, options);
 }
 
-/** The columns of `parseAppLine`, in its order. */
 export function appsArgs(options: { gpu?: string; everyMs?: number } = {}): string[] {
-	return [
-		...(options.gpu === undefined ? [] : ["-i", options.gpu]),
-		"--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory",
-		format,
-		...loop(options.everyMs),
-	];
+	return listing("--query-compute-apps=timestamp,gpu_uuid,pid,process_name,used_gpu_memory", options);
 }
 
 /** Hardware counters, once a second: dmon has no shorter interval. Offered from Hopper on. */
@@ -96,6 +83,11 @@ export function gpmArgs(gpu: string): string[] {
 	return ["dmon", "-i", gpu, "-s", "u", "-d", "1", `--gpm-metrics=${gpmMetrics}`];
 }
 
-function loop(everyMs: number | undefined): string[] {
-	return everyMs === undefined ? [] : ["-lms", String(everyMs)];
+function listing(query: string, { gpu, everyMs }: { gpu?: string; everyMs?: number }): string[] {
+	return [
+		...(gpu === undefined ? [] : ["-i", gpu]),
+		query,
+		"--format=csv,noheader,nounits",
+		...(everyMs === undefined ? [] : ["-lms", String(everyMs)]),
+	];
 }

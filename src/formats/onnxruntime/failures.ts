@@ -2,11 +2,9 @@
 import type { Failure } from "../../../generated/result.ts";
 import { type OrtFailureCode, rules } from "./rules.ts";
 
-/** Names in a model can be arbitrarily long. */
 const longestTitle = 300;
 const longestExcerptLine = 500;
 
-/** The meaning of ONNX Runtime's message about a model that it did not load. */
 export function diagnoseOrt(message: string): Failure & { code: OrtFailureCode } {
 	const text = stripFraming(message);
 	const excerpt = text.split("\n", 20).map((line) => line.slice(0, longestExcerptLine));

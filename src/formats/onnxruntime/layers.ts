@@ -17,10 +17,8 @@ const bytesOf: Readonly<Record<string, number>> = {
 	bool: 1,
 };
 
-/** Work on sizes, which takes next to nothing. */
 const shapeOps = new Set(["Shape", "Size", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"]);
 
-/** Times are in millions of instructions. */
 export function countedLayers(
 	nodes: readonly CountedNode[],
 	graph: OnnxGraph,

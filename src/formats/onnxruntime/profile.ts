@@ -5,11 +5,9 @@ export interface CountedNode {
 	/** Of the optimised graph: a fused node has the name of the first that went into it. */
 	name: string;
 	op: string;
-	/** Instructions, without those of nodes inside of it. */
 	instructions: number;
 	inputs: readonly NodeTensor[];
 	outputs: readonly NodeTensor[];
-	/** Of its constant inputs. */
 	weightBytes: number;
 }
 
@@ -22,7 +20,6 @@ export interface NodeTensor {
 interface NodeEvent extends CountedNode {
 	from: number;
 	to: number;
-	/** Distinguishes nodes of one name. */
 	key: string;
 }
 
@@ -85,7 +82,6 @@ function parseTensors(value: unknown): NodeTensor[] {
 	});
 }
 
-/** A node with a subgraph ends after all nodes of it, and its time holds theirs. */
 function withoutInner(events: readonly NodeEvent[]): NodeEvent[] {
 	const open: NodeEvent[] = [];
 	return events.map((event) => {

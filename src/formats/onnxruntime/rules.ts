@@ -19,7 +19,6 @@ export type OrtFailureCode = (typeof ortFailureCodes)[number];
 
 export interface Rule {
 	code: OrtFailureCode;
-	/** Named groups become the names that titles use. */
 	pattern: RegExp;
 	title: (names: Readonly<Record<string, string | undefined>>) => string;
 	fix: string;

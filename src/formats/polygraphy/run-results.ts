@@ -13,16 +13,11 @@ const saveAgain = "Save the results of both runs with `polygraphy run … --save
 export function parseRunResults(bytes: Uint8Array, path: string): RunnerResults[] {
 	refuseLfsPointer(bytes, path);
 	const list = fieldOf(parse(bytes, path), "lst");
-	if (!Array.isArray(list))
-		throw tensorInvalid(path, { expected: "Polygraphy's RunResults", got: "other JSON", fix: saveAgain });
+	if (!Array.isArray(list)) throw tensorInvalid(path, "Polygraphy's RunResults", "other JSON", saveAgain);
 	return list.map((pair: unknown) => {
 		const [runner, iterations]: unknown[] = Array.isArray(pair) ? pair : [];
 		if (typeof runner !== "string" || !Array.isArray(iterations)) {
-			throw tensorInvalid(path, {
-				expected: "pairs of a runner and its iterations",
-				got: "something else",
-				fix: saveAgain,
-			});
+			throw tensorInvalid(path, "pairs of a runner and its iterations", "something else", saveAgain);
 		}
 		return { runner, iterations: iterations.map((iteration: unknown) => outputsOf(iteration, path)) };
 	});
@@ -37,14 +32,13 @@ function parse(bytes: Uint8Array, path: string): unknown {
 		const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
 		return JSON.parse(text.replace(wholeNumberKey, '"\\u0000$1"'));
 	} catch {
-		throw tensorInvalid(path, { expected: "Polygraphy's JSON", got: "invalid JSON", fix: saveAgain });
+		throw tensorInvalid(path, "Polygraphy's JSON", "invalid JSON", saveAgain);
 	}
 }
 
 function outputsOf(iteration: unknown, path: string): Map<string, Tensor> {
 	const outputs = fieldOf(iteration, "outputs");
-	if (!isObject(outputs))
-		throw tensorInvalid(path, { expected: "arrays by name", got: "something else", fix: saveAgain });
+	if (!isObject(outputs)) throw tensorInvalid(path, "arrays by name", "something else", saveAgain);
 	return new Map(
 		Object.entries(outputs).map(([key, value]) => [
 			key.startsWith(mark) ? key.slice(mark.length) : key,

@@ -1,11 +1,11 @@
 // Files of the safetensors format: a JSON header with places, then the values; of which only one tensor is read.
 
 import type { DType, TensorFile } from "../../../generated/golden.ts";
+import { fieldsOf, isObject } from "../../core/found.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
+import { checkLayout, formatLayout, memberMissing, tensorInvalid } from "../tensor/refusal.ts";
 
-/** The names of the format's own `Dtype`. */
 const dtypeNames: Readonly<Record<string, DType>> = {
 	F64: "float64",
 	F32: "float32",
@@ -35,55 +35,49 @@ interface Member {
 }
 
 /** @throws ConfigError tensor-invalid. */
-export function decodeSafetensor(source: ByteSource, file: TensorFile, member: Member): Tensor {
-	const span = findSpan(source, member);
-	checkLayout(span, file, member.path);
-	return readSpan(source, span, { ...file, path: member.path });
+export function decodeSafetensor(source: ByteSource, file: TensorFile, { path, member }: Member): Tensor {
+	const span = findSpan(source, path, member);
+	checkLayout({ dtype: dtypeOf(span) ?? span.dtype, shape: span.shape }, file, path);
+	return readSpan(source, span, file, path);
 }
 
 /** In the layout that the file itself states. @throws ConfigError tensor-invalid. */
-export function decodeOwnSafetensor(source: ByteSource, member: Member): Tensor {
-	const span = findSpan(source, member);
-	const { path } = member;
-	const dtype = Object.hasOwn(dtypeNames, span.dtype) ? dtypeNames[span.dtype] : undefined;
-	if (dtype === undefined) throw tensorInvalid(path, { expected: "numbers or bools", got: span.dtype });
-	return readSpan(source, span, { dtype, shape: span.shape, path });
+export function decodeOwnSafetensor(source: ByteSource, { path, member }: Member): Tensor {
+	const span = findSpan(source, path, member);
+	const dtype = dtypeOf(span);
+	if (dtype === undefined) throw tensorInvalid(path, "numbers or bools", span.dtype);
+	return readSpan(source, span, { dtype, shape: span.shape }, path);
 }
 
-function findSpan(source: ByteSource, { path, member }: Member): TensorSpan {
-	const header = readHeader(source, path);
-	const entry =
-		Object.hasOwn(header.entries, member) && member !== "__metadata__" ? header.entries[member] : undefined;
-	if (entry !== undefined) return spanOf(entry, header.dataAt, path);
-	throw memberMissing(
-		path,
-		member,
-		Object.keys(header.entries).filter((name) => name !== "__metadata__"),
-	);
+function dtypeOf({ dtype }: TensorSpan): DType | undefined {
+	return Object.hasOwn(dtypeNames, dtype) ? dtypeNames[dtype] : undefined;
+}
+
+function findSpan(source: ByteSource, path: string, member: string): TensorSpan {
+	const { entries, dataAt } = readHeader(source, path);
+	const names = Object.keys(entries).filter((name) => name !== "__metadata__");
+	if (!names.includes(member)) throw memberMissing(path, member, names);
+	return spanOf(entries[member], dataAt, path);
 }
 
 function readSpan(
 	source: ByteSource,
 	{ start, end }: TensorSpan,
-	layout: { dtype: DType; shape: number[]; path: string },
+	{ dtype, shape }: { dtype: DType; shape: number[] },
+	path: string,
 ): Tensor {
-	const { dtype, shape, path } = layout;
-	const needed = tensorBytes(layout);
+	const needed = tensorBytes({ dtype, shape });
 	if (end - start === needed && end <= source.size)
 		return { dtype, shape, data: source.read(start, needed).slice() };
-	throw tensorInvalid(path, {
-		expected: `${needed} bytes inside the file for ${formatLayout(layout)}`,
-		got: `bytes ${start} to ${end} of ${source.size}`,
-	});
+	throw tensorInvalid(
+		path,
+		`${needed} bytes inside the file for ${formatLayout({ dtype, shape })}`,
+		`bytes ${start} to ${end} of ${source.size}`,
+	);
 }
 
-interface Header {
-	entries: Record<string, unknown>;
-	dataAt: number;
-}
-
-function readHeader(source: ByteSource, path: string): Header {
-	const wrong = (got: string): Error => tensorInvalid(path, { expected: "a safetensors file", got });
+function readHeader(source: ByteSource, path: string) {
+	const wrong = (got: string): Error => tensorInvalid(path, "a safetensors file", got);
 	if (source.size < lengthBytes) throw wrong(`${source.size} bytes`);
 	const head = source.read(0, lengthBytes);
 	const length = new DataView(head.buffer, head.byteOffset, lengthBytes).getBigUint64(0, true);
@@ -95,9 +89,7 @@ function readHeader(source: ByteSource, path: string): Header {
 		const entries: unknown = JSON.parse(
 			new TextDecoder("utf-8", { fatal: true }).decode(source.read(lengthBytes, Number(length))),
 		);
-		if (typeof entries === "object" && entries !== null && !Array.isArray(entries)) {
-			return { entries: entries as Record<string, unknown>, dataAt };
-		}
+		if (isObject(entries)) return { entries, dataAt };
 	} catch {
 		// As no object would be.
 	}
@@ -112,38 +104,13 @@ interface TensorSpan {
 }
 
 function spanOf(entry: unknown, dataAt: number, path: string): TensorSpan {
-	const {
-		dtype,
-		shape,
-		data_offsets: offsets,
-	} = (typeof entry === "object" && entry !== null ? entry : {}) as Record<string, unknown>;
-	const [start, end] = isSizes(offsets) ? offsets : [];
-	if (
-		typeof dtype === "string" &&
-		isSizes(shape) &&
-		start !== undefined &&
-		end !== undefined &&
-		start <= end
-	) {
+	const { dtype, shape, data_offsets: offsets } = fieldsOf(entry);
+	const [start = 1, end = 0] = isSizes(offsets) ? offsets : [];
+	if (typeof dtype === "string" && isSizes(shape) && start <= end)
 		return { dtype, shape, start: dataAt + start, end: dataAt + end };
-	}
-	throw tensorInvalid(path, {
-		expected: "dtype, shape and data_offsets of the tensor",
-		got: "something else in the header",
-	});
+	throw tensorInvalid(path, "dtype, shape and data_offsets of the tensor", "something else in the header");
 }
 
 function isSizes(value: unknown): value is number[] {
 	return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
-}
-
-function checkLayout(span: TensorSpan, file: TensorFile, path: string): void {
-	const dtype = Object.hasOwn(dtypeNames, span.dtype) ? dtypeNames[span.dtype] : undefined;
-	const same =
-		span.shape.length === file.shape.length && span.shape.every((size, axis) => size === file.shape[axis]);
-	if (dtype === file.dtype && same) return;
-	throw tensorInvalid(path, {
-		expected: formatLayout(file),
-		got: formatLayout({ dtype: dtype ?? span.dtype, shape: span.shape }),
-	});
 }

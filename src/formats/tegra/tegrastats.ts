@@ -1,12 +1,12 @@
 // Reads tegrastats, which prints one line an interval on Jetson boards. Its fields differ by board, JetPack and user.
 import type { TelemetrySample } from "../../core/telemetry/sample.ts";
+import { knownOnly } from "../nvidia-smi/gpus.ts";
 
 /** Rails that the GPU shares with the least else, best first: Thor, AGX Orin, TX2 and Xavier, Orin NX and Nano, Nano. */
 const gpuRails = ["VDD_GPU", "VDD_GPU_SOC", "VDD_SYS_GPU", "VDD_CPU_GPU_CV", "POM_5V_GPU", "GPU"] as const;
 const mebibyte = 1024 * 1024;
 /** Bit of NVML's reasons: nothing runs. */
 const idle = 1n;
-/** What a sensor without power reads. */
 const offC = -256;
 
 /** null: not a line of figures. */
@@ -88,14 +88,7 @@ export function isGpuDevice(name: string): boolean {
 
 /** What must match before numbers of two boards may be compared. Fixed clocks (jetson_clocks) differ from clocks that follow the load. */
 export function boardFingerprint({ model, l4t, powerMode, gpuClock }: TegraBoard): Record<string, string> {
-	const clock =
-		gpuClock === null
-			? null
-			: gpuClock.minMhz === gpuClock.maxMhz
-				? `${gpuClock.maxMhz} MHz, fixed`
-				: `up to ${gpuClock.maxMhz} MHz`;
-	const known: Readonly<Record<string, string | null>> = { board: model, l4t, powerMode, gpuClock: clock };
-	return Object.fromEntries(
-		Object.entries(known).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
-	);
+	const { minMhz, maxMhz } = gpuClock ?? { minMhz: 0, maxMhz: 0 };
+	const clock = minMhz === maxMhz ? `${maxMhz} MHz, fixed` : `up to ${maxMhz} MHz`;
+	return knownOnly({ board: model, l4t, powerMode, gpuClock: gpuClock && clock });
 }

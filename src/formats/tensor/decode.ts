@@ -8,22 +8,13 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { maxImageBytes } from "../image/header.ts";
 import { decodeNpzMember, type Inflate, npzMember } from "../npz/npz.ts";
 import { isLfsPointer } from "../onnx/head.ts";
-import {
-	decodePolygraphy,
-	maxPolygraphyBytes,
-	parsePolygraphy,
-	polygraphyMember,
-} from "../polygraphy/polygraphy.ts";
+import { maxPolygraphyBytes, parsePolygraphy, polygraphyMember } from "../polygraphy/polygraphy.ts";
 import { decodeOwnSafetensor, decodeSafetensor } from "../safetensors/safetensors.ts";
 import { decodeNpy, decodeOwnNpy } from "./npy.ts";
 import { formatLayout, tensorInvalid } from "./refusal.ts";
 import { decodeTensorProto } from "./tensor-proto.ts";
 
 type TensorFormat = NonNullable<TensorFile["format"]>;
-
-/** Files of one tensor that are read whole, and files of several of which one is read by its place. */
-type SingleFormat = "raw" | "npy" | "tensor-proto";
-type ContainerFormat = "npz" | "safetensors" | "polygraphy";
 
 const formatByEnding: Readonly<Record<string, TensorFormat>> = {
 	raw: "raw",
@@ -45,18 +36,18 @@ export function tensorFormat(file: TensorFile, path: string): TensorFormat {
 	if (format !== undefined) return format;
 	const endings = Object.keys(formatByEnding).map((known) => `.${known}`);
 	const expected = `a name that ends in ${endings.slice(0, -1).join(", ")} or ${endings.at(-1)}`;
-	throw tensorInvalid(path, {
+	throw tensorInvalid(
+		path,
 		expected,
-		got: ending === "" ? "no ending" : `.${ending}`,
-		fix: 'Add "format" to the manifest.',
-	});
+		ending === "" ? "no ending" : `.${ending}`,
+		'Add "format" to the manifest.',
+	);
 }
 
-export function isContainer(format: TensorFormat): format is ContainerFormat {
+export function isContainer(format: TensorFormat): boolean {
 	return format === "npz" || format === "safetensors" || format === "polygraphy";
 }
 
-/** A header and the names inside a file may take this much beside the values. */
 const overheadBytes = 1024 * 1024;
 /** An element takes at most this many bytes as a varint, or as a byte of its own where two share one. */
 const varintBytes = 10;
@@ -72,10 +63,7 @@ export function checkFileSize(sizeBytes: number, file: TensorFile, path: string)
 	const { least, most } = sizeLimits(file, path);
 	if (sizeBytes <= most && sizeBytes >= least) return;
 	const expected = least === most ? `${most} bytes` : `at most ${most} bytes`;
-	throw tensorInvalid(path, {
-		expected: `${expected} for ${file.dtype} [${file.shape.join(", ")}]`,
-		got: `${sizeBytes} bytes`,
-	});
+	throw tensorInvalid(path, `${expected} for ${file.dtype} [${file.shape.join(", ")}]`, `${sizeBytes} bytes`);
 }
 
 function sizeLimits(file: TensorFile, path: string): { least: number; most: number } {
@@ -100,7 +88,7 @@ function sizeLimits(file: TensorFile, path: string): { least: number; most: numb
 export function refuseLfsPointer(head: Uint8Array, path: string): void {
 	if (!isLfsPointer(head)) return;
 	const fix = "Run `git lfs pull`; in a workflow, check out with `lfs: true` (actions/checkout).";
-	throw tensorInvalid(path, { expected: "the tensor", got: "a Git LFS pointer", fix });
+	throw tensorInvalid(path, "the tensor", "a Git LFS pointer", fix);
 }
 
 /**
@@ -110,23 +98,23 @@ export function refuseLfsPointer(head: Uint8Array, path: string): void {
 export function decodeTensor(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 	refuseLfsPointer(bytes, path);
 	const format = tensorFormat(file, path);
-	if (isContainer(format) || format === "image")
-		throw tensorInvalid(path, { expected: "a file of one tensor", got: format });
-	return decoders[format](bytes, file, path);
+	if (format === "raw") return decodeRaw(bytes, file, path);
+	if (format === "npy") return decodeNpy(bytes, file, path);
+	if (format === "tensor-proto") return decodeTensorProto(bytes, file, path);
+	throw tensorInvalid(path, "a file of one tensor", format);
 }
 
-const decoders: Readonly<
-	Record<SingleFormat, (bytes: Uint8Array, file: TensorFile, path: string) => Tensor>
-> = {
-	raw: decodeRaw,
-	npy: decodeNpy,
-	"tensor-proto": decodeTensorProto,
-};
+function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
+	const needed = tensorBytes(file);
+	if (bytes.length !== needed)
+		throw tensorInvalid(path, `${needed} bytes for ${formatLayout(file)}`, `${bytes.length} bytes`);
+	return { dtype: file.dtype, shape: file.shape, data: bytes };
+}
 
 interface MemberSource {
 	path: string;
 	inflate: Inflate;
-	/** Parses the file, or knows what came of it before. */
+	/** Parses the file, or returns what an earlier call parsed. */
 	once(parse: () => object): object;
 }
 
@@ -138,75 +126,38 @@ export function decodeMember(source: ByteSource, file: TensorFile, place: Member
 	const { path, inflate, once } = place;
 	const { member } = file;
 	if (member === undefined)
-		throw tensorInvalid(path, {
-			expected: "the name of a tensor in it",
-			got: "none",
-			fix: 'Add "member" to the manifest.',
-		});
-	switch (tensorFormat(file, path)) {
-		case "npz":
-			return decodeNpzMember(source, file, { path, member, inflate });
-		case "safetensors":
-			return decodeSafetensor(source, file, { path, member });
-		case "polygraphy":
-			return decodePolygraphy(
-				once(() => parsePolygraphy(source.read(0, source.size), path)),
-				file,
-				{ path, member },
-			);
-		default:
-			throw tensorInvalid(path, { expected: "a file of several tensors", got: "a file of one" });
-	}
+		throw tensorInvalid(path, "the name of a tensor in it", "none", 'Add "member" to the manifest.');
+	const format = tensorFormat(file, path);
+	if (format === "npz") return decodeNpzMember(source, file, { path, member, inflate });
+	if (format === "safetensors") return decodeSafetensor(source, file, { path, member });
+	if (format !== "polygraphy") throw tensorInvalid(path, "a file of several tensors", "a file of one");
+	const document = once(() => parsePolygraphy(source.read(0, source.size), path));
+	return decodeNpy(polygraphyMember(document, file, { path, member }), file, path);
 }
 
 export interface OwnSource {
 	path: string;
-	/** Of the formats that state a layout. */
 	ending: "npy" | "npz" | "safetensors" | "json";
-	/** Of a file of several tensors. */
 	member: string;
 	/** What is expected where numpy has no name for the type. */
 	dtype: DType;
 	inflate: Inflate;
 }
 
-/** Larger files are refused. */
 const maxBytes = 2 ** 32;
-/** A pointer of Git LFS is far smaller. */
 const headBytes = 512;
 
-/** @throws ConfigError tensor-invalid. */
+/** A tensor of a file that no manifest describes, in its own layout. @throws ConfigError tensor-invalid. */
 export function decodeOwn(source: ByteSource, place: OwnSource): Tensor {
 	const { path, ending, dtype } = place;
 	refuseLfsPointer(source.read(0, headBytes), path);
+	if (ending === "safetensors") return decodeOwnSafetensor(source, place);
+	if (ending === "npz") return decodeOwnNpy(npzMember(source, maxBytes, place), path, dtype);
 	const most = ending === "json" ? maxPolygraphyBytes : maxBytes;
-	if (source.size > most && ending !== "npz" && ending !== "safetensors")
-		throw tensorInvalid(path, { expected: `at most ${most} bytes`, got: `${source.size}` });
-	switch (ending) {
-		case "npy":
-			return decodeOwnNpy(source.read(0, source.size), path, dtype);
-		case "npz":
-			return decodeOwnNpy(npzMember(source, maxBytes, place), path, dtype);
-		case "json":
-			return decodeOwnNpy(
-				polygraphyMember(parsePolygraphy(source.read(0, source.size), path), {}, place),
-				path,
-				dtype,
-			);
-		case "safetensors":
-			return decodeOwnSafetensor(source, place);
-	}
-}
-
-function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	const needed = tensorBytes(file);
-	if (bytes.length !== needed) {
-		throw tensorInvalid(path, {
-			expected: `${needed} bytes for ${formatLayout(file)}`,
-			got: `${bytes.length} bytes`,
-		});
-	}
-	return { dtype: file.dtype, shape: file.shape, data: bytes };
+	if (source.size > most) throw tensorInvalid(path, `at most ${most} bytes`, `${source.size}`);
+	const bytes = source.read(0, source.size);
+	const npy = ending === "npy" ? bytes : polygraphyMember(parsePolygraphy(bytes, path), {}, place);
+	return decodeOwnNpy(npy, path, dtype);
 }
 
 // From the bytes of any file to a tensor: the first ones and the last ones, with padding where there are too few.

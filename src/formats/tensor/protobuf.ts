@@ -8,7 +8,6 @@ export interface Field {
 	type: WireType;
 	/** The payload: of a varint its bytes, of a length-delimited field its content. */
 	bytes: Uint8Array;
-	/** With its key and its length. */
 	whole: Uint8Array;
 }
 

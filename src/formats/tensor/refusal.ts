@@ -1,45 +1,36 @@
 // The one error of tensor files: what was expected, what is there, what to do.
-
-import type { DType } from "../../../generated/golden.ts";
+import type { TensorFile } from "../../../generated/golden.ts";
 import { formatName } from "../../core/config/pointer.ts";
 import { ConfigError } from "../../core/errors.ts";
 import { formatShape } from "../../core/golden/tensor/tensor.ts";
 import { listNames } from "../../core/text/labels.ts";
 
-interface TensorProblem {
-	expected: string;
-	got: string;
-	fix?: string;
-}
-
 const recordAgain = "Restore the file as it was recorded, or record the golden again.";
 
-export function tensorInvalid(path: string, problem: TensorProblem): ConfigError {
-	const { expected, got } = problem;
-	return new ConfigError({
-		code: "tensor-invalid",
-		message: `Tensor file ${formatPath(path)}: expected ${expected}, got ${got}.`,
-		location: { path },
-		fix: problem.fix ?? recordAgain,
-	});
+export function tensorInvalid(path: string, expected: string, got: string, fix = recordAgain): ConfigError {
+	// A path that could do harm is quoted.
+	const shown = /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
+	const message = `Tensor file ${shown}: expected ${expected}, got ${got}.`;
+	return new ConfigError({ code: "tensor-invalid", message, location: { path }, fix });
 }
-
-/** A path bare where it is plain, in quotes where it could do harm. */
-function formatPath(path: string): string {
-	return /^[\w./@+ -]+$/.test(path) ? path : formatName(path);
-}
-
-const namesShown = 8;
 
 export function memberMissing(path: string, member: string, present: readonly string[]): ConfigError {
-	const names = present.map((name) => formatName(name));
-	return tensorInvalid(path, {
-		expected: `a tensor named ${formatName(member)}`,
-		got: listNames(names, namesShown) || "none",
-		fix: 'Add "member" to the manifest.',
-	});
+	const names = listNames(present.map(formatName), 8) || "none";
+	return tensorInvalid(path, `a tensor named ${formatName(member)}`, names, 'Add "member" to the manifest.');
 }
 
-export function formatLayout(file: { dtype: DType | string; shape: readonly number[] }): string {
-	return `${file.dtype} ${formatShape(file.shape)}`;
+interface Layout {
+	dtype: string;
+	shape: readonly number[];
+}
+
+export function formatLayout({ dtype, shape }: Layout): string {
+	return `${dtype} ${formatShape(shape)}`;
+}
+
+/** @throws ConfigError tensor-invalid unless a file's own layout is the manifest's. */
+export function checkLayout(own: Layout, file: TensorFile, path: string): void {
+	const same =
+		own.shape.length === file.shape.length && own.shape.every((size, axis) => size === file.shape[axis]);
+	if (own.dtype !== file.dtype || !same) throw tensorInvalid(path, formatLayout(file), formatLayout(own));
 }

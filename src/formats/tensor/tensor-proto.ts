@@ -5,9 +5,8 @@ import { isPacked } from "../../core/golden/tensor/small-numbers.ts";
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { elementTypeOfCode, toDType } from "../../core/onnx/element-type.ts";
 import { type Field, readFields, readVarint } from "./protobuf.ts";
-import { formatLayout, tensorInvalid } from "./refusal.ts";
+import { checkLayout, formatLayout, tensorInvalid } from "./refusal.ts";
 
-/** Field numbers of onnx.proto's TensorProto. */
 const fieldOf = {
 	dims: 1,
 	dataType: 2,
@@ -36,8 +35,8 @@ const typedField: Readonly<Partial<Record<DType, number>>> = {
 interface Draft {
 	dims: bigint[];
 	code: number;
+	name: string;
 	raw: Uint8Array | null;
-	/** Payloads by field number, in order. */
 	typed: Map<number, Field[]>;
 	refused: string | null;
 }
@@ -45,22 +44,19 @@ interface Draft {
 const maxRank = 16;
 
 export function decodeTensorProto(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
-	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
-	const problem = readFields(bytes, (field) => takeField(draft, field));
-	if (problem !== null) throw tensorInvalid(path, { expected: "an ONNX TensorProto", got: problem.got });
-	if (draft.refused !== null) {
-		throw tensorInvalid(path, {
-			expected: "the values inside the file",
-			got: draft.refused,
-			fix: "Save with onnx.numpy_helper.from_array.",
-		});
-	}
-	checkDraft(draft, file, path);
-	return {
-		dtype: file.dtype,
-		shape: file.shape,
-		data: draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path),
-	};
+	const { draft, got } = readDraft(bytes);
+	if (got !== null) throw tensorInvalid(path, "an ONNX TensorProto", got);
+	if (draft.refused !== null)
+		throw tensorInvalid(
+			path,
+			"the values inside the file",
+			draft.refused,
+			"Save with onnx.numpy_helper.from_array.",
+		);
+	checkLayout(draft.layout, file, path);
+	const { dtype, shape } = file;
+	const data = draft.raw === null ? typedValues(draft, file, path) : rawValues(draft.raw, file, path);
+	return { dtype, shape, data };
 }
 
 /**
@@ -71,26 +67,25 @@ export function describeTensorProto(
 	bytes: Uint8Array,
 	path: string,
 ): { dtype: DType; shape: number[]; name: string } {
-	const draft: Draft = { dims: [], code: 0, raw: null, typed: new Map(), refused: null };
-	let name = "";
-	const problem = readFields(bytes, (field) => {
-		if (field.number === fieldOf.name) name = new TextDecoder().decode(field.bytes);
-		takeField(draft, field);
-	});
-	const type = elementTypeOfCode(draft.code);
-	const dtype = toDType(type);
-	const shape = draft.dims.map(Number);
+	const { draft, got } = readDraft(bytes);
+	const { layout, name } = draft;
+	const dtype = toDType(elementTypeOfCode(draft.code));
 	if (
-		problem === null &&
+		got === null &&
 		dtype !== null &&
-		shape.length <= maxRank &&
-		shape.every((size) => Number.isSafeInteger(size))
+		layout.shape.length <= maxRank &&
+		layout.shape.every(Number.isSafeInteger)
 	)
-		return { dtype, shape, name };
-	throw tensorInvalid(path, {
-		expected: "an ONNX TensorProto of numbers",
-		got: problem?.got ?? formatLayout({ dtype: dtype ?? type, shape }),
-	});
+		return { dtype, shape: layout.shape, name };
+	throw tensorInvalid(path, "an ONNX TensorProto of numbers", got ?? formatLayout(layout));
+}
+
+function readDraft(bytes: Uint8Array) {
+	const draft: Draft = { dims: [], code: 0, name: "", raw: null, typed: new Map(), refused: null };
+	const problem = readFields(bytes, (field) => takeField(draft, field));
+	const type = elementTypeOfCode(draft.code);
+	const layout = { dtype: toDType(type) ?? type, shape: draft.dims.map(Number) };
+	return { draft: { ...draft, layout }, got: problem?.got ?? null };
 }
 
 function takeField(draft: Draft, field: Field): void {
@@ -101,6 +96,9 @@ function takeField(draft: Draft, field: Field): void {
 			break;
 		case fieldOf.dataType:
 			draft.code = Number(firstVarint(field));
+			break;
+		case fieldOf.name:
+			draft.name = new TextDecoder().decode(field.bytes);
 			break;
 		case fieldOf.raw:
 			draft.raw = field.bytes;
@@ -114,37 +112,18 @@ function takeField(draft: Draft, field: Field): void {
 		case fieldOf.location:
 			if (firstVarint(field) !== 0n) draft.refused = "values in another file";
 			break;
-		default:
-			keepTyped(draft, field);
-	}
-}
-
-function keepTyped(draft: Draft, field: Field): void {
-	const fields = draft.typed.get(field.number);
-	if (fields === undefined) draft.typed.set(field.number, [field]);
-	else fields.push(field);
-}
-
-function checkDraft(draft: Draft, file: TensorFile, path: string): void {
-	const type = elementTypeOfCode(draft.code);
-	const dtype = toDType(type);
-	const shape = draft.dims.map(Number);
-	const same = shape.length === file.shape.length && shape.every((size, axis) => size === file.shape[axis]);
-	if (dtype !== file.dtype || !same) {
-		throw tensorInvalid(path, {
-			expected: formatLayout(file),
-			got: formatLayout({ dtype: dtype ?? type, shape }),
-		});
+		default: {
+			const fields = draft.typed.get(field.number) ?? [];
+			fields.push(field);
+			draft.typed.set(field.number, fields);
+		}
 	}
 }
 
 function rawValues(raw: Uint8Array, file: TensorFile, path: string): Uint8Array {
 	const needed = tensorBytes(file);
 	if (raw.length !== needed)
-		throw tensorInvalid(path, {
-			expected: `${needed} bytes for ${formatLayout(file)}`,
-			got: `${raw.length} bytes`,
-		});
+		throw tensorInvalid(path, `${needed} bytes for ${formatLayout(file)}`, `${raw.length} bytes`);
 	return raw.byteOffset % elementBytes[file.dtype] === 0 ? raw : raw.slice();
 }
 
@@ -153,7 +132,7 @@ function typedValues(draft: Draft, file: TensorFile, path: string): Uint8Array {
 	// Two 4-bit numbers stand in one typed value.
 	const needed = isPacked(file.dtype) ? tensorBytes(file) : elementCount(file.shape);
 	const wrong = (got: number | string): Error =>
-		tensorInvalid(path, { expected: `${needed} values for ${formatLayout(file)}`, got: `${got} values` });
+		tensorInvalid(path, `${needed} values for ${formatLayout(file)}`, `${got} values`);
 	// Each value takes at least a byte, so that nothing is allocated for values that cannot be there.
 	const present = fields.reduce((sum, field) => sum + field.bytes.length, 0);
 	if (present < needed) throw wrong(`at most ${present}`);
@@ -198,7 +177,6 @@ function writeLow(out: Uint8Array, at: number, low: { value: bigint; size: numbe
 	}
 }
 
-/** The varints of a packed or a single field, at most `limit`. */
 function* varints(field: Field, limit: number): Generator<bigint> {
 	let at = 0;
 	for (let count = 0; count < limit && at < field.bytes.length; count += 1) {

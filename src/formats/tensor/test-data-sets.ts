@@ -2,7 +2,6 @@
 import { tensorInvalid } from "./refusal.ts";
 
 export interface TestDataSet {
-	/** The folder's name, which a case can take for its id. */
 	id: string;
 	/** Paths as they were given, by place: `input_0.pb` is of the graph's first input. */
 	inputs: readonly string[];
@@ -35,10 +34,7 @@ export function listTestDataSets(paths: readonly string[]): TestDataSet[] {
 function withoutGaps(id: string, side: "input" | "output", paths: readonly string[]): readonly string[] {
 	for (let place = 0; place < paths.length; place += 1) {
 		if (paths[place] === undefined)
-			throw tensorInvalid(id, {
-				expected: `${side}_${place}.pb`,
-				got: `${paths.length - 1} as the last, and a gap`,
-			});
+			throw tensorInvalid(id, `${side}_${place}.pb`, `${paths.length - 1} as the last, and a gap`);
 	}
 	return paths;
 }

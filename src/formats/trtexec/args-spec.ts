@@ -12,9 +12,7 @@ export interface ShapeProfile {
 }
 
 export interface Plugins {
-	/** Loaded before the parser runs. */
 	static?: readonly string[];
-	/** Can be serialised into the plan. */
 	dynamic?: readonly string[];
 }
 
@@ -23,7 +21,6 @@ interface Shared {
 	plugins?: Plugins;
 	/** The engine runs on this core; a run loads a plan built for it. */
 	dlaCore?: number;
-	/** The user's own flags, each as one argument `--flag` or `--flag=value`. */
 	extraFlags?: readonly string[];
 	verbose?: boolean;
 }
@@ -33,20 +30,17 @@ export interface BuildArgs extends Shared {
 	onnxPath: string;
 	enginePath: string;
 	precision: Precision;
-	/** The ONNX file has this precision in its types or Q/DQ nodes. */
 	typedModel: boolean;
 	/** The ONNX file's types decide, even if the version has precision flags. */
 	strongTyping?: boolean;
 	profiles: readonly ShapeProfile[];
 	workspaceMiB?: number;
 	timingCachePath?: string;
-	/** Fail instead of timing a kernel that is missing in the cache. */
 	cacheOnly?: boolean;
 	allowGpuFallback?: boolean;
 	builderOptimizationLevel?: number;
 	/** INT8 calibration cache; without the file trtexec uses made-up ranges. */
 	calibrationPath?: string;
-	/** Layer types, formats and tactics in the plan and in the exported layer info. */
 	detailedLayers: boolean;
 	layerInfoPath?: string;
 }
@@ -94,7 +88,5 @@ export type ArgsResult =
 	| { kind: "argv"; argv: string[] }
 	/** In this version the ONNX file decides the precision: another file is needed. */
 	| { kind: "needs-other-onnx"; precision: Precision; message: string; fix: string }
-	/** This version of TensorRT cannot do it. */
 	| { kind: "unsupported"; what: string; message: string; fix: string }
-	/** A name, path or flag that trtexec does not accept. */
 	| { kind: "refused"; what: string; message: string; fix: string };

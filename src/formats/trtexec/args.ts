@@ -188,7 +188,6 @@ function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVe
 	];
 }
 
-/** The arguments after the program's name. A flag is one argument, joined with its value by `=`. */
 export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult {
 	const parts: Part[] = [
 		...(spec.task === "build" ? buildParts(spec, version) : runParts(spec, version)),

@@ -49,7 +49,6 @@ interface BuildMemory {
 	weightsBytes: number | null;
 	activationBytes: number | null;
 	scratchBytes: number | null;
-	/** Of one execution context. */
 	contextMiB: number | null;
 }
 

@@ -1,7 +1,6 @@
 // How far a build is, from its verbose log: which layer it times kernels for, and later that it times conversions between layers.
 const layersLeft = /^\[[^\]]{1,40}\] \[V\] \[TRT\] After [\w ]+: (\d{1,6}) layers$/;
 
-/** Takes the log line by line. */
 export function createBuildProgress(onPhase: (phase: string) => void): (text: string) => void {
 	let [layers, timed] = [0, 0];
 	return (text) => {

@@ -3,8 +3,8 @@ import type { Diagnosis, ExcerptLine } from "../../core/diagnosis.ts";
 import { catalogue } from "./failures/catalogue.ts";
 import { endingSignal } from "./failures/ends.ts";
 import { exportFlags } from "./failures/plans.ts";
-import { type Facts, type LargestTensor, type Names, type Rank, type Rule, rankOf } from "./failures/rule.ts";
-import { createLogScan, type Hit, type LogScan } from "./log-scan.ts";
+import { type Facts, type LargestTensor, linesOf, type Names, type Rule, titleOf } from "./failures/rule.ts";
+import { createLogScan, type LogScan } from "./log-scan.ts";
 import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 
 /** What is known about a run. The log comes as lines or as a finished scan; omitted facts were not checked. */
@@ -15,18 +15,12 @@ export interface Evidence {
 	exitCode: number | null;
 	signal: string | null;
 	timedOut?: boolean;
-	/** The system's error when the program could not be started. */
 	spawnError?: string | null;
 	argv?: readonly string[];
-	/** Files that the run wrote, as far as checked. Paths as in argv. */
 	wrote?: readonly WrittenFile[];
-	/** Files that the run should have written but did not. */
 	absent?: readonly string[];
-	/** Sizes of the files that --loadInputs names. */
 	inputs?: readonly WrittenFile[];
-	/** Digests of the plan after the build and now. */
 	plan?: { builtSha256: string; sha256: string };
-	/** Of the ONNX file at the shapes of this run. */
 	model?: { largestTensor: LargestTensor | null; inputRanks: ReadonlyMap<string, number> };
 }
 
@@ -34,6 +28,7 @@ interface Found {
 	rule: Rule;
 	names: Names;
 	lines: readonly LogLine[];
+	isCause: boolean;
 }
 
 const excerptLines = 8;
@@ -68,44 +63,36 @@ function factsOf(evidence: Evidence, scan: LogScan): Facts {
 	};
 }
 
-function firstHit(rule: Rule, scan: LogScan): Hit | null {
-	const hits = (rule.lines ?? []).flatMap((pattern) => scan.hits.get(pattern) ?? []);
-	return hits.reduce<Hit | null>(
-		(first, hit) => (first === null || hit.line.number < first.line.number ? hit : first),
-		null,
-	);
-}
-
-function nodeNames(facts: Facts): Names {
+function findRule(rule: Rule, facts: Facts, scan: LogScan): Found[] {
+	const [hit] = linesOf(rule)
+		.flatMap((pattern) => scan.hits.get(pattern) ?? [])
+		.sort((a, b) => a.line.number - b.line.number);
+	if (rule.lines && !hit) return [];
+	const support = rule.with && scan.hits.get(rule.with);
+	if ((rule.with && !support) || rule.when?.(facts) === false) return [];
 	const { node, version } = facts.log;
-	return {
-		...(node ? { op: node.op, output: node.output, ...(node.name ? { node: node.name } : {}) } : {}),
-		...(version ? { version: version.text } : {}),
+	const names: Record<string, string | undefined> = {
+		op: node?.op,
+		output: node?.output,
+		node: node?.name,
+		version: version?.text,
+		...rule.names?.(facts),
+		...hit?.names,
 	};
-}
-
-function findRule(rule: Rule, facts: Facts, scan: LogScan): Found | null {
-	const hit = firstHit(rule, scan);
-	if (rule.lines && !hit) return null;
-	const supports = (rule.with ?? []).map((pattern) => scan.hits.get(pattern));
-	if (supports.some((support) => support === undefined)) return null;
-	if (rule.when && !rule.when(facts)) return null;
-	const lines = hit
-		? [hit.line, ...supports.flatMap((support) => support?.line ?? [])]
-		: (rule.show?.(facts) ?? []);
-	return { rule, names: { ...nodeNames(facts), ...rule.names?.(facts), ...hit?.names }, lines };
+	const lines = hit ? [hit.line, ...(support ? [support.line] : [])] : (rule.show?.(facts) ?? []);
+	return [{ rule, names, lines, isCause: (rule.rank ?? "cause") === "cause" }];
 }
 
 function findAll(rules: readonly Rule[], facts: Facts, scan: LogScan): Found[] {
-	return rules.flatMap((rule) => findRule(rule, facts, scan) ?? []);
+	return rules.flatMap((rule) => findRule(rule, facts, scan));
 }
-
-const order: Readonly<Record<Rank, number>> = { cause: 0, symptom: 1, fallback: 2 };
 
 /** Causes first, then symptoms, each in log order. Sorting is stable, so catalogue order decides a tie. */
 function byRank(found: readonly Found[]): Found[] {
+	const order = { cause: 0, symptom: 1, fallback: 2 };
+	const rankOf = ({ rule }: Found): number => order[rule.rank ?? "cause"];
 	const lineOf = (entry: Found): number => entry.lines[0]?.number ?? 0;
-	return found.toSorted((a, b) => order[rankOf(a.rule)] - order[rankOf(b.rule)] || lineOf(a) - lineOf(b));
+	return found.toSorted((a, b) => rankOf(a) - rankOf(b) || lineOf(a) - lineOf(b));
 }
 
 function toExcerpt(lines: readonly LogLine[]): ExcerptLine[] {
@@ -126,14 +113,13 @@ function excerptOf(found: Found, scan: LogScan): ExcerptLine[] {
 	const { node } = scan.facts;
 	const at = node !== null && reported !== undefined && node.line.number < reported.number ? [node.line] : [];
 	// A symptom or fallback is printed after its cause.
-	const before =
-		rankOf(found.rule) === "cause" ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
+	const before = found.isCause ? [] : scan.errors.filter((line) => line.number < first).slice(-2);
 	const own = [...new Set([...at, ...before, ...found.lines])].slice(0, excerptLines);
 	const beside = scan.errors.filter(
 		(line) => line.number >= first && line.text.trim() !== "" && !own.includes(line),
 	);
 	const lines = [...own, ...beside.slice(0, excerptLines - own.length)];
-	return toExcerpt(lines.length > 0 || rankOf(found.rule) === "cause" ? lines : lastLines(scan.tail));
+	return toExcerpt(lines.length > 0 || found.isCause ? lines : lastLines(scan.tail));
 }
 
 const titleChars = 600;
@@ -150,26 +136,21 @@ function toDiagnosis(found: readonly Found[], scan: LogScan): Diagnosis | null {
 	const { rule, names } = first;
 	// Two rules that match the same line describe one failure.
 	const others = rest.filter(
-		(entry) =>
-			rankOf(entry.rule) === "cause" && (entry.lines[0] === undefined || entry.lines[0] !== first.lines[0]),
+		({ isCause, lines }) => isCause && (lines[0] === undefined || lines[0] !== first.lines[0]),
 	);
 	return {
 		code: rule.code,
 		kind: rule.kind ?? "refusal",
-		title: tidy(rule.title(names)),
-		fix: typeof rule.fix === "string" ? rule.fix : rule.fix(names),
+		title: tidy(titleOf(rule, names)),
+		fix: rule.fix,
 		excerpt: excerptOf(first, scan),
 		also: [...new Set(others.map((entry) => entry.rule.code))].filter((code) => code !== rule.code),
 	};
 }
 
 function unknown(facts: Facts, scan: LogScan): Diagnosis {
-	const ending =
-		facts.signal !== null
-			? `was ended by ${facts.signal}`
-			: facts.exitCode !== null
-				? `ended with exit code ${facts.exitCode}`
-				: "failed";
+	const exited = facts.exitCode === null ? "failed" : `ended with exit code ${facts.exitCode}`;
+	const ending = facts.signal === null ? exited : `was ended by ${facts.signal}`;
 	const lines = scan.lastErrors.length > 0 ? scan.lastErrors : scan.tail;
 	return {
 		code: "unknown",
@@ -202,12 +183,12 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	const logged = byRank(findAll(catalogue.log, facts, scan));
 	// Warnings on the way are listed too, but never as the reason for the failure.
 	const warned = findAll(
-		catalogue.falseSuccess.filter((rule) => rule.lines?.some(({ level }) => level !== "error")),
+		catalogue.falseSuccess.filter((rule) => linesOf(rule).some((line) => !(line instanceof RegExp))),
 		facts,
 		scan,
 	);
 	const cause =
-		logged[0] && rankOf(logged[0].rule) !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
+		logged[0] && logged[0].rule.rank !== "fallback" ? toDiagnosis([...logged, ...warned], scan) : null;
 	const crash = toDiagnosis(findAll(catalogue.crash, facts, scan), scan);
 	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
 }

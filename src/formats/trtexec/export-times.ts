@@ -4,7 +4,6 @@ import { readEntryFast, readEntrySlow, timesKeys } from "./times-entry.ts";
 export interface GrowingColumn {
 	push(value: number): void;
 	length(): number;
-	/** A copy of exactly the values. */
 	values(): Float64Array;
 }
 
@@ -29,7 +28,6 @@ export interface ExportTimes {
 	iterations: number;
 	/** GPU time of each inference; the statistics use this sample. */
 	computeMs: Float64Array;
-	/** Transfers and compute. */
 	latencyMs: Float64Array;
 	/** CPU time to enqueue. It has only six digits, so it is coarse late in a run. */
 	enqueueMs: Float64Array;
@@ -115,7 +113,6 @@ function createSink(): Sink {
 	};
 }
 
-/** What may come next in the list. */
 type ListState = "before" | "first" | "entry" | "separator" | "after";
 
 function nextState(state: ListState, byte: number): ListState | null {
@@ -160,7 +157,6 @@ export function createTimesParser(): TimesParser {
 		else if (!sink.add(values)) fail("malformed");
 		return next;
 	};
-	/** Skips brackets, commas and white space up to the next entry. */
 	const skipPunctuation = (bytes: Uint8Array, from: number): number => {
 		for (let next = from; next < bytes.length; next++) {
 			const byte = bytes[next] as number;

@@ -77,7 +77,6 @@ export function isAlwaysStronglyTyped(version: TensorRtVersion): boolean {
 	return version.major >= 11;
 }
 
-/** The user's flags that running the engine needs as well as building it. */
 export const flagsOfRuns: ReadonlySet<string> = new Set([
 	"--versionCompatible",
 	"--vc",

@@ -10,7 +10,6 @@ export interface NamedParts {
 const serving = /^Reformatting CopyNode for (?:Network )?(?:Input|Output)(?: Tensor)?(?: \d+ to)? /;
 /** What TensorRT adds: broadcasts, casts, layers without a name. */
 const added = /^(?:ONNXTRT_|\(Unnamed Layer\* ?\d+\)|__my)|^$/;
-/** Names of real layers have some thousand. */
 const maxChars = 65_536;
 
 /** `Conv_0 + PWN(PWN(Sigmoid_1), Mul_2)` has three nodes; `{ForeignNode[a...b]}` the ends of a region. */

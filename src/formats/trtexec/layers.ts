@@ -148,7 +148,6 @@ function metadataNodes(text: string): string[] {
 	return [...new Set(nodes)];
 }
 
-/** A convolution that was fused with what follows it states its own settings with a prefix. */
 function flattened(fields: Fields): Fields {
 	if (asText(fields["ConvParameterType"]) === "") return fields;
 	const own = Object.entries(fields).flatMap(([key, value]) =>
@@ -197,7 +196,6 @@ function toIo(value: unknown): EngineIo {
 	};
 }
 
-/** Names can contain raw control characters, which JSON forbids. */
 function escapeControls(text: string): string {
 	return text
 		.replace(/^\ufeff/, "")

@@ -1,4 +1,5 @@
 // Reads a log line by line and keeps only what a diagnosis needs, so memory stays bounded.
+import { groupBy } from "../../core/group.ts";
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";
 import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts";
@@ -16,9 +17,7 @@ export interface LogScan {
 	hits: ReadonlyMap<LinePattern, Hit>;
 	/** The first error lines, with their continuation lines. */
 	errors: readonly LogLine[];
-	/** The last error lines. */
 	lastErrors: readonly LogLine[];
-	/** The last lines of any level. */
 	tail: readonly LogLine[];
 }
 
@@ -38,17 +37,12 @@ const nodeLine = /While parsing node number \d+ \[(?<op>[^\]]+?) -> "(?<output>[
 // TensorRT 10 and earlier print the node as protobuf text; 11 and later print only its name.
 const nodeName = /^(?:name: "(?<old>.*)"|Node name: (?<new>.*))$/;
 
-const byLevel = {
-	error: linePatterns.filter(({ level }) => level === "error"),
-	warning: linePatterns.filter(({ level }) => level === "warning"),
-	info: linePatterns.filter(({ level }) => level === "info"),
-};
+const levelOf = (entry: LinePattern): LogLine["level"] => (entry instanceof RegExp ? "error" : entry.level);
+const byLevel = groupBy(linePatterns, levelOf);
 
 function cleanNames(groups: Record<string, string | undefined> | undefined): Names {
-	const entries = Object.entries(groups ?? {}).filter(
-		(entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
-	);
-	return Object.fromEntries(entries.map(([key, value]) => [key, value.trim().slice(0, nameChars)]));
+	const entries = Object.entries(groups ?? {}).filter(([, value]) => value);
+	return Object.fromEntries(entries.map(([key, value]) => [key, value?.trim().slice(0, nameChars)]));
 }
 
 function keepLast(list: LogLine[], line: LogLine): void {
@@ -134,15 +128,15 @@ export function createLogScan(): LogScanner {
 	const errors: LogLine[] = [];
 	const lastErrors: LogLine[] = [];
 	const tail: LogLine[] = [];
-	const match = (patterns: readonly LinePattern[], line: LogLine): void => {
-		for (const entry of patterns) {
+	const match = (level: LogLine["level"], line: LogLine): void => {
+		for (const entry of byLevel.get(level) ?? []) {
 			if (hits.has(entry)) continue;
-			const found = entry.pattern.exec(line.text);
+			const found = (entry instanceof RegExp ? entry : entry.pattern).exec(line.text);
 			if (found) hits.set(entry, { line, names: cleanNames(found.groups) });
 		}
 	};
 	const takeError = (line: LogLine): void => {
-		match(byLevel.error, line);
+		match("error", line);
 		facts.node = readNode(facts.node, line);
 		// If the stream is unknown, a line without a level is searched but not shown as an error.
 		if (line.level === "none" && line.stream === undefined) return;
@@ -159,11 +153,11 @@ export function createLogScan(): LogScanner {
 			keepLast(tail, line);
 			if (line.level === "verbose" || line.text.trim() === "") return;
 			if (line.level === "error") takeError(line);
-			else if (line.level === "warning") match(byLevel.warning, line);
+			else if (line.level === "warning") match("warning", line);
 			else if (line.level === "none") takePlain(line);
 			else if (infoOfInterest.test(line.text)) {
 				readInfo(facts, line);
-				match(byLevel.info, line);
+				match("info", line);
 			}
 		},
 		result: () => ({ facts, hits, errors, lastErrors, tail }),

@@ -68,7 +68,6 @@ export function sanitiseTensorName(name: string): string {
 	return name.replace(/[^A-Za-z0-9._,-]/g, "_");
 }
 
-/** Groups of names that would share one file. */
 export function clashingDumpNames(names: readonly string[]): string[][] {
 	return [...groupBy(names, sanitiseTensorName).values()].filter((group) => group.length > 1);
 }

@@ -2,7 +2,6 @@
 import type { Diagnosis } from "../../core/diagnosis.ts";
 import { paint } from "../../core/report/terminal-text.ts";
 
-/** Text for a terminal or a log, without a line break at its end. */
 export function renderDiagnosis(diagnosis: Diagnosis, options: { color?: boolean } = {}): string {
 	const color = options.color ?? false;
 	const { code, title, fix, excerpt, also, kind } = diagnosis;

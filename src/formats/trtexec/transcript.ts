@@ -13,7 +13,6 @@ export interface LogLine {
 	text: string;
 }
 
-/** Longer lines are cut. TensorRT messages that rules match are much shorter. */
 export const longestLineChars = 16_384;
 
 // F (fatal) is treated like E.
@@ -42,7 +41,6 @@ function levelOf(text: string): LogLevel {
 	return (letter === undefined ? undefined : levels[letter]) ?? "none";
 }
 
-/** One line of a plain log. */
 export function parseLogLine(raw: string, number: number): LogLine {
 	const text = cleanText(raw);
 	return { number, level: levelOf(text), text };
@@ -123,9 +121,7 @@ export interface RecordingMeta {
 	argv: readonly string[];
 	exitCode: number | null;
 	signal: string | null;
-	/** The system's error when the program could not be started. */
 	spawnError: string | null;
-	/** Every file below the run's working directory. */
 	wrote: readonly WrittenFile[];
 }
 

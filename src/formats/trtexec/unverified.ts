@@ -6,11 +6,8 @@ import type { LogScan } from "./log-scan.ts";
 import { dumpBytes } from "./output-dump.ts";
 
 export interface TouchedFiles {
-	/** The ONNX file that the engine is built from. */
 	model: string | null;
-	/** Files of --loadInputs, as named in the log. */
 	inputs: readonly string[];
-	/** The plan that the run writes. */
 	plan: string | null;
 }
 

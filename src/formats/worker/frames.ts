@@ -2,7 +2,6 @@
 
 export const protocolVersion = 1;
 
-/** "TGWF" */
 const magic = [0x54, 0x47, 0x57, 0x46] as const;
 const prefixBytes = 20;
 export const longestHeaderBytes = 1024 * 1024;
@@ -75,7 +74,6 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 type Stage =
 	| { kind: "prefix" }
 	| { kind: "header"; payloadBytes: number }
-	/** The payload follows. */
 	| { kind: "payload"; header: Header };
 
 interface Step {

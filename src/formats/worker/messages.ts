@@ -17,14 +17,12 @@ export interface WorkerHello {
 	kind: "hello";
 	tensorrt: string;
 	device: string;
-	/** Null for a probe. */
 	engine: { profiles: number; inputs: readonly WorkerPort[]; outputs: readonly WorkerPort[] } | null;
 }
 
 export type WorkerMessage =
 	| WorkerHello
 	| { kind: "result"; id: string; outputs: Readonly<Record<string, Tensor>> }
-	/** The case ran, but an output has a type that goldens do not support. */
 	| { kind: "unsupported-output"; id: string; message: string }
 	| { kind: "error"; id: string | null; tensor: string | null; code: string; message: string; fatal: boolean }
 	| { kind: "end"; cases: number };
@@ -56,7 +54,6 @@ export function encodeEnd(): Uint8Array {
 	return encodeHeader({ kind: "end" }, 0);
 }
 
-/** The message in a frame, or why it is invalid. */
 export function parseMessage({ header, payload }: RawFrame): WorkerMessage | string {
 	switch (header["kind"]) {
 		case "hello":

@@ -4,7 +4,6 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 export interface ZipEntry {
 	name: string;
 	method: "stored" | "deflated";
-	/** Offset, compressed size and size of the member. */
 	dataAt: number;
 	packedBytes: number;
 	bytes: number;
@@ -13,7 +12,6 @@ export interface ZipEntry {
 	isLink: boolean;
 }
 
-/** A text explains why the archive cannot be read. */
 export type ZipAnswer<Value> = Value | string;
 
 /** Signatures, sizes and fields by PKWARE's APPNOTE 6.3.10, 4.3 and 4.5.3. */
@@ -31,10 +29,8 @@ const localBytes = 30;
 const long16 = 0xffff;
 const long32 = 0xffffffff;
 
-/** Larger directories are refused. */
 const maxDirectoryBytes = 16 * 1024 * 1024;
 
-/** The entries with the requested names, in the directory's order. */
 export function findZipEntries(source: ByteSource, wanted: (name: string) => boolean): ZipAnswer<ZipEntry[]> {
 	const directory = findDirectory(source);
 	if (typeof directory === "string") return directory;
@@ -54,7 +50,6 @@ function viewOf(bytes: Uint8Array): DataView {
 	return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** The end record is the last that a comment of its stated length follows. */
 function findDirectory(source: ByteSource): ZipAnswer<Directory> {
 	const length = Math.min(source.size, endBytes + longestComment);
 	const tail = viewOf(source.read(source.size - length, length));

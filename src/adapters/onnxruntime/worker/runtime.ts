@@ -9,7 +9,6 @@ import type { Level, RuntimeJob } from "../protocol.ts";
 
 type Options = InferenceSession.SessionOptions;
 
-/** The part of the JavaScript API that both builds share. */
 export interface Ort {
 	env: { versions: { web?: string; node?: string }; wasm: { wasmPaths?: unknown; numThreads?: number } };
 	Tensor: typeof Tensor;

@@ -4,7 +4,6 @@ import type { Ort, OrtTensor } from "./runtime.ts";
 
 type View = new (buffer: ArrayBuffer, byteOffset: number, length: number) => ArrayBufferView;
 
-/** What ONNX Runtime's JavaScript API can feed. */
 const views: Partial<Record<DType, { view: View; bytes: number }>> = {
 	float32: { view: Float32Array, bytes: 4 },
 	float64: { view: Float64Array, bytes: 8 },

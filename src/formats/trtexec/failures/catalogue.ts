@@ -9,9 +9,8 @@ import { machineRules, startRules } from "./machine.ts";
 import { parsingRules, unknownOpset } from "./parsing.ts";
 import { exportFacts, planFacts, planFalseSuccess, planRules, savingRules } from "./plans.ts";
 import { assumedShape, profileRules } from "./profiles.ts";
-import type { LinePattern, Rule } from "./rule.ts";
+import { type LinePattern, linesOf, type Rule } from "./rule.ts";
 
-// Runs that ended with exit code 0 and PASSED but did not do their job; worst first.
 const mebibyte = 1024 * 1024;
 
 const tensorTooBig: Rule = {
@@ -26,8 +25,8 @@ const tensorTooBig: Rule = {
 		bytes: formatBytes(largestTensor?.bytes ?? 0),
 		total: formatBytes((log.device.memoryMiB ?? 0) * mebibyte),
 	}),
-	title: (names) =>
-		`Tensor ${names["tensor"] ?? ""} has the shape ${names["shape"] ?? ""}: at least ${names["bytes"] ?? ""}, more than this GPU has (${names["total"] ?? ""}). The build succeeded, but the engine can never run.`,
+	title:
+		"Tensor {tensor} has the shape {shape}: at least {bytes}, more than this GPU has ({total}). The build succeeded, but the engine can never run.",
 	fix: "Check the constant or dimension that produces this shape. A built plan proves nothing until it has run once.",
 };
 
@@ -40,7 +39,7 @@ const endedSilently: Rule = {
 		!facts.log.printedHelp &&
 		facts.log.version !== null &&
 		facts.exitCode === 0,
-	title: () => "trtexec exited with code 0 but without its last line: it did not finish.",
+	title: "trtexec exited with code 0 but without its last line: it did not finish.",
 	fix: "Discard this run. Look for a wrapper script that hides the exit code, then run again.",
 };
 
@@ -59,23 +58,10 @@ const falseSuccessRules: readonly Rule[] = [
 	int8Uncalibrated,
 ];
 
-interface Catalogue {
+export const catalogue = {
 	/** The program never ran. */
-	start: readonly Rule[];
-	/** A signal or a time limit ended it; earlier log lines matter less. */
-	outside: readonly Rule[];
-	/** Reasons found in the log of a failed run. */
-	log: readonly Rule[];
-	/** It crashed, and the log gives no reason. */
-	crash: readonly Rule[];
-	/** It reported success. */
-	falseSuccess: readonly Rule[];
-	/** Neither the log nor the exit code shows how it ended. */
-	incomplete: Rule;
-}
-
-export const catalogue: Catalogue = {
 	start: startRules,
+	/** A signal or a time limit ended it; earlier log lines matter less. */
 	outside: endedFromOutside,
 	log: [
 		...flagRules,
@@ -88,20 +74,13 @@ export const catalogue: Catalogue = {
 		...machineRules,
 	],
 	crash: crashRules,
+	/** Runs that ended with exit code 0 and PASSED but did not do their job; worst first. */
 	falseSuccess: falseSuccessRules,
 	incomplete: logIncomplete,
 };
 
-const all: readonly Rule[] = [
-	...catalogue.start,
-	...catalogue.outside,
-	...catalogue.log,
-	...catalogue.crash,
-	...catalogue.falseSuccess,
-	catalogue.incomplete,
-];
+const all: readonly Rule[] = Object.values(catalogue).flat();
 
-/** Each code once, `ok`, `unverified` and `unknown` included. */
 export const diagnosisCodes: readonly string[] = [
 	"ok",
 	"unverified",
@@ -109,7 +88,6 @@ export const diagnosisCodes: readonly string[] = [
 	...new Set(all.map((rule) => rule.code)),
 ];
 
-/** Every line pattern that a scan of the log looks for. */
 export const linePatterns: readonly LinePattern[] = [
-	...new Set(all.flatMap((rule) => [...(rule.lines ?? []), ...(rule.with ?? [])])),
+	...new Set(all.flatMap((rule) => [...linesOf(rule), ...(rule.with ? [rule.with] : [])])),
 ];

@@ -34,28 +34,28 @@ export const endedFromOutside: readonly Rule[] = ofRunner([
 		code: "timed-out",
 		rank: "symptom",
 		when: (facts) => facts.timedOut,
-		title: () => "trtexec did not finish within its time limit and was stopped.",
+		title: "trtexec did not finish within its time limit and was stopped.",
 		fix: "If the last lines show progress, raise the limit. Otherwise look for a busy GPU or a hung driver.",
 	},
 	{
 		code: "interrupted",
 		rank: "symptom",
 		when: died("SIGINT"),
-		title: () => "trtexec was interrupted (SIGINT) and wrote no plan.",
+		title: "trtexec was interrupted (SIGINT) and wrote no plan.",
 		fix: "Nothing is wrong with the model. A cancelled workflow or Ctrl-C sends this signal. Run again.",
 	},
 	{
 		code: "terminated",
 		rank: "symptom",
 		when: died("SIGTERM", "SIGHUP"),
-		title: () => "trtexec was terminated (SIGTERM) and wrote no plan.",
+		title: "trtexec was terminated (SIGTERM) and wrote no plan.",
 		fix: "Nothing is wrong with the model. A cancelled job, a runner shutdown or a time limit sends this signal. Run again.",
 	},
 	{
 		code: "killed",
 		rank: "symptom",
 		when: died("SIGKILL"),
-		title: () => "trtexec was killed (SIGKILL), most often because the machine ran out of memory.",
+		title: "trtexec was killed (SIGKILL), most often because the machine ran out of memory.",
 		fix: "Check dmesg and the container's memory limit. The builder alone takes 5 GB: provide more memory, or build fewer engines at once.",
 	},
 ]);
@@ -67,8 +67,8 @@ export const crashRules: readonly Rule[] = [
 		rank: "symptom",
 		when: (facts) => died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && loadsPlan(facts),
 		names: (facts) => ({ signal: facts.signal ?? "", file: facts.flags.get("--loadEngine") ?? "" }),
-		title: (names) =>
-			`trtexec crashed (${names["signal"] ?? ""}) while loading ${names["file"] ?? "the engine"}. This happens when the file is not a plan.`,
+		title:
+			"trtexec crashed ({signal}) while loading {file|the engine}. This happens when the file is not a plan.",
 		fix: "Check the file's size and first bytes (a plan begins with `ftrt`), and build it again.",
 	},
 	{
@@ -78,8 +78,8 @@ export const crashRules: readonly Rule[] = [
 		when: (facts) =>
 			died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.reached.deserialised,
 		names: (facts) => ({ signal: facts.signal ?? "" }),
-		title: (names) =>
-			`trtexec crashed (${names["signal"] ?? ""}) after the engine was loaded. This happens when the GPU runs out of memory.`,
+		title:
+			"trtexec crashed ({signal}) after the engine was loaded. This happens when the GPU runs out of memory.",
 		fix: "Check with nvidia-smi what else uses memory on this GPU, and run again. If it keeps crashing, suspect a plugin.",
 	},
 	{
@@ -88,7 +88,7 @@ export const crashRules: readonly Rule[] = [
 		rank: "symptom",
 		when: died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS"),
 		names: (facts) => ({ signal: facts.signal ?? "" }),
-		title: (names) => `trtexec crashed (${names["signal"] ?? ""}) and its log gives no reason.`,
+		title: "trtexec crashed ({signal}) and its log gives no reason.",
 		fix: "Run again. If it keeps crashing, try another TensorRT version and report the model to NVIDIA.",
 	},
 ];
@@ -98,6 +98,6 @@ export const logIncomplete: Rule = {
 	kind: "runner",
 	rank: "symptom",
 	when: (facts) => facts.exitCode === null && facts.signal === null && facts.log.ending === "none",
-	title: () => "The log stops before trtexec's last line, and no exit code or signal is known.",
+	title: "The log stops before trtexec's last line, and no exit code or signal is known.",
 	fix: "Pass the exit code or signal (--exit-code, --signal), or the complete log.",
 };

@@ -1,5 +1,5 @@
 // Failures while reading the ONNX file: TensorRT never starts the build.
-import { error, info, named, ofNode, type Rule } from "./rule.ts";
+import { info, ofNode, type Rule } from "./rule.ts";
 
 // ONNX 1.23 defines opset 28 and adds about two a year; a much larger number is an exporter bug. TensorRT accepts any.
 const farthestOpset = 36;
@@ -7,77 +7,69 @@ const farthestOpset = 36;
 const fileRules: readonly Rule[] = [
 	{
 		code: "onnx-path-empty",
-		lines: [
-			error(/Could not open file\s*$/),
-			error(/Input file cannot be found, or is not a regular file:\s*$/),
-		],
-		title: () => "The path of the ONNX file is empty.",
+		lines: [/Could not open file\s*$/, /Input file cannot be found, or is not a regular file:\s*$/],
+		title: "The path of the ONNX file is empty.",
 		fix: "Check the variable or expression that sets the model path: `--onnx=` got no value.",
 	},
 	{
 		code: "onnx-file-missing",
 		lines: [
-			error(/Could not open file (?<file>\S.*)$/),
-			error(/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/),
-			error(/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i),
+			/Could not open file (?<file>\S.*)$/,
+			/Input file cannot be found, or is not a regular file:\s*(?<file>\S.*)$/,
+			/Could not open (?:ONNX )?model file:? (?<file>\S.*)$/i,
 		],
-		title: (names) => `The ONNX file ${names["file"] ?? ""} does not exist or is not a regular file.`,
+		title: "The ONNX file {file} does not exist or is not a regular file.",
 		fix: "Check the path, the working directory and that the export step wrote the file. With Git LFS, check that the checkout fetched it.",
 	},
 	{
 		code: "onnx-too-large",
-		lines: [error(/exceed(?:s|ed)\s+maximum protobuf size/i)],
-		title: () => "The ONNX file exceeds the protobuf limit of 2 GB.",
+		lines: /exceed(?:s|ed)\s+maximum protobuf size/i,
+		title: "The ONNX file exceeds the protobuf limit of 2 GB.",
 		fix: "Export the model with external data, which stores the weights in a separate file.",
 	},
 	{
 		code: "onnx-unreadable",
-		lines: [error(/MODEL_DESERIALIZE_FAILED/), error(/Failed to parse the ONNX model/)],
-		title: () =>
-			"The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
+		lines: [/MODEL_DESERIALIZE_FAILED/, /Failed to parse the ONNX model/],
+		title: "The file is not a readable ONNX model: it is truncated, in another format, or a Git LFS pointer.",
 		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
 		code: "onnx-unreadable",
 		rank: "symptom",
-		lines: [error(/Failed to parse ONNX model from file: (?<file>[^!\s]+)/)],
-		title: (names) => `TensorRT cannot read ${names["file"] ?? "the file"} as ONNX.`,
+		lines: /Failed to parse ONNX model from file: (?<file>[^!\s]+)/,
+		title: "TensorRT cannot read {file|the file} as ONNX.",
 		fix: "Check the file's size and first bytes. Fetch it again (git lfs pull) or export it again, and run onnx.checker on it.",
 	},
 	{
 		code: "external-weights-missing",
 		lines: [
-			error(/Weights?Context\S*: Failed to open file: (?<file>.+)$/),
-			error(/Failed to read weights from external file: (?<file>.+)$/),
-			error(/Failed to open file: (?<file>.+)$/),
+			/Weights?Context\S*: Failed to open file: (?<file>.+)$/,
+			/Failed to read weights from external file: (?<file>.+)$/,
+			/Failed to open file: (?<file>.+)$/,
 		],
-		title: (names) =>
-			`The model stores weights in ${names["file"] ?? "another file"}, which cannot be opened.`,
+		title: "The model stores weights in {file|another file}, which cannot be opened.",
 		fix: "Put the external data file where the ONNX file refers to it, relative to the ONNX file's folder. Upload or cache both together.",
 	},
 	{
 		code: "external-weights-size",
-		lines: [error(/Unexpected size for the external weights/)],
-		title: () => "The size of the external weights file differs from what the ONNX file states.",
+		lines: /Unexpected size for the external weights/,
+		title: "The size of the external weights file differs from what the ONNX file states.",
 		fix: "The graph and its data file come from different exports. Export both again and keep them together.",
 	},
 	{
 		code: "external-weights-path",
-		lines: [
-			error(/paths? to parent \(\.\.\/\) are not allowed/),
-			error(/[Aa]bsolute paths? .*external weights/),
-		],
-		title: () => "The model refers to external weights outside its folder, which TensorRT does not allow.",
+		lines: [/paths? to parent \(\.\.\/\) are not allowed/, /[Aa]bsolute paths? .*external weights/],
+		title: "The model refers to external weights outside its folder, which TensorRT does not allow.",
 		fix: "Save the model again with the external data in the ONNX file's folder.",
 	},
 	{
 		code: "initializer-refused",
 		rank: "symptom",
 		lines: [
-			error(/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/),
-			error(/initializer (?<tensor>.+) cannot be imported/),
+			/Failed to import initializer: (?<tensor>(?!In node)\S.*)$/,
+			/initializer (?<tensor>.+) cannot be imported/,
 		],
-		title: (names) => `TensorRT cannot import the constant ${named("tensor", names["tensor"])}.`,
+		title: "TensorRT cannot import the constant {tensor: tensor}.",
 		fix: "Check the tensor's type and external data. Export it again as float32, float16, int32 or int64.",
 	},
 ];
@@ -86,112 +78,108 @@ const nodeRules: readonly Rule[] = [
 	{
 		code: "plugin-not-found",
 		lines: [
-			error(/Cannot find plugin: (?<plugin>[^,]+), version/),
-			error(/could not find plugin:? (?<plugin>\S+)/i),
-			error(/Plugin not found, are the plugin name/),
+			/Cannot find plugin: (?<plugin>[^,]+), version/,
+			/could not find plugin:? (?<plugin>\S+)/i,
+			/Plugin not found, are the plugin name/,
 		],
 		title: (names) =>
 			`TensorRT has no operator or plugin ${names["plugin"] ?? names["op"] ?? "of this name"}, which ${ofNode(names)} needs.`,
+
 		fix: "Load the plugin's library (--staticPlugins or --dynamicPlugins), check its name, version and namespace, or replace the operator in the model.",
 	},
 	{
 		code: "tensor-missing",
-		lines: [error(/Node input was not registered/), error(/tensors\(\)\.count\(inputName\)/)],
-		title: (names) => `The ONNX graph is broken: ${ofNode(names)} reads a tensor that nothing produces.`,
+		lines: [/Node input was not registered/, /tensors\(\)\.count\(inputName\)/],
+		title: "The ONNX graph is broken: {at} reads a tensor that nothing produces.",
 		fix: "Run onnx.checker on the model, and fix the export or the graph edit that removed the tensor.",
 	},
 	{
 		code: "node-shapes-conflict",
 		lines: [
-			error(/last dimension of input0 .* must match/),
-			error(/dimensions? (?:are )?(?:not compatible|must be equal|must match)/i),
-			error(/broadcast dimensions must be conformable/i),
-			error(/reshape (?:would )?chang(?:es|ing) volume/i),
-			error(/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i),
+			/last dimension of input0 .* must match/,
+			/dimensions? (?:are )?(?:not compatible|must be equal|must match)/i,
+			/broadcast dimensions must be conformable/i,
+			/reshape (?:would )?chang(?:es|ing) volume/i,
+			/all (?:concat )?input tensors must have the same (?:dimensions|number of dimensions)/i,
 		],
-		title: (names) => `The input shapes of ${ofNode(names)} are incompatible.`,
+		title: "The input shapes of {at} are incompatible.",
 		fix: "Run onnx.shape_inference in strict mode on the model and fix the export. Check that fixed sizes match the shapes you build for.",
 	},
 	{
 		code: "node-types-conflict",
 		lines: [
-			error(/element type \(?\w+\)? differs from/i),
-			error(/must have (?:the )?same (?:data ?|element )?types?\b/i),
-			error(/mixed (?:data|element) types/i),
+			/element type \(?\w+\)? differs from/i,
+			/must have (?:the )?same (?:data ?|element )?types?\b/i,
+			/mixed (?:data|element) types/i,
 		],
-		title: (names) =>
-			`The inputs of ${ofNode(names)} have different element types, and a strongly typed network does not convert types automatically.`,
+		title:
+			"The inputs of {at} have different element types, and a strongly typed network does not convert types automatically.",
 		fix: "Insert Cast nodes or convert the whole model with one tool, then check it in ONNX Runtime.",
 	},
 	{
 		code: "conditional-shapes",
-		lines: [error(/IIfConditionalOutputLayer inputs must have the same shape/)],
-		title: (names) =>
-			`The two branches of ${ofNode(names)} produce different shapes; TensorRT requires the same shape.`,
+		lines: /IIfConditionalOutputLayer inputs must have the same shape/,
+		title: "The two branches of {at} produce different shapes; TensorRT requires the same shape.",
 		fix: "Export without the If (constant-fold its condition), or make both branches produce the same rank and shape.",
 	},
 	{
 		code: "squeeze-axes",
-		lines: [error(/Cannot infer squeeze dimensions from a dynamic shape/)],
-		title: (names) =>
-			`${ofNode(names)} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.`,
+		lines: /Cannot infer squeeze dimensions from a dynamic shape/,
+		title:
+			"{at} names no axes and its input has dynamic dimensions, so TensorRT cannot infer what to squeeze.",
 		fix: "Export again with the axes of Squeeze stated, or with fixed input sizes.",
 	},
 	{
 		code: "dequantize-type",
-		lines: [error(/A DequantizeLayer can only run in/)],
-		title: (names) =>
-			`${ofNode(names)} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.`,
+		lines: /A DequantizeLayer can only run in/,
+		title: "{at} dequantises a type that TensorRT does not support; it supports int8, int4 and float8.",
 		fix: "Keep biases in float when you quantise (onnxruntime.quantization: extra_options={'QuantizeBias': False}), or remove this Q/DQ pair.",
 	},
 	{
 		code: "topk-limit",
-		lines: [error(/K exceeds the maximum value allowed/), error(/only supports input K as an initializer/)],
-		title: (names) => `The K of ${ofNode(names)} is too large for TensorRT (over 3840) or not a constant.`,
+		lines: [/K exceeds the maximum value allowed/, /only supports input K as an initializer/],
+		title: "The K of {at} is too large for TensorRT (over 3840) or not a constant.",
 		fix: "Lower K, make it a constant in the graph, or split the selection into two steps.",
 	},
 	{
 		code: "zero-point-unsupported",
-		lines: [error(/shiftIsAllZeros/), error(/non-?zero zero[- ]point/i)],
-		title: (names) =>
-			`The quantisation at ${ofNode(names)} is asymmetric: TensorRT supports only zero points of 0.`,
+		lines: [/shiftIsAllZeros/, /non-?zero zero[- ]point/i],
+		title: "The quantisation at {at} is asymmetric: TensorRT supports only zero points of 0.",
 		fix: "Quantise symmetrically (int8 weights and activations, zero point 0) and export again.",
 	},
 	{
 		code: "scale-not-positive",
-		lines: [error(/Scale coefficients? must all be positive/)],
-		title: (names) => `A quantisation scale at ${ofNode(names)} is zero, negative or not a number.`,
+		lines: /Scale coefficients? must all be positive/,
+		title: "A quantisation scale at {at} is zero, negative or not a number.",
 		fix: "Calibrate again with inputs that exercise this tensor, or do not quantise it.",
 	},
 	{
 		code: "data-type-unsupported",
-		lines: [error(/Unsupported ONNX data type: (?<type>\w+)/)],
-		title: (names) =>
-			`The model uses the element type ${names["type"] ?? ""} where TensorRT does not support it.`,
+		lines: /Unsupported ONNX data type: (?<type>\w+)/,
+		title: "The model uses the element type {type} where TensorRT does not support it.",
 		fix: "Cast the tensor to a supported type in the model.",
 	},
 	{
 		code: "network-without-output",
-		lines: [error(/[Nn]etwork must have at least one output/)],
-		title: () => "The ONNX graph has no output, so there is nothing to build.",
+		lines: /[Nn]etwork must have at least one output/,
+		title: "The ONNX graph has no output, so there is nothing to build.",
 		fix: "Check the export: name the outputs, and make sure that no optimization pass removed them.",
 	},
 	{
 		code: "operator-unsupported",
 		lines: [
-			error(/^\s*\[8\] /),
-			error(/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/),
-			error(/No importer registered for op: (?<op>\w+)/),
+			/^\s*\[8\] /,
+			/UNSUPPORTED_NODE(?!.*(?:initializer|convertOnnxWeights))/,
+			/No importer registered for op: (?<op>\w+)/,
 		],
-		title: (names) =>
-			`TensorRT${names["version"] ? ` ${names["version"]}` : ""} does not support the operator of ${ofNode(names)}.`,
+		title: "TensorRT {version} does not support the operator of {at}.",
 		fix: "Rewrite that part of the model with supported operators, provide a plugin, or use a TensorRT version that supports it.",
 	},
 	{
 		code: "node-refused",
 		rank: "symptom",
-		lines: [error(/While parsing node number (?<number>\d+)/), error(/INVALID_NODE|INVALID_GRAPH/)],
-		title: (names) => `TensorRT rejected ${ofNode(names)} of the model.`,
+		lines: [/While parsing node number (?<number>\d+)/, /INVALID_NODE|INVALID_GRAPH/],
+		title: "TensorRT rejected {at} of the model.",
 		fix: "Find the failed assertion in the lines below. Run onnx.checker and shape inference on the model.",
 	},
 ];
@@ -202,17 +190,17 @@ export const parsingRules: readonly Rule[] = [
 	{
 		code: "parse-failed",
 		rank: "fallback",
-		lines: [error(/Failed to parse onnx file/i), error(/Parsing model failed/)],
-		title: () => "TensorRT could not parse the model for an unknown reason.",
+		lines: [/Failed to parse onnx file/i, /Parsing model failed/],
+		title: "TensorRT could not parse the model for an unknown reason.",
 		fix: "Read the lines below. Run onnx.checker on the model. The saved log ends with the parser's last verbose lines, which name the node where it stopped.",
 	},
 ];
 
 export const unknownOpset: Rule = {
 	code: "opset-unknown",
-	lines: [info(/Opset version:\s+(?<opset>\d+)/)],
+	lines: info(/Opset version:\s+(?<opset>\d+)/),
 	when: (facts) => (facts.log.opset ?? 0) > farthestOpset,
-	title: (names) =>
-		`The model declares ONNX opset ${names["opset"] ?? ""}, which does not exist. TensorRT guessed what its operators mean and reported success.`,
+	title:
+		"The model declares ONNX opset {opset}, which does not exist. TensorRT guessed what its operators mean and reported success.",
 	fix: "Export the model again with an opset that ONNX defines and your TensorRT version supports.",
 };

@@ -1,21 +1,20 @@
 // Failures of shapes and optimization profiles: the model was parsed, but the given shapes do not match it.
-import { error, type Facts, type Names, named, type Rule, warning } from "./rule.ts";
+import { type Facts, type Names, named, type Rule, warning } from "./rule.ts";
 
-const outOfOrder = error(/MIN\s*<=\s*OPT\s*<=\s*MAX/);
+const outOfOrder = /MIN\s*<=\s*OPT\s*<=\s*MAX/;
 const invalidProfile = [
-	error(/Required optimization profile is invalid/),
-	error(/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i),
-	error(/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i),
+	/Required optimization profile is invalid/,
+	/\bprofile \d+\b.*\bdim(?:ension)?s?\b/i,
+	/\bdim(?:ension)?s?\b.*\bprofile \d+\b/i,
 ];
 const wrongRank =
 	/(?:^|[\s(])(?<input>[^\s(]+): number of dimensions is (?<rank>\d+) but profile (?<profile>\d+) has (?<got>\d+)/;
 
 function conflictNames(facts: Facts): Names {
-	const { got, rank, ...text } = rankConflict(facts) ?? {};
-	return { ...text, ...(got === undefined ? {} : { got: String(got), rank: String(rank) }) };
+	const conflict = rankConflict(facts);
+	return conflict === null ? {} : { ...conflict, got: String(conflict.got), rank: String(conflict.rank) };
 }
 
-/** Which input, both ranks, and the flag, as far as known from the log and the command line. */
 function rankTitle(names: Names): string {
 	const { input, got, rank, flag, shape, by } = names;
 	if (got === undefined || rank === undefined)
@@ -43,20 +42,17 @@ const rankFix =
 export const profileRules: readonly Rule[] = [
 	{
 		code: "profile-order",
-		lines: [outOfOrder],
+		lines: outOfOrder,
 		when: (facts) => rankConflict(facts) === null,
-		title: () => "An optimization profile is out of order: every dimension needs min ≤ opt ≤ max.",
+		title: "An optimization profile is out of order: every dimension needs min ≤ opt ≤ max.",
 		fix: "Correct min, opt and max of the dimension in `dims`.",
 	},
 	{
 		code: "profile-axis-mismatch",
-		lines: [
-			error(
-				/Dimension mismatch for tensor (?<input>.+) and profile (?<profile>\d+)\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
-			),
-		],
-		title: (names) =>
-			`The profile of ${named("input", names["input"])} varies axis ${names["axis"] ?? ""}, which is fixed at ${names["size"] ?? "another size"} in the model.`,
+		lines:
+			/Dimension mismatch for tensor (?<input>.+) and profile (?<profile>\d+)\. At dimension axis (?<axis>\d+), .*but tensor has (?<size>-?\d+)/,
+		title:
+			"The profile of {input: input} varies axis {axis}, which is fixed at {size|another size} in the model.",
 		fix: "Use the model's size for that axis, or export the model with a dynamic axis.",
 	},
 	{
@@ -70,10 +66,10 @@ export const profileRules: readonly Rule[] = [
 	{
 		code: "profile-rank-mismatch",
 		lines: [
-			error(wrongRank),
-			error(/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/),
-			error(/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i),
-			error(/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i),
+			wrongRank,
+			/Error in set dimensions to profile (?<which>MIN|OPT|MAX)/,
+			/(?:number of dimensions|rank|nbDims)\b.*\bprofile/i,
+			/profile\b.*\b(?:number of dimensions|rank|nbDims)\b/i,
 		],
 		names: (facts) => ({ ...onlyShape(facts), ...conflictNames(facts) }),
 		title: rankTitle,
@@ -81,64 +77,61 @@ export const profileRules: readonly Rule[] = [
 	},
 	{
 		code: "profile-missing",
-		lines: [error(/no optimization profile has been defined/)],
-		title: () => "The model has dynamic inputs, but the build has no optimization profile.",
+		lines: /no optimization profile has been defined/,
+		title: "The model has dynamic inputs, but the build has no optimization profile.",
 		fix: "Give sizes for the dynamic dimensions in `dims` (min, opt and max).",
 	},
 	{
 		code: "profile-input-missing",
-		lines: [error(/dynamic input is missing dimensions in profile/)],
-		title: () => "An optimization profile omits a dynamic input of the model.",
+		lines: /dynamic input is missing dimensions in profile/,
+		title: "An optimization profile omits a dynamic input of the model.",
 		fix: "Give sizes for every dynamic input, and check the spelling of the input names.",
 	},
 	{
 		code: "profile-shape-values",
-		lines: [error(/missing values for shape input/)],
-		title: () => "An input of the model is a shape tensor, and the profile gives no values for it.",
+		lines: /missing values for shape input/,
+		title: "An input of the model is a shape tensor, and the profile gives no values for it.",
 		fix: "Make the shape tensor a constant in the export, or give its values in min, opt and max.",
 	},
 	{
 		code: "profile-violates-constraints",
-		lines: [error(/k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/)],
+		lines: /k?(?<which>MIN|OPT|MAX) values for profile \d+ violate shape constraints/,
 		title: (names) =>
-			`The model cannot run at the profile's ${(names["which"] ?? "").toLowerCase()} shape: a reshape or concatenation inside it fails.`,
+			`The model cannot run at the profile's ${names["which"]?.toLowerCase()} shape: a reshape or concatenation inside it fails.`,
+
 		fix: "Run that shape in ONNX Runtime to find the node, then correct the profile or the model's fixed sizes.",
 	},
 	{
 		code: "profile-index",
-		lines: [error(/Selected profile index (?<index>\d+) exceeds/)],
-		title: (names) =>
-			`The run selects optimization profile ${names["index"] ?? ""}, which the engine does not have.`,
+		lines: /Selected profile index (?<index>\d+) exceeds/,
+		title: "The run selects optimization profile {index}, which the engine does not have.",
 		fix: "Build the engine with that profile, or select one that it has.",
 	},
 	{
 		code: "shape-name-unknown",
-		lines: [error(/Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/)],
-		title: (names) =>
-			`A shape was given for ${named("input", names["input"])}, but the model has no such input.`,
+		lines: /Cannot find input tensor with name "(?<input>[^"]*)" in the network inputs/,
+		title: "A shape was given for {input: input}, but the model has no such input.",
 		fix: "Use the input's name from the ONNX file; `trtgate preflight MODEL` lists the inputs.",
 	},
 	{
 		code: "shape-on-static-model",
-		lines: [error(/Static model does not take explicit shapes/)],
-		title: () => "A shape was given for a model whose shapes are all fixed.",
+		lines: /Static model does not take explicit shapes/,
+		title: "A shape was given for a model whose shapes are all fixed.",
 		fix: "Remove the sizes from `dims`, or export the model with a dynamic dimension.",
 	},
 	{
 		code: "shape-spec-invalid",
-		lines: [error(/Found invalid or missing shape spec at profile index (?<index>\d+)/)],
-		title: () => "A shape of an optimization profile is missing or cannot be read.",
+		lines: /Found invalid or missing shape spec at profile index (?<index>\d+)/,
+		title: "A shape of an optimization profile is missing or cannot be read.",
 		fix: "Give min, opt and max for each dynamic input of each profile.",
 	},
 	{
 		code: "shape-outside-profile",
 		lines: [
-			error(
-				/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/,
-			),
-			error(/[Rr]untime dimension does not satisfy any optimization profile/),
-			error(/Supplied binding dimension .* exceed min ~ max range/),
-			error(/satisfyProfile/),
+			/Set dimension \[(?<shape>[^\]]*)\] for tensor (?<input>.+) does not satisfy any optimization profile/,
+			/[Rr]untime dimension does not satisfy any optimization profile/,
+			/Supplied binding dimension .* exceed min ~ max range/,
+			/satisfyProfile/,
 		],
 		title: (names) =>
 			`The shape ${names["shape"] ? `[${names["shape"]}] ` : ""}of ${named("input", names["input"])} lies outside the engine's optimization profile.`,
@@ -147,27 +140,24 @@ export const profileRules: readonly Rule[] = [
 	{
 		code: "shape-static-mismatch",
 		lines: [
-			error(/Static dimension mismatch while setting input shape/),
-			error(
-				/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/,
-			),
+			/Static dimension mismatch while setting input shape/,
+			/engine was built with static shapes for input tensor (?<input>.+) but the provided shapes do not match/,
 		],
-		title: (names) =>
-			`The run gives ${named("input", names["input"])} a shape that differs from the engine's in a fixed dimension.`,
+		title: "The run gives {input: input} a shape that differs from the engine's in a fixed dimension.",
 		fix: "Run with the shape used in the build, or build with a profile that covers both.",
 	},
 	{
 		code: "profile-invalid",
 		rank: "symptom",
 		lines: invalidProfile,
-		title: () => "TensorRT rejected an optimization profile.",
+		title: "TensorRT rejected an optimization profile.",
 		fix: "Check that min, opt and max of each dynamic input have the model's number of dimensions, and that min ≤ opt ≤ max. TensorRT's messages are below.",
 	},
 	{
 		code: "network-setup-failed",
 		rank: "fallback",
-		lines: [error(/Network And Config setup failed/)],
-		title: () => "TensorRT rejected the build settings for an unknown reason.",
+		lines: /Network And Config setup failed/,
+		title: "TensorRT rejected the build settings for an unknown reason.",
 		fix: "Read the lines below. Check the shapes, formats and precision of the build.",
 	},
 ];
@@ -183,8 +173,8 @@ export const assumedShape: Rule = {
 			/Shape missing for input with dynamic shape: (?<input>.+?)\s*Automatically setting shape to: (?<shape>\S+)/,
 		),
 	],
-	title: (names) =>
-		`No shape was given for the dynamic ${named("input", names["input"])}. trtexec assumed ${names["shape"] ?? "1 for each dynamic dimension"} and reported success.`,
+	title:
+		"No shape was given for the dynamic {input: input}. trtexec assumed {shape|1 for each dynamic dimension} and reported success.",
 	fix: "Give sizes for the dynamic dimensions in `dims`. The engine and timings of this run do not match the shapes that you serve.",
 };
 
@@ -216,7 +206,6 @@ interface RankConflict {
 	input: string;
 	shape: string;
 	got: number;
-	/** The expected rank. */
 	rank: number;
 	/** The flag that the expected rank comes from; empty: the model. */
 	by: string;

@@ -4,15 +4,10 @@ import type { TensorRtVersion } from "../banner.ts";
 import type { DumpedTensor } from "../output-dump.ts";
 import type { LogLine, WrittenFile } from "../transcript.ts";
 
-/** Matches a log line. Lines without a level count as errors. */
-export interface LinePattern {
-	level: "error" | "warning" | "info";
-	/** Named groups become the names that titles use. */
-	pattern: RegExp;
-}
+/** Matches a log line of its level; a plain expression matches errors and lines without a level. Named groups become names. */
+export type LinePattern = RegExp | { level: "warning" | "info"; pattern: RegExp };
 
-/** Names that a rule captured, cleaned for one line of text. */
-export type Names = Readonly<Record<string, string>>;
+export type Names = Readonly<Record<string, string | undefined>>;
 
 /**
  * cause: explains the failure. symptom: shows what broke; any cause takes precedence.
@@ -26,25 +21,20 @@ export interface Rule {
 	kind?: Exclude<DiagnosisKind, "none">;
 	/** cause by default. */
 	rank?: Rank;
-	/** Any of them. */
-	lines?: readonly LinePattern[];
-	/** All of them, in addition to one of `lines`. */
-	with?: readonly LinePattern[];
+	lines?: LinePattern | readonly LinePattern[];
+	with?: LinePattern;
 	when?: (facts: Facts) => boolean;
-	/** Names taken from facts. */
 	names?: (facts: Facts) => Names;
-	title: (names: Names) => string;
-	fix: string | ((names: Names) => string);
-	/** Lines to show if the rule has no `lines`. */
+	/** `{x}` is the name x, `{x|y}` y where it is unknown, `{input: x}` `input "x"`, and `{at}` the ONNX node. */
+	title: string | ((names: Names) => string);
+	fix: string;
 	show?: (facts: Facts) => readonly LogLine[];
 }
 
-/** The ONNX node at which the parser failed. */
 export interface NodeFacts {
 	op: string;
 	output: string;
 	name: string;
-	/** The log line that names this node. */
 	line: LogLine;
 }
 
@@ -52,13 +42,11 @@ export interface NodeFacts {
 export interface LogFacts {
 	lineCount: number;
 	version: TensorRtVersion | null;
-	/** As the banner repeats it. */
 	command: readonly string[] | null;
 	ending: "passed" | "failed" | "none";
 	printedHelp: boolean;
 	opset: number | null;
 	device: { name: string | null; memoryMiB: number | null; usedMiB: number | null };
-	/** How far the run got. */
 	reached: { deserialised: boolean; contextCreated: boolean; inferenceStarted: boolean; summary: boolean };
 	loadedInputs: ReadonlyMap<string, { path: string; line: LogLine }>;
 	randomInputs: ReadonlyMap<string, LogLine>;
@@ -87,27 +75,22 @@ export interface Facts {
 	absent: readonly string[];
 	inputs: ReadonlyMap<string, number>;
 	plan: { builtSha256: string; sha256: string } | null;
-	/** Of the ONNX file at the shapes of this run. */
 	largestTensor: LargestTensor | null;
-	/** Number of dimensions of each input, from the ONNX file. */
 	inputRanks: ReadonlyMap<string, number> | null;
 }
 
-/** Rules of what the machine is at fault for, unless one says otherwise. */
 export const ofRunner = (rules: readonly Rule[]): Rule[] =>
 	rules.map((rule) => ({ kind: "runner", ...rule }));
 
-export const rankOf = ({ rank = "cause" }: Rule): Rank => rank;
+export const linesOf = ({ lines = [] }: Rule): readonly LinePattern[] =>
+	Array.isArray(lines) ? lines : [lines as LinePattern];
 
-export const error = (pattern: RegExp): LinePattern => ({ level: "error", pattern });
 export const warning = (pattern: RegExp): LinePattern => ({ level: "warning", pattern });
 export const info = (pattern: RegExp): LinePattern => ({ level: "info", pattern });
 
-/** A CUDA error as trtexec prints it, with or without file and line, or as the library reports it. */
-export const cudaError = (text: string): LinePattern =>
-	error(new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i"));
+export const cudaError = (text: string): RegExp =>
+	new RegExp(`(?:Cuda failure[^:]*(?::\\d+)?: ?|Cuda Runtime \\()(?:${text})`, "i");
 
-/** `node "x" (Op)`, or as much of it as is known. */
 export function ofNode(names: Names): string {
 	const { node, op } = names;
 	if (node && op) return `node "${node}" (${op})`;
@@ -117,4 +100,12 @@ export function ofNode(names: Names): string {
 
 export function named(what: string, name: string | undefined): string {
 	return name ? `${what} "${name}"` : what;
+}
+
+export function titleOf({ title }: Rule, names: Names): string {
+	if (typeof title === "function") return title(names);
+	return title.replace(/\{(?:([^{}|:]+): )?(\w+)(?:\|([^{}]*))?\}/g, (_, what, key: string, absent = "") => {
+		if (key === "at") return ofNode(names);
+		return what === undefined ? (names[key] ?? absent) : named(what, names[key]);
+	});
 }
