@@ -29,9 +29,9 @@ function projectOf(nights: readonly number[], rows?: number): { folder: string; 
 }
 
 async function recordsIn(folder: string): Promise<string[]> {
-	const { tables, skipped } = readHistory(await readFolder(folder));
+	const { records, skipped } = readHistory(await readFolder(folder));
 	expect(skipped).toEqual([]);
-	return tables.flatMap(({ names }) => names).sort();
+	return records.map(({ name }) => name).sort();
 }
 
 it("a history in a folder on a full disk keeps what it acknowledged, refuses the rest with the reason, and takes it later", async () => {

@@ -2,7 +2,6 @@
 
 import type { HistoryRecord, HistoryRow, LogRatio } from "../../generated/history.ts";
 import { dueForFreshPairs } from "../../src/core/history/alarms.ts";
-import { type Table, tableOf } from "../../src/core/history/columns.ts";
 import { kindOf } from "../../src/core/history/points.ts";
 import { pinToLink, readSeries, type Series } from "../../src/core/history/series.ts";
 import { hash, nightAt, short } from "./history-records.ts";
@@ -89,7 +88,7 @@ export function simulateNights(plan: Plan): Nights {
 		error: 1e-3,
 	}));
 	const shown: Nights = { records: [], levels: [], events: plan.events };
-	const tables: Table[] = [];
+	const known: HistoryRecord[] = [];
 	/** What each pin was, by its commit. */
 	const pins = new Map<string, Pin[]>();
 	let pin = "";
@@ -136,7 +135,7 @@ export function simulateNights(plan: Plan): Nights {
 			host: `host-${host}`,
 		};
 		// As the job decides, also whether a link is certain enough.
-		const old = pins.get(pinToLink(readSeries(tables), { kind: kindOf({ machine }), pin }) ?? "");
+		const old = pins.get(pinToLink(readSeries(known), { kind: kindOf({ machine }), pin }) ?? "");
 		const rows = engines.flatMap((engine, index): HistoryRow[] => {
 			const ns = Math.round(
 				600_000 *
@@ -199,7 +198,7 @@ export function simulateNights(plan: Plan): Nights {
 		shown.records.push({ name: `${night}.json`, record });
 		shown.levels.push(engines.map(({ level }) => level));
 		// As the job does: what stands out is measured again at once.
-		for (const due of dueForFreshPairs(readSeries([...tables, tableOf([{ name: record.run, record }])]))) {
+		for (const due of dueForFreshPairs(readSeries([...known, record]))) {
 			const index = Number(/\d+/.exec(due)?.[0]);
 			const row = rows.find(({ series, kind }) => series === due && kind === "engine");
 			const engine = engines[index];
@@ -207,7 +206,7 @@ export function simulateNights(plan: Plan): Nights {
 			if (row !== undefined && engine !== undefined && own !== undefined)
 				row.fresh = measure(index, [own, { ...engine, level: engine.level + method.level }], freshPairs);
 		}
-		tables.push(tableOf([{ name: record.run, record }]));
+		known.push(record);
 		for (const event of today.filter(
 			({ kind }) => kind === "step" || kind === "creep" || kind === "method" || kind === "golden",
 		)) {
@@ -245,7 +244,7 @@ function change(
 }
 
 export function seriesOf(records: Nights["records"]): Series {
-	return readSeries([tableOf(records)]);
+	return readSeries(records.map(({ record }) => record));
 }
 
 /** Two hundred nights of twelve series, twelve rotations, one change of the driver. */

@@ -71,7 +71,7 @@ const reasonChars = 500;
 export async function acceptAlarms(argv: readonly string[], terminal: Terminal): Promise<number> {
 	const args = parseArguments(argv, acceptTable);
 	const store = openStore({ folder: args.text("folder"), branch: args.text("branch") }, terminal);
-	const series = readSeries(readHistory(await store.read()).tables);
+	const series = readSeries(readHistory(await store.read()).records.map(({ record }) => record));
 	const findings = findAlarms(series);
 	const describe = (shift: ReturnType<typeof openShifts>[number]): string =>
 		`${cleanName(shift.chain.series, 120)}: ${shiftText(shift, series)}`;

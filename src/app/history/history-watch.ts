@@ -49,7 +49,10 @@ export interface HistoryWatch {
 	doubt(): Doubt | null;
 }
 
+const maxSkipped = 5;
+
 export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keeping): HistoryWatch {
+	const identity = identityOf(gpuUuid);
 	let doubt: Doubt | null = null;
 	let read: Promise<readonly HistoryFile[]> | undefined;
 	const known = (): Promise<readonly HistoryFile[]> => {
@@ -57,69 +60,74 @@ export function historyWatch({ store, branch, outFolder, files, gpuUuid }: Keepi
 		return read;
 	};
 	const seriesWith = async (added: readonly HistoryFile[]) => {
-		const history = readHistory([...(await known()), ...added]);
-		return { series: readSeries(history.tables), skipped: history.skipped };
+		const { records, skipped } = readHistory([...(await known()), ...added]);
+		return { series: readSeries(records.map(({ record }) => record)), skipped };
+	};
+	const filesOf = (result: Result, rows: readonly HistoryRow[]): HistoryFile[] =>
+		recordsOf(result, identity, sha256).map((record) =>
+			fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256),
+		);
+	const record = async (result: Result, added: readonly HistoryFile[]): Promise<Result> => {
+		// First here, so that a record whose writing fails can be imported.
+		for (const { path, text } of added) {
+			await files.makeFolder(join(outFolder, "history", dirname(path)));
+			await files.writeText(join(outFolder, "history", path), text);
+		}
+		await store.add(added);
+		const { series, skipped } = await seriesWith(added);
+		const findings = findAlarms(series);
+		doubt = doubtOf(findings, series);
+		// Without a picture, the text has its line of blocks.
+		const pictures =
+			branch === undefined
+				? undefined
+				: await drawAlarms(findings, series, store, branch).catch(() => undefined);
+		const gates = [...result.gates, ...judgeTrend(findings, series, pictures)];
+		const notes = [
+			...result.notes,
+			`Trend: ${answer(findings, series)}.`,
+			`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
+			...skipped.slice(0, maxSkipped),
+			...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
+		];
+		return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
 	};
 	return {
 		doubt: () => doubt,
 		suspects: (result) =>
-			seriesWith(filesOf(result, { gpuUuid })).then(
+			seriesWith(filesOf(result, [])).then(
 				({ series }) => dueForFreshPairs(series),
 				// The same fault makes the run an error when its record is to be kept.
 				() => [],
 			),
 		async oldPin(result) {
-			const [record] = recordsOf(result, identityOf(gpuUuid), sha256);
-			const { tables } = readHistory(await known());
-			if (record === undefined || tables.length === 0) return null;
-			return pinToLink(readSeries(tables), { kind: kindOf(record), pin: record.reference?.commit });
+			const [own] = recordsOf(result, identity, sha256);
+			if (own === undefined) return null;
+			const { series } = await seriesWith([]);
+			return pinToLink(series, { kind: kindOf(own), pin: own.reference?.commit });
 		},
 		async keep(result, rows = []) {
-			const added = filesOf(result, { gpuUuid, rows });
-			if (added.length === 0)
-				return {
-					...result,
-					notes: [...result.notes, "Nothing was timed, so the history has no record of this run."],
-				};
-			try {
-				// First here, so that a record whose writing fails can be imported.
-				for (const { path, text } of added) {
-					await files.makeFolder(join(outFolder, "history", dirname(path)));
-					await files.writeText(join(outFolder, "history", path), text);
-				}
-				await store.add(added);
-				const { series, skipped } = await seriesWith(added);
-				const findings = findAlarms(series);
-				doubt = doubtOf(findings, series);
-				const pictures =
-					branch === undefined
-						? undefined
-						: await drawAlarms(findings, series, { store, branch }).catch(() => undefined);
-				const gates = [...result.gates, ...judgeTrend(findings, series, pictures)];
-				const notes = [
-					...result.notes,
-					`Trend: ${answer(findings, series)}.`,
-					`Kept ${counted(added.length, "record")} in the history (${store.name}).`,
-					...skipped.slice(0, maxSkipped),
-					...(await compactWhenDue(store, await known(), result.startedAt.slice(0, 7))),
-				];
-				return { ...result, ...outcomeOf({ ...result, gates }), gates, notes };
-			} catch (error) {
+			const added = filesOf(result, rows);
+			if (added.length === 0) {
+				const note = "Nothing was timed, so the history has no record of this run.";
+				return { ...result, notes: [...result.notes, note] };
+			}
+			return record(result, added).catch((error: unknown) => {
 				const errors = [...result.errors, recordError(error)];
 				return { ...result, ...outcomeOf({ ...result, errors }), errors };
-			}
+			});
 		},
 	};
 }
 
-const maxSkipped = 5;
 const maxPictures = 20;
 
-/** Puts a picture of each open alarm on the branch, where its issue can show it. Without one, the text has its line of blocks. */
+/** Puts a picture of each open alarm on the branch, where its issue can show it. */
 async function drawAlarms(
 	findings: Findings,
 	series: Series,
-	{ store, branch }: { store: HistoryStore; branch: string },
+	store: HistoryStore,
+	branch: string,
 ): Promise<ReadonlyMap<Alarm, string> | undefined> {
 	const run = readWorkflowRun();
 	const open = findings.alarms.filter(({ isOpen }) => isOpen).slice(0, maxPictures);
@@ -127,18 +135,11 @@ async function drawAlarms(
 	const drawn = open.map((alarm) => {
 		const { chain } = alarm.shifts[0] ?? {};
 		const name = sha256(`${chain?.series} ${chain?.metric} ${chain?.name}`).slice(0, 12);
-		return {
-			alarm,
-			file: { path: `pictures/${name}.svg`, text: renderAlarmPicture(alarm, findings, series) },
-		};
+		return { alarm, path: `pictures/${name}.svg`, text: renderAlarmPicture(alarm, findings, series) };
 	});
-	await store.add(drawn.map(({ file }) => file));
-	return new Map(
-		drawn.map(({ alarm, file }) => [
-			alarm,
-			`${run.serverUrl}/${run.repository}/blob/${branch}/${file.path}?raw=true`,
-		]),
-	);
+	await store.add(drawn.map(({ path, text }) => ({ path, text })));
+	const top = `${run.serverUrl}/${run.repository}/blob/${branch}`;
+	return new Map(drawn.map(({ alarm, path }) => [alarm, `${top}/${path}?raw=true`]));
 }
 
 /** Past months are put together where so many records of them wait. */
@@ -152,9 +153,8 @@ async function compactWhenDue(
 ): Promise<string[]> {
 	if ((compact(files, month)?.remove.length ?? 0) < dueRecords) return [];
 	try {
-		return (await store.compact((newest) => compact(newest, month)))
-			? [`Compacted the months before ${month}.`]
-			: [];
+		const isDone = await store.compact((newest) => compact(newest, month));
+		return isDone ? [`Compacted the months before ${month}.`] : [];
 	} catch (error) {
 		return [`The months before ${month} were not compacted: ${recordError(error).message}`];
 	}
@@ -168,15 +168,7 @@ function identityOf(gpuUuid: string | null = null): RunIdentity {
 		: { run: `${run.runId}-${run.runAttempt}`, url: runUrl(run), machine };
 }
 
-function filesOf(
-	result: Result,
-	{ gpuUuid, rows = [] }: { gpuUuid: string | null; rows?: readonly HistoryRow[] },
-): HistoryFile[] {
-	const records = recordsOf(result, identityOf(gpuUuid), sha256);
-	return records.map((record) => fileOf({ ...record, rows: [...record.rows, ...rows] }, sha256));
-}
-
-/** Of a run that measured two pins, or one against itself. */
+/** The rows of a run that measured two pins, or one against itself. */
 export function pinRows(result: Result, kind: "link" | "control"): HistoryRow[] {
 	return recordsOf(result, identityOf(), sha256).flatMap(({ rows }) =>
 		rows.flatMap(({ series, ratio, base, head }) =>

@@ -40,18 +40,19 @@ export async function concludeNight(ran: Result, night: Night): Promise<Result> 
 	return doubt === null ? kept : bisect(kept, doubt, night);
 }
 
-function sideRun(side: SideRun, { outFolder, run }: Night): Promise<Result | null> {
+/** Measures latency alone, and keeps nothing in the history. */
+function sideRun({ adapt, out, ...side }: SideRun, { outFolder, run }: Night): Promise<Result | null> {
 	const quiet = (own: Config): Config =>
-		side.adapt({
+		adapt({
 			...own,
 			history: undefined,
 			profile: { nsys: "never", ncu: "never" },
 			measure: { ...own.measure, soakMs: 0 },
 		});
-	return run({ ...side, out: join(outFolder, side.out), adapt: quiet });
+	return run({ ...side, out: join(outFolder, out), adapt: quiet });
 }
 
-/** So many times the pairs of a night: the error of a link stays in the chain. */
+/** A link takes so many times the pairs of a night: its error stays in the chain. */
 const linkTimes = 3;
 
 /**
@@ -64,31 +65,26 @@ async function measurePins(ran: Result, night: Night): Promise<HistoryRow[]> {
 	const measure = async (
 		kind: "link" | "control",
 		base: string,
-		adapt: (config: Config) => Config,
+		settings: (config: Config) => Partial<Config["measure"]>,
 	): Promise<HistoryRow[]> => {
 		// On one TensorRT: only the pairs of the night compare two.
-		const result = await sideRun(
-			{ base, head: pin, out: kind, adapt: ({ base: _, ...own }) => adapt(own) },
-			night,
-		);
+		const adapt = ({ base: _, ...own }: Config): Config => ({
+			...(kind === "control" ? oneWorkload(own) : own),
+			measure: { ...own.measure, ...settings(own) },
+		});
+		const result = await sideRun({ base, head: pin, out: kind, adapt }, night);
 		return result === null ? [] : pinRows(result, kind);
 	};
 	const old = await night.watching.oldPin(ran).catch(() => null);
 	const links =
 		old === null
 			? []
-			: await measure("link", old, (own) => ({
-					...own,
-					measure: { ...own.measure, looks: [linkTimes * Math.max(...own.measure.looks)] },
-				}));
-	const itself = { unchangedModels: "verify", identicalEngines: "measure" } as const;
-	return [
-		...links,
-		...(await measure("control", pin, (own) => ({
-			...oneWorkload(own),
-			measure: { ...own.measure, ...itself },
-		}))),
-	];
+			: await measure("link", old, (own) => ({ looks: [linkTimes * Math.max(...own.measure.looks)] }));
+	const control = await measure("control", pin, () => ({
+		unchangedModels: "verify",
+		identicalEngines: "measure",
+	}));
+	return [...links, ...control];
 }
 
 /** The workload with this id, or the first of the config. */
@@ -106,32 +102,26 @@ function oneWorkload(config: Config, id?: string): Config {
 }
 
 /** Builds commits between the last good night and the first bad one and measures each against the same pin, within the budget of builds. */
-async function bisect(kept: Result, doubt: Doubt, night: Night): Promise<Result> {
+async function bisect(kept: Result, { series, size, good, bad }: Doubt, night: Night): Promise<Result> {
 	const budget = night.config.history?.bisect?.builds ?? 0;
 	const pin = kept.arms.base?.commit;
-	const level = levelOf(kept, doubt.series);
+	const level = levelOf(kept, series);
 	if (budget === 0 || pin === undefined || level === null) return kept;
-	const commits = await (await openHistory(night.git)).between(doubt.good, doubt.bad);
+	const commits = await (await openHistory(night.git)).between(good, bad);
 	if (commits.length < 2) return kept;
+	const adapt = (own: Config): Config => withoutGolden(oneWorkload(own, series));
 	let state = beginBisection(commits, budget);
 	let builds = 0;
 	for (let head = nextCommit(state); head !== null; head = nextCommit(state)) {
 		builds += 1;
-		const side = {
-			base: pin,
-			head,
-			out: `bisect-${builds}`,
-			adapt: (own: Config) => withoutGolden(oneWorkload(own, doubt.series)),
-		};
-		const result = await sideRun(side, night);
-		const found = result === null ? null : levelOf(result, doubt.series);
-		state = narrowed(state, found === null ? null : isAfter(found, { level, size: doubt.size }));
+		const result = await sideRun({ base: pin, head, out: `bisect-${builds}`, adapt }, night);
+		const found = result === null ? null : levelOf(result, series);
+		state = narrowed(state, found === null ? null : isAfter(found, { level, size }));
 	}
-	const sentence = describeBisection(state, builds);
-	const { model, engine } = subjectOf(doubt.series);
+	const { model, engine } = subjectOf(series);
 	const gates = kept.gates.map((gate) =>
 		gate.gate === "trend" && gate.model === model && gate.engine === engine
-			? { ...gate, message: `${gate.message} ${sentence}` }
+			? { ...gate, message: `${gate.message} ${describeBisection(state, builds)}` }
 			: gate,
 	);
 	return { ...kept, gates };

@@ -36,17 +36,13 @@ export async function openRunStore(
 	place: HistoryPlace,
 	world: { cwd: string; processes: Processes; access: GitAccess | undefined },
 ): Promise<HistoryStore> {
-	if (
-		place.branch !== undefined &&
-		!(await isRepository(gitIn(world.cwd, world.processes)).catch(() => false))
-	) {
-		throw new ConfigError({
-			code: "history-denied",
-			message: `The history cannot use the branch ${place.branch}: ${world.cwd} is not a clone, or git is not installed.`,
-			fix: "Check out the repository with actions/checkout in a job that has git, or keep the history in a folder.",
-		});
-	}
-	return openStore(place, world);
+	const hasClone = () => isRepository(gitIn(world.cwd, world.processes)).catch(() => false);
+	if (place.branch === undefined || (await hasClone())) return openStore(place, world);
+	throw new ConfigError({
+		code: "history-denied",
+		message: `The history cannot use the branch ${place.branch}: ${world.cwd} is not a clone, or git is not installed.`,
+		fix: "Check out the repository with actions/checkout in a job that has git, or keep the history in a folder.",
+	});
 }
 
 export function sha256(text: string): string {

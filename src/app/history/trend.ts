@@ -22,13 +22,13 @@ export async function trend(argv: readonly string[], terminal: Terminal): Promis
 	const [folder, ...others] = args.positionals;
 	if (others.length > 0) throw usageError("A history is in one folder.", "Name one folder.");
 	const store = openStore({ folder, branch: args.text("branch") }, terminal);
-	const { tables, skipped } = readHistory(await store.read());
-	if (tables.length === 0) {
+	const { records, skipped } = readHistory(await store.read());
+	if (records.length === 0) {
 		const fix =
 			"Import results with `trtgate history import`, or keep a history with `history:` in trtgate.yml.";
 		throw new ConfigError({ code: "nothing-to-check", message: `${store.name} has no records.`, fix });
 	}
-	const series = readSeries(tables);
+	const series = readSeries(records.map(({ record }) => record));
 	const findings = findAlarms(series);
 	const out = resolve(terminal.cwd, args.text("out"));
 	const files = fileStore();

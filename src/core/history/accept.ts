@@ -1,16 +1,10 @@
 // Accepting what an alarm found: a record of the history that measures nothing, and closes the alarms that it names.
-
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { compilePattern } from "../config/select.ts";
 import { groupBy } from "../group.ts";
 import type { Findings, ShiftOf } from "./alarms.ts";
 import { subjectOf } from "./judge-trend.ts";
 import { figureOf } from "./series.ts";
-
-export interface Acceptance {
-	record: HistoryRecord;
-	shifts: readonly ShiftOf[];
-}
 
 interface Decision {
 	/** As for `run --only`. */
@@ -30,15 +24,18 @@ export function openShifts({ alarms }: Pick<Findings, "alarms">): ShiftOf[] {
 export function acceptance(
 	findings: Pick<Findings, "alarms">,
 	{ patterns, figure, reason, at, hash }: Decision,
-): Acceptance | null {
+): { record: HistoryRecord; shifts: readonly ShiftOf[] } | null {
 	const matches = patterns.map(compilePattern);
 	const shifts = openShifts(findings).filter(({ chain }) => {
 		const { model, engine } = subjectOf(chain.series);
-		return matches.some((match) => match(model, engine)) && (figure === undefined || figure === chain.metric);
+		return matches.some((match) => match(model, engine)) && (figure ?? chain.metric) === chain.metric;
 	});
 	if (shifts.length === 0) return null;
 	const rows = [...groupBy(shifts, ({ chain }) => chain.series)].map(([series, own]) => ({
-		...{ series, kind: "accept" as const, base: {}, head: {} },
+		series,
+		kind: "accept" as const,
+		base: {},
+		head: {},
 		accepted: Object.fromEntries(own.map(({ chain }) => [figureOf(chain), reason])),
 	}));
 	const source = hash(JSON.stringify([at, rows])).slice(0, 12);

@@ -41,46 +41,42 @@ export interface Findings {
 	alarms: readonly Alarm[];
 	/** What improved, in the same form. */
 	gains: readonly Alarm[];
-	/** Of the control series: the false alarms, and the years that it was watched. */
+	/** False alarms of the control series, and the years that it was watched. */
 	control: { alarms: number; years: number };
 }
 
-export function findAlarms(series: Series): Findings {
-	const chains = series.chains.map((chain) => ({ chain, watched: watch(chain, series.runs) }));
-	const shifts = chains.flatMap(({ chain, watched }) =>
-		watched.shifts.map((shift) => explain({ chain, watched }, shift, series.runs)),
-	);
-	const own = shifts.filter(({ chain }) => chain.metric !== "control");
+export function findAlarms({ chains: all, runs }: Series): Findings {
+	const chains = all.map((chain) => ({ chain, watched: watch(chain, runs) }));
 	const controls = chains.filter(({ chain }) => chain.metric === "control");
+	const shifts = chains
+		.filter(({ chain }) => chain.metric !== "control")
+		.flatMap((one) => one.watched.shifts.map((shift) => explain(one, shift, runs)));
+	const dayAt = (point: Point | undefined): number => runs[point?.run ?? 0]?.day ?? 0;
+	const daysOf = ({ chain: { points } }: WatchedChain): number => dayAt(points.at(-1)) - dayAt(points[0]);
 	return {
 		chains,
-		alarms: grouped(own.filter(({ shift }) => shift.direction === "up")),
-		gains: grouped(own.filter(({ shift }) => shift.direction === "down")),
+		alarms: grouped(shifts.filter(({ shift }) => shift.direction === "up")),
+		gains: grouped(shifts.filter(({ shift }) => shift.direction === "down")),
 		control: {
 			alarms: controls.reduce((sum, { watched }) => sum + watched.shifts.length, 0),
-			years: controls.reduce((sum, { chain }) => sum + yearsOf(chain, series.runs), 0),
+			years: controls.reduce((sum, one) => sum + daysOf(one), 0) / 365.25,
 		},
 	};
 }
 
-function yearsOf({ points }: Chain, runs: readonly Run[]): number {
-	const [first, last] = [points[0], points.at(-1)].map((point) => runs[point?.run ?? 0]?.day ?? 0);
-	return ((last ?? 0) - (first ?? 0)) / 365.25;
-}
-
 /** Where one commit moved several series, these are one alarm, also if some were decided a night later. What creeps is no part of a step. */
 function grouped(shifts: readonly ShiftOf[]): Alarm[] {
+	const surprise = ({ shift }: ShiftOf): number =>
+		Math.abs(shift.size) / Math.max(1e-9, shift.high - shift.low);
 	const byStart = groupBy(shifts, ({ start, foundBy }) => `${start} ${foundBy === "creep"}`);
 	const alarms = [...byStart.values()].map((own) => {
-		const start = own[0]?.start ?? 0;
-		const sorted = [...own].sort((left, right) => surprise(right.shift) - surprise(left.shift));
+		const sorted = own.toSorted((left, right) => surprise(right) - surprise(left));
+		const withCause = (wanted: Cause) => sorted.find(({ cause }) => cause === wanted);
 		// A method touches every engine, also unchanged ones.
-		const first =
-			sorted.find(({ cause }) => cause === "method") ??
-			sorted.find(({ cause }) => cause === "change") ??
-			sorted[0];
+		const first = withCause("method") ?? withCause("change") ?? sorted[0];
 		return {
-			...{ start, shifts: sorted },
+			start: own[0]?.start ?? 0,
+			shifts: sorted,
 			raised: Math.min(...own.map(({ chain, shift }) => chain.points[shift.raised]?.run ?? 0)),
 			cause: first?.cause ?? "noise",
 			evidence: first?.evidence ?? "",
@@ -90,167 +86,119 @@ function grouped(shifts: readonly ShiftOf[]): Alarm[] {
 	return alarms.sort((left, right) => right.raised - left.raised);
 }
 
-function surprise({ size, low, high }: Shift): number {
-	return Math.abs(size) / Math.max(1e-9, high - low);
-}
-
-/** Of so many newest points the mean is a series' level now. */
+/** The mean of so many newest points is a series' level now. */
 const newestPoints = 3;
 
 export function levelNow({ chain, watched }: WatchedChain): number | null {
 	const reference = watched.references.at(-1);
 	const newest = chain.points.slice(-newestPoints);
-	return reference === undefined
-		? null
-		: newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
+	if (reference === undefined) return null;
+	return newest.reduce((sum, { level }) => sum + level, 0) / newest.length - reference.level;
 }
 
 function explain(of: WatchedChain, shift: Shift, runs: readonly Run[]): ShiftOf {
 	const { chain } = of;
 	const { points } = chain;
-	const before = points[Math.max(0, shift.from - 1)];
-	const after = points[shift.raised];
-	const at = (place: number): number => points[place]?.run ?? 0;
-	const level = {
+	const runAt = (place: number): number => points[place]?.run ?? 0;
+	const shifted = (
+		foundBy: ShiftOf["foundBy"],
+		cause: Cause,
+		evidence: string,
+		place = shift.from,
+	): ShiftOf => ({
 		chain,
 		shift,
-		start: at(shift.from),
-		foundBy: "level" as const,
+		start: runAt(place),
+		foundBy,
 		now: levelNow(of) ?? shift.size,
+		cause,
+		evidence,
+	});
+	const inOneJob = "measured against the pin in one job; ";
+	const first = Math.max(0, shift.from - 1);
+	const during = points.slice(first, shift.raised + 1);
+	if (shift.isCreep && during.some(({ made }) => made.content !== points[first]?.made.content)) {
+		const what = "it moved a little from night to night, and the model or its recipe changed meanwhile";
+		return shifted("creep", "change", inOneJob + what);
+	}
+	const otherMade = (key: "structure" | "content") => (place: number) => {
+		const left = points[place - 1]?.made[key];
+		const right = points[place]?.made[key];
+		return left !== undefined && right !== undefined && left !== right;
 	};
-	if (before === undefined || after === undefined)
-		return { ...level, cause: "noise", evidence: "there is nothing before it" };
-	const during = points.slice(Math.max(0, shift.from - 1), shift.raised + 1);
-	if (shift.isCreep && during.some(({ made }) => made.content !== before.made.content)) {
-		const evidence =
-			"measured against the pin in one job; it moved a little from night to night, and the model or its recipe changed meanwhile";
-		return { ...level, foundBy: "creep", cause: "change", evidence };
-	}
-	const structure = likelyChange(shift, (left, right) =>
-		isOther(points[left]?.made.structure, points[right]?.made.structure),
-	);
-	const content = likelyChange(shift, (left, right) =>
-		isOther(points[left]?.made.content, points[right]?.made.content),
-	);
-	const method = likelyChange(
-		shift,
-		(left, right) => changedWords(runs[at(left)]?.method, runs[at(right)]?.method).length > 0,
-	);
-	const change = structure ?? content;
-	if (change !== null && (method === null || change.nats >= method.nats)) {
-		const what =
-			structure === null
-				? "the model or its recipe changed, its structure did not"
-				: "the layers, precisions or tactics of the engine changed";
-		const evidence = `measured against the pin in one job; ${what}`;
-		return {
-			...level,
-			start: at(change.place),
-			foundBy: structure === null ? "content" : "structure",
-			cause: "change",
-			evidence,
-		};
-	}
+	const changedWords = (place: number): string[] => {
+		const left = runs[runAt(place - 1)]?.method ?? {};
+		const right = runs[runAt(place)]?.method ?? {};
+		return [...new Set([...Object.keys(left), ...Object.keys(right)])]
+			.filter((key) => left[key] !== right[key])
+			.map((key) => `${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`);
+	};
+	const structure = likelyChange(shift, otherMade("structure"));
+	const change = structure ?? likelyChange(shift, otherMade("content"));
+	const method = likelyChange(shift, (place) => changedWords(place).length > 0);
+	if (change !== null && (method === null || change.nats >= method.nats))
+		return structure === null
+			? shifted(
+					"content",
+					"change",
+					`${inOneJob}the model or its recipe changed, its structure did not`,
+					change.place,
+				)
+			: shifted(
+					"structure",
+					"change",
+					`${inOneJob}the layers, precisions or tactics of the engine changed`,
+					change.place,
+				);
 	if (method !== null) {
-		const fields = changedWords(runs[at(method.place - 1)]?.method, runs[at(method.place)]?.method);
-		return {
-			...level,
-			start: at(method.place),
-			foundBy: "method",
-			cause: "method",
-			evidence: `the engine is the same; ${fields.join(", ")}`,
-		};
+		const fields = changedWords(method.place).join(", ");
+		return shifted("method", "method", `the engine is the same; ${fields}`, method.place);
 	}
 	const host = pinMove(chain, shift.raised, runs);
-	if (host !== null)
-		return {
-			...level,
-			cause: "host",
-			evidence: `the engine is the same; the pin's own time moved too: ${host}`,
-		};
-	return {
-		...level,
-		cause: "noise",
-		evidence: "the engine, its model, its recipe and the way of timing are the same",
-	};
-}
-
-function isOther(left: string | undefined, right: string | undefined): boolean {
-	return left !== undefined && right !== undefined && left !== right;
+	return host === null
+		? shifted("level", "noise", "the engine, its model, its recipe and the way of timing are the same")
+		: shifted("level", "host", `the engine is the same; the pin's own time moved too: ${host}`);
 }
 
 /** Places before the likeliest start explain nothing where they are less likely by a factor of twenty. */
 const likelyNats = 3;
 
-/** Of the places at which neighbours differ, the one at which the level most likely stepped. */
+/** Of the places that differ from the one before, the one at which the level most likely stepped. */
 function likelyChange(
 	{ starts, from }: Shift,
-	differs: (left: number, right: number) => boolean,
+	differs: (place: number) => boolean,
 ): Shift["starts"][number] | null {
 	const most = starts.find(({ place }) => place === from)?.nats ?? 0;
-	const likely = starts.filter(
-		({ place, nats }) =>
-			place > 0 && (place >= from || nats > most - likelyNats) && differs(place - 1, place),
-	);
-	return likely.reduce<Shift["starts"][number] | null>(
-		(best, one) => (best === null || one.nats > best.nats ? one : best),
-		null,
-	);
-}
-
-function changedWords(
-	left: Readonly<Record<string, string>> = {},
-	right: Readonly<Record<string, string>> = {},
-): string[] {
-	const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-	return [...keys].flatMap((key) =>
-		left[key] === right[key] ? [] : [`${key}: ${left[key] ?? "none"} → ${right[key] ?? "none"}`],
-	);
+	let best: Shift["starts"][number] | null = null;
+	for (const one of starts) {
+		const isLikely = one.place > 0 && (one.place >= from || one.nats > most - likelyNats);
+		if (isLikely && differs(one.place) && (best === null || one.nats > best.nats)) best = one;
+	}
+	return best;
 }
 
 /** A pin moves by less from night to night on one machine. */
 const minPinMove = 3e-3;
 
 /** How far the pin's own time is from its median on this machine, in words; null where it did not move. */
-function pinMove(chain: Chain, at: number, runs: readonly Run[]): string | null {
-	const point = chain.points[at];
-	const move = point === undefined ? null : pinDeviation(point, medianTimes(chain, runs), runs);
-	if (move === null || Math.abs(move) < minPinMove) return null;
+function pinMove({ points }: Chain, at: number, runs: readonly Run[]): string | null {
+	const point = points[at];
+	if (point === undefined) return null;
+	const isSame = ({ made, run, baseNs }: Point): boolean =>
+		made.pin === point.made.pin && runs[run]?.host === runs[point.run]?.host && !Number.isNaN(baseNs);
+	const move = Math.log(point.baseNs / median(points.filter(isSame).map(({ baseNs }) => baseNs)));
+	if (!(Math.abs(move) >= minPinMove)) return null;
 	return `${move > 0 ? "+" : "−"}${(Math.abs(Math.expm1(move)) * 100).toFixed(1)} %`;
-}
-
-/** Medians of the pin's own time, by pin and machine. */
-function medianTimes({ points }: Chain, runs: readonly Run[]): Map<string, number> {
-	const byHost = groupBy(
-		points.filter(({ baseNs }) => !Number.isNaN(baseNs)),
-		(point) => hostKey(point, runs),
-	);
-	return new Map([...byHost].map(([key, own]) => [key, median(own.map(({ baseNs }) => baseNs))]));
-}
-
-function hostKey({ made, run }: Point, runs: readonly Run[]): string {
-	return `${made.pin}\n${runs[run]?.host ?? ""}`;
-}
-
-function pinDeviation(
-	point: Point,
-	medians: ReadonlyMap<string, number>,
-	runs: readonly Run[],
-): number | null {
-	const usual = medians.get(hostKey(point, runs));
-	return usual === undefined || Number.isNaN(point.baseNs) ? null : Math.log(point.baseNs / usual);
 }
 
 /** Chains whose newest point stood out and was not measured again yet: only fresh pairs decide. */
 export function dueForFreshPairs({ runs, chains }: Series): string[] {
-	return chains.flatMap((chain) => {
-		const last = chain.points.length - 1;
-		if (
-			chain.metric !== "latency" ||
-			chain.points[last]?.run !== runs.length - 1 ||
-			chain.points[last]?.fresh !== undefined
-		)
-			return [];
-		return watch(chain, runs).suspects.at(-1) === last ? [chain.series] : [];
-	});
+	return chains
+		.filter((chain) => {
+			const newest = chain.points.at(-1);
+			const isDue =
+				chain.metric === "latency" && newest?.run === runs.length - 1 && newest.fresh === undefined;
+			return isDue && watch(chain, runs).suspects.at(-1) === chain.points.length - 1;
+		})
+		.map(({ series }) => series);
 }

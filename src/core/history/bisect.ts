@@ -12,29 +12,28 @@ export interface Doubt {
 	size: number;
 }
 
-/** Of the newest run: later ones would only bisect the same again. Null where there is nothing to find out. */
+/** Only a change that the newest run decided: later runs would bisect the same again. */
 export function doubtOf({ alarms }: Pick<Findings, "alarms">, { runs }: Series): Doubt | null {
 	const alarm = alarms.find(
 		({ isOpen, cause, raised }) => isOpen && cause === "change" && raised === runs.length - 1,
 	);
 	const shown = alarm?.shifts.find(({ chain }) => chain.metric === "latency");
-	// What creeps was brought by no single commit.
+	// No single commit brings what creeps.
 	if (shown === undefined || shown.foundBy === "creep") return null;
 	const { chain, start, shift } = shown;
 	const before = chain.points.findLast(({ run }) => run < start)?.run;
-	const [good, bad] = [runs[before ?? -1]?.commit, runs[start]?.commit];
-	return good === undefined || bad === undefined || good === bad
-		? null
-		: { series: chain.series, good, bad, size: shift.size };
+	const good = runs[before ?? -1]?.commit;
+	const bad = runs[start]?.commit;
+	if (good === undefined || bad === undefined || good === bad) return null;
+	return { series: chain.series, good, bad, size: shift.size };
 }
 
-/** Oldest first. Those before `good` are as before; that at `bad`, and all after it, have the change. */
+/** Commits before `good` are as before; that at `bad`, and all after it, have the change. Oldest first. */
 export interface Bisection {
 	commits: readonly string[];
 	good: number;
 	bad: number;
 	buildsLeft: number;
-	/** Left out. */
 	unmeasured: number;
 }
 
@@ -50,16 +49,11 @@ export function nextCommit({ commits, good, bad, buildsLeft }: Bisection): strin
 
 /** @param hasChange of the next commit; null where it could not be measured, and is left out. */
 export function narrowed(bisection: Bisection, hasChange: boolean | null): Bisection {
-	const { commits, good, bad } = bisection;
+	const { commits, good, bad, unmeasured } = bisection;
 	const middle = (good + bad) >> 1;
 	const next = { ...bisection, buildsLeft: bisection.buildsLeft - 1 };
 	if (hasChange === null)
-		return {
-			...next,
-			commits: commits.toSpliced(middle, 1),
-			bad: bad - 1,
-			unmeasured: bisection.unmeasured + 1,
-		};
+		return { ...next, commits: commits.toSpliced(middle, 1), bad: bad - 1, unmeasured: unmeasured + 1 };
 	return hasChange ? { ...next, bad: middle } : { ...next, good: middle + 1 };
 }
 
@@ -69,9 +63,9 @@ export function isAfter(level: number, now: { level: number; size: number }): bo
 }
 
 export function describeBisection({ commits, good, bad, unmeasured }: Bisection, builds: number): string {
-	const [first, last] = [commits[good], commits[bad]].map((commit) => (commit ?? "").slice(0, 12));
+	const at = (place: number): string => (commits[place] ?? "").slice(0, 12);
 	const without = unmeasured === 0 ? "" : `, ${unmeasured} of which could not be measured`;
 	const spent = `${builds} more ${builds === 1 ? "build" : "builds"}${without}`;
-	if (good >= bad) return `Bisection by ${spent}: it began with ${last}.`;
-	return `Bisection by ${spent}: it began with one of ${bad - good + 1} commits, ${first} to ${last}; history.bisect allows no more.`;
+	if (good >= bad) return `Bisection by ${spent}: it began with ${at(bad)}.`;
+	return `Bisection by ${spent}: it began with one of ${bad - good + 1} commits, ${at(good)} to ${at(bad)}; history.bisect allows no more.`;
 }

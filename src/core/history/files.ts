@@ -3,8 +3,8 @@
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { validate } from "../../../generated/history-validator.js";
 import { isObject } from "../found.ts";
+import { groupBy } from "../group.ts";
 import { cleanText, shorten } from "../text/escape.ts";
-import { type Table, tableOf } from "./columns.ts";
 
 export interface HistoryFile {
 	/** From the top of the store, with forward slashes. */
@@ -13,8 +13,8 @@ export interface HistoryFile {
 }
 
 export interface History {
-	/** In order of time, as far as their months tell. */
-	tables: readonly Table[];
+	/** Months first, then single runs. */
+	records: readonly NamedRecord[];
 	/** One sentence for each file that is not used. */
 	skipped: readonly string[];
 }
@@ -36,77 +36,76 @@ export function fileOf(record: HistoryRecord, hash: (text: string) => string): H
 	};
 }
 
-interface NamedRecord {
+export interface NamedRecord {
+	/** File name of the run. */
 	name: string;
 	record: HistoryRecord;
 }
 
 type Read = { state: "ok"; record: HistoryRecord } | { state: "skipped"; why: string };
 
+function skippedFor(why: string): Read {
+	return { state: "skipped", why };
+}
+
 export function readRecord(text: string): Read {
 	const value = parse(text);
-	return value === undefined
-		? { state: "skipped", why: "it is not JSON; the file may be truncated" }
-		: checkRecord(value);
+	return value === undefined ? skippedFor("it is not JSON; the file may be truncated") : checkRecord(value);
 }
 
 function checkRecord(value: unknown): Read {
 	const version = isObject(value) ? value["schemaVersion"] : undefined;
 	if (typeof version === "number" && version > 1)
-		return { state: "skipped", why: `a newer trtgate wrote it (schemaVersion ${version})` };
+		return skippedFor(`a newer trtgate wrote it (schemaVersion ${version})`);
 	if (validate(value)) return { state: "ok", record: value as HistoryRecord };
 	const [error] = validate.errors ?? [];
 	const where = error === undefined || error.instancePath === "" ? "" : ` at ${error.instancePath}`;
-	return {
-		state: "skipped",
-		why: `it is not a record of trtgate: ${cleanText(shorten(`${error?.message ?? "unknown"}${where}`, 200))}`,
-	};
+	const why = cleanText(shorten(`${error?.message ?? "unknown"}${where}`, 200));
+	return skippedFor(`it is not a record of trtgate: ${why}`);
 }
 
 /** null: at least one line is no record of this version. */
 function readMonth(text: string): NamedRecord[] | null {
-	const runs = text
-		.trimEnd()
-		.split("\n")
-		.map((line): NamedRecord | null => {
-			const value = parse(line);
-			if (!isObject(value) || typeof value["name"] !== "string") return null;
-			const read = checkRecord(value["record"]);
-			return read.state === "ok" ? { name: value["name"], record: read.record } : null;
-		});
+	const lines = text.trimEnd().split("\n");
+	const runs = lines.map((line): NamedRecord | null => {
+		const value = parse(line);
+		if (!isObject(value) || typeof value["name"] !== "string") return null;
+		const read = checkRecord(value["record"]);
+		return read.state === "ok" ? { name: value["name"], record: read.record } : null;
+	});
 	return runs.every((run) => run !== null) ? runs : null;
 }
 
 export function readHistory(files: readonly HistoryFile[]): History {
 	const skipped: string[] = [];
-	const skip = (path: string, why: string): void =>
-		void skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
-	const sorted = [...files].sort((left, right) => (left.path < right.path ? -1 : 1));
-	const months = sorted.flatMap(({ path, text }) => {
-		if (!monthPath.test(path)) return [];
+	const records: NamedRecord[] = [];
+	const skip = (path: string, why: string) =>
+		skipped.push(`Skipped ${cleanText(shorten(path, 200))}: ${why}.`);
+	const sorted = files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+	for (const { path, text } of sorted.filter((file) => monthPath.test(file.path))) {
 		const runs = readMonth(text);
 		if (runs === null)
 			skip(path, "it is not a month of this version; the file may be damaged, or a newer trtgate wrote it");
-		return runs === null ? [] : tableOf(runs);
-	});
-	const known = new Set(months.flatMap(({ columns }) => columns.get("source") ?? []));
-	const compacted = new Set(months.flatMap(({ names }) => names));
-	const runs: NamedRecord[] = [];
-	for (const { path, text } of sorted.filter(({ path }) => !monthPath.test(path) && !shownPath.test(path))) {
+		records.push(...(runs ?? []));
+	}
+	const known = new Set(records.map(({ record }) => record.source));
+	const compacted = new Set(records.map(({ name }) => name));
+	for (const { path, text } of sorted.filter(
+		(file) => !monthPath.test(file.path) && !shownPath.test(file.path),
+	)) {
 		const name = runPath.exec(path)?.[3];
 		// A compaction that was interrupted leaves files that the month already has.
 		if (name !== undefined && compacted.has(name)) continue;
-		const read: Read =
-			name === undefined ? { state: "skipped", why: "it is not a file of a history" } : readRecord(text);
+		const read: Read = name === undefined ? skippedFor("it is not a file of a history") : readRecord(text);
 		if (read.state === "skipped") skip(path, read.why);
 		else if (known.has(read.record.source))
 			skip(path, `it is a duplicate: another file has the run of ${read.record.at}`);
 		else {
-			runs.push({ name: name ?? "", record: read.record });
+			records.push({ name: name ?? "", record: read.record });
 			known.add(read.record.source);
 		}
 	}
-	return { tables: [...months, ...(runs.length === 0 ? [] : [tableOf(runs)])], skipped };
+	return { records, skipped };
 }
 
 function parse(text: string): unknown {
@@ -128,36 +127,26 @@ export interface Compaction {
  * null: nothing to do.
  */
 export function compact(files: readonly HistoryFile[], month: string): Compaction | null {
-	const byMonth = new Map<string, (NamedRecord & { path: string })[]>();
-	for (const { path, text } of files) {
+	const runs = files.flatMap(({ path, text }) => {
 		const [, year, number, name] = runPath.exec(path) ?? [];
-		const own = `${year}-${number}`;
-		if (name === undefined || own >= month) continue;
+		if (name === undefined || `${year}-${number}` >= month) return [];
 		const read = readRecord(text);
-		if (read.state === "ok")
-			byMonth.set(own, [...(byMonth.get(own) ?? []), { path, name, record: read.record }]);
+		return read.state === "ok" ? [{ month: `${year}-${number}`, path, name, record: read.record }] : [];
+	});
+	const write: HistoryFile[] = [];
+	const remove: string[] = [];
+	for (const [own, added] of groupBy(runs, (run) => run.month)) {
+		const path = `months/${own}.jsonl.gz`;
+		const text = files.find((file) => file.path === path)?.text;
+		const kept = text === undefined ? [] : readMonth(text);
+		// A month that cannot be read may hold records of others: it is never overwritten.
+		if (kept === null) continue;
+		const byName = new Map([...added, ...kept].map(({ name, record }) => [name, record]));
+		const lines = [...byName]
+			.sort(([left], [right]) => (left < right ? -1 : 1))
+			.map(([name, record]) => `${JSON.stringify({ name, record })}\n`);
+		write.push({ path, text: lines.join("") });
+		remove.push(...added.map((run) => run.path));
 	}
-	const done = [...byMonth].flatMap(
-		([own, runs]) => compactMonth(files.find(({ path }) => path === monthFile(own))?.text, own, runs) ?? [],
-	);
-	if (done.length === 0) return null;
-	return { write: done.map(({ file }) => file), remove: done.flatMap(({ remove }) => remove) };
-}
-
-const monthFile = (month: string): string => `months/${month}.jsonl.gz`;
-
-function compactMonth(
-	text: string | undefined,
-	month: string,
-	runs: readonly (NamedRecord & { path: string })[],
-): { file: HistoryFile; remove: string[] } | null {
-	const kept = text === undefined ? [] : readMonth(text);
-	// A month that cannot be read may hold records of others: it is never overwritten.
-	if (kept === null) return null;
-	const names = new Set(kept.map(({ name }) => name));
-	const all = [...kept, ...runs.filter(({ name }) => !names.has(name))].sort((left, right) =>
-		left.name < right.name ? -1 : 1,
-	);
-	const lines = all.map(({ name, record }) => `${JSON.stringify({ name, record })}\n`);
-	return { file: { path: monthFile(month), text: lines.join("") }, remove: runs.map(({ path }) => path) };
+	return write.length === 0 ? null : { write, remove };
 }

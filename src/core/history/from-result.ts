@@ -10,7 +10,7 @@ import type {
 } from "../../../generated/result.ts";
 import { shownMs } from "../stats/summary.ts";
 
-/** What a result does not know of itself. */
+/** What a result does not know about its run. */
 export interface RunIdentity {
 	run: string;
 	url?: string;
@@ -26,91 +26,72 @@ const hashDigits = 12;
 /** Only what was measured gets a record: a run that ended before its first build has none. */
 export function recordsOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord[] {
 	const parts = result.parts?.filter(({ state }) => state === "merged") ?? [];
-	if (parts.length === 0) return [recordOf(result, { identity, hash })].filter(({ rows }) => rows.length > 0);
-	return parts
-		.map(({ name, startedAt, environment }) => {
-			const own = <Item extends { part?: string }>(items: readonly Item[]) =>
-				items.filter(({ part }) => part === name);
-			const { workloads, builds, golden } = result;
-			const of = { ...result, workloads: own(workloads), builds: own(builds), golden: own(golden) };
-			const there = {
-				startedAt: startedAt ?? result.startedAt,
-				environment: environment ?? result.environment,
-			};
-			return recordOf(
-				{ ...of, ...there },
-				{ identity: { ...identity, run: `${identity.run} ${name}` }, hash },
-			);
-		})
-		.filter(({ rows }) => rows.length > 0);
+	const { startedAt, environment, workloads, builds, golden } = result;
+	const records = parts.map(({ name, ...part }) => {
+		const own = <Item extends { part?: string }>(items: readonly Item[]) =>
+			items.filter((item) => item.part === name);
+		const ofPart = {
+			...result,
+			workloads: own(workloads),
+			builds: own(builds),
+			golden: own(golden),
+			startedAt: part.startedAt ?? startedAt,
+			environment: part.environment ?? environment,
+		};
+		return recordOf(ofPart, { ...identity, run: `${identity.run} ${name}` }, hash);
+	});
+	if (parts.length === 0) records.push(recordOf(result, identity, hash));
+	return records.filter(({ rows }) => rows.length > 0);
 }
 
-interface Context {
-	identity: RunIdentity;
-	hash: HashText;
-}
-
-function recordOf(result: Result, { identity, hash }: Context): HistoryRecord {
-	const { arms, environment, workloads, tool } = result;
+function recordOf(result: Result, identity: RunIdentity, hash: HashText): HistoryRecord {
+	const { arms, environment, workloads, tool, startedAt, durationMs, childMs } = result;
 	const { timing, ...fingerprint } = environment;
-	const { commit } = arms.head;
+	const [first] = workloads;
 	return {
 		schemaVersion: 1,
-		at: result.startedAt,
-		source: hash(
-			JSON.stringify([result.startedAt, result.durationMs, result.childMs, workloads[0]?.part]),
-		).slice(0, hashDigits),
+		at: startedAt,
+		source: hash(JSON.stringify([startedAt, durationMs, childMs, first?.part])).slice(0, hashDigits),
 		run: identity.run.slice(0, 200),
 		url: identity.url,
 		label: arms.head.label.slice(0, wordChars),
-		commit,
-		...(arms.base === null ? {} : { reference: referenceOf(arms.base) }),
+		commit: arms.head.commit,
+		reference: arms.base
+			? { label: arms.base.label.slice(0, wordChars), commit: arms.base.commit }
+			: undefined,
 		machine: words({ ...fingerprint, ...identity.machine }),
-		method: words({
-			trtgate: tool.version,
-			...(timing === undefined ? {} : { timing }),
-			...(workloads[0]?.work === undefined ? {} : { figure: "work" }),
-		}),
+		method: words({ trtgate: tool.version, timing, figure: first?.work === undefined ? undefined : "work" }),
 		rows: workloads.map((workload) => rowOf(workload, result, hash)),
 	};
 }
 
-function referenceOf({
-	label,
-	commit,
-}: {
-	label: string;
-	commit?: string;
-}): NonNullable<HistoryRecord["reference"]> {
-	return { label: label.slice(0, wordChars), commit };
-}
-
-function words(of: Readonly<Record<string, string>>): Record<string, string> {
-	return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, value.slice(0, wordChars)]));
+function words(of: Readonly<Record<string, string | undefined>>): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(of).flatMap(([key, value]) =>
+			value === undefined ? [] : [[key, value.slice(0, wordChars)]],
+		),
+	);
 }
 
 function rowOf(workload: WorkloadResult, { builds, golden }: Result, hash: HashText): HistoryRow {
 	const own = <Item extends { model: string; engine: string }>(items: readonly Item[]) =>
 		items.filter(({ model, engine }) => model === workload.model && engine === workload.engine);
-	const ratio = ratioOf(workload);
+	const ratio = ratioOf(workload) ?? undefined;
 	// A count that is repeated is the same.
-	const fresh =
-		workload.work !== undefined ? ratio : workload.fresh === undefined ? null : logRatioOf(workload.fresh);
+	const fresh = workload.work !== undefined ? ratio : workload.fresh && logRatioOf(workload.fresh);
 	const errors = errorsOf(own(golden).flatMap(({ checks }) => checks));
-	const facts = (arm: Arm) =>
-		factsOf(
-			workload,
-			own(builds).find((build) => build.arm === arm),
-			{ arm, hash },
-		);
+	const facts = (arm: Arm) => {
+		const build = own(builds).find((one) => one.arm === arm);
+		return factsOf(workload, build, arm, hash);
+	};
 	return {
 		series: workload.id,
 		kind: "engine",
-		...(ratio === null ? {} : { ratio }),
-		...(fresh === null ? {} : { fresh }),
+		ratio,
+		fresh: fresh ?? undefined,
 		base: facts("base"),
 		head: facts("head"),
-		...(Object.keys(errors).length === 0 ? {} : { errors }),
+		errors: Object.keys(errors).length === 0 ? undefined : errors,
 	};
 }
 
@@ -126,8 +107,8 @@ function ratioOf({ latency, noise, work }: WorkloadResult): LogRatio | null {
 		: { ...ratio, sdPpm: millionths(noise.runCv * Math.SQRT2) };
 }
 
-/** Of what was timed only: engines that are one and the same were not. */
-export function logRatioOf({ estimate, interval, pairs, setAside = 0 }: Comparison): LogRatio | null {
+/** null for engines that are one and the same: they were not timed. */
+function logRatioOf({ estimate, interval, pairs, setAside = 0 }: Comparison): LogRatio | null {
 	if (estimate === null || interval === null || pairs === 0) return null;
 	const half = (Math.log1p(interval[1]) - Math.log1p(interval[0])) / 2;
 	return { ppm: millionths(Math.log1p(estimate)), halfPpm: millionths(half), pairs: pairs - setAside };
@@ -140,38 +121,30 @@ function millionths(value: number): number {
 function factsOf(
 	workload: WorkloadResult,
 	build: BuildRecord | undefined,
-	{ arm, hash }: { arm: Arm; hash: HashText },
+	arm: Arm,
+	hash: HashText,
 ): EngineFacts {
+	const short = (text: string | undefined): string | undefined => text?.slice(0, hashDigits);
+	const rounded = (value: number | null | undefined): number | undefined =>
+		value == null ? undefined : Math.round(value);
 	const recipe =
-		build?.recipe === undefined
-			? undefined
-			: Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
-	const ms = shownMs(workload, arm);
-	const [power, perSecond] = [workload.gpu?.[arm]?.powerW, workload[arm]?.throughputPerSecond];
+		build?.recipe && Object.entries(build.recipe).sort(([left], [right]) => (left < right ? -1 : 1));
 	const fingerprint = workload.layers?.[arm]?.fingerprint;
-	const text: Partial<Record<keyof EngineFacts, string | undefined>> = {
-		model: build?.modelSha256,
-		recipe: recipe === undefined ? undefined : hash(JSON.stringify(recipe)),
-		plan: build?.engineSha256,
-		structure:
-			fingerprint === undefined ? undefined : hash(`${fingerprint.structure} ${fingerprint.tactics}`),
+	const isBuilt = build?.fromCache !== true && build?.sharedWithBase !== true;
+	const ms = shownMs(workload, arm);
+	const power = workload.gpu?.[arm]?.powerW;
+	const perSecond = workload[arm]?.throughputPerSecond;
+	return {
+		model: short(build?.modelSha256),
+		recipe: short(recipe && hash(JSON.stringify(recipe))),
+		plan: short(build?.engineSha256),
+		structure: short(fingerprint && hash(`${fingerprint.structure} ${fingerprint.tactics}`)),
+		ns: rounded(ms === undefined ? undefined : ms * 1e6),
+		bytes: rounded(build?.engineBytes),
+		memoryBytes: rounded(workload[arm]?.peakMemoryBytes),
+		buildMs: rounded(isBuilt ? build?.durationMs : undefined),
+		microjoules: rounded(power == null || perSecond == null ? undefined : (power / perSecond) * 1e6),
 	};
-	const numbers: Partial<Record<keyof EngineFacts, number | null | undefined>> = {
-		ns: ms === undefined ? undefined : ms * 1e6,
-		bytes: build?.engineBytes,
-		memoryBytes: workload[arm]?.peakMemoryBytes,
-		buildMs:
-			build === undefined || build.fromCache === true || build.sharedWithBase === true
-				? undefined
-				: build.durationMs,
-		microjoules: power == null || perSecond == null ? undefined : (power / perSecond) * 1e6,
-	};
-	return Object.fromEntries([
-		...Object.entries(text).flatMap(([key, value]) =>
-			value === undefined ? [] : [[key, value.slice(0, hashDigits)]],
-		),
-		...Object.entries(numbers).flatMap(([key, value]) => (value == null ? [] : [[key, Math.round(value)]])),
-	]);
 }
 
 /** The worst of all cases, by output and metric. A similarity is kept as its distance from 1, so that smaller is better. */

@@ -1,21 +1,14 @@
-// From the tables of a history to one value for each run of a series.
-import type { Cell, Table } from "./columns.ts";
-import { step } from "./columns.ts";
+// From the records of a history to one value for each run of a series.
+import type { EngineFacts, HistoryRecord, HistoryRow } from "../../../generated/history.ts";
 
 /** One run of the history, whatever it measured. */
-export interface Run {
-	at: string;
+export interface Run extends Pick<HistoryRecord, "at" | "label" | "commit" | "url" | "machine" | "method"> {
 	/** Days since 1970, with a fraction. */
 	day: number;
-	label: string;
-	commit?: string;
-	url?: string;
 	reference?: string;
 	/** Commit of the pin. */
 	pinCommit?: string;
 	host?: string;
-	machine: Readonly<Record<string, string>>;
-	method: Readonly<Record<string, string>>;
 }
 
 /** What an engine was made from, and the pin that it was measured against. */
@@ -32,11 +25,9 @@ export interface Point {
 	level: number;
 	/** Standard error of the measurement itself. */
 	error: number;
-	/** Of the chain: standard error of the links up to here. */
+	/** Standard error of the chain's links up to here. */
 	linkError: number;
-	/** Of one pair; NaN where it is not known, as are the times. */
-	pairSd: number;
-	/** Times of the pin and of the engine, for reading. */
+	/** Of the pin and of the engine, for reading; NaN where it is not known. */
 	baseNs: number;
 	headNs: number;
 	/** Measured again on fresh pairs, chained in the same way. */
@@ -44,92 +35,32 @@ export interface Point {
 	made: Made;
 }
 
-/** Tells machines of one fingerprint apart; all other fields must match. */
-export const sameKind = new Set(["host", "gpuUuid", "recorded"]);
-const million = 1e6;
-
-/** Days since 1970 of an ISO 8601 time in UTC. */
-export function dayOf(at: string): number {
-	const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = at.split(/[-T:Z]/).map(Number);
-	// Years from March, so that the leap day is the last.
-	const from = month > 2 ? year : year - 1;
-	const days =
-		Math.floor(365.25 * from) -
-		Math.floor(from / 100) +
-		Math.floor(from / 400) +
-		Math.floor((153 * ((month + 9) % 12) + 2) / 5);
-	return days + day - 719_469 + (hour + minute / 60 + second / 3600) / 24;
+/** A row of a run in a series. */
+export interface PlacedRow {
+	run: number;
+	row: HistoryRow;
 }
 
-type Column = readonly (Cell | undefined)[];
+const msPerDay = 86_400_000;
 
-/** Columns over all tables, in order of time. */
-export class Columns {
-	readonly #tables: readonly Table[];
-	/** Table and place of each run. */
-	readonly #order: readonly (readonly [table: number, at: number])[];
-
-	constructor(tables: readonly Table[]) {
-		this.#tables = tables;
-		const all = tables.flatMap(({ names, columns }, table) =>
-			names.map((_, at) => [table, at, String(columns.get("at")?.[at] ?? "")] as const),
-		);
-		this.#order = all
-			.sort((left, right) => (left[2] < right[2] ? -1 : 1))
-			.map(([table, at]) => [table, at] as const);
-	}
-
-	get(path: string): Column {
-		const own = this.#tables.map(({ columns }) => columns.get(path));
-		return this.#order.map(([table, at]) => own[table]?.[at]);
-	}
-
-	paths(): Set<string> {
-		return new Set(this.#tables.flatMap(({ columns }) => [...columns.keys()]));
-	}
-}
-
-export interface Reader {
-	columns: Columns;
-	runs: readonly Run[];
-	/** Fingerprint of each run's machine. */
-	kinds: readonly string[];
-}
-
-export function readRuns(columns: Columns, paths: ReadonlySet<string>): Run[] {
-	const words = (group: string) =>
-		[...paths]
-			.filter((path) => path.startsWith(`${group}${step}`))
-			.map((path) => [path.slice(group.length + 1), columns.get(path)] as const);
-	const [machine, method] = [words("machine"), words("method")];
-	const texts = {
-		commit: columns.get("commit"),
-		url: columns.get("url"),
-		reference: columns.get(`reference${step}label`),
-		pinCommit: columns.get(`reference${step}commit`),
+export function runOf({ at, label, commit, url, reference, machine, method }: HistoryRecord): Run {
+	return {
+		at,
+		// biome-ignore lint/style/noRestrictedGlobals: parsing a time reads no clock
+		day: Date.parse(at) / msPerDay,
+		label,
+		commit,
+		url,
+		reference: reference?.label,
+		pinCommit: reference?.commit,
+		host: machine["gpuUuid"] ?? machine["host"],
+		machine,
+		method,
 	};
-	const label = columns.get("label");
-	return columns.get("at").map((at, index) => {
-		const pick = (of: typeof machine) =>
-			Object.fromEntries(
-				of.flatMap(([key, column]) => (column[index] === undefined ? [] : [[key, String(column[index])]])),
-			);
-		const own = pick(machine);
-		const named = Object.entries(texts).flatMap(([key, column]) =>
-			column[index] === undefined ? [] : [[key, String(column[index])]],
-		);
-		const host = own["gpuUuid"] ?? own["host"];
-		return {
-			at: String(at),
-			day: dayOf(String(at)),
-			label: String(label[index] ?? ""),
-			...Object.fromEntries(named),
-			host,
-			machine: own,
-			method: pick(method),
-		};
-	});
 }
+
+/** Fields that tell machines of one fingerprint apart; all others must match. */
+export const sameKind = new Set(["host", "gpuUuid", "recorded"]);
 
 /** The fingerprint of a machine: only ratios of one fingerprint make a chain. */
 export function kindOf({ machine }: Pick<Run, "machine">): string {
@@ -140,116 +71,67 @@ export function kindOf({ machine }: Pick<Run, "machine">): string {
 		.join("\n");
 }
 
-function numberAt(column: Column, at: number): number | undefined {
-	const cell = column[at];
-	return typeof cell === "number" ? cell : undefined;
+function madeOf({ head, base }: HistoryRow): Made {
+	const contentOf = ({ model, recipe }: EngineFacts): string => `${model} ${recipe}`;
+	return { content: contentOf(head), pin: contentOf(base), structure: head.structure };
 }
 
-function fieldsOf(row: string, names: readonly string[], { columns }: Reader): Record<string, Column> {
-	return Object.fromEntries(
-		names.map((name) => [name, columns.get(`${row}${step}${name.replaceAll("/", step)}`)]),
-	);
-}
-
-const timedFields = [
-	"ratio/ppm",
-	"ratio/halfPpm",
-	"ratio/pairs",
-	"ratio/sdPpm",
-	"fresh/ppm",
-	"fresh/halfPpm",
-	"base/ns",
-	"head/ns",
-];
-
+const million = 1e6;
 /** An interval at 99 % over several looks reaches about this many standard errors. */
 const intervalErrors = 3.3;
 
-export function timedPoints(row: string, made: readonly Made[], reader: Reader): Point[] {
-	const fields = fieldsOf(row, timedFields, reader);
-	const [ppm, half, pairs, sd, freshPpm, freshHalf, baseNs, headNs] = timedFields.map(
-		(name) => fields[name] ?? [],
-	);
-	const points: Point[] = [];
-	for (const [run, own] of made.entries()) {
-		const figure = (column: Column = []): number => numberAt(column, run) ?? Number.NaN;
-		const level = figure(ppm) / million;
-		if (Number.isNaN(level)) continue;
-		const pairSd = figure(sd) / million;
-		const error = Number.isNaN(pairSd)
-			? figure(half) / million / intervalErrors
-			: pairSd / Math.sqrt(Math.max(1, figure(pairs)));
-		const fresh = figure(freshPpm) / million;
-		const point: Point = {
+export function timedPoints(rows: readonly PlacedRow[]): Point[] {
+	return rows.flatMap(({ run, row }) => {
+		const { ratio, fresh, base, head } = row;
+		if (ratio === undefined) return [];
+		const error =
+			ratio.sdPpm === undefined
+				? ratio.halfPpm / million / intervalErrors
+				: ratio.sdPpm / million / Math.sqrt(Math.max(1, ratio.pairs));
+		return {
 			run,
-			level,
+			level: ratio.ppm / million,
 			error,
 			linkError: 0,
-			pairSd,
-			baseNs: figure(baseNs),
-			headNs: figure(headNs),
-			made: own,
+			baseNs: base.ns ?? Number.NaN,
+			headNs: head.ns ?? Number.NaN,
+			fresh: fresh && { level: fresh.ppm / million, half: fresh.halfPpm / million },
+			made: madeOf(row),
 		};
-		if (!Number.isNaN(fresh)) point.fresh = { level: fresh, half: figure(freshHalf) / million };
-		points.push(point);
-	}
-	return points;
-}
-
-/** What the engine of each run was made from; one object for neighbours that are the same. */
-export function readMade(row: string, reader: Reader): Made[] {
-	const fields = fieldsOf(
-		row,
-		["head/model", "head/recipe", "head/structure", "base/model", "base/recipe"],
-		reader,
-	);
-	const columns = Object.values(fields);
-	let last: readonly (Cell | undefined)[] = [];
-	let made: Made = { content: "", pin: "" };
-	return reader.runs.map((_, run) => {
-		const cells = columns.map((column) => column[run]);
-		if (last.length > 0 && cells.every((cell, index) => cell === last[index])) return made;
-		last = cells;
-		const [model, recipe, structure, pinModel, pinRecipe] = cells;
-		made = {
-			content: `${model} ${recipe}`,
-			pin: `${pinModel} ${pinRecipe}`,
-			structure: structure === undefined ? undefined : String(structure),
-		};
-		return made;
 	});
 }
 
 /** Smaller errors are rounding. */
 const leastValue = 1e-12;
-
 /** A figure that stays the same tells nothing new after so many points; its changes and the points around them always do. */
 const plentyPoints = 100;
 
-export function plainPoints(path: string, made: readonly Made[], reader: Reader): Point[] {
-	const column = reader.columns.get(path);
-	const points: Point[] = [];
-	for (const [run, own] of made.entries()) {
-		const value = numberAt(column, run);
-		if (value === undefined || value < 0) continue;
-		const isSame =
-			points.length > plentyPoints &&
-			[1, 2, 3, 4].every(
-				(back) => column[run - back] === value && reader.kinds[run - back] === reader.kinds[run],
-			) &&
-			column[run + 1] === value;
-		if (isSame && run < reader.runs.length - plentyPoints) continue;
-		const level = Math.log(Math.max(value, leastValue));
-		points.push({
+export function plainPoints(
+	rows: readonly PlacedRow[],
+	read: (row: HistoryRow) => number | undefined,
+	kinds: readonly string[],
+): Point[] {
+	const values = rows.flatMap(({ run, row }) => {
+		const value = read(row);
+		return value === undefined || value < 0 ? [] : [{ run, row, value, kind: kinds[run] }];
+	});
+	const last = values.length - plentyPoints;
+	const isRepeated = (at: number): boolean =>
+		at > plentyPoints &&
+		at < last &&
+		[-4, -3, -2, -1, 1].every(
+			(step) =>
+				values[at + step]?.value === values[at]?.value && values[at + step]?.kind === values[at]?.kind,
+		);
+	return values
+		.filter((_, at) => !isRepeated(at))
+		.map(({ run, row, value }) => ({
 			run,
-			level,
+			level: Math.log(Math.max(value, leastValue)),
 			error: 0,
 			linkError: 0,
-			pairSd: Number.NaN,
 			baseNs: Number.NaN,
 			headNs: Number.NaN,
-			made: own,
-		});
-	}
-	return points;
+			made: madeOf(row),
+		}));
 }

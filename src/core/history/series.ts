@@ -1,16 +1,13 @@
-// From the tables of a history to its series: levels chained over changes of the pin, epochs by machine.
+// From the records of a history to its series: levels chained over changes of the pin, epochs by machine.
+import type { HistoryRecord } from "../../../generated/history.ts";
 import { groupBy } from "../group.ts";
-import type { Table } from "./columns.ts";
-import { step } from "./columns.ts";
 import {
-	Columns,
 	kindOf,
+	type PlacedRow,
 	type Point,
 	plainPoints,
-	type Reader,
 	type Run,
-	readMade,
-	readRuns,
+	runOf,
 	sameKind,
 	timedPoints,
 } from "./points.ts";
@@ -19,10 +16,9 @@ export type Metric = "latency" | "control" | "memory" | "size" | "error";
 
 /** A series on machines of one fingerprint: only these levels compare. */
 export interface Chain {
-	id: string;
 	series: string;
 	metric: Metric;
-	/** Of a golden: output and metric. */
+	/** Output and metric of a golden. */
 	name?: string;
 	/** Machine fields by which it differs from the chain before it. */
 	changed: readonly string[];
@@ -33,8 +29,6 @@ export interface Chain {
 	accepted: ReadonlyMap<number, string>;
 }
 
-type Measured = Omit<Chain, "accepted">;
-
 export interface Series {
 	runs: readonly Run[];
 	chains: readonly Chain[];
@@ -42,56 +36,56 @@ export interface Series {
 	links: readonly { run: number; series: string; error: number }[];
 }
 
-export function readSeries(tables: readonly Table[]): Series {
-	const columns = new Columns(tables);
-	const paths = columns.paths();
-	const runs = readRuns(columns, paths);
+export function readSeries(records: readonly HistoryRecord[]): Series {
+	const sorted = records.toSorted((left, right) => (left.at < right.at ? -1 : left.at > right.at ? 1 : 0));
+	const runs = sorted.map(runOf);
 	const kinds = runs.map(kindOf);
-	const rows = new Map<string, { series: string; kind: string; row: string; errors: string[] }>();
-	for (const path of paths) {
-		const [first, series = "", kind = "", count = "", key, name] = path.split(step);
-		if (first !== "rows") continue;
-		const row = ["rows", series, kind, count].join(step);
-		const known = rows.get(row) ?? { series, kind, row, errors: [] };
-		rows.set(row, known);
-		if (key === "errors" && name !== undefined) known.errors.push(name);
-	}
-	const links = [...rows.values()].filter(({ kind }) => kind === "link");
-	const reader: Reader = { columns, runs, kinds };
-	const measured = [...rows.values()].flatMap(({ series, kind, row, errors }) => {
-		if (kind === "link" || kind === "accept") return [];
-		const own = links.filter((link) => link.series === series).flatMap((link) => readLinks(link.row, reader));
-		const made = readMade(row, reader);
-		const timed = chainsOf(
-			{ series, metric: kind === "control" ? "control" : "latency" },
-			timedPoints(row, made, reader),
-			{
-				reader,
-				links: own,
-			},
-		);
-		if (kind === "control") return timed;
-		const plain = ([metric, path, name]: readonly [Metric, string, string?]) =>
-			chainsOf({ series, metric, name }, plainPoints(`${row}${step}${path}`, made, reader), {
-				reader,
-				links: [],
-			});
-		const figures = [["memory", `head${step}memoryBytes`] as const, ["size", `head${step}bytes`] as const];
+	const rows = sorted.flatMap((record, run) => record.rows.map((row): PlacedRow => ({ run, row })));
+	const bySeries = groupBy(rows, ({ row }) => row.series);
+	const allLinks: Link[] = [];
+	const chains = [...bySeries].flatMap(([series, all]) => {
+		const byKind = groupBy(all, ({ row }) => row.kind);
+		const links = timedPoints(byKind.get("link") ?? []).map(({ run, level, error, made }) => ({
+			series,
+			run,
+			level,
+			error,
+			from: made.pin,
+			to: made.content,
+			kind: kinds[run] ?? "",
+		}));
+		allLinks.push(...links);
+		const engine = byKind.get("engine") ?? [];
+		const chainsOf = (metric: Metric, points: readonly Point[], name?: string): Chain[] =>
+			chainPoints(points, { runs, kinds, links: metric === "latency" ? links : null }).map((chain) => ({
+				series,
+				metric,
+				name,
+				...chain,
+				accepted: acceptedIn(chain.points, byKind.get("accept") ?? [], figureOf({ metric, name })),
+			}));
+		const errors = new Set(engine.flatMap(({ row }) => Object.keys(row.errors ?? {})));
 		return [
-			...timed,
-			...[...figures, ...errors.map((name) => ["error", `errors${step}${name}`, name] as const)].flatMap(
-				plain,
+			...chainsOf("control", timedPoints(byKind.get("control") ?? [])),
+			...chainsOf("latency", timedPoints(engine)),
+			...chainsOf(
+				"memory",
+				plainPoints(engine, ({ head }) => head.memoryBytes, kinds),
+			),
+			...chainsOf(
+				"size",
+				plainPoints(engine, ({ head }) => head.bytes, kinds),
+			),
+			...[...errors].flatMap((name) =>
+				chainsOf(
+					"error",
+					plainPoints(engine, (row) => row.errors?.[name], kinds),
+					name,
+				),
 			),
 		];
 	});
-	const linked = links.flatMap(({ series, row }) =>
-		readLinks(row, reader).map(({ run, error }) => ({ run, series, error })),
-	);
-	return {
-		runs,
-		links: linked,
-		chains: measured.map((chain) => ({ ...chain, accepted: acceptedIn(chain, [...rows.keys()], columns) })),
-	};
+	return { runs, chains, links: allLinks };
 }
 
 /** What an alarm and an acceptance call the figure of a chain. */
@@ -100,71 +94,29 @@ export function figureOf({ metric, name }: Pick<Chain, "metric" | "name">): stri
 }
 
 /** An acceptance is of the newest point before it. */
-function acceptedIn(chain: Measured, rows: readonly string[], columns: Columns): Map<number, string> {
-	const prefix = ["rows", chain.series, "accept", ""].join(step);
-	const found = rows
-		.filter((row) => row.startsWith(prefix))
-		.map((row) => columns.get([row, "accepted", figureOf(chain)].join(step)));
+function acceptedIn(
+	points: readonly Point[],
+	rows: readonly PlacedRow[],
+	figure: string,
+): Map<number, string> {
 	return new Map(
-		found.flatMap((reasons) =>
-			reasons.flatMap((reason, run) => {
-				const place = chain.points.findLastIndex((point) => point.run <= run);
-				return reason === undefined || place < 0 ? [] : [[place, String(reason)] as const];
-			}),
-		),
+		rows.flatMap(({ run, row }) => {
+			const place = points.findLastIndex((point) => point.run <= run);
+			const reason = row.accepted?.[figure];
+			return reason === undefined || place < 0 ? [] : [[place, reason]];
+		}),
 	);
 }
 
+/** Both pins measured in one job: how much longer the new one takes. */
 interface Link {
+	series: string;
 	kind: string;
 	from: string;
 	to: string;
 	level: number;
 	error: number;
 	run: number;
-}
-
-/** Both pins measured in one job: how much longer the new one takes. */
-function readLinks(row: string, reader: Reader): Link[] {
-	return timedPoints(row, readMade(row, reader), reader).map(({ run, level, error, made }) => ({
-		...{ run, level, error, from: made.pin, to: made.content },
-		kind: reader.kinds[run] ?? "",
-	}));
-}
-
-function chainsOf(
-	of: Pick<Chain, "series" | "metric" | "name">,
-	points: readonly Point[],
-	{ reader, links }: { reader: Reader; links: readonly Link[] },
-): Measured[] {
-	const open = new Map<string, OpenChain>();
-	const all: OpenChain[] = [];
-	let last: Run | undefined;
-	for (const point of points) {
-		const kind = reader.kinds[point.run] ?? "";
-		const chain = open.get(kind);
-		const link =
-			chain === undefined
-				? null
-				: isChained(of.metric)
-					? linkTo(chain, point.made.pin, { kind, links })
-					: noLink;
-		if (chain === undefined || link === null) {
-			const begun = begin(
-				point.made.pin,
-				chain === undefined ? differences(last, reader.runs[point.run]) : ["pin"],
-			);
-			extend(begun, point, noLink);
-			open.set(kind, begun);
-			all.push(begun);
-		} else extend(chain, point, link);
-		last = reader.runs[point.run];
-	}
-	return all.map(({ points: own, joints, changed }, index) => ({
-		...of,
-		id: [of.series, of.metric, of.name ?? "", index].join(step),
-		...{ changed, points: own, joints },
-	}));
 }
 
 interface OpenChain {
@@ -177,30 +129,53 @@ interface OpenChain {
 	changed: readonly string[];
 }
 
-function begin(pin: string, changed: readonly string[]): OpenChain {
-	return { points: [], joints: [], pin, level: 0, linkVariance: 0, changed };
+/** @param links null: the figure is no ratio to the pin, so a new pin changes nothing. */
+function chainPoints(
+	points: readonly Point[],
+	{ runs, kinds, links }: { runs: readonly Run[]; kinds: readonly string[]; links: readonly Link[] | null },
+): Pick<OpenChain, "points" | "joints" | "changed">[] {
+	const open = new Map<string, OpenChain>();
+	const all: OpenChain[] = [];
+	let last: Run | undefined;
+	for (const point of points) {
+		const kind = kinds[point.run] ?? "";
+		const { pin } = point.made;
+		let chain = open.get(kind);
+		if (links !== null && chain !== undefined && chain.pin !== pin) {
+			const from = chain.pin;
+			const own = links.filter((link) => link.kind === kind && link.from === from && link.to === pin);
+			if (own.length === 0) open.delete(kind);
+			else {
+				const weight = totalWeight(own);
+				chain.level += own.reduce((sum, link) => sum + link.level * weightOf(link), 0) / weight;
+				chain.linkVariance += 1 / weight;
+				chain.joints.push(chain.points.length);
+				chain.pin = pin;
+			}
+		}
+		const isLinked = open.has(kind);
+		if (chain === undefined || !isLinked) {
+			const changed = chain === undefined ? differences(last, runs[point.run]) : ["pin"];
+			chain = { points: [], joints: [], pin, level: 0, linkVariance: 0, changed };
+			open.set(kind, chain);
+			all.push(chain);
+		}
+		const { level, fresh } = point;
+		chain.points.push({
+			...point,
+			level: level + chain.level,
+			linkError: Math.sqrt(chain.linkVariance),
+			fresh: fresh && { ...fresh, level: fresh.level + chain.level },
+		});
+		last = runs[point.run];
+	}
+	return all.map(({ points: own, joints, changed }) => ({ points: own, joints, changed }));
 }
 
-/** Only a ratio to the pin changes with the pin. */
-function isChained(metric: Metric): boolean {
-	return metric === "latency";
-}
-
-const noLink = { level: 0, error: 0 };
-
-/** null: nothing links the pin of this chain with the new one. */
-function linkTo(
-	chain: OpenChain,
-	pin: string,
-	{ kind, links }: { kind: string; links: readonly Link[] },
-): Pick<Link, "level" | "error"> | null {
-	if (chain.pin === pin) return noLink;
-	const own = links.filter((link) => link.kind === kind && link.from === chain.pin && link.to === pin);
-	if (own.length === 0) return null;
-	return {
-		level: own.reduce((sum, link) => sum + link.level * weightOf(link), 0) / totalWeight(own),
-		error: totalWeight(own) ** -0.5,
-	};
+function differences(left: Run | undefined, right: Run | undefined): string[] {
+	if (left === undefined || right === undefined) return [];
+	const keys = new Set([...Object.keys(left.machine), ...Object.keys(right.machine)]);
+	return [...keys].filter((key) => !sameKind.has(key) && left.machine[key] !== right.machine[key]);
 }
 
 const leastError = 1e-6;
@@ -213,7 +188,7 @@ const certainLink = 1.5e-4;
 /** A link that stays uncertain is measured in so many nights at most. */
 const linkNights = 4;
 
-/** The pin that was in force before this one, where it is still to be measured against it: a disturbed night is no link. */
+/** The pin before this one, where it is still to be measured against it: a disturbed night is no link. */
 export function pinToLink(
 	{ runs, links }: Pick<Series, "runs" | "links">,
 	{ kind, pin }: { kind: string; pin: string | undefined },
@@ -225,22 +200,4 @@ export function pinToLink(
 	const isCertain = since.length > 0 && bySeries.every((own) => totalWeight(own) ** -0.5 <= certainLink);
 	const nights = new Set(since.map(({ run }) => run)).size;
 	return isCertain || nights >= linkNights ? null : (runs[last]?.pinCommit ?? null);
-}
-
-function extend(chain: OpenChain, point: Point, link: Pick<Link, "level" | "error">): void {
-	if (chain.pin !== point.made.pin && chain.points.length > 0 && link !== noLink)
-		chain.joints.push(chain.points.length);
-	chain.pin = point.made.pin;
-	chain.level += link.level;
-	chain.linkVariance += link.error ** 2;
-	point.level += chain.level;
-	point.linkError = Math.sqrt(chain.linkVariance);
-	if (point.fresh !== undefined) point.fresh.level += chain.level;
-	chain.points.push(point);
-}
-
-function differences(left: Run | undefined, right: Run | undefined): string[] {
-	if (left === undefined || right === undefined) return [];
-	const keys = new Set([...Object.keys(left.machine), ...Object.keys(right.machine)]);
-	return [...keys].filter((key) => !sameKind.has(key) && left.machine[key] !== right.machine[key]);
 }

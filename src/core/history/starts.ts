@@ -9,7 +9,7 @@ interface Course {
 	points: readonly Point[];
 }
 
-/** A start that is less likely by so much is none. */
+/** A place that is less likely by so much is not considered. */
 const unlikelyNats = 30;
 
 /** Log-likelihoods, up to a constant, that the level stepped by this size at each place; no single night weighs more than another. */
@@ -18,7 +18,8 @@ export function likelyStarts(
 	size: number,
 ): { place: number; nats: number }[] {
 	const found: { place: number; nats: number }[] = [];
-	let [nats, most] = [0, Number.NEGATIVE_INFINITY];
+	let nats = 0;
+	let most = Number.NEGATIVE_INFINITY;
 	for (let place = at; place >= first && nats > most - unlikelyNats; place -= 1) {
 		const { level, error } = { error: 0, level: noise.level, ...points[place], ...points[place]?.fresh };
 		const share = Math.min(1, Math.max(0, (level - noise.level) / size));
@@ -29,7 +30,7 @@ export function likelyStarts(
 	return found;
 }
 
-/** So many nights of creep, and so much likelier than one step. */
+/** Creep takes so many nights, and is so much likelier than one step. */
 const creepNights = 5;
 const creepNats = 5;
 const longestCreep = 120;
@@ -47,14 +48,11 @@ export function creepStart(
 	const last = shares.length - 1;
 	const misfit = (expected: (index: number) => number): number =>
 		shares.reduce((sum, share, index) => sum + (share - expected(index)) ** 2, 0);
-	const begins = Array.from({ length: Math.max(0, shares.length - creepNights) }, (_, begin) => ({
-		begin,
-		misfit: misfit((index) => Math.max(0, index - begin) / (last - begin)),
-	}));
-	const best = begins.reduce<(typeof begins)[number] | null>(
-		(least, one) => (least !== null && least.misfit <= one.misfit ? least : one),
-		null,
-	);
-	const gain = best === null ? 0 : misfit((index) => (first + index >= from ? 1 : 0)) - best.misfit;
-	return best === null || (gain / 2) * (size / noise.sd) ** 2 < creepNats ? null : first + best.begin + 1;
+	let best = { begin: 0, misfit: Number.POSITIVE_INFINITY };
+	for (let begin = 0; begin < shares.length - creepNights; begin += 1) {
+		const own = misfit((index) => Math.max(0, index - begin) / (last - begin));
+		if (own < best.misfit) best = { begin, misfit: own };
+	}
+	const gain = misfit((index) => (first + index >= from ? 1 : 0)) - best.misfit;
+	return (gain / 2) * (size / noise.sd) ** 2 < creepNats ? null : first + best.begin + 1;
 }

@@ -50,8 +50,8 @@ it("a history on a branch loses no record of many writers at once, beside a comp
 	const nights = Array.from({ length: 12 }, (_, index) => index + 1);
 	const writers = nights.map((night) => storeIn(night % 2 === 0 ? left : right).add([fileOfNight(night)]));
 	await Promise.all([...writers, storeIn(left).compact((files) => compact(files, "2026-02"))]);
-	const { tables, skipped } = readHistory(await storeIn(right).read());
-	expect(tables.flatMap(({ names }) => names)).toHaveLength(13);
+	const { records, skipped } = readHistory(await storeIn(right).read());
+	expect(records).toHaveLength(13);
 	expect(skipped).toEqual([]);
 	expect(recordsAt(remote)).toContain("months/2026-01.jsonl.gz");
 });
@@ -88,7 +88,7 @@ it("a history on a branch compacts into a new root, keeps files of others, and d
 	expect(git(remote, "rev-list", "--count", branch)).toBe("1");
 	expect(await store.compact((files) => compact(files, "2026-02"))).toBe(false);
 	await store.add([fileOfNight(40)]);
-	expect(readHistory(await store.read()).tables.flatMap(({ names }) => names)).toHaveLength(3);
+	expect(readHistory(await store.read()).records).toHaveLength(3);
 });
 
 it("a history on a branch fails with the reason where the remote refuses the push", async () => {

@@ -3,14 +3,13 @@ import { expect, it } from "vitest";
 import type { HistoryRecord } from "../../../generated/history.ts";
 import { acceptance } from "../../../src/core/history/accept.ts";
 import { dueForFreshPairs, findAlarms } from "../../../src/core/history/alarms.ts";
-import { tableOf } from "../../../src/core/history/columns.ts";
 import { fileOf, readHistory } from "../../../src/core/history/files.ts";
 import { judgeTrend } from "../../../src/core/history/judge-trend.ts";
-import { dayOf, kindOf } from "../../../src/core/history/points.ts";
+import { kindOf } from "../../../src/core/history/points.ts";
 import { pinToLink, readSeries } from "../../../src/core/history/series.ts";
 import { answer } from "../../../src/core/report/html/trend/answer.ts";
 import { renderAlarmPicture } from "../../../src/core/report/html/trend/badge.ts";
-import { planOf, randomFrom, seriesOf, simulateNights } from "../../support/history-nights.ts";
+import { planOf, randomFrom, simulateNights } from "../../support/history-nights.ts";
 import {
 	buildFacts,
 	buildRatio,
@@ -22,8 +21,7 @@ import {
 } from "../../support/history-records.ts";
 import { scoreNights } from "../../support/history-score.ts";
 
-const alarmsOf = (records: readonly HistoryRecord[]) =>
-	findAlarms(readSeries([tableOf(records.map((record, index) => ({ name: `${index}.json`, record })))]));
+const alarmsOf = (records: readonly HistoryRecord[]) => findAlarms(readSeries(records));
 
 /** Quiet nights of one series, changed from a night on. */
 function nights(
@@ -100,7 +98,7 @@ it.each([
 it("alarms of a history say their size, start, cause and commits, with a command that compares these", () => {
 	const url = (night: number) => ({ url: `https://github.com/acme/engines/actions/runs/${night}` });
 	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }), url);
-	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const series = readSeries(records);
 	const [good, bad] = [39, 40].map((night) => records[night]?.commit ?? "");
 	expect(judgeTrend(findAlarms(series), series)).toEqual([
 		{
@@ -115,7 +113,7 @@ it("alarms of a history say their size, start, cause and commits, with a command
 it("alarms of a history show a picture in place of the line of blocks, of their own series alone", () => {
 	const records = nights(60, (night) => (night < 40 ? {} : { ppm: 13_000, head: other }));
 	for (const { rows } of records) rows.push(buildRow({ series: "quiet/fp16/b1", ratio: buildRatio(100) }));
-	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const series = readSeries(records);
 	const findings = findAlarms(series);
 	const picture = "https://github.com/acme/engines/blob/trtgate-history/pictures/a.svg?raw=true";
 	const [gate] = judgeTrend(findings, series, new Map(findings.alarms.map((alarm) => [alarm, picture])));
@@ -127,11 +125,11 @@ it("alarms of a history show a picture in place of the line of blocks, of their 
 	);
 	expect(svg).not.toContain("quiet");
 	expect(svg.length).toBeLessThan(20_000);
-	const { tables, skipped } = readHistory([
+	const read = readHistory([
 		...records.map((record) => fileOf(record, hash)),
 		{ path: "pictures/a.svg", text: svg },
 	]);
-	expect([tables.length, skipped]).toEqual([1, []]);
+	expect([read.records.length, read.skipped]).toEqual([records.length, []]);
 });
 
 it("the answer counts engines of one figure, and other alarms apart", () => {
@@ -150,7 +148,7 @@ it("the answer counts engines of one figure, and other alarms apart", () => {
 		];
 		return buildRecord(night, { reference: { label: "v3.2" }, rows });
 	});
-	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const series = readSeries(records);
 	expect(answer(findAlarms(series), series)).toMatch(
 		/^1 engine further from the golden than v3\.2, since 2026-02-20, .*; 1 more open alarm$/,
 	);
@@ -170,7 +168,7 @@ it("alarms of a history name a golden that has crept for weeks with its own star
 			),
 		},
 	}));
-	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const series = readSeries(records);
 	const { alarms } = findAlarms(series);
 	expect(alarms.map(({ start, shifts }) => [shifts[0]?.chain.metric, start]).sort()).toEqual([
 		["error", expect.toSatisfy((start: number) => start >= 35 && start <= 43)],
@@ -195,8 +193,7 @@ it("alarms of a history need fresh pairs to confirm a step", () => {
 it("alarms of a history request fresh pairs only for outliers of the newest night", () => {
 	const records = nights(50, (night) => (night === 49 ? { ppm: 6000 } : {}));
 	for (const { rows } of records) for (const row of rows) delete row.fresh;
-	const series = (count: number) =>
-		readSeries([tableOf(records.slice(0, count).map((record, index) => ({ name: `${index}`, record })))]);
+	const series = (count: number) => readSeries(records.slice(0, count));
 	expect(dueForFreshPairs(series(50))).toEqual(["det/fp16/b1"]);
 	expect(dueForFreshPairs(series(49))).toEqual([]);
 });
@@ -209,7 +206,7 @@ it("alarms of a history take an accepted level for the new one, and find the nex
 				? { ppm: 6000, head: other }
 				: { ppm: 12_000, head: buildFacts({ model: short("third") }) },
 	);
-	const series = seriesOf(records.slice(0, 36).map((record) => ({ name: record.run, record })));
+	const series = readSeries(records.slice(0, 36));
 	const decision = acceptance(findAlarms(series), {
 		patterns: ["det"],
 		reason: "larger net",
@@ -246,9 +243,7 @@ it("alarms of a history chain a new pin by its link, and begin an epoch where no
 	const linked = rotated(15).map((record, night) =>
 		night === 15 ? { ...record, rows: [link, ...record.rows] } : record,
 	);
-	const chains = seriesOf(linked.map((record, index) => ({ name: `${index}`, record }))).chains.filter(
-		({ metric }) => metric === "latency",
-	);
+	const chains = readSeries(linked).chains.filter(({ metric }) => metric === "latency");
 	expect(chains.map(({ joints, points }) => [joints, points.length])).toEqual([[[15], 30]]);
 	expect(chains[0]?.points.every(({ level }) => Math.abs(level - 0.01) < 0.002)).toBe(true);
 	expect(
@@ -267,15 +262,6 @@ it("alarms of a history count alarms of the control series apart", () => {
 });
 
 it.each([
-	["1970-01-01T00:00:00Z", 0],
-	["2000-03-01T12:00:00Z", 11_017.5],
-	["2024-02-29T00:00:00.500Z", 19_782],
-	[nightAt(0), 20_454.125],
-])("alarms of a history count the days until %s", (at, days) => {
-	expect(dayOf(at)).toBeCloseTo(days, 3);
-});
-
-it.each([
 	["is due where the pin moved", [], "old"],
 	["is due again after a disturbed night", [2000], "old"],
 	["is done where it is certain", [500], null],
@@ -289,7 +275,7 @@ it.each([
 			rows: [buildRow(), ...links.map((sdPpm) => buildRow({ kind: "link", ratio: ratio(sdPpm) }))],
 		});
 	const records = [pinned(0, "old", []), ...sdPpms.map((sdPpm, index) => pinned(index + 1, "new", [sdPpm]))];
-	const series = seriesOf(records.map((record, index) => ({ name: `${index}`, record })));
+	const series = readSeries(records);
 	const kind = kindOf({ machine: buildRecord(0).machine });
 	expect(pinToLink(series, { kind, pin: "new" })).toBe(due);
 	expect(pinToLink(series, { kind: "another machine", pin: "new" })).toBeNull();

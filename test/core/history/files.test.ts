@@ -15,7 +15,7 @@ function recordsIn({ text }: HistoryFile): HistoryRecord[] {
 
 /** File names of the runs that are read. */
 function namesIn(files: readonly HistoryFile[]): string[] {
-	return readHistory(files).tables.flatMap(({ names }) => names);
+	return readHistory(files).records.map(({ name }) => name);
 }
 
 const varied: HistoryRecord[] = [
