@@ -1,6 +1,6 @@
 // The context of an engine's probes (batch, sizes, input rows), and what a probe sends and compares.
 import { elementBytes, elementCount, type Tensor, tensorBytes } from "../tensor/tensor.ts";
-import { makePool, type Pool, poolOf } from "./pool.ts";
+import { makePool, type Pool, poolOf, type Tensors } from "./pool.ts";
 import { type Batch, findBatch, type ProbeSubject, shapeOf, sizesAt } from "./subject.ts";
 
 export interface ProbeContext {
@@ -20,70 +20,54 @@ export interface ProbeContext {
 export const maxCaseBytes = 64 * 1024 * 1024;
 
 /** A string is the reason why there are no inputs. */
-export function openProbeContext(
-	subject: ProbeSubject,
-	donors: readonly Readonly<Record<string, Tensor>>[],
-): ProbeContext | string {
-	const profile = profileOfRows(subject);
+export function openProbeContext(subject: ProbeSubject, donors: readonly Tensors[]): ProbeContext | string {
+	const holdsTwo = (candidate: ProbeContext["profile"]): boolean => {
+		const batch = findBatch(subject, candidate);
+		return typeof batch !== "string" && batch.range.max > 1;
+	};
+	const profile = subject.profiles.find(holdsTwo) ?? subject.profiles[0] ?? {};
 	const found = findBatch(subject, profile);
 	const batch = typeof found === "string" ? null : found;
 	const donated = poolOf(subject, batch, donors);
 	const usable =
-		donated !== null && donated.pool.rows > (batch === null ? 0 : 1) && holds(profile, donated.sizes, batch);
+		donated !== null &&
+		donated.pool.rows > (batch === null ? 0 : 1) &&
+		[...donated.sizes].every(([name, size]) => {
+			const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
+			return name === batch?.dim || range === undefined || (size >= range.min && size <= range.max);
+		});
 	const sizes = usable ? donated.sizes : sizesAt(profile, "opt");
-	const rows =
-		batch === null ? 1 : rowsOf(batch.range, (count) => caseBytes(subject, batch, { sizes, rows: count }));
-	if (caseBytes(subject, batch, { sizes, rows }) > maxCaseBytes)
+	let rows = 1;
+	if (batch !== null) {
+		// What the profile is fastest for, at least two, and fewer where that is too much to hold.
+		const { min, opt, max } = batch.range;
+		const least = Math.max(min, Math.min(2, max));
+		rows = Math.max(least, opt);
+		while (rows > least && caseBytes(subject, batch, sizes, rows) > maxCaseBytes)
+			rows = Math.max(least, Math.floor(rows / 2));
+	}
+	if (caseBytes(subject, batch, sizes, rows) > maxCaseBytes)
 		return `One batch takes more than ${maxCaseBytes / 2 ** 20} MiB.`;
 	const pool = usable ? donated.pool : makePool(subject, batch, { sizes, rows: 2 * rows, caseIndex: 0 });
 	if (typeof pool === "string") return pool;
 	return { subject, profile, batch, noBatch: typeof found === "string" ? found : "", sizes, pool, rows };
 }
 
-/** The first profile whose batch can hold two rows. */
-function profileOfRows(subject: ProbeSubject): ProbeContext["profile"] {
-	const first = subject.profiles[0] ?? {};
-	const holdsTwo = (profile: ProbeContext["profile"]): boolean => {
-		const batch = findBatch(subject, profile);
-		return typeof batch !== "string" && batch.range.max > 1;
-	};
-	return subject.profiles.find(holdsTwo) ?? first;
-}
-
-function holds(
-	profile: ProbeContext["profile"],
-	sizes: ReadonlyMap<string, number>,
-	batch: Batch | null,
-): boolean {
-	return [...sizes].every(([name, size]) => {
-		const range = Object.hasOwn(profile, name) ? profile[name] : undefined;
-		return name === batch?.dim || range === undefined || (size >= range.min && size <= range.max);
-	});
-}
-
-/** What the profile is fastest for, at least two, and fewer where that is too much to hold. */
-function rowsOf({ min, opt, max }: Batch["range"], bytesOf: (rows: number) => number): number {
-	const least = Math.max(min, Math.min(2, max));
-	let rows = Math.max(least, opt);
-	while (rows > least && bytesOf(rows) > maxCaseBytes) rows = Math.max(least, Math.floor(rows / 2));
-	return rows;
-}
-
 /** Inputs, and outputs as far as the file declares them. */
 export function caseBytes(
 	subject: ProbeSubject,
 	batch: Batch | null,
-	at: { sizes: ReadonlyMap<string, number>; rows: number },
+	sizesBeside: ReadonlyMap<string, number>,
+	rows: number,
 ): number {
-	const sizes = new Map(at.sizes);
-	if (batch?.dim !== null && batch?.dim !== undefined) sizes.set(batch.dim, at.rows);
-	const inputs = subject.inputs.map(({ axes, dtype }) =>
-		tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] }),
-	);
-	const outputs = subject.outputs.map(
-		({ axes }) => elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32,
-	);
-	return [...inputs, ...outputs].reduce((sum, bytes) => sum + bytes, 0);
+	const sizes = new Map(sizesBeside);
+	if (batch !== null && batch.dim !== null) sizes.set(batch.dim, rows);
+	let sum = 0;
+	for (const { axes, dtype } of subject.inputs)
+		sum += tensorBytes({ dtype, shape: shapeOf(axes, sizes) ?? [] });
+	for (const { axes } of subject.outputs)
+		sum += elementCount((axes && shapeOf(axes, sizes)) ?? []) * elementBytes.float32;
+	return sum;
 }
 
 export interface ProbeCase {
@@ -105,16 +89,8 @@ export interface Comparison {
 	got: View;
 	/** same: the same kernels and row, so the same bits. other: another shape or row, where sums may run in another order. */
 	arithmetic: "same" | "other";
-	/** For outputs with padding: how many positions count. */
-	positions?: Positions;
-}
-
-export interface Positions {
-	/** The axis as the file declares it: a name, or a size. */
-	axis: string | number;
-	counted: number;
-	/** With the padding. */
-	padded: number;
+	/** For outputs with padding: the axis as the file declares it, the positions that count, and all of them. */
+	positions?: { axis: string | number; counted: number; padded: number };
 }
 
 /** The cases and comparisons of one probe. */
@@ -129,9 +105,14 @@ export interface ProbeRequest {
 export const anchor = "anchor";
 export const again = "again";
 
+export function compareViews(
+	arithmetic: Comparison["arithmetic"],
+	expected: readonly [string, View["rows"]],
+	got: readonly [string, View["rows"]],
+): Comparison {
+	const [left, right] = [expected, got].map(([caseId, rows]) => ({ caseId, rows })) as [View, View];
+	return { expected: left, got: right, arithmetic };
+}
+
 /** Runs last, so that state left in the engine by other inferences shows too. */
-export const repetition: Comparison = {
-	expected: { caseId: anchor, rows: null },
-	got: { caseId: again, rows: null },
-	arithmetic: "same",
-};
+export const repetition = compareViews("same", [anchor, null], [again, null]);

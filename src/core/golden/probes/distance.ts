@@ -1,69 +1,43 @@
 // How far apart two outputs that should be equal are (row by row, scaled by a typical row), and how far they may be.
 import type { DType, Precision } from "../../../../generated/golden.ts";
-import { joinNorms, longerNorm, makePair, type Norm, noNorm, normRatio } from "../compare/difference.ts";
+import { joinNorms, longerNorm, makePair, noNorm, normRatio } from "../compare/difference.ts";
 import { defaultTolerances } from "../compare/tolerances.ts";
 import { floorOf } from "../record/noise-floor.ts";
 import { isFloating, sliceTensor, type Tensor } from "../tensor/tensor.ts";
-
-/** Largest relative L2 of a row, or of integers the share of elements that differ; Infinity where shape or dtype is another; NaN where nothing is finite. */
-type Distance = number;
 
 /**
  * Floats: max over rows r of ‖a_r − b_r‖ / max(n_r, √(mean over rows of n_r²)) with n_r = max(‖a_r‖, ‖b_r‖): of two answers none
  * is the right one, so the longer is the measure, and the value is 2 at most. The mean row is in the denominator because a row that is nearly zero by
  * cancellation carries rounding of the usual size (a scalar output of 1e-6 beside others of 1). Integers and bools: differing elements / elements, since a class id has no size.
+ * Infinity where shape, dtype or non-finite values differ; NaN where nothing is finite.
  * @param axis along which rows lie; null: the whole is one row.
  */
-export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): Distance {
-	const sameShape =
-		expected.shape.length === got.shape.length &&
-		expected.shape.every((size, index) => size === got.shape[index]);
-	if (expected.dtype !== got.dtype || !sameShape) return Number.POSITIVE_INFINITY;
-	return isFloating(expected.dtype) ? floatDistance(expected, got, axis) : shareDiffering(expected, got);
-}
-
-const exact = { rtol: 0, atol: 0 };
-
-function shareDiffering(expected: Tensor, got: Tensor): number {
-	const { outside, elements } = makePair(expected, got, exact).difference(exact);
-	return outside / elements;
-}
-
-interface RowNorms {
-	difference: Norm;
-	/** Of the longer of the two. */
-	own: Norm;
-	elements: number;
-	same: boolean;
-}
-
-function floatDistance(expected: Tensor, got: Tensor, axis: number | null): number {
-	const rows: RowNorms[] = [];
+export function distanceBetween(expected: Tensor, got: Tensor, axis: number | null): number {
+	if (expected.dtype !== got.dtype || String(expected.shape) !== String(got.shape))
+		return Number.POSITIVE_INFINITY;
+	if (!isFloating(expected.dtype)) {
+		const exact = { rtol: 0, atol: 0 };
+		const { outside, elements } = makePair(expected, got, exact).difference(exact);
+		return outside / elements;
+	}
+	const rows: { difference: number; apart: typeof noNorm; own: typeof noNorm }[] = [];
 	const count = axis === null ? 1 : (expected.shape[axis] ?? 0);
 	for (let row = 0; row < count; row += 1) {
-		const sides =
-			axis === null ? [expected, got] : [sliceTensor(expected, axis, row), sliceTensor(got, axis, row)];
-		const norms = normsOf(sides[0] ?? expected, sides[1] ?? got);
-		if (norms === null) return Number.POSITIVE_INFINITY;
-		rows.push(norms);
+		const left = axis === null ? expected : sliceTensor(expected, axis, row);
+		const right = axis === null ? got : sliceTensor(got, axis, row);
+		const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(left, right).difference();
+		if (nonFinite.differing > 0) return Number.POSITIVE_INFINITY;
+		if (elements === 0) continue;
+		const own = longerNorm(expectedNorm, makePair(right, left).difference().expectedNorm);
+		rows.push({ difference: maxAbs, apart: differenceNorm, own });
 	}
-	const finite = rows.filter(({ elements }) => elements > 0);
-	if (finite.length === 0) return Number.NaN;
-	const all = finite.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
-	const usual = { ...all, sumSquared: all.sumSquared / finite.length };
-	return finite.reduce(
-		(most, { difference, own, same }) =>
-			Math.max(most, same ? 0 : normRatio(difference, longerNorm(own, usual))),
-		0,
+	if (rows.length === 0) return Number.NaN;
+	const all = rows.reduce((sum, { own }) => joinNorms(sum, own), noNorm);
+	const usual = { ...all, sumSquared: all.sumSquared / rows.length };
+	const distances = rows.map(({ difference, apart, own }) =>
+		difference === 0 ? 0 : normRatio(apart, longerNorm(own, usual)),
 	);
-}
-
-/** null where one side is not finite and the other is not the very same. */
-function normsOf(expected: Tensor, got: Tensor): RowNorms | null {
-	const { differenceNorm, expectedNorm, elements, maxAbs, nonFinite } = makePair(expected, got).difference();
-	if (nonFinite.differing > 0) return null;
-	const own = longerNorm(expectedNorm, makePair(got, expected).difference().expectedNorm);
-	return { difference: differenceNorm, own, elements, same: maxAbs === 0 };
+	return Math.max(...distances);
 }
 
 export interface AllowanceRule {
@@ -88,11 +62,10 @@ const roundings = 2;
  * The most that may lie between two answers:
  *   same kernels:  max(cap / 10, 2 · rounding of the output's dtype, 3 · r)
  *   other kernels: max(cap,      2 · rounding of the output's dtype, 3 · r)
- * where cap is what the precision may differ from fp32 (`gates.golden.relative-l2`; its reasons stand in config/defaults.ts: about
- * five times the measured rounding of a nine-layer network, so that two right answers lie well within one cap of each other), and r is
- * what two runs of the same input on this engine differed by. Of integers: 0, or by other kernels the share that top-k may lose
- * (tolerances.ts), because nearly equal scores may change places.
- * The determinism probe itself uses r = 0.
+ * where cap is what the precision may differ from fp32 (its reasons stand in config/defaults.ts: about five times the measured
+ * rounding of a nine-layer network, so that two right answers lie well within one cap of each other), and r is what two runs of the
+ * same input on this engine differed by; the determinism probe itself uses r = 0. Of integers: 0, or by other kernels the share that
+ * top-k may lose (tolerances.ts), because nearly equal scores may change places.
  */
 export function allowance(
 	rule: AllowanceRule,

@@ -25,30 +25,12 @@ export interface JudgedProbe {
 	message: string;
 }
 
-export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): JudgedProbe[] {
-	const unanswered = firstFailure([repetition], answers);
-	const noise = unanswered === null ? noiseOf(plan, answers, rule) : new Map<string, Noise>();
-	return plan.probes.map((planned) => {
-		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
-		// The model may reject generated inputs, such as indices beyond a table.
-		if (unanswered !== null)
-			return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
-		return judgeOne(planned, { plan, answers, rule, noise });
-	});
-}
-
-interface Noise {
-	/** What two runs differ by. */
-	distance: number;
-	/** More than is allowed: other probes cannot judge this output. */
-	unsteady: boolean;
-}
-
 interface Context {
 	plan: ProbePlan;
 	answers: ProbeAnswers;
 	rule: AllowanceRule;
-	noise: ReadonlyMap<string, Noise>;
+	/** What two runs of the same input measured, by output. */
+	noise: ReadonlyMap<string, Measure>;
 }
 
 interface Measure {
@@ -57,15 +39,21 @@ interface Measure {
 	allowed: number;
 }
 
-function skipped(probe: ProbeName, why: string): JudgedProbe {
-	return { probe, state: "skipped", got: null, allowed: null, message: why };
+export function judgeProbes(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): JudgedProbe[] {
+	const unanswered = firstFailure([repetition], answers);
+	const first = { plan, answers, rule, noise: new Map<string, Measure>() };
+	const noise = new Map(measure(repetition, first).map((own) => [own.output, own]));
+	return plan.probes.map((planned) => {
+		if (planned.state === "skipped") return skipped(planned.probe, planned.why);
+		// The model may reject generated inputs, such as indices beyond a table.
+		if (unanswered !== null)
+			return skipped(planned.probe, `The engine failed on the probes' inputs: ${unanswered}`);
+		return judgeOne(planned, planned.probe === "determinism" ? first : { ...first, noise });
+	});
 }
 
-function noiseOf(plan: ProbePlan, answers: ProbeAnswers, rule: AllowanceRule): Map<string, Noise> {
-	const measures = measure(repetition, { plan, answers, rule, noise: new Map() });
-	return new Map(
-		measures.map(({ output, got, allowed }) => [output, { distance: got, unsteady: !(got <= allowed) }]),
-	);
+function skipped(probe: ProbeName, message: string): JudgedProbe {
+	return { probe, state: "skipped", got: null, allowed: null, message };
 }
 
 function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context: Context): JudgedProbe {
@@ -75,34 +63,29 @@ function judgeOne(planned: Extract<PlannedProbe, { state: "planned" }>, context:
 		const message = `The engine failed at a size within its profile: ${failure}`;
 		return { probe, state: "differs", got: null, allowed: null, message };
 	}
-	const isFirst = probe === "determinism";
-	const within = isFirst ? { ...context, noise: new Map<string, Noise>() } : context;
-	const measures = comparisons.flatMap((comparison) => measure(comparison, within));
-	const worst = measures.reduce<Measure | null>(
-		(most, next) => (most === null || isWorse(next, most) ? next : most),
-		null,
-	);
-	if (worst === null) return skipped(probe, whyNothing(context, isFirst));
+	const excess = ({ got, allowed }: Measure): number => (got === 0 ? 0 : got / allowed);
+	let worst: Measure | null = null;
+	// NaN is further beyond what is allowed than anything.
+	for (const next of comparisons.flatMap((comparison) => measure(comparison, context)))
+		if (worst === null || !(excess(next) <= excess(worst))) worst = next;
+	if (worst === null) {
+		const unsteady = [...context.noise.values()].some(isUnsteady);
+		return skipped(
+			probe,
+			unsteady
+				? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
+				: "No output has rows that both runs share.",
+		);
+	}
 	const { output, got, allowed } = worst;
 	const agrees = got <= allowed;
-	const message = [sentence(probe, worst, agrees), ...(note === undefined ? [] : [note])].join(" ");
+	const message = [sentence(probe, worst, agrees), note].filter(Boolean).join(" ");
 	return { probe, state: agrees ? "agrees" : "differs", got, allowed, output, message };
 }
 
-function whyNothing({ noise }: Context, isFirst: boolean): string {
-	const unsteady = !isFirst && [...noise.values()].some((of) => of.unsteady);
-	return unsteady
-		? "Two runs of the same input already differ or contain no finite number, so other probes cannot judge the outputs."
-		: "No output has rows that both runs share.";
-}
-
-/** Further beyond what is allowed; NaN is further than anything. */
-function isWorse(next: Measure, than: Measure): boolean {
-	return !(excess(next) <= excess(than));
-}
-
-function excess({ got, allowed }: Measure): number {
-	return got === 0 ? 0 : got / allowed;
+/** Two runs differ by more than is allowed: other probes cannot judge this output. */
+function isUnsteady({ got, allowed }: Measure): boolean {
+	return !(got <= allowed);
 }
 
 function firstFailure(comparisons: readonly Comparison[], answers: ProbeAnswers): string | null {
@@ -122,12 +105,12 @@ function measure(comparison: Comparison, { plan, answers, rule, noise }: Context
 	if (expected?.state !== "done" || got?.state !== "done") return [];
 	return Object.keys(expected.outputs).flatMap((output): Measure[] => {
 		const own = noise.get(output);
-		if (own?.unsteady === true) return [];
-		const views = viewsOf(output, comparison, { plan, expected: expected.outputs, got: got.outputs });
+		if (own !== undefined && isUnsteady(own)) return [];
+		const views = viewsOf(output, comparison, plan, { expected: expected.outputs, got: got.outputs });
 		// An output without elements agrees with everything.
 		if (views === null || elementCount(views.expected.shape) + elementCount(views.got.shape) === 0) return [];
 		const { arithmetic } = comparison;
-		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.distance ?? 0 });
+		const allowed = allowance(rule, { arithmetic, dtype: views.expected.dtype, noise: own?.got ?? 0 });
 		return [{ output, got: distanceBetween(views.expected, views.got, views.axis), allowed }];
 	});
 }
@@ -157,49 +140,38 @@ function sentence(probe: ProbeName, { output, got, allowed }: Measure, agrees: b
 /** As for error growth: different kernel choices change the error by less than a factor of two. */
 const maxGrowth = 2;
 
-interface EngineRef {
-	model: string;
-	engine: string;
-}
-
 /** @param base probed only where the head differs; null: there is no base, or its probes did not run. */
 export function settleProbes(
 	head: readonly JudgedProbe[],
 	base: ReadonlyMap<ProbeName, JudgedProbe> | null,
-	engine: EngineRef,
+	{ model, engine }: { model: string; engine: string },
 ): ProbeResult[] {
-	return head.map((own) => {
-		const other = own.state === "differs" ? base?.get(own.probe) : undefined;
-		const known = other !== undefined && isKnown(own, other);
+	return head.map(({ probe, state, got, allowed, output, message }) => {
+		const found = state === "differs" ? base?.get(probe) : undefined;
+		const other = found?.state === "skipped" ? undefined : found;
+		// A missing number counts as the worst, on both sides.
+		const size = (value: number | null): number =>
+			Number.isFinite(value) ? Number(value) : Number.POSITIVE_INFINITY;
+		const known = other?.state === "differs" && size(got) <= maxGrowth * size(other.got);
+		const numeric = (value: number | null) => (value === null ? null : toNumeric(value));
 		return {
-			model: engine.model,
-			engine: engine.engine,
-			probe: own.probe,
-			state: known ? "known" : own.state,
-			got: own.got === null ? null : toNumeric(own.got),
-			allowed: own.allowed,
-			...(other === undefined || other.state === "skipped"
-				? {}
-				: { base: other.got === null ? null : toNumeric(other.got) }),
-			output: own.output,
-			message: [own.message, ...besideBase(own, other, known)].join(" "),
+			model,
+			engine,
+			probe,
+			state: known ? "known" : state,
+			got: numeric(got),
+			allowed,
+			...(other === undefined ? {} : { base: numeric(other.got) }),
+			output,
+			message: [message, ...besideBase(got, other, known)].join(" "),
 		};
 	});
 }
 
-/** A missing number counts as the worst, on both sides. */
-function isKnown(head: JudgedProbe, base: JudgedProbe): boolean {
-	if (base.state !== "differs") return false;
-	const size = ({ got }: JudgedProbe): number =>
-		got === null || Number.isNaN(got) ? Number.POSITIVE_INFINITY : got;
-	return size(head) <= maxGrowth * size(base);
-}
-
-function besideBase(head: JudgedProbe, base: JudgedProbe | undefined, known: boolean): string[] {
-	if (base === undefined || base.state === "skipped") return [];
+function besideBase(got: number | null, base: JudgedProbe | undefined, known: boolean): string[] {
+	if (base === undefined) return [];
 	if (known) return ["The base does too."];
 	if (base.state === "agrees") return ["The base's engine passes this probe."];
-	return head.got === null
-		? []
-		: [`On the base it is ${base.got === null ? "a failure" : Number(base.got.toPrecision(2))}.`];
+	const shown = base.got === null ? "a failure" : Number(base.got.toPrecision(2));
+	return got === null ? [] : [`On the base it is ${shown}.`];
 }

@@ -6,7 +6,7 @@ import { toDType } from "../../onnx/element-type.ts";
 import { valuesOfInputs } from "../../onnx/input-values.ts";
 import { feeds, type OnnxDim, type OnnxModel } from "../../onnx/model.ts";
 import type { EngineSpec } from "../../plan/plan.ts";
-import { type DefaultGenerator, defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
+import { defaultGenerators, type InputToFill } from "../record/generators/defaults.ts";
 import { canEncode } from "../record/generators/encode.ts";
 import type { GeneratorSpec } from "../record/generators/spec.ts";
 
@@ -18,17 +18,12 @@ export interface ProbeInput {
 	generator: readonly GeneratorSpec[];
 }
 
-interface ProbeOutput {
-	name: string;
-	/** As the file declares them; null where it does not. */
-	axes: readonly OnnxDim[] | null;
-}
-
 type Profile = Readonly<Record<string, DimRange>>;
 
 export interface ProbeSubject {
 	inputs: readonly ProbeInput[];
-	outputs: readonly ProbeOutput[];
+	/** Axes as the file declares them; null where it does not. */
+	outputs: readonly { name: string; axes: readonly OnnxDim[] | null }[];
 	/** At least one. */
 	profiles: readonly Profile[];
 	/** Inputs that the config names, for padding. */
@@ -38,60 +33,46 @@ export interface ProbeSubject {
 
 /** A string is the reason why no inputs can be made. */
 export function probeSubject(model: OnnxModel, { engine, model: config }: EngineSpec): ProbeSubject | string {
-	const found = feeds(model.graph).map((feed) => ({
-		feed,
-		given: Object.hasOwn(config.inputs, feed.name) ? config.inputs[feed.name] : undefined,
-	}));
+	const noValues = (name: string) => `No values can be generated for input ${JSON.stringify(name)}.`;
+	const first = engine.profiles[0] ?? {};
 	const sized: InputToFill[] = [];
-	for (const { feed, given } of found) {
+	for (const feed of feeds(model.graph)) {
+		const given = ownValue(config.inputs, feed.name);
 		const dtype = feed.kind === "tensor" ? toDType(feed.dtype) : null;
 		const axes = given?.pinned ?? given?.shape ?? feed.dims;
 		if (dtype === null || axes === null || !canEncode(dtype)) return noValues(feed.name);
 		const shape = axes.map((axis) =>
-			typeof axis === "number" ? axis : (sizeOf(axis, engine.profiles[0] ?? {}) ?? 1),
+			typeof axis === "number" ? axis : (ownValue(first, axis ?? "")?.opt ?? 1),
 		);
 		sized.push({ name: feed.name, dtype, axes, shape });
 	}
 	const names = sized.map(({ name }) => name);
 	const defaults = defaultGenerators(sized, valuesOfInputs(model, names));
 	const inputs: ProbeInput[] = [];
-	for (const [index, { name, dtype, axes }] of sized.entries()) {
-		const generator = specsOf(found[index]?.given?.fill, defaults.get(name));
-		if (generator === null) return noValues(name);
+	for (const { name, dtype, axes } of sized) {
+		const fill = ownValue(config.inputs, name)?.fill;
+		const generator = generatorsOf(fill) ?? defaults.get(name)?.specs;
+		if (generator === undefined) return noValues(name);
 		inputs.push({ name, dtype, axes: axes ?? [], generator });
 	}
+	const outputs = model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims }));
 	const { mask, length } = config.probes;
-	return {
-		inputs,
-		outputs: model.graph.outputs.map(({ name, dims }) => ({ name, axes: dims })),
-		profiles: engine.profiles,
-		mask,
-		length,
-	};
+	return { inputs, outputs, profiles: engine.profiles, mask, length };
 }
 
-function noValues(input: string): string {
-	return `No values can be generated for input ${JSON.stringify(input)}.`;
-}
-
-function sizeOf(axis: string | null, profile: Profile): number | undefined {
-	return axis === null || !Object.hasOwn(profile, axis) ? undefined : profile[axis]?.opt;
-}
-
-/** The generators of `golden record` fit the input better than `normal`. */
-function specsOf(
-	fill: InputConfig["fill"] | undefined,
-	generator: DefaultGenerator | null | undefined,
-): readonly GeneratorSpec[] | null {
+/** undefined: the generators of `golden record`, which fit the input better than `normal`. */
+function generatorsOf(fill: InputConfig["fill"] | undefined): readonly GeneratorSpec[] | undefined {
 	if (typeof fill === "number") return [{ kind: "const", range: [fill, fill] }];
-	return fill === undefined || fill === "normal" ? (generator?.specs ?? null) : [{ kind: fill }];
+	return fill === undefined || fill === "normal" ? undefined : [{ kind: fill }];
 }
 
-/** Sizes by dimension; the shape of an input, or null where a size is missing. */
+function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+	return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** null where a size is missing. */
 export function shapeOf(axes: readonly OnnxDim[], sizes: ReadonlyMap<string, number>): number[] | null {
-	const shape = axes.map((axis) =>
-		typeof axis === "number" ? axis : axis === null ? undefined : sizes.get(axis),
-	);
+	const shape = axes.map((axis) => (typeof axis === "number" ? axis : sizes.get(axis ?? "")));
 	return shape.every((size) => size !== undefined) ? shape : null;
 }
 
@@ -113,51 +94,41 @@ const batchLabels = /batch|^(n|b|bs)$/i;
 /** Dimensions that stand first in some layouts and hold no independent rows. */
 const otherLabels = /seq|len|time|frame|token|step|point|node|edge|width|height|channel|head/i;
 
+/** The range of a dimension in a profile, from 1 up. */
+export function rangeIn(profile: Profile, dim: string): DimRange | undefined {
+	const range = ownValue(profile, dim);
+	if (range === undefined) return undefined;
+	return { min: Math.max(1, range.min), opt: Math.max(1, range.opt), max: Math.max(1, range.max) };
+}
+
 /**
  * A dimension that is called so, or one that is the first axis of every input that has axes and is not called otherwise; else a
  * fixed first size above 1 of inputs that all are pictures or volumes (rank 4 or 5). A sentence where there is none.
  */
-export function findBatch(subject: ProbeSubject, profile: ProbeSubject["profiles"][number]): Batch | string {
-	const named = namedBatch(subject);
+export function findBatch({ inputs }: ProbeSubject, profile: Profile): Batch | string {
+	const named = namedBatch(inputs);
 	if (named !== null) {
-		const axes = subject.inputs.flatMap(({ name, axes: of }) =>
-			of.includes(named) ? [[name, of.indexOf(named)] as const] : [],
-		);
-		const range = Object.hasOwn(profile, named) ? profile[named] : undefined;
+		const range = rangeIn(profile, named);
 		if (range === undefined)
 			return `The config gives no size for the batch dimension ${JSON.stringify(named)}.`;
-		const { min, opt, max } = range;
-		return {
-			dim: named,
-			range: { min: Math.max(1, min), opt: Math.max(1, opt), max: Math.max(1, max) },
-			axes: new Map(axes),
-		};
+		const holders = inputs.filter(({ axes }) => axes.includes(named));
+		return { dim: named, range, axes: new Map(holders.map(({ name, axes }) => [name, axes.indexOf(named)])) };
 	}
-	const fixed = fixedBatch(subject);
-	if (fixed === null) return "None of its inputs has an axis of rows.";
-	return {
-		dim: null,
-		range: { min: fixed, opt: fixed, max: fixed },
-		axes: new Map(subject.inputs.map(({ name }) => [name, 0])),
-	};
+	const fixed = inputs[0]?.axes[0];
+	const isFixed = inputs.every(({ axes }) => axes[0] === fixed && (axes.length === 4 || axes.length === 5));
+	if (typeof fixed !== "number" || fixed < 2 || !isFixed) return "None of its inputs has an axis of rows.";
+	const axes = new Map(inputs.map(({ name }) => [name, 0]));
+	return { dim: null, range: { min: fixed, opt: fixed, max: fixed }, axes };
 }
 
-function namedBatch({ inputs }: ProbeSubject): string | null {
-	const names = [...new Set(inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string")))];
+function namedBatch(inputs: ProbeSubject["inputs"]): string | null {
+	const names = inputs.flatMap(({ axes }) => axes.filter((axis) => typeof axis === "string"));
 	const called = names.find((name) => batchLabels.test(name));
 	if (called !== undefined) return called;
 	const ranked = inputs.filter(({ axes }) => axes.length > 0);
-	const [first] = ranked[0]?.axes ?? [];
+	const first = ranked[0]?.axes[0];
 	const everywhere = typeof first === "string" && ranked.every(({ axes }) => axes[0] === first);
 	return everywhere && !otherLabels.test(first) ? first : null;
-}
-
-function fixedBatch({ inputs }: ProbeSubject): number | null {
-	const [first] = inputs[0]?.axes ?? [];
-	if (typeof first !== "number" || first < 2) return null;
-	return inputs.every(({ axes }) => axes[0] === first && (axes.length === 4 || axes.length === 5))
-		? first
-		: null;
 }
 
 export function probesEnabled({ when }: Pick<ProbesConfig, "when">, run: { isScheduled: boolean }): boolean {
