@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { countWords } from "../../src/core/report/sections/highlights.ts";
+import { countWords } from "../../src/core/report/highlight.ts";
 import { readResult, runCli, temporaryFolder } from "../support/project.ts";
 import { shownFindings, shownLines } from "../support/shown-lines.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, onTestFinished } from "vitest";
 import type { Result } from "../../generated/result.ts";
-import { countWords } from "../../src/core/report/sections/highlights.ts";
+import { countWords } from "../../src/core/report/highlight.ts";
 import { type ActionOptions, type ActionRun, runActionFolder } from "./action-runner.ts";
 import { checkOut, git } from "./git-history.ts";
 import { type Job, type LocalGitHub, startLocalGitHub } from "./local-github/start.ts";

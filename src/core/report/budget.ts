@@ -6,67 +6,45 @@ export interface Detail {
 	quietRows: boolean;
 	builtEngines: boolean;
 	excerpts: boolean;
-	findings: number;
-	goldens: number;
+	/** Of the table of workloads. */
 	rows: number;
+	/** Of each other table and list. */
+	foldedRows: number;
 	highlights: number;
 	sentences: boolean;
 }
 
-const fullDetail: Detail = {
+export const fullDetail: Detail = {
 	environment: true,
 	quietRows: true,
 	builtEngines: true,
 	excerpts: true,
-	findings: 50,
-	goldens: 100,
 	rows: 400,
+	foldedRows: 100,
 	// More would push the table off the screen.
 	highlights: 12,
 	sentences: true,
 };
 
-interface Step {
-	/** Named to the reader. */
-	leavesOut: string;
-	less: Partial<Detail>;
-}
-
-/** Cheapest loss first. */
-const steps: readonly Step[] = [
-	{ leavesOut: "the environment", less: { environment: false } },
-	{ leavesOut: "unchanged rows", less: { quietRows: false } },
-	{ leavesOut: "engines that were built", less: { builtEngines: false } },
-	{ leavesOut: "log excerpts", less: { excerpts: false } },
-	{ leavesOut: "most findings and goldens", less: { findings: 10, goldens: 20 } },
-	{ leavesOut: "all but 60 rows", less: { rows: 60 } },
-	{
-		leavesOut: "all but 15 rows and 8 highlights",
-		less: { rows: 15, highlights: 8, findings: 0, goldens: 5 },
-	},
-	{
-		leavesOut: "all sentences but the titles",
-		less: { rows: 5, highlights: 5, goldens: 0, sentences: false },
-	},
+/** What each step leaves out, as the reader is told, cheapest loss first. */
+const steps: readonly (readonly [leavesOut: string, less: Partial<Detail>])[] = [
+	["the environment", { environment: false }],
+	["unchanged rows", { quietRows: false }],
+	["engines that were built", { builtEngines: false }],
+	["log excerpts", { excerpts: false }],
+	["most findings and goldens", { foldedRows: 20 }],
+	["all but 60 rows", { rows: 60 }],
+	["all but 15 rows and 8 highlights", { rows: 15, highlights: 8, foldedRows: 5 }],
+	["all sentences but the titles", { rows: 5, highlights: 5, foldedRows: 0, sentences: false }],
 ];
-
-export interface Budget {
-	/** A limit on both UTF-16 units and UTF-8 bytes. */
-	limit: number;
-}
 
 /** Bytes of a text in UTF-8. */
 export function utf8Bytes(text: string): number {
 	return new TextEncoder().encode(text).length;
 }
 
-function fits(text: string, { limit }: Budget): boolean {
-	// No code unit takes more than three bytes, so most texts need no count.
-	return text.length <= limit && (text.length * 3 <= limit || utf8Bytes(text) <= limit);
-}
-
 /** The last resort, so that a comment can always be posted: the lines that fit, and a notice. */
-function cut(text: string, { limit }: Budget): string {
+function cut(text: string, limit: number): string {
 	const notice = "\n\n_Truncated here: the report is too large for a comment._\n";
 	const kept: string[] = [];
 	let bytes = utf8Bytes(notice);
@@ -78,19 +56,22 @@ function cut(text: string, { limit }: Budget): string {
 	return kept.join("\n") + notice;
 }
 
-/** Renders with less and less detail until it fits; `render` gets what was left out. */
+/**
+ * Renders with less and less detail until the text fits `limit` bytes; `render` gets what was left out. UTF-8 never
+ * takes fewer bytes than UTF-16 has units, so the limit holds for both.
+ */
 export function fitBudget(
 	render: (detail: Detail, leftOut: readonly string[]) => string,
-	budget: Budget,
+	limit: number,
 ): string {
 	let detail = fullDetail;
 	let text = render(detail, []);
 	const leftOut: string[] = [];
-	for (const step of steps) {
-		if (fits(text, budget)) return text;
-		detail = { ...detail, ...step.less };
-		leftOut.push(step.leavesOut);
+	for (const [leavesOut, less] of steps) {
+		if (utf8Bytes(text) <= limit) return text;
+		detail = { ...detail, ...less };
+		leftOut.push(leavesOut);
 		text = render(detail, leftOut);
 	}
-	return fits(text, budget) ? text : cut(text, budget);
+	return utf8Bytes(text) <= limit ? text : cut(text, limit);
 }

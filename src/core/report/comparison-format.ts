@@ -65,6 +65,11 @@ export function cleanMessage(text: string, maxChars = 600): string {
 	return shorten(cleanText(shorten(text, maxChars * 4)).trim(), maxChars);
 }
 
+/** `Cause: ` and a name in code letters, as a sentence; none where it is unknown. */
+export function codeSentences(what: string, name: string | undefined): string[] {
+	return name === undefined ? [] : [`${what}: \`${cleanMessage(name, 200).replaceAll("`", "'")}\`.`];
+}
+
 /** `Warns at 2 %, fails at 10 %.`; null where no limit is known. */
 export function limitsText(workload: WorkloadResult): string | null {
 	const { warn, fail } = workload.limits ?? {};

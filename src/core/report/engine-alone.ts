@@ -4,8 +4,10 @@ import { jsonText, quoted } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatPercent } from "../text/units.ts";
 import { partTexts } from "./engine-format.ts";
-import { markdown, plain, summaryText } from "./engine-report.ts";
+import { summaryText } from "./engine-report.ts";
+import { withoutMarks as plain } from "./highlight.ts";
 import { layerUnit } from "./layer-format.ts";
+import { inlineMarkdown as markdown } from "./markdown-blocks.ts";
 
 export interface TitledEngine {
 	title: string;

@@ -15,16 +15,13 @@ import {
 	unchangedSentence,
 	unitOf,
 } from "./engine-format.ts";
-import { flagsAsCode, plainPhrase } from "./highlight.ts";
-import { phraseMarkdown } from "./markdown-parts.ts";
+import { withoutMarks as plain } from "./highlight.ts";
+import { inlineMarkdown as markdown } from "./markdown-blocks.ts";
 
 export interface TitledDiff {
 	title: string;
 	diff: EngineDiff;
 }
-
-export const plain = (text: string): string => plainPhrase(flagsAsCode(text));
-export const markdown = (text: string): string => phraseMarkdown(flagsAsCode(text));
 
 export function summaryText({ layers, kernels, reformats, mapped, precisions }: EngineSummary): string {
 	const types = Object.entries(precisions).map(([precision, count]) => `${count} ${precision}`);

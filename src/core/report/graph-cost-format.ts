@@ -4,10 +4,17 @@ import { cleanName } from "../text/escape.ts";
 import { counted } from "../text/labels.ts";
 import { formatBytes, formatCount, formatLarge, formatPercent } from "../text/units.ts";
 
-type Figure = "multiplyAdds" | "parameters" | "weightBytes" | "activationBytes";
+export const graphFigures = [
+	["multiply-adds", "multiplyAdds"],
+	["parameters", "parameters"],
+	["weights", "weightBytes"],
+	["live tensors", "activationBytes"],
+] as const;
+
+type Figure = (typeof graphFigures)[number][1];
 
 /** `≥` where something is not known. */
-export function figureText(figures: GraphFigures, figure: Figure): string {
+function figureText(figures: GraphFigures, figure: Figure): string {
 	const isLeast =
 		figure === "multiplyAdds"
 			? figures.unknownNodes > 0

@@ -3,7 +3,7 @@ import type { CostFacts } from "../onnx/cost/compare.ts";
 import { quoteName } from "../onnx/quote.ts";
 import { counted } from "../text/labels.ts";
 import { formatCount, formatLarge, formatPercent } from "../text/units.ts";
-import { changeText, nodeChangeText, unknownText } from "./graph-cost-format.ts";
+import { changeText, graphFigures, nodeChangeText, unknownText } from "./graph-cost-format.ts";
 
 type Facts = CostFacts["head"];
 
@@ -29,14 +29,9 @@ export function renderCosts({ head, base, changes = [] }: CostFacts, most: numbe
 }
 
 function totals(head: Facts, base: Facts | null): string[] {
-	const rows = (
-		[
-			["multiply-adds", "multiplyAdds"],
-			["parameters", "parameters"],
-			["weights", "weightBytes"],
-			["live tensors", "activationBytes"],
-		] as const
-	).map(([label, figure]) => [label, changeText(base?.figures ?? null, head.figures, figure)] as const);
+	const rows = graphFigures.map(
+		([label, figure]) => [label, changeText(base?.figures ?? null, head.figures, figure)] as const,
+	);
 	const unknown = unknownText(head.figures);
 	return [
 		["model", base === null ? head.path : `${base.path} → ${head.path}`] as const,

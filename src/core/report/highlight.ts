@@ -1,22 +1,20 @@
 // A highlight: one thing that is not green, in a title and a few sentences.
 import { precedence } from "../precedence.ts";
 import { cleanText, shorten } from "../text/escape.ts";
-
-/** A sentence in pieces: plain text, or a name to be set in code letters. */
-export type Phrase = readonly (string | { code: string })[];
+import type { Tone } from "../text/labels.ts";
 
 export type HighlightSeverity = "fail" | "error" | "inconclusive" | "warn" | "note";
 
+/** Texts are clean, shortened and not escaped; backticks mark code in all but the title. */
 export interface Highlight {
 	severity: HighlightSeverity;
 	/** What the headline counts: singular and plural. */
 	topic: readonly [one: string, many: string];
-	/** Plain text, cleaned and shortened, not yet escaped for any format. */
 	title: string;
 	/** One for each thing that fails, such as an output. */
-	lines?: readonly Phrase[];
+	lines?: readonly string[];
 	/** What explains it, most important first. */
-	sentences: readonly Phrase[];
+	sentences: readonly string[];
 	/** What to do next. */
 	fix?: string;
 	/** Lines of a log. */
@@ -25,23 +23,90 @@ export interface Highlight {
 	explains?: string;
 }
 
+/** How formats show a severity: its symbol in Markdown, its mark in a terminal, its label beside the colour in HTML. */
+export const severityLooks: Readonly<
+	Record<HighlightSeverity, { symbol: string; mark: string; tone: Tone; label: string }>
+> = {
+	fail: { symbol: "❌", mark: "✗", tone: "bad", label: "fails" },
+	error: { symbol: "🛑", mark: "✗", tone: "bad", label: "error" },
+	inconclusive: { symbol: "❔", mark: "?", tone: "open", label: "inconclusive" },
+	warn: { symbol: "⚠️", mark: "!", tone: "warn", label: "warns" },
+	note: { symbol: "ℹ️", mark: "i", tone: "plain", label: "note" },
+};
+
 export const severityOrder: readonly string[] = [...precedence, "note"];
 
-/** A sentence of ours in which backticks mark code. */
-export function flagsAsCode(text: string): Phrase {
-	return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? { code: piece } : piece));
+/** The pieces of a text: those at odd places stood between backticks. */
+export function codePieces(text: string): string[] {
+	return text.split(/`([^`]+)`/);
 }
 
-export function plainPhrase(phrase: Phrase): string {
-	return phrase.map((piece) => (typeof piece === "string" ? piece : piece.code)).join("");
+export function withoutMarks(text: string): string {
+	return codePieces(text).join("");
 }
 
 const maxExcerptLines = 12;
 
-/** Lines of a log that a report shows: the first show what broke, the last how it ended. The whole is in the log file. */
+/** Lines of a log: the first show what broke, the last how it ended. The whole is in the log file. */
 export function excerptLines(lines: readonly string[]): string[] {
 	const half = maxExcerptLines / 2;
 	const shown =
 		lines.length <= maxExcerptLines ? lines : [...lines.slice(0, half), "…", ...lines.slice(-half)];
 	return shown.map((line) => shorten(cleanText(shorten(line, 1000)), 240));
+}
+
+/** Signs such as `%` and `→` are not words. */
+export function countWords(text: string): number {
+	return text.match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
+}
+
+const mostTitleWords = 26;
+/** Kept free for the fix. */
+const mostFixWords = 24;
+/** Kept free for `… and 3 more in report.html`. */
+const moreWords = 5;
+
+function cut(text: string, maxWords: number): string {
+	let left = maxWords;
+	const words = text.split(" ");
+	const end = words.findIndex((word) => {
+		left -= countWords(word);
+		return left < 0;
+	});
+	return end === -1 ? text : `${words.slice(0, end).join(" ")} …`;
+}
+
+/** The highlight in at most `maxWords` words: title, lines or first sentence, fix, and the other sentences that fit. */
+export function brief({ lines, fix, ...highlight }: Highlight, maxWords: number): Highlight {
+	const title = cut(highlight.title, mostTitleWords);
+	// The fix has a label of one word.
+	let left = maxWords - countWords(title) - (fix === undefined ? 0 : 1);
+	const take = (texts: readonly string[], reserved = 0): string[] =>
+		texts.filter((text) => {
+			const words = countWords(withoutMarks(text));
+			if (words > left - reserved) return false;
+			left -= words;
+			return true;
+		});
+	const takeCut = (text: string, reserved = 0): string => {
+		const shown = cut(text, left - reserved);
+		left -= countWords(shown);
+		return shown;
+	};
+	const forFix = fix === undefined ? 0 : Math.min(mostFixWords, countWords(fix));
+	const [first, ...others] = highlight.sentences;
+	const opening =
+		lines === undefined && first !== undefined
+			? (take([first], forFix)[0] ?? takeCut(withoutMarks(first), forFix))
+			: null;
+	const failing = take(lines ?? [], forFix + moreWords);
+	const hidden = (lines?.length ?? 0) - failing.length;
+	const more = hidden === 0 ? [] : take([`… and ${hidden} more in report.html`], forFix);
+	return {
+		...highlight,
+		title,
+		lines: lines === undefined ? undefined : [...failing, ...more],
+		fix: fix === undefined ? undefined : takeCut(fix),
+		sentences: opening === null ? take(highlight.sentences) : [opening, ...take(others)],
+	};
 }

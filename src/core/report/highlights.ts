@@ -45,11 +45,11 @@ function gateHighlight(result: Result, gate: FailingGate): Highlight {
 		],
 		title: `${subjectName(gate)}: the ${label} gate ${statusLabels[gate.status]}`,
 		sentences: [
-			[cleanMessage(gate.message)],
+			cleanMessage(gate.message),
 			...findings
 				.filter((finding) => !gate.message.startsWith(finding.message))
 				.slice(0, 2)
-				.map((finding) => [cleanMessage(finding.message)]),
+				.map((finding) => cleanMessage(finding.message)),
 		],
 		fix: fix === undefined ? undefined : cleanMessage(fix),
 	};
@@ -75,7 +75,7 @@ function inHighlightOrder(sections: readonly ReportSection[]): ReportSection[] {
 /** One for each thing that is not green; improvements close the list as notes. */
 export function highlights(result: Result, sections: readonly ReportSection[] = reportSections): Highlight[] {
 	const gates = indexGates(result);
-	const found = inHighlightOrder(sections).flatMap((section) => section.highlights(result, gates));
+	const found = inHighlightOrder(sections).flatMap((section) => section.highlights?.(result, gates) ?? []);
 	const explained = new Set(found.map(({ explains }) => explains));
 	return [
 		...found,

@@ -4,10 +4,9 @@ import { cleanName, cleanText, escapeMarkdown } from "../text/escape.ts";
 import { gateTitle, outcomeSymbols, unverifiedText } from "../text/labels.ts";
 import { type Detail, fitBudget } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
-import { flagsAsCode } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
-import { foldTogether, phraseMarkdown } from "./markdown-parts.ts";
-import type { ReportContext, ReportSection } from "./section.ts";
+import { drawMarkdown, foldedMarkdown, foldTogether, inlineMarkdown } from "./markdown-blocks.ts";
+import { type ReportContext, type ReportSection, shownSections } from "./section.ts";
 import { reportSections } from "./sections.ts";
 
 /** GitHub takes 65,536 characters; the difference is room for the marker that finds the comment again. */
@@ -28,41 +27,29 @@ export interface ReportLinks {
 /** Nothing that could end a Markdown link or start another scheme. */
 const plainUrl = /^https?:\/\/[\w.~:/?#@!$&*+,;=%-]{1,500}$/;
 
-function link(text: string, url: string | undefined): string[] {
-	return url !== undefined && plainUrl.test(url) ? [`[${text}](${url})`] : [];
-}
-
 /** Markdown for a footer; the names alone where nothing is linked. */
 export function linksMarkdown(links: ReportLinks): string {
-	const report = link("report.html", links.report)[0];
-	const artifact = link("result.json, logs and samples", links.artifact)[0];
-	const files = [
-		report ?? (artifact === undefined ? "`report.html`" : ""),
-		artifact ?? "`result.json`",
-	].filter((part) => part !== "");
+	const link = (text: string, url = ""): string[] => (plainUrl.test(url) ? [`[${text}](${url})`] : []);
+	const report = link("report.html", links.report);
+	const artifact = link("result.json, logs and samples", links.artifact);
+	const files = report.length + artifact.length === 0 ? ["`report.html`"] : report;
 	return [
-		`full report: ${files.join(" and ")}`,
+		`full report: ${[...files, ...(artifact.length === 0 ? ["`result.json`"] : artifact)].join(" and ")}`,
 		...link("nsys profiles", links.profiles),
 		...link("run", links.run),
 	].join(" · ");
 }
 
 function footer(result: Result, leftOut: readonly string[], { links = {}, change }: Shown): string {
-	const facts = jobFacts(result).map(
-		({ label, value }) => `${escapeMarkdown(label)} ${escapeMarkdown(value)}`,
-	);
-	const tool = `trtgate ${cleanText(result.tool.version).slice(0, 40)}`;
-	const line = [
-		escapeMarkdown(armsText(result, change)),
-		...facts,
-		escapeMarkdown(tool),
-		linksMarkdown(links),
-	].join(" · ");
-	const dropped =
-		leftOut.length === 0
-			? ""
-			: `**Shortened to fit a comment; left out: ${leftOut.join("; ")}. \`report.html\` and \`result.json\` hold everything.**\n\n`;
-	return `${dropped}<sub>${line}</sub>`;
+	const facts = [
+		armsText(result, change),
+		...jobFacts(result).map(({ label, value }) => `${label} ${value}`),
+		`trtgate ${cleanText(result.tool.version).slice(0, 40)}`,
+	].map(escapeMarkdown);
+	const line = `<sub>${[...facts, linksMarkdown(links)].join(" · ")}</sub>`;
+	return leftOut.length === 0
+		? line
+		: `**Shortened to fit a comment; left out: ${leftOut.join("; ")}. \`report.html\` and \`result.json\` hold everything.**\n\n${line}`;
 }
 
 export interface Shown {
@@ -73,33 +60,25 @@ export interface Shown {
 	change?: string;
 }
 
-interface Rendering {
-	context: ReportContext;
-	sections: readonly ReportSection[];
-	shown: Shown;
+function sectionParts(context: ReportContext, sections: readonly ReportSection[], detail: Detail): string[] {
+	return shownSections(sections, context, { format: "markdown", detail }).flatMap(
+		({ title, blocks, isOpen }) => {
+			const parts = drawMarkdown(blocks, detail);
+			if (title === undefined) return parts;
+			return isOpen ? [`### ${escapeMarkdown(title)}`, ...parts] : [foldedMarkdown(title, parts)];
+		},
+	);
 }
 
-function renderAt(
-	{ context, sections, shown }: Rendering,
-	detail: Detail,
-	leftOut: readonly string[],
-): string {
-	const { result, highlights } = context;
-	const commit = shown.change ?? result.arms.head.commit;
-	const title = [gateTitle(result.backend), shown.label, commit?.slice(0, 7)]
+/** The headline, which opens the comment. */
+function titleLine({ result, highlights }: ReportContext, { label, change }: Shown): string {
+	const commit = change ?? result.arms.head.commit;
+	const title = [gateTitle(result.backend), label, commit?.slice(0, 7)]
 		.filter((part) => part !== undefined)
 		.map((part) => cleanName(part));
-	const isLate = ({ appendix }: ReportSection) => appendix.includes("markdown");
-	const ordered = [...sections.filter((section) => !isLate(section)), ...sections.filter(isLate)];
-	const isForgeable = result.unverified === true;
-	const symbol = isForgeable && result.outcome === "pass" ? "" : `${outcomeSymbols[result.outcome]} `;
-	const blocks = [
-		...(isForgeable ? [`**${unverifiedText}**`] : []),
-		`## ${symbol}${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`,
-		...foldTogether(ordered.flatMap((section) => section.markdown(context, detail))),
-		footer(result, leftOut, shown),
-	];
-	return `${blocks.join("\n\n")}\n`;
+	const isForgeable = result.unverified === true && result.outcome === "pass";
+	const symbol = isForgeable ? "" : `${outcomeSymbols[result.outcome]} `;
+	return `## ${symbol}${escapeMarkdown(title.join(" · "))}: ${escapeMarkdown(headline(result, highlights))}`;
 }
 
 interface MarkdownOptions extends Shown {
@@ -113,8 +92,17 @@ export function renderMarkdown(
 	result: Result,
 	{ limit = commentLimit, sections = reportSections, ...shown }: MarkdownOptions = {},
 ): string {
-	const rendering = { context: reportContext(result, sections), sections, shown };
-	return fitBudget((detail, leftOut) => renderAt(rendering, detail, leftOut), { limit });
+	const context = reportContext(result, sections);
+	const render = (detail: Detail, leftOut: readonly string[]): string => {
+		const parts = [
+			...(result.unverified === true ? [`**${unverifiedText}**`] : []),
+			titleLine(context, shown),
+			...foldTogether(sectionParts(context, sections, detail)),
+			footer(result, leftOut, shown),
+		];
+		return `${parts.join("\n\n")}\n`;
+	};
+	return fitBudget(render, limit);
 }
 
 export interface Unpublished {
@@ -126,7 +114,7 @@ export interface Unpublished {
 /** For the job summary: what could not be published, and what to do about it. "" where everything was. */
 export function renderUnpublished(list: readonly Unpublished[]): string {
 	if (list.length === 0) return "";
-	const sentence = (text: string): string => phraseMarkdown(flagsAsCode(cleanName(text, 700)));
+	const sentence = (text: string): string => inlineMarkdown(cleanName(text, 700));
 	const lines = list
 		.slice(0, 20)
 		.map(

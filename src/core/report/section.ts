@@ -1,11 +1,12 @@
-// A report section: what it takes from the result, how each format shows it, and which highlights it contributes.
+// A report section: the blocks that it shows of a result, which three renderers draw, and the highlights that it adds.
 import type { Result } from "../../../generated/result.ts";
 import type { Detail } from "./budget.ts";
 import type { Highlight } from "./highlight.ts";
-import type { Piece } from "./html/markup.ts";
+import type { Column, Piece } from "./html/markup.ts";
 import type { GateIndex } from "./index-gates.ts";
 import type { WorkloadRow } from "./rows.ts";
-import type { TerminalOptions } from "./terminal-text.ts";
+
+export type Format = "markdown" | "html" | "terminal";
 
 /** What every section can read, computed once for a report. */
 export interface ReportContext {
@@ -14,46 +15,98 @@ export interface ReportContext {
 	rows: readonly WorkloadRow[];
 }
 
-/** A format without a method does not show the section. */
-interface SectionDefinition<Facts> {
-	id: string;
-	/** Formats that show it after the main part, among what a reader may want to look up. */
-	appendix?: readonly ("markdown" | "html")[];
-	/** What the section shows of the result; null: nothing, and every format leaves it out. */
-	select(context: ReportContext): Facts | null;
-	/** Blocks, separated by empty lines. */
-	markdown?(facts: Facts, detail: Detail): readonly string[];
-	html?(facts: Facts): Piece;
-	/** The lines of one block. */
-	terminal?(facts: Facts, options: TerminalOptions): readonly string[];
-	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
+/** Who asks for the blocks: a comment shows less than a page. */
+export interface View {
+	format: Format;
+	detail: Detail;
+	/** Where `result.json` is, for commands to copy. */
+	resultPath?: string;
+}
+
+export interface Table {
+	/** Names the table for those who cannot see it. */
+	label: string;
+	columns: readonly Column<unknown>[];
+	rows: readonly unknown[];
+	/** One of the rows, for how many are hidden. */
+	noun: string;
+	/** The table of the whole report, of which every format shows more rows. */
+	isMain?: boolean;
+}
+
+/** Texts are clean and not escaped; backticks mark code in all but titles. */
+export type Block =
+	| { kind: "heading"; text: string }
+	| { kind: "sentence"; text: string; style?: "strong" | "quiet" }
+	| { kind: "notice"; text: string; isUrgent?: boolean }
+	| { kind: "list"; items: readonly string[] }
+	| { kind: "table"; table: Table }
+	| { kind: "highlight"; highlight: Highlight }
+	/** Of HTML alone. */
+	| { kind: "figure"; drawn: Piece }
+	/** Folded; a terminal leaves it out. */
+	| { kind: "details"; title: string; blocks: readonly Block[] };
+
+/** What a renderer makes of each kind of block. */
+export type Drawers<Drawn> = { [Kind in Block["kind"]]: (block: Extract<Block, { kind: Kind }>) => Drawn };
+
+export function drawBlock<Drawn>(drawers: Drawers<Drawn>, block: Block): Drawn {
+	return drawers[block.kind](block as never);
+}
+
+interface Shown {
+	/** Without it the blocks stand by themselves. */
+	title?: string;
+	blocks: readonly Block[];
+	/** In HTML, where nothing in it needs attention. */
+	isFolded?: boolean;
+	/** In Markdown, where other sections are folded. */
+	isOpen?: boolean;
 }
 
 export interface ReportSection {
 	id: string;
-	appendix: readonly ("markdown" | "html")[];
-	markdown(context: ReportContext, detail: Detail): readonly string[];
-	html(context: ReportContext): Piece;
-	terminal(context: ReportContext, options: TerminalOptions): readonly string[];
-	highlights(result: Result, gates: GateIndex): readonly Highlight[];
+	/** All of them unless it is given. */
+	formats?: readonly Format[];
+	/** Formats that show it after the main part, among what a reader may want to look up. */
+	appendix?: readonly Format[];
+	/** null: nothing, and every format leaves it out. */
+	show(context: ReportContext, view: View): Shown | null;
+	highlights?(result: Result, gates: GateIndex): readonly Highlight[];
 }
 
-export function defineSection<Facts>(definition: SectionDefinition<Facts>): ReportSection {
-	const { id, appendix = [], select, markdown, html, terminal, highlights } = definition;
-	const show = <Shown>(
-		context: ReportContext,
-		render: ((facts: Facts) => Shown) | undefined,
-	): Shown | null => {
-		if (render === undefined) return null;
-		const facts = select(context);
-		return facts === null ? null : render(facts);
-	};
-	return {
-		id,
-		appendix,
-		markdown: (context, detail) => show(context, markdown && ((facts) => markdown(facts, detail))) ?? [],
-		html: (context) => show(context, html),
-		terminal: (context, options) => show(context, terminal && ((facts) => terminal(facts, options))) ?? [],
-		highlights: (result, gates) => highlights?.(result, gates) ?? [],
-	};
+export function table<Row>(
+	label: string,
+	columns: readonly Column<Row>[],
+	rows: readonly Row[],
+	more: { noun: string; isMain?: boolean },
+): Block {
+	return { kind: "table", table: { label, columns, rows, ...more } };
+}
+
+/** Nothing where there is nothing to fold. */
+export function details(title: string, blocks: readonly Block[]): Block[] {
+	return blocks.length === 0 ? [] : [{ kind: "details", title, blocks }];
+}
+
+/** The sections that a format has something of, in its order, each with what it shows. */
+export function shownSections(
+	sections: readonly ReportSection[],
+	context: ReportContext,
+	view: View,
+): (Shown & { id: string; isLate: boolean })[] {
+	const shown = sections.flatMap((section) => {
+		const { id, formats, appendix = [] } = section;
+		const isLate = appendix.includes(view.format);
+		const found = formats?.includes(view.format) === false ? null : section.show(context, view);
+		return found === null ? [] : [{ ...found, id, isLate }];
+	});
+	return [...shown.filter(({ isLate }) => !isLate), ...shown.filter(({ isLate }) => isLate)];
+}
+
+/** The columns that a format has: HTML draws cells, the others need a text. */
+export function columnsIn<Row>(format: Format, columns: readonly Column<Row>[]): Column<Row>[] {
+	return columns.filter(
+		({ formats, text }) => (formats?.includes(format) ?? true) && (format === "html" || text !== undefined),
+	);
 }

@@ -4,11 +4,12 @@ import type { Tone } from "../text/labels.ts";
 export interface TerminalOptions {
 	color: boolean;
 	columns: number;
-	/** Where `result.json` is, for commands to copy. */
-	resultPath?: string;
 }
 
-export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "magenta" | "cyan";
+/** SGR parameters of ECMA-48. */
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 } as const;
+
+export type Style = keyof typeof codes;
 
 export const toneStyles: Readonly<Record<Tone, Style>> = {
 	bad: "red",
@@ -16,17 +17,6 @@ export const toneStyles: Readonly<Record<Tone, Style>> = {
 	ok: "green",
 	open: "magenta",
 	plain: "dim",
-};
-
-/** SGR parameters of ECMA-48. */
-const codes: Readonly<Record<Style, number>> = {
-	bold: 1,
-	dim: 2,
-	red: 31,
-	green: 32,
-	yellow: 33,
-	magenta: 35,
-	cyan: 36,
 };
 
 export function paint(text: string, style: Style, color: boolean): string {
@@ -91,45 +81,33 @@ export interface Cell {
 }
 
 const gap = 2;
+/** Columns that the first column, of names, may shrink to. */
 const leastFirst = 16;
-
-function widths(rows: readonly (readonly Cell[])[]): number[] {
-	const columns = Math.max(0, ...rows.map((row) => row.length));
-	return Array.from({ length: columns }, (_, column) =>
-		Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))),
-	);
-}
-
-/** How many columns fit if the first, the names, may shrink to `first`; the verdict beside it always stays. */
-function fitting(all: readonly number[], first: number, available: number): number {
-	const used = (count: number) => all.slice(1, count).reduce((sum, width) => sum + width + gap, first);
-	let count = all.length;
-	while (count > 2 && used(count) > available) count -= 1;
-	return count;
-}
 
 function pad(cell: Cell, width: number, color: boolean): string {
 	const text = fitText(cell.text, width);
 	const space = " ".repeat(Math.max(0, width - textWidth(text)));
 	const painted = cell.style === undefined ? text : paint(text, cell.style, color);
-	return cell.right === true ? space + painted : painted + space;
+	return cell.right ? space + painted : painted + space;
 }
 
-/** Lays cells out in columns; where the terminal is too narrow, whole columns go. */
+/** Lays cells out in columns. Where the terminal is too narrow, names shrink, then whole columns go; the second stays. */
 export function renderColumns(rows: readonly (readonly Cell[])[], options: TerminalOptions): string[] {
-	const all = widths(rows);
-	const least = distinctWidth(
-		rows.map((row) => row[0]?.text ?? ""),
-		Math.min(all[0] ?? 0, leastFirst),
+	const most = Math.max(0, ...rows.map((row) => row.length));
+	const widths = Array.from({ length: most }, (_, column) =>
+		Math.max(0, ...rows.map((row) => textWidth(row[column]?.text ?? ""))),
 	);
-	const count = fitting(all, least, options.columns);
-	const rest = all.slice(1, count).reduce((sum, width) => sum + width + gap, 0);
-	const first = Math.max(least, Math.min(all[0] ?? 0, options.columns - rest));
-	const sizes = [first, ...all.slice(1, count)];
+	const [widest = 0] = widths;
+	const names = rows.map((row) => row[0]?.text ?? "");
+	const least = distinctWidth(names, Math.min(widest, leastFirst));
+	const rest = (count: number) => widths.slice(1, count).reduce((sum, width) => sum + width + gap, 0);
+	let count = most;
+	while (count > 2 && least + rest(count) > options.columns) count -= 1;
+	const first = Math.max(least, Math.min(widest, options.columns - rest(count)));
 	return rows.map((row) =>
 		row
 			.slice(0, count)
-			.map((cell, column) => pad(cell, sizes[column] ?? 0, options.color))
+			.map((cell, column) => pad(cell, column === 0 ? first : (widths[column] ?? 0), options.color))
 			.join(" ".repeat(gap))
 			.trimEnd(),
 	);

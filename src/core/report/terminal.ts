@@ -1,11 +1,28 @@
-// The report for a terminal: headline and sections.
+// The report for a terminal: headline and sections, drawn from their blocks.
 import type { Result } from "../../../generated/result.ts";
-import { gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
+import { counted, gateTitle, outcomeLabels, unverifiedText } from "../text/labels.ts";
+import { fullDetail } from "./budget.ts";
 import { armsText, jobFacts } from "./facts.ts";
+import { excerptLines, type Highlight, severityLooks, withoutMarks } from "./highlight.ts";
 import { headline, reportContext } from "./highlights.ts";
-import type { ReportContext, ReportSection } from "./section.ts";
+import {
+	columnsIn,
+	type Drawers,
+	drawBlock,
+	type ReportContext,
+	shownSections,
+	type Table,
+} from "./section.ts";
 import { reportSections } from "./sections.ts";
-import { paint, type Style, type TerminalOptions, wrapText } from "./terminal-text.ts";
+import {
+	type Cell,
+	paint,
+	renderColumns,
+	type Style,
+	type TerminalOptions,
+	toneStyles,
+	wrapText,
+} from "./terminal-text.ts";
 
 const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
 	pass: "green",
@@ -16,34 +33,112 @@ const outcomeStyles: Readonly<Record<Result["outcome"], Style>> = {
 };
 
 function headLines({ result, highlights }: ReportContext, { color, columns }: TerminalOptions): string[] {
-	const outcome = paint(outcomeLabels[result.outcome].toUpperCase(), outcomeStyles[result.outcome], color);
-	const facts = jobFacts(result).map(({ label, value }) => `${label} ${value}`);
+	const label = outcomeLabels[result.outcome].toUpperCase();
 	const [first = "", ...others] = wrapText(
 		`${gateTitle(result.backend)}: ${headline(result, highlights)}`,
-		columns - outcomeLabels[result.outcome].length - 2,
+		columns - label.length - 2,
 	);
+	const facts = [armsText(result), ...jobFacts(result).map((fact) => `${fact.label} ${fact.value}`)];
 	return [
 		...(result.unverified === true ? [paint(unverifiedText, "bold", color)] : []),
-		`${outcome}  ${paint(first, "bold", color)}`,
+		`${paint(label, outcomeStyles[result.outcome], color)}  ${paint(first, "bold", color)}`,
 		...others.map((line) => paint(line, "bold", color)),
-		...wrapText([armsText(result), ...facts].join(" · "), columns).map((line) => paint(line, "dim", color)),
+		...wrapText(facts.join(" · "), columns).map((line) => paint(line, "dim", color)),
 	];
 }
 
-/** Ends with a line break. */
+/** Ends with a line break. `resultPath`: where `result.json` is, for commands to copy. */
 export function renderTerminal(
 	result: Result,
-	options: TerminalOptions,
-	sections: readonly ReportSection[] = reportSections,
+	{ resultPath, ...given }: TerminalOptions & { resultPath?: string },
+	sections = reportSections,
 ): string {
-	const bounded = { ...options, columns: Math.max(40, Math.min(options.columns, 400)) };
+	const options = { ...given, columns: Math.max(40, Math.min(given.columns, 400)) };
 	const context = reportContext(result, sections);
-	const blocks = [
-		headLines(context, bounded),
-		...sections.map((section) => section.terminal(context, bounded)),
-	];
-	return `${blocks
-		.filter((block) => block.length > 0)
-		.map((block) => block.join("\n"))
+	const view = { format: "terminal", detail: fullDetail, resultPath } as const;
+	const parts = shownSections(sections, context, view).map(({ title, blocks }) => [
+		...(title === undefined ? [] : [paint(title, "bold", options.color)]),
+		...blocks.flatMap((block, index) => [
+			...(index > 0 && blocks[index - 1]?.kind === "highlight" ? [""] : []),
+			...drawBlock(drawers, block)(options),
+		]),
+	]);
+	return `${[headLines(context, options), ...parts]
+		.filter((lines) => lines.length > 0)
+		.map((lines) => lines.join("\n"))
 		.join("\n\n")}\n`;
+}
+
+const drawers: Drawers<(options: TerminalOptions) => string[]> = {
+	heading:
+		({ text }) =>
+		({ color }) => [paint(text, "bold", color)],
+	sentence:
+		({ text, style }) =>
+		({ color, columns }) => {
+			const lines = wrapText(withoutMarks(text), columns);
+			return style === undefined
+				? lines
+				: lines.map((line) => paint(line, style === "strong" ? "bold" : "dim", color));
+		},
+	notice:
+		({ text }) =>
+		({ color, columns }) =>
+			wrapText(text, columns).map((line) => paint(line, "yellow", color)),
+	// Backticks stay: they show where a command begins and ends.
+	list:
+		({ items }) =>
+		({ columns }) =>
+			items.map((item) => `  - ${wrapText(item, columns - 4).join("\n    ")}`),
+	table:
+		({ table }) =>
+		(options) =>
+			tableLines(table, options),
+	highlight:
+		({ highlight }) =>
+		(options) =>
+			highlightLines(highlight, options),
+	figure: () => () => [],
+	details: () => () => [],
+};
+
+/** Long texts stand below their row. */
+function tableLines({ columns, rows, noun, isMain }: Table, options: TerminalOptions): string[] {
+	const shown = columnsIn("terminal", columns);
+	const beside = shown.filter(({ wraps }) => !wraps);
+	const titles = beside.map(({ title, numeric }): Cell => ({ text: title, style: "dim", right: numeric }));
+	const listed = rows.slice(0, isMain ? 40 : 12);
+	const cells = listed.map((row) =>
+		beside.map(({ text, tone, numeric }): Cell => {
+			const own = tone?.(row) ?? null;
+			return { text: text?.(row) ?? "", right: numeric, style: own === null ? undefined : toneStyles[own] };
+		}),
+	);
+	const [head = "", ...lines] = renderColumns([titles, ...cells], options);
+	const below = (row: unknown): string[] =>
+		shown
+			.filter(({ wraps }) => wraps)
+			.flatMap(({ text }) => wrapText(text?.(row) ?? "", options.columns - 4))
+			.map((line) => paint(`    ${line}`, "dim", options.color));
+	const hidden = rows.length - listed.length;
+	return [
+		head,
+		...listed.flatMap((row, index) => [lines[index] ?? "", ...below(row)]),
+		...(hidden > 0
+			? [paint(`… and ${counted(hidden, `more ${noun}`)} in the report`, "dim", options.color)]
+			: []),
+	];
+}
+
+function highlightLines(highlight: Highlight, { color, columns }: TerminalOptions): string[] {
+	const { severity, title, lines = [], sentences, excerpt = [] } = highlight;
+	const { mark, tone } = severityLooks[severity];
+	const [first = "", ...others] = wrapText(title, columns - 2);
+	const texts = [...lines, sentences.join(" ")].map(withoutMarks);
+	return [
+		`${paint(mark, severity === "note" ? "cyan" : toneStyles[tone], color)} ${paint(first, "bold", color)}`,
+		...others.map((line) => `  ${paint(line, "bold", color)}`),
+		...texts.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`),
+		...excerptLines(excerpt).map((line) => paint(`  │ ${line}`, "dim", color)),
+	];
 }

@@ -1,17 +1,16 @@
 // A highlight of a comment: never more words than allowed, and what matters most is kept.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Highlight, plainPhrase } from "../../../src/core/report/highlight.ts";
+import { brief, countWords, type Highlight, withoutMarks } from "../../../src/core/report/highlight.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
-import { brief, countWords } from "../../../src/core/report/sections/highlights.ts";
 import { resultCases } from "../../support/result-cases.ts";
 
 function wordsOf({ title, lines = [], sentences, fix = "" }: Highlight): number {
-	return countWords([title, ...[...lines, ...sentences].map(plainPhrase), fix].join(" "));
+	return countWords([title, ...[...lines, ...sentences].map(withoutMarks), fix].join(" "));
 }
 
 const words = (count: number, word = "word"): string => Array.from({ length: count }, () => word).join(" ");
-const phrases = (...lengths: number[]) => lengths.map((length) => [words(length)]);
+const phrases = (...lengths: number[]) => lengths.map((length) => words(length));
 const blank = { severity: "fail", topic: ["one", "many"] } as const;
 
 it("the comment has at most 60 words, whatever is reported", () => {
@@ -19,10 +18,7 @@ it("the comment has at most 60 words, whatever is reported", () => {
 		for (const highlight of highlights(result)) expect(wordsOf(brief(highlight, 60))).toBeLessThanOrEqual(60);
 	}
 	const text = fc.nat({ max: 80 }).map((count) => words(count));
-	const list = fc.array(
-		text.map((one) => [one]),
-		{ maxLength: 10 },
-	);
+	const list = fc.array(text, { maxLength: 10 });
 	const any = fc.record({
 		title: text,
 		sentences: list,
@@ -67,8 +63,7 @@ it.each([
 	],
 ])("the comment keeps %s", (_, parts, lines, sentences, fix) => {
 	const short = brief({ ...blank, title: words(10), ...parts }, 60);
-	const lengths = (list: Highlight["sentences"] = []) =>
-		list.map((phrase) => countWords(plainPhrase(phrase)));
+	const lengths = (list: Highlight["sentences"] = []) => list.map((phrase) => countWords(phrase));
 	expect([lengths(short.lines), lengths(short.sentences), countWords(short.fix ?? "")]).toEqual([
 		lines,
 		sentences,

@@ -75,7 +75,7 @@ it("reports of goldens describe an error that grew in one sentence, with both er
 	} as const;
 	const result = { ...buildResult(), golden: [{ ...ofCase("a", "match"), checks: [grown] }] };
 	const [highlight] = goldenHighlights(result, indexGates(result));
-	expect(highlight?.lines?.[0]).toEqual([{ code: grown.output }, `: ${detail}`, "."]);
+	expect(highlight?.lines?.[0]).toBe(`\`${grown.output}\`: ${detail}.`);
 	expect(renderMarkdown(result)).toContain(
 		"the fp16 error grew 3×: its relative L2 went from 0.001 in the base to 0.003, still within the limits",
 	);

@@ -1,7 +1,7 @@
 // What is told, and in which words.
 import { expect, it } from "vitest";
 import type { Result } from "../../../generated/result.ts";
-import { plainPhrase } from "../../../src/core/report/highlight.ts";
+import { withoutMarks } from "../../../src/core/report/highlight.ts";
 import { headline, highlights } from "../../../src/core/report/highlights.ts";
 import {
 	buildBuild,
@@ -17,7 +17,7 @@ import { resultCases } from "../../support/result-cases.ts";
 
 function told(result: Result): string[] {
 	return highlights(result).map(({ title, lines = [], sentences }) =>
-		[title, ...[...lines, ...sentences].map(plainPhrase)].join(" "),
+		[title, ...[...lines, ...sentences].map(withoutMarks)].join(" "),
 	);
 }
 
@@ -226,6 +226,6 @@ it("highlights show an open alarm of the history with its size in the title, and
 	const [highlight, ...others] = highlights(result);
 	expect(others).toEqual([]);
 	expect(highlight?.title).toMatch(/, trend: \+1\.30 % ± 0\.05 % slower since 2026-02-10$/);
-	expect(highlight?.sentences[0]).toContainEqual({ code: "trtgate run" });
-	expect(highlight?.sentences[0]).toContainEqual({ code: "▁▁█" });
+	expect(highlight?.sentences[0]).toContain("`trtgate run`");
+	expect(highlight?.sentences[0]).toContain("`▁▁█`");
 });

@@ -1,7 +1,6 @@
 // A changed interface: what differs, and what undoes it.
 import { expect, it } from "vitest";
 import type { InterfaceRow } from "../../../generated/result.ts";
-import { plainPhrase } from "../../../src/core/report/highlight.ts";
 import { highlights } from "../../../src/core/report/highlights.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 
@@ -11,7 +10,7 @@ function shown(row: InterfaceRow): { text: string; fix: string } {
 	const found = highlights(buildResult({ gates, interfaceChanges: [{ ...place, rows: [row] }] })).find(
 		({ topic }) => topic[0] === "changed interface",
 	);
-	return { text: (found?.sentences ?? []).map(plainPhrase).join(" "), fix: found?.fix ?? "" };
+	return { text: (found?.sentences ?? []).join(" "), fix: found?.fix ?? "" };
 }
 
 const value = (name: string, dtype: string, shape: string) => ({ name, dtype, shape });

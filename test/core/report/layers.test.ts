@@ -74,7 +74,7 @@ it("a comment on 96 blocks of a transformer with one cause has the cause, what d
 		marker,
 		{},
 	);
-	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| model")).split("\n");
+	const lines = text.slice(text.indexOf("❌ **"), text.indexOf("\n| workload")).split("\n");
 	expect(lines.length).toBeLessThanOrEqual(10);
 	expect(lines[1]).toMatch(
 		/^- \+[\d.]+ ± [\d.]+ ms: `block\.\d+\/softmax` \(total; the same in 96 of 96\) – fp16 → fp32; 2 more reformats\.$/,

@@ -1,10 +1,9 @@
 // Pages of their own for comparisons of engines, and for one engine; nothing is loaded, and they can be sent by themselves.
 import { factsOfGroups, type TitledEngine } from "../engine-alone.ts";
 import { summaryText, type TitledDiff } from "../engine-report.ts";
-import { coded, enginePart } from "./engine.ts";
-import { type Column, html, moreText, type Piece, section, sortableTable } from "./markup.ts";
-import { pagePolicy } from "./report.ts";
-import { sortScript, styleSheet } from "./style.ts";
+import { enginePart } from "./engine.ts";
+import { type Column, coded, html, moreText, type Piece, section, sortableTable } from "./markup.ts";
+import { renderPage } from "./report.ts";
 
 export function renderEnginePage(diffs: readonly TitledDiff[]): string {
 	return page(
@@ -53,21 +52,11 @@ function alonePart({ title, alone }: TitledEngine): Piece {
 }
 
 function page(about: string, parts: readonly { title: string; body: Piece }[]): string {
-	return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>trtgate: ${about}</title>
-<style>${{ markup: styleSheet }}</style>
-</head>
-<body>
-<main>
-${parts.map(({ title, body }, at) => section(title, body, `engine-${at + 1}`))}</main>
-<script>${{ markup: sortScript }}</script>
-</body>
-</html>
-`.markup;
+	const sections = parts.map(({ title, body }, at) => section(title, body, `engine-${at + 1}`));
+	return renderPage(
+		`trtgate: ${about}`,
+		html`<main>
+${sections}</main>
+`,
+	);
 }

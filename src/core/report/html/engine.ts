@@ -11,15 +11,12 @@ import {
 	unchangedSentence,
 	unitOf,
 } from "../engine-format.ts";
-import { flagsAsCode } from "../highlight.ts";
 import type { LayerUnit } from "../layer-format.ts";
 import { graphPart } from "./engine-graph.ts";
 import { waterfall } from "./engine-waterfall.ts";
-import { type Column, html, moreText, type Piece, phrase, sortableTable } from "./markup.ts";
+import { type Column, coded, html, moreText, type Piece, sortableTable } from "./markup.ts";
 
 const mostRows = 200;
-
-export const coded = (text: string): Piece => phrase(flagsAsCode(text));
 
 /** `graph`: the changed neighbourhood alone, or all groups as well, folded. */
 export function enginePart(

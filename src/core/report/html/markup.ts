@@ -1,9 +1,9 @@
-// Builds HTML in which everything is escaped unless it is markup already, and the elements that several sections share.
+// Builds HTML in which everything is escaped unless it is markup already, and the elements that several parts share.
 import { cleanName, escapeHtml } from "../../text/escape.ts";
 import type { Tone } from "../../text/labels.ts";
 import { formatCount } from "../../text/units.ts";
-import type { Phrase } from "../highlight.ts";
-import type { Style } from "../terminal-text.ts";
+import { codePieces } from "../highlight.ts";
+import type { Format } from "../section.ts";
 
 export interface Markup {
 	readonly markup: string;
@@ -15,8 +15,7 @@ function render(piece: Piece): string {
 	if (piece === null) return "";
 	if (typeof piece === "string") return escapeHtml(piece);
 	if (typeof piece === "number") return Number.isFinite(piece) ? String(piece) : "";
-	if ("markup" in piece) return piece.markup;
-	return piece.map(render).join("");
+	return "markup" in piece ? piece.markup : piece.map(render).join("");
 }
 
 /** A template whose values are escaped; lists are joined, null is nothing. */
@@ -33,8 +32,9 @@ export function pill(label: string, tone: Tone): Markup {
 	return html`<span class="pill ${tone}">${label}</span>`;
 }
 
-export function phrase(pieces: Phrase): Piece {
-	return pieces.map((piece) => (typeof piece === "string" ? piece : html`<code>${piece.code}</code>`));
+/** A text in which backticks mark code. */
+export function coded(text: string): Piece {
+	return codePieces(text).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
 
 export function logExcerpt(lines: readonly string[]): Markup {
@@ -53,9 +53,20 @@ ${body}</details>
 `;
 }
 
-/** The part of a merged result, under the name of what it measured. */
-export function partLine(part: string | undefined): Piece {
-	return part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`;
+/** A drawing with its label, for those who cannot see it. */
+export function drawing(
+	size: { width: number; height: number },
+	label: string,
+	body: Piece,
+	kind?: string,
+): Markup {
+	return html`<svg${kind === undefined ? null : html` class="${kind}"`} viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}"><title>${label}</title>${body}</svg>`;
+}
+
+/** The model in bold, what else names it, and below it the part of a merged result. */
+export function nameOf(model: string, rest: readonly string[], part: string | undefined): Markup {
+	const names = rest.map((name) => cleanName(name)).join(" · ");
+	return html`<b>${cleanName(model)}</b> <span>${names}</span>${part === undefined ? null : html`<small>${cleanName(part, 60)}</small>`}`;
 }
 
 export function moreText(hidden: number, what: string): Piece {
@@ -64,39 +75,38 @@ export function moreText(hidden: number, what: string): Piece {
 		: null;
 }
 
-interface AnyColumn<Row> {
+export interface Column<Row> {
 	title: string;
+	/** Aligned to the right. */
 	numeric?: boolean;
 	/** The row's own heading. */
 	heading?: boolean;
-	/** Long text that may break. */
+	/** Long text: in HTML it may break, in a terminal it stands below its row. */
 	wraps?: boolean;
+	/** In code letters. */
+	code?: boolean;
 	/** Drawn under the title. */
 	axis?: Markup;
-	/** Without it the column is HTML's alone. */
+	/** All of them unless it is given; without a text, HTML alone. */
+	formats?: readonly Format[];
 	text?(row: Row): string;
-	/** In HTML; else the text. */
+	/** In HTML in place of the text. */
 	cell?(row: Row): Piece;
-	/** In the terminal. */
-	style?(row: Row): Style;
+	/** Makes the text a label of this tone. */
+	tone?(row: Row): Tone | null;
 	/** What the column sorts by, where it is not the text. Null goes last. */
 	sortBy?(row: Row): number | string | null;
 }
 
-export type Column<Row> = AnyColumn<Row> &
-	(Required<Pick<AnyColumn<Row>, "text">> | Required<Pick<AnyColumn<Row>, "cell">>);
-
-function headCell<Row>(column: Column<Row>): Markup {
-	const style = column.numeric === true ? html` class="n"` : null;
-	return html`<th scope="col"${style} aria-sort="none"><button type="button" disabled>${column.title}</button>${column.axis ?? null}</th>`;
-}
-
 function bodyCell<Row>(column: Column<Row>, row: Row): Markup {
-	const content = column.cell?.(row) ?? column.text?.(row) ?? null;
+	const text = column.text?.(row) ?? "";
+	const tone = column.tone?.(row) ?? null;
+	const content =
+		column.cell?.(row) ??
+		(tone !== null ? pill(text, tone) : column.code ? html`<code>${text}</code>` : text);
 	const sort = column.sortBy === undefined ? null : html` data-v="${column.sortBy(row) ?? ""}"`;
-	if (column.heading === true) return html`<th scope="row"${sort}>${content}</th>`;
-	const style =
-		column.numeric === true ? html` class="n"` : column.wraps === true ? html` class="wrap"` : null;
+	if (column.heading) return html`<th scope="row"${sort}>${content}</th>`;
+	const style = column.numeric ? html` class="n"` : column.wraps || column.code ? html` class="wrap"` : null;
 	return html`<td${style}${sort}>${content}</td>`;
 }
 
@@ -106,7 +116,10 @@ export function sortableTable<Row>(
 	columns: readonly Column<Row>[],
 	rows: readonly Row[],
 ): Markup {
-	const head = columns.map(headCell);
+	const head = columns.map(
+		({ title, numeric, axis }) =>
+			html`<th scope="col"${numeric ? html` class="n"` : null} aria-sort="none"><button type="button" disabled>${title}</button>${axis ?? null}</th>`,
+	);
 	const body = rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`);
 	return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>

@@ -2,30 +2,35 @@
 import type { Outcome, Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { armName, gateTitle, outcomeLabels, type Tone, unverifiedText } from "../../text/labels.ts";
+import { fullDetail } from "../budget.ts";
 import { countsText, jobFacts, versionsOf } from "../facts.ts";
 import { headline, reportContext } from "../highlights.ts";
-import type { ReportContext, ReportSection } from "../section.ts";
+import { type ReportContext, type ReportSection, shownSections } from "../section.ts";
 import { reportSections } from "../sections.ts";
-import { html, type Markup, type Piece, pill, section } from "./markup.ts";
+import { drawHtml } from "./blocks.ts";
+import { folded, html, type Markup, type Piece, pill, section } from "./markup.ts";
 import { sortScript, sortScriptHash, styleSheet } from "./style.ts";
 
 /** Nothing is loaded, sent or framed; one script runs, known by its hash. */
-export const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
+const pagePolicy = `default-src 'none'; style-src 'unsafe-inline'; script-src '${sortScriptHash}'; base-uri 'none'; form-action 'none'`;
 
-function pageHead(result: Result): Markup {
-	return html`<meta charset="utf-8">
+export function renderPage(title: string, body: Piece): string {
+	return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${pagePolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<title>${gateTitle(result.backend)} · ${outcomeLabels[result.outcome]}</title>
+<title>${title}</title>
 <style>${{ markup: styleSheet }}</style>
-`;
-}
-
-function pageFooter(result: Result): Markup {
-	return html`<footer>trtgate ${cleanName(result.tool.version, 40)} · ${cleanName(result.startedAt, 40)} · rendered from result.json, which contains every figure on this page</footer>
-`;
+</head>
+<body>
+${body}<script>${{ markup: sortScript }}</script>
+</body>
+</html>
+`.markup;
 }
 
 const outcomeTones: Readonly<Record<Outcome, Tone>> = {
@@ -46,11 +51,10 @@ function armsLine(result: Result): Piece {
 function pageHeader({ result, highlights }: ReportContext): Markup {
 	const facts = jobFacts(result).map(({ label, value }) => html`<li>${label} <b>${value}</b></li>`);
 	const counts = countsText(result);
-	const tone =
-		result.unverified === true && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
-	const origin = result.unverified === true ? html`<p><b>${unverifiedText}</b></p>` : "";
+	const isForgeable = result.unverified === true;
+	const tone = isForgeable && result.outcome === "pass" ? "open" : outcomeTones[result.outcome];
 	return html`<header>
-${origin}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
+${isForgeable ? html`<p><b>${unverifiedText}</b></p>` : null}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(result.backend)}: ${headline(result, highlights)}</span></h1>
 <p class="sub">${counts === "" ? "" : `${counts} · `}${armsLine(result)}</p>
 <ul class="facts" aria-label="facts">${facts}</ul>
 </header>
@@ -58,13 +62,20 @@ ${origin}<h1>${pill(outcomeLabels[result.outcome], tone)} <span>${gateTitle(resu
 }
 
 /** The header and the sections of one result. */
-function renderBody(context: ReportContext, sections: readonly ReportSection[]): Markup {
-	const isLate = ({ appendix }: ReportSection) => appendix.includes("html");
-	const main = sections.filter((one) => !isLate(one)).map((one) => one.html(context));
-	const appendix = sections.filter(isLate).map((one) => one.html(context));
+function renderBody(result: Result, sections: readonly ReportSection[]): Markup {
+	const context = reportContext(result, sections);
+	const shown = shownSections(sections, context, { format: "html", detail: fullDetail });
+	const draw = ({ id, title, blocks, isFolded, isLate }: (typeof shown)[number]): Piece => {
+		const body = drawHtml(blocks);
+		if (title === undefined) return body;
+		return isFolded || isLate ? folded(title, body) : section(title, body, id);
+	};
+	const main = shown.filter(({ isLate }) => !isLate).map(draw);
+	const appendix = shown.filter(({ isLate }) => isLate).map(draw);
 	return html`${pageHeader(context)}<main>
 ${main}${section("More", appendix, "more")}</main>
-${pageFooter(context.result)}`;
+<footer>trtgate ${cleanName(result.tool.version, 40)} · ${cleanName(result.startedAt, 40)} · rendered from result.json, which contains every figure on this page</footer>
+`;
 }
 
 /** @param before results that the page shows first, each as on a page of its own. */
@@ -73,14 +84,8 @@ export function renderHtml(
 	sections: readonly ReportSection[] = reportSections,
 	before: readonly Result[] = [],
 ): string {
-	const page = html`<!doctype html>
-<html lang="en">
-<head>
-${pageHead(result)}</head>
-<body>
-${[...before, result].map((one) => renderBody(reportContext(one, sections), sections))}<script>${{ markup: sortScript }}</script>
-</body>
-</html>
-`;
-	return page.markup;
+	return renderPage(
+		`${gateTitle(result.backend)} · ${outcomeLabels[result.outcome]}`,
+		[...before, result].map((one) => renderBody(one, sections)),
+	);
 }

@@ -1,5 +1,15 @@
 // Maps values to coordinates, finds round ticks between two values, and labels ticks of time.
 import { formatMs, formatPercent } from "../../text/units.ts";
+import { at, html, type Piece } from "./markup.ts";
+
+/** Where a plot stands in its drawing. */
+export interface Frame {
+	width: number;
+	left: number;
+	right: number;
+	top: number;
+	bottom: number;
+}
 
 export interface Scale {
 	from: number;
@@ -58,4 +68,17 @@ export function timeLabels(ticksMs: readonly number[], referenceMs: number): Tic
 	if (new Set(times).size === times.length || referenceMs <= 0) return { labels: times, unit: "time" };
 	const shares = ticksMs.map((tick) => formatPercent(tick / referenceMs - 1, { sign: true, digits: 2 }));
 	return { labels: shares, unit: `change against ${formatMs(referenceMs)}` };
+}
+
+/** A line across the plot for each tick, with its label at the left. */
+export function horizontalGrid(
+	ticks: readonly number[],
+	labels: readonly string[],
+	y: Scale,
+	{ left, right }: Frame,
+): Piece {
+	return ticks.map((tick, index) => {
+		const level = at(y.place(tick));
+		return html`<line class="grid" x1="${left}" x2="${right}" y1="${level}" y2="${level}"/><text class="tick" x="${left - 8}" y="${at(level + 4)}" text-anchor="end">${labels[index] ?? ""}</text>`;
+	});
 }

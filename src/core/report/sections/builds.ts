@@ -1,42 +1,20 @@
 // The build gate: the engines of base and head side by side, why an engine was not built, and how each was built.
-
 import type { Arm, BuildRecord, Result } from "../../../../generated/result.ts";
 import { buildTimesApart } from "../../build-faults.ts";
 import { groupBy } from "../../group.ts";
 import { cleanName } from "../../text/escape.ts";
 import { buildLabel, counted, subjectName, type Tone } from "../../text/labels.ts";
 import { formatBytes, formatDuration } from "../../text/units.ts";
-import type { Detail } from "../budget.ts";
-import { cleanMessage, dash } from "../comparison-format.ts";
+import { cleanMessage, codeSentences, dash } from "../comparison-format.ts";
 import { excerptLines, type Highlight, type HighlightSeverity } from "../highlight.ts";
-import {
-	type Column,
-	folded,
-	html,
-	logExcerpt,
-	type Markup,
-	type Piece,
-	partLine,
-	pill,
-	section,
-} from "../html/markup.ts";
+import { type Column, folded, html, logExcerpt, nameOf, type Piece } from "../html/markup.ts";
 import { engineKey, type GateIndex, gateKey } from "../index-gates.ts";
-import { foldedMarkdown } from "../markdown-parts.ts";
-import { defineSection } from "../section.ts";
-import { foldedTable, htmlTable } from "../table.ts";
+import { type Block, type ReportSection, table } from "../section.ts";
 
-const maxRows = 500;
-
-interface BuildPair {
-	part: string | undefined;
-	model: string;
-	engine: string;
-	base: BuildRecord | null;
-	head: BuildRecord | null;
-}
+type BuildPair = Pick<BuildRecord, "part" | "model" | "engine"> & Record<Arm, BuildRecord | null>;
 
 /** The builds of each engine, base and head side by side, in the order of the result. */
-export function buildPairs(result: Result): BuildPair[] {
+function buildPairs(result: Result): BuildPair[] {
 	const pairs = new Map<string, BuildPair>();
 	for (const build of result.builds) {
 		const key = engineKey(build);
@@ -47,71 +25,52 @@ export function buildPairs(result: Result): BuildPair[] {
 	return [...pairs.values()];
 }
 
-export function engineSizeText(build: BuildRecord | null): string {
-	return build?.engineBytes === undefined || build.state !== "built" ? "–" : formatBytes(build.engineBytes);
-}
-
 /** `2 precision, 1 plugin`; `none`. */
-export function warningsText(build: BuildRecord | null): string {
-	if (build === null || build.warnings.length === 0) return "none";
-	const shown = build.warnings
-		.slice(0, 4)
-		.map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
-	return [...shown, ...(build.warnings.length > 4 ? ["…"] : [])].join(", ");
+function warningsText({ head }: BuildPair): string {
+	const warnings = head?.warnings ?? [];
+	if (warnings.length === 0) return "none";
+	const shown = warnings.slice(0, 4).map((warning) => `${warning.count} ${cleanName(warning.class, 40)}`);
+	return [...shown, ...(warnings.length > 4 ? ["…"] : [])].join(", ");
 }
-const stateTones: Readonly<Record<BuildRecord["state"], Tone>> = {
-	built: "ok",
-	refused: "bad",
-	"timed-out": "bad",
-	missing: "open",
-	skipped: "bad",
-};
 
-function toneOf({ state, failure }: BuildRecord): Tone {
-	return state === "missing" && failure !== undefined ? "bad" : stateTones[state];
+function toneOf({ arm, state, failure }: BuildRecord): Tone {
+	if (state === "built") return "ok";
+	return arm === "base" || (state === "missing" && failure === undefined) ? "open" : "bad";
 }
 
 /** A cached engine's time is that of the run that built it. */
 function timeText(build: BuildRecord | null): string {
 	if (build === null) return dash;
 	if (build.sharedWithBase === true) return "same engine";
-	return build.state === "built"
-		? `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`
-		: buildLabel(build);
-}
-
-function timeCell(build: BuildRecord | null): Piece {
-	const text = timeText(build);
-	if (build === null || build.state === "built" || build.sharedWithBase === true) return text;
-	return pill(text, build.arm === "head" ? toneOf(build) : "open");
+	if (build.state !== "built") return buildLabel(build);
+	return `${formatDuration(build.durationMs)}${build.fromCache === true ? " (cached)" : ""}`;
 }
 
 /** A note on both builds appears once. */
-function notesCell({ base, head }: BuildPair): Piece {
+function notesOf({ base, head }: BuildPair): string[] {
 	const arms = new Map<string, string[]>();
-	for (const build of [base, head]) {
+	for (const build of [base, head])
 		for (const note of build?.notes ?? []) arms.set(note, [...(arms.get(note) ?? []), build?.arm ?? ""]);
-	}
 	const notes = [...arms].map(
 		([note, of]) => `${of.length > 1 ? "both" : of.join("")}: ${cleanName(note, 200)}`,
 	);
-	const apart = buildTimesApart({ base, head });
-	return [...(apart === null ? [] : [apart]), ...notes.slice(0, 6)].map(
-		(note) => html`<small>${note}</small>`,
-	);
+	return [buildTimesApart({ base, head }) ?? [], notes.slice(0, 6)].flat();
 }
 
 const timeColumn = (arm: Arm): Column<BuildPair> => ({
 	title: `build time ${arm}`,
 	numeric: true,
 	text: (pair) => timeText(pair[arm]),
-	cell: (pair) => timeCell(pair[arm]),
+	tone: ({ [arm]: build }) =>
+		build === null || build.state === "built" || build.sharedWithBase === true ? null : toneOf(build),
 	sortBy: (pair) => pair[arm]?.durationMs ?? null,
 });
+
 const sizeColumn = (arm: Arm): Column<BuildPair> => ({
 	title: `size ${arm}`,
 	numeric: true,
-	text: (pair) => engineSizeText(pair[arm]),
+	text: ({ [arm]: build }) =>
+		build?.engineBytes === undefined || build.state !== "built" ? dash : formatBytes(build.engineBytes),
 	sortBy: (pair) => pair[arm]?.engineBytes ?? null,
 });
 
@@ -120,13 +79,12 @@ const columns: readonly Column<BuildPair>[] = [
 		title: "Engine",
 		heading: true,
 		text: ({ model, engine, part }) => subjectName({ model, engine, part }),
-		cell: ({ model, engine, part }) =>
-			html`<b>${cleanName(model)}</b> <span>${cleanName(engine)}</span>${partLine(part)}`,
+		cell: ({ model, engine, part }) => nameOf(model, [engine], part),
 	},
 	{
 		title: "head",
 		text: ({ head }) => (head === null ? dash : buildLabel(head)),
-		cell: ({ head }) => (head === null ? dash : pill(buildLabel(head), toneOf(head))),
+		tone: ({ head }) => head && toneOf(head),
 	},
 	timeColumn("base"),
 	timeColumn("head"),
@@ -135,115 +93,98 @@ const columns: readonly Column<BuildPair>[] = [
 	{
 		title: "warnings",
 		wraps: true,
-		text: ({ head }) => warningsText(head),
-		cell: (pair) => html`${warningsText(pair.head)}${notesCell(pair)}`,
+		text: warningsText,
+		cell: (pair) => [warningsText(pair), notesOf(pair).map((note) => html`<small>${note}</small>`)],
 	},
 ];
 
-function recipes(result: Result): Piece {
-	const builds = result.builds
-		.filter((build) => build.recipe !== undefined && Object.keys(build.recipe).length > 0)
-		.slice(0, 100);
-	if (builds.length === 0) return null;
-	const rows = builds.map((build) => {
+function recipes(result: Result): Block[] {
+	const builds = result.builds.filter(({ recipe = {} }) => Object.keys(recipe).length > 0).slice(0, 100);
+	if (builds.length === 0) return [];
+	const drawn = builds.map((build) => {
 		const recipe = Object.entries(build.recipe ?? {})
 			.slice(0, 40)
-			.map(([key, value]) => `${cleanName(key, 60)} = ${cleanName(value, 120)}`);
-		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe.map((entry) => html`<code>${entry}</code> `)}</p>\n`;
+			.map(([key, value]) => html`<code>${cleanName(key, 60)} = ${cleanName(value, 120)}</code> `);
+		return html`<p><b>${subjectName(build)}</b> <span class="mut">${build.arm}</span><br>${recipe}</p>\n`;
 	});
-	return folded("How each engine was built", rows);
+	return [{ kind: "details", title: "How each engine was built", blocks: [{ kind: "figure", drawn }] }];
 }
 
-function refusal(build: BuildRecord): Markup {
+function refusal(build: BuildRecord): Piece {
 	const { failure } = build;
-	if (failure === undefined) return html``;
+	if (failure === undefined) return null;
 	const lines = excerptLines(failure.excerpt);
-	const title = html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`;
 	return folded(
-		title,
+		html`${subjectName(build)} <span class="mut">${build.arm}</span>: ${cleanMessage(failure.title, 300)}`,
 		html`<p>${cleanMessage(failure.fix)}</p>${lines.length === 0 ? null : logExcerpt(lines)}`,
 	);
 }
 
 /** A build that preflight forbade is explained by the preflight gate. */
-function hasFailed(build: BuildRecord): boolean {
-	const isUnusable = build.state === "missing" && build.failure !== undefined;
-	return isUnusable || build.state === "refused" || build.state === "timed-out";
+function hasFailed({ state, failure }: BuildRecord): boolean {
+	return (state === "missing" && failure !== undefined) || state === "refused" || state === "timed-out";
 }
 
-/** Builds of one engine that failed in the same way, one or both sides: each has one highlight. */
-function sameFailures(builds: readonly BuildRecord[]): BuildRecord[][] {
-	const groups = groupBy(builds.filter(hasFailed), (build) =>
-		JSON.stringify([engineKey(build), build.state, build.failure?.title]),
-	);
-	return [...groups.values()];
-}
-
-function buildSeverity(builds: readonly BuildRecord[], gates: GateIndex): HighlightSeverity {
-	const head = builds.find((build) => build.arm === "head");
-	// A base that does not build is not the change's fault.
+/** A base that does not build is not the change's fault. */
+function buildSeverity(head: BuildRecord | undefined, gates: GateIndex): HighlightSeverity {
 	if (head === undefined) return "note";
 	const status = gates.status("build", head);
 	return status === undefined || status === "pass" ? "fail" : status;
 }
 
-function wasBuilt(label: string): string {
-	return label === "failed" || label === "timed out" ? label : `was ${label}`;
-}
-
+/** Of builds of one engine that failed in the same way. */
 function buildHighlight(builds: readonly BuildRecord[], gates: GateIndex): Highlight[] {
-	const build = builds.find(({ arm }) => arm === "head") ?? builds[0];
+	const head = builds.find(({ arm }) => arm === "head");
+	const build = head ?? builds[0];
 	if (build === undefined) return [];
-	const { failure } = build;
+	const { failure, log } = build;
 	const label = buildLabel(build);
+	const isUnusable = label === "unusable";
+	const was = label === "failed" || label === "timed out" ? label : `was ${label}`;
 	const arms = builds.map(({ arm }) => arm).join(" and ");
-	const excerpt = excerptLines(failure?.excerpt ?? []);
-	const highlight: Highlight = {
-		severity: buildSeverity(builds, gates),
-		topic:
-			label === "unusable" ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
-		title: `${subjectName(build)} ${label === "unusable" ? "was not built" : "does not build"} (${arms}): ${failure === undefined ? label : cleanMessage(failure.title, 300)}`,
-		sentences: [
-			...(label === "unusable"
-				? []
-				: [[`The build ${wasBuilt(label)} after ${formatDuration(build.durationMs)}.`]]),
-			...(failure === undefined ? [] : [["Cause: ", { code: cleanMessage(failure.code, 80) }, "."]]),
-			...(build.log === undefined ? [] : [["Full log: ", { code: cleanMessage(build.log, 200) }, "."]]),
-		],
-		fix: failure === undefined ? undefined : cleanMessage(failure.fix),
-		...(excerpt.length === 0 ? {} : { excerpt }),
-		explains: gateKey("build", build),
-	};
-	return [highlight];
+	const why = failure === undefined ? label : cleanMessage(failure.title, 300);
+	return [
+		{
+			severity: buildSeverity(head, gates),
+			topic: isUnusable ? ["unusable model", "unusable models"] : [`build ${label}`, `builds ${label}`],
+			title: `${subjectName(build)} ${isUnusable ? "was not built" : "does not build"} (${arms}): ${why}`,
+			sentences: [
+				...(isUnusable ? [] : [`The build ${was} after ${formatDuration(build.durationMs)}.`]),
+				...codeSentences("Cause", failure?.code),
+				...codeSentences("Full log", log),
+			],
+			fix: failure && cleanMessage(failure.fix),
+			excerpt: failure && excerptLines(failure.excerpt),
+			explains: gateKey("build", build),
+		},
+	];
 }
 
-interface Facts {
-	result: Result;
-	title: string;
-	pairs: readonly BuildPair[];
-}
-
-function markdownBlock({ title, pairs }: Facts, { builtEngines, rows: most }: Detail): string {
-	const rows = pairs.filter((pair) => builtEngines || pair.head?.state !== "built");
-	if (rows.length === 0) return foldedMarkdown(title, "Times and sizes are in `report.html`.");
-	return foldedTable(title, columns, { rows, most, noun: "engine" });
-}
-
-export const buildSection = defineSection({
+export const buildSection: ReportSection = {
 	id: "builds",
-	select: ({ result }) => {
+	formats: ["markdown", "html"],
+	show({ result }, { format, detail }) {
 		const pairs = buildPairs(result);
-		const built = pairs.filter((pair) => pair.head?.state === "built").length;
-		return pairs.length === 0
-			? null
-			: { result, title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`, pairs };
+		if (pairs.length === 0) return null;
+		const built = pairs.filter(({ head }) => head?.state === "built").length;
+		const shown = pairs.filter(({ head }) => detail.builtEngines || head?.state !== "built");
+		const failed = result.builds.filter(({ failure }) => failure !== undefined).slice(0, 100);
+		return {
+			title: `Build gate: ${built} of ${counted(pairs.length, "engine")} built`,
+			blocks: [
+				shown.length === 0
+					? { kind: "sentence", text: "Times and sizes are in `report.html`." }
+					: table("build gate", columns, shown, { noun: "engine" }),
+				...(format === "html"
+					? ([{ kind: "figure", drawn: failed.map(refusal) }, ...recipes(result)] as const)
+					: []),
+			],
+		};
 	},
-	markdown: (facts, detail) => [markdownBlock(facts, detail)],
-	html: ({ result, title, pairs }) => {
-		const failed = result.builds.filter((build) => build.failure !== undefined).slice(0, 100);
-		const table = htmlTable("build gate", columns, { rows: pairs, most: maxRows, noun: "engine" });
-		return section(title, [table, failed.map(refusal), recipes(result)], "builds");
+	highlights(result, gates) {
+		const groups = groupBy(result.builds.filter(hasFailed), (build) =>
+			JSON.stringify([engineKey(build), build.state, build.failure?.title]),
+		);
+		return [...groups.values()].flatMap((builds) => buildHighlight(builds, gates));
 	},
-	highlights: (result, gates) =>
-		sameFailures(result.builds).flatMap((builds) => buildHighlight(builds, gates)),
-});
+};

@@ -1,45 +1,35 @@
 // What the figures of the job were measured on.
-import type { Result } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { gpuFacts } from "../gpu-format.ts";
-import { type Column, folded, type Piece } from "../html/markup.ts";
-import { defineSection } from "../section.ts";
-import { foldedTable, htmlTable } from "../table.ts";
+import type { Column } from "../html/markup.ts";
+import { type ReportSection, table } from "../section.ts";
 
 const columns: readonly Column<readonly [key: string, value: string]>[] = [
 	{ title: "what", heading: true, text: ([key]) => cleanName(key) },
-	{
-		title: "value",
-		wraps: true,
-		text: ([, value]) => cleanName(value, 200),
-		cell: ([, value]) => cleanName(value, 300),
-	},
+	{ title: "value", wraps: true, text: ([, value]) => cleanName(value, 300) },
 ];
-const noun = "fact";
 
-/** Around the fingerprint, which alone is in a comment. */
-function environmentTable(result: Result): Piece {
-	const rows = [
-		["started", result.startedAt],
-		["trtgate", result.tool.version],
-		["backend", `${result.backend.name} ${result.backend.version}`],
-		["device", result.backend.device],
-		["config", result.config.path],
-		...Object.entries(result.environment),
-		...gpuFacts(result).map(({ label, value }) => [label, value] as const),
-	] as const;
-	return folded("Environment", htmlTable("environment", columns, { rows, most: 300, noun }));
-}
-
-export const environmentSection = defineSection({
+export const environmentSection: ReportSection = {
 	id: "environment",
+	formats: ["markdown", "html"],
 	appendix: ["markdown", "html"],
-	select: ({ result }) => result,
-	markdown: ({ environment }, detail) => {
-		const rows = Object.entries(environment);
-		return detail.environment && rows.length > 0
-			? [foldedTable("Environment", columns, { rows, most: 100, noun })]
-			: [];
+	show({ result }, { format, detail }) {
+		const { startedAt, tool, backend, config } = result;
+		const fingerprint = Object.entries(result.environment);
+		const isPage = format === "html";
+		if (!isPage && (!detail.environment || fingerprint.length === 0)) return null;
+		const rows = isPage
+			? [
+					["started", startedAt],
+					["trtgate", tool.version],
+					["backend", `${backend.name} ${backend.version}`],
+					["device", backend.device],
+					["config", config.path],
+					...fingerprint,
+					...gpuFacts(result).map(({ label, value }) => [label, value]),
+				]
+			: fingerprint;
+		const facts = rows.map(([key = "", value = ""]) => [key, value] as const);
+		return { title: "Environment", blocks: [table("environment", columns, facts, { noun: "fact" })] };
 	},
-	html: environmentTable,
-});
+};

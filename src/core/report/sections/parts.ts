@@ -1,50 +1,39 @@
 // The parts of a merged result: which job measured what on which device, and what is missing.
 import type { Part } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { outcomeLabels, statusTones, type Tone } from "../../text/labels.ts";
+import { outcomeLabels, statusTones } from "../../text/labels.ts";
 import { formatCount, formatDuration } from "../../text/units.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import { partsText, partsToReport } from "../facts.ts";
-import { type Column, html, pill, section, sortableTable } from "../html/markup.ts";
-import { defineSection } from "../section.ts";
-import { foldedTable } from "../table.ts";
-
-function stateText({ state, outcome }: Part): string {
-	return state === "merged" && outcome !== undefined ? outcomeLabels[outcome] : state;
-}
-
-function deviceText({ backend }: Part): string {
-	if (backend === undefined) return dash;
-	return `${cleanName(backend.device, 80)}${backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`}`;
-}
+import type { Column } from "../html/markup.ts";
+import { type ReportSection, table } from "../section.ts";
 
 function whyText({ reason, partial, attempt }: Part): string {
 	if (reason !== undefined) return cleanMessage(reason, 300);
-	const from = attempt === undefined ? [] : [`from attempt ${attempt}`];
-	const cut =
-		partial === undefined
+	return [
+		...(attempt === undefined ? [] : [`from attempt ${attempt}`]),
+		...(partial === undefined
 			? []
-			: [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`];
-	return [...from, ...cut].join("; ");
-}
-
-const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
-
-/** What needs attention first; otherwise in the order of the result. */
-function orderedParts(parts: readonly Part[]): Part[] {
-	const rank = (part: Part): number => urgency[part.state] * 2 + (part.partial === undefined ? 1 : 0);
-	return [...parts].sort((a, b) => rank(a) - rank(b));
-}
-
-function toneOf({ state, outcome }: Part): Tone {
-	if (state !== "merged") return "bad";
-	return outcome === undefined ? "plain" : statusTones[outcome];
+			: [`partial: ended in ${cleanName(partial.stage, 40)} (${cleanMessage(partial.reason, 200)})`]),
+	].join("; ");
 }
 
 const columns: readonly Column<Part>[] = [
 	{ title: "Part", heading: true, text: ({ name }) => cleanName(name, 80) },
-	{ title: "state", text: stateText, cell: (part) => pill(stateText(part), toneOf(part)) },
-	{ title: "device", text: deviceText },
+	{
+		title: "state",
+		text: ({ state, outcome }) =>
+			state === "merged" && outcome !== undefined ? outcomeLabels[outcome] : state,
+		tone: ({ state, outcome }) =>
+			state !== "merged" ? "bad" : outcome === undefined ? "plain" : statusTones[outcome],
+	},
+	{
+		title: "device",
+		text: ({ backend }) =>
+			backend === undefined
+				? dash
+				: `${cleanName(backend.device, 80)}${backend.caveat === undefined ? "" : ` (${cleanName(backend.caveat, 60)})`}`,
+	},
 	{
 		title: "software",
 		text: ({ backend }) =>
@@ -65,17 +54,24 @@ const columns: readonly Column<Part>[] = [
 	{ title: "why", wraps: true, text: whyText },
 ];
 
-const rule = "No gate compares numbers of different parts with each other.";
+const urgency: Readonly<Record<Part["state"], number>> = { refused: 0, missing: 1, merged: 2 };
 
-export const partSection = defineSection({
+export const partSection: ReportSection = {
 	id: "parts",
-	select: ({ result }) => {
+	formats: ["markdown", "html"],
+	show({ result }) {
 		const parts = partsToReport(result);
-		return parts.length === 0 ? null : { title: `Parts: ${partsText(parts)}`, parts: orderedParts(parts) };
+		if (parts.length === 0) return null;
+		// What needs attention first; otherwise in the order of the result.
+		const rank = ({ state, partial }: Part): number => urgency[state] * 2 + (partial === undefined ? 1 : 0);
+		const rows = [...parts].sort((a, b) => rank(a) - rank(b));
+		const rule = "No gate compares numbers of different parts with each other.";
+		return {
+			title: `Parts: ${partsText(parts)}`,
+			blocks: [
+				table("parts", columns, rows, { noun: "part" }),
+				{ kind: "sentence", style: "quiet", text: rule },
+			],
+		};
 	},
-	markdown: ({ title, parts: rows }, { rows: most }) => [
-		foldedTable(title, columns, { rows, most, noun: "part", note: rule }),
-	],
-	html: ({ title, parts }) =>
-		section(title, [sortableTable("parts", columns, parts), html`<p class="sub">${rule}</p>`], "parts"),
-});
+};

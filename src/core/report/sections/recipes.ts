@@ -1,45 +1,26 @@
 // Engines that base and head build differently: every setting that differs, as each side's own config has it.
 import type { RecipeChange, RecipeRow, Result, WorkloadResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
-import { counted, subjectName } from "../../text/labels.ts";
-import { type Column, html, section } from "../html/markup.ts";
-import { defineSection } from "../section.ts";
-import { foldedTable, htmlTable, terminalTable } from "../table.ts";
-
-const maxInTerminal = 12;
-const maxRows = 300;
-const maxNamed = 4;
-const noun = "setting";
+import { counted, listNames, subjectName } from "../../text/labels.ts";
+import type { Column } from "../html/markup.ts";
+import { type ReportSection, table } from "../section.ts";
 
 interface Line {
 	change: RecipeChange;
 	row: RecipeRow;
 }
 
-const column = (title: string, text: (line: Line) => string): Column<Line> => ({
-	title,
-	wraps: true,
-	text,
-	cell: (line) => html`<code>${text(line)}</code>`,
-});
-
 const columns: readonly Column<Line>[] = [
-	{
-		title: "Engine",
-		heading: true,
-		text: ({ change }) => subjectName(change),
-		cell: ({ change }) => html`<b>${subjectName(change)}</b>`,
-	},
-	column("setting", ({ row }) => cleanName(row.what, 80)),
-	column("base", ({ row }) => cleanName(row.base, 200)),
-	column("head", ({ row }) => cleanName(row.head, 200)),
+	{ title: "Engine", heading: true, text: ({ change }) => subjectName(change) },
+	{ title: "setting", code: true, text: ({ row }) => cleanName(row.what, 80) },
+	{ title: "base", code: true, text: ({ row }) => cleanName(row.base, 200) },
+	{ title: "head", code: true, text: ({ row }) => cleanName(row.head, 200) },
 ];
 
 function linesOf(change: RecipeChange): Line[] {
-	const name = `${change.model}/${change.engine}`;
-	const renamed =
-		change.was === undefined ? [] : [{ change, row: { what: "name", base: change.was, head: name } }];
-	return [...renamed, ...change.rows.map((row) => ({ change, row }))];
+	const { was, rows, model, engine } = change;
+	const renamed = was === undefined ? [] : [{ what: "name", base: was, head: `${model}/${engine}` }];
+	return [...renamed, ...rows].map((row) => ({ change, row }));
 }
 
 /** `Built differently: optimization-level 3 → 0, precision fp16 → int8.`; null where base and head have one recipe. */
@@ -55,8 +36,7 @@ export function recipeSentence(
 	const texts = change.rows.map(
 		({ what, base, head }) => `${cleanName(what, 60)} ${cleanName(base, 60)} → ${cleanName(head, 60)}`,
 	);
-	const more = texts.length > maxNamed ? ` and ${texts.length - maxNamed} more` : "";
-	return `Built differently: ${texts.slice(0, maxNamed).join(", ")}${more}.`;
+	return `Built differently: ${listNames(texts, 4)}.`;
 }
 
 /** A new name alone changes no build. */
@@ -65,20 +45,17 @@ function titleOf(changes: readonly RecipeChange[]): string {
 	const renamed = changes.filter(({ was }) => was !== undefined).length;
 	const parts = [
 		...(built === 0 ? [] : [`${counted(built, "engine")} built differently`]),
-		...(renamed === 0 ? [] : [built === 0 ? `${counted(renamed, "engine")} renamed` : `${renamed} renamed`]),
+		...(renamed === 0 ? [] : [`${built === 0 ? counted(renamed, "engine") : renamed} renamed`]),
 	];
 	return `${parts.join(", ")}, base → head`;
 }
 
-export const recipeSection = defineSection({
+export const recipeSection: ReportSection = {
 	id: "recipes",
-	select: ({ result: { recipeChanges = [] } }) => {
+	show({ result: { recipeChanges = [] } }) {
 		const lines = recipeChanges.flatMap(linesOf);
-		return lines.length === 0 ? null : { title: titleOf(recipeChanges), lines };
+		return lines.length === 0
+			? null
+			: { title: titleOf(recipeChanges), blocks: [table("recipes", columns, lines, { noun: "setting" })] };
 	},
-	markdown: ({ title, lines: rows }, { rows: most }) => [foldedTable(title, columns, { rows, most, noun })],
-	html: ({ title, lines: rows }) =>
-		section(title, htmlTable("recipes", columns, { rows, most: maxRows, noun }), "recipes"),
-	terminal: ({ title, lines: rows }, options) =>
-		terminalTable(title, columns, { rows, most: maxInTerminal, noun, options }),
-});
+};

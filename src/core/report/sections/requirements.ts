@@ -1,25 +1,15 @@
 // What the head demands or reports less of than its base: loosened limits, and what is no longer checked.
-import type { GateName, GateResult, Result } from "../../../../generated/result.ts";
+import type { GateName, GateResult } from "../../../../generated/result.ts";
 import { cleanName } from "../../text/escape.ts";
 import { counted, statusTones, subjectName } from "../../text/labels.ts";
 import { cleanMessage, dash } from "../comparison-format.ts";
 import type { Highlight } from "../highlight.ts";
-import { type Column, html, pill, section } from "../html/markup.ts";
+import type { Column } from "../html/markup.ts";
 import { type FailingGate, failingGates, gateKey } from "../index-gates.ts";
-import { defineSection, type ReportSection } from "../section.ts";
-import { foldedTable, htmlTable, terminalTable } from "../table.ts";
-import { toneStyles } from "../terminal-text.ts";
+import { type ReportSection, table } from "../section.ts";
 
-const maxInTerminal = 12;
-const maxInHtml = 300;
-
-/** How a gate's results become highlights. */
-interface GateText {
-	topic: Highlight["topic"];
-	/** The end of a sentence that begins with the subject's name. */
-	title: string;
-	fix?: string;
-}
+/** How a gate's results become highlights; the title begins with the subject's name. */
+type GateText = Pick<Highlight, "topic" | "title" | "fix">;
 
 const gateTexts: Readonly<Partial<Record<GateName, GateText>>> = {
 	"limit-change": {
@@ -39,48 +29,32 @@ const gateTexts: Readonly<Partial<Record<GateName, GateText>>> = {
 	},
 };
 
-const subject: Column<GateResult> = {
-	title: "Subject",
-	heading: true,
-	text: subjectName,
-	cell: (gate) => html`<b>${subjectName(gate)}</b>`,
-};
-const place: Column<GateResult> = {
-	title: "in",
-	text: placeText,
-	cell: (gate) => (gate.location === undefined ? dash : html`<code>${placeText(gate)}</code>`),
-};
-const gate: Column<GateResult> = {
-	title: "gate",
-	text: ({ status }) => status,
-	cell: ({ status }) => pill(status, statusTones[status]),
-	style: ({ status }) => toneStyles[statusTones[status]],
-};
 const columns: readonly Column<GateResult>[] = [
-	subject,
+	{ title: "Subject", heading: true, text: subjectName },
 	{ title: "what changed", wraps: true, text: ({ message }) => cleanMessage(message) },
-	place,
-	gate,
+	{
+		title: "in",
+		code: true,
+		text: ({ location }) =>
+			location === undefined
+				? dash
+				: `${cleanName(location.path, 80)}${location.line === undefined ? "" : `:${location.line}`}`,
+	},
+	{ title: "gate", text: ({ status }) => status, tone: ({ status }) => statusTones[status] },
 ];
-const noun = "change";
 
-function placeText({ location }: GateResult): string {
-	if (location === undefined) return dash;
-	return `${cleanName(location.path, 80)}${location.line === undefined ? "" : `:${location.line}`}`;
-}
-
-function highlightOf(gate: FailingGate): Highlight | null {
+function highlightOf(gate: FailingGate): Highlight[] {
 	const text = gateTexts[gate.gate];
-	if (text === undefined) return null;
-	const { topic, title, fix } = text;
-	return {
-		severity: gate.status,
-		topic,
-		title: `${subjectName(gate)}: ${title}`,
-		sentences: [[cleanMessage(gate.message)]],
-		fix,
-		explains: gateKey(gate.gate, gate),
-	};
+	if (text === undefined) return [];
+	return [
+		{
+			...text,
+			severity: gate.status,
+			title: `${subjectName(gate)}: ${text.title}`,
+			sentences: [cleanMessage(gate.message)],
+			explains: gateKey(gate.gate, gate),
+		},
+	];
 }
 
 /** A section that lists all results of some gates that do not pass. */
@@ -89,26 +63,18 @@ function gateSection(
 	gates: readonly GateName[],
 	titleOf: (count: number) => string,
 ): ReportSection {
-	const failing = (result: Result) => failingGates(result).filter(({ gate }) => gates.includes(gate));
-	return defineSection<readonly FailingGate[]>({
+	return {
 		id,
-		select({ result }) {
-			const found = failing(result);
-			return found.length === 0 ? null : found;
+		show({ result }) {
+			const rows = failingGates(result).filter(({ gate }) => gates.includes(gate));
+			if (rows.length === 0) return null;
+			return { title: titleOf(rows.length), blocks: [table(id, columns, rows, { noun: "change" })] };
 		},
-		markdown: (rows, { rows: most }) => [foldedTable(titleOf(rows.length), columns, { rows, most, noun })],
-		html: (rows) =>
-			section(titleOf(rows.length), htmlTable(id, columns, { rows, most: maxInHtml, noun }), id),
-		terminal: (rows, options) => {
-			return terminalTable(titleOf(rows.length), [subject, gate, place], {
-				rows,
-				most: maxInTerminal,
-				noun,
-				options,
-			});
-		},
-		highlights: (result) => failing(result).flatMap((gate) => highlightOf(gate) ?? []),
-	});
+		highlights: (result) =>
+			failingGates(result)
+				.filter(({ gate }) => gates.includes(gate))
+				.flatMap(highlightOf),
+	};
 }
 
 export const limitChangeSection = gateSection(

@@ -3,19 +3,16 @@ import type { Result } from "../../../../generated/result.ts";
 import { subjectName } from "../../text/labels.ts";
 import { cleanMessage } from "../comparison-format.ts";
 import { explanationSentences } from "../engine-format.ts";
-import { flagsAsCode, type Highlight } from "../highlight.ts";
-import { type FailingGate, failingGates, gateKey } from "../index-gates.ts";
-import { defineSection } from "../section.ts";
+import type { Highlight } from "../highlight.ts";
+import { type FailingGate, failingGates, gateKey, subjectKey } from "../index-gates.ts";
+import type { ReportSection } from "../section.ts";
 
 const messageChars = 1500;
 const maxLayerSentences = 2;
 
 function trendHighlight(result: Result, gate: FailingGate): Highlight {
 	const [first = "", ...others] = gate.message.split(". ");
-	const row = result.workloads.find(
-		({ model, engine, workload, part }) =>
-			model === gate.model && engine === gate.engine && workload === gate.workload && part === gate.part,
-	);
+	const row = result.workloads.find((workload) => subjectKey(workload) === subjectKey(gate));
 	// A row that is slower by itself says why in a highlight of its own.
 	const layers =
 		row?.explanation === undefined || row.verdict === "regressed"
@@ -25,14 +22,14 @@ function trendHighlight(result: Result, gate: FailingGate): Highlight {
 		severity: gate.status,
 		topic: ["change of a trend", "changes of trends"],
 		title: `${subjectName(gate)}, trend: ${cleanMessage(first)}`,
-		sentences: [...layers, cleanMessage(others.join(". "), messageChars)].map(flagsAsCode),
+		sentences: [...layers, cleanMessage(others.join(". "), messageChars)],
 		explains: gateKey("trend", gate),
 	};
 }
 
-export const trendSection = defineSection({
+export const trendSection: ReportSection = {
 	id: "trend",
-	select: () => null,
+	show: () => null,
 	highlights: (result) =>
 		failingGates(result).flatMap((gate) => (gate.gate === "trend" ? [trendHighlight(result, gate)] : [])),
-});
+};

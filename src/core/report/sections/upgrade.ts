@@ -2,55 +2,30 @@
 import { type Upgrade, upgradesOf } from "../../merge/upgrade.ts";
 import { cleanName } from "../../text/escape.ts";
 import { cleanMessage } from "../comparison-format.ts";
-import { flagsAsCode, plainPhrase } from "../highlight.ts";
-import { html, section } from "../html/markup.ts";
-import { phraseMarkdown } from "../markdown-parts.ts";
-import { defineSection } from "../section.ts";
-import { paint } from "../terminal-text.ts";
-
-const maxShown = 100;
+import type { Block, ReportSection } from "../section.ts";
 
 const titleOf = ({ from, to }: Upgrade): string =>
 	`Upgrade: TensorRT ${cleanName(from, 40)} → ${cleanName(to, 40)}`;
 
-function linesOf({ facts, plans, caveat }: Upgrade, most: number): string[] {
-	const lines = facts.slice(0, most).map(({ says }) => cleanMessage(says, 500));
-	return [...lines, ...(facts.length > most ? [`${facts.length - most} more.`] : []), plans, caveat];
+function blocksOf({ decision, facts, plans, caveat }: Upgrade, most: number): Block[] {
+	const says = facts.slice(0, most).map((fact) => cleanMessage(fact.says, 500));
+	const more = facts.length > most ? [`${facts.length - most} more.`] : [];
+	return [
+		{ kind: "sentence", style: "strong", text: decision },
+		{ kind: "list", items: [...says, ...more, plans, caveat] },
+	];
 }
 
-export const upgradeSection = defineSection({
+export const upgradeSection: ReportSection = {
 	id: "upgrade",
-	select: ({ result }) => {
-		const upgrades = upgradesOf(result);
-		return upgrades.length === 0 ? null : upgrades;
+	show({ result }, { detail }) {
+		const [first, ...others] = upgradesOf(result);
+		if (first === undefined) return null;
+		const most = Math.min(100, detail.rows);
+		const rest = others.flatMap((upgrade): Block[] => [
+			{ kind: "heading", text: titleOf(upgrade) },
+			...blocksOf(upgrade, most),
+		]);
+		return { title: titleOf(first), isOpen: true, blocks: [...blocksOf(first, most), ...rest] };
 	},
-	markdown: (upgrades, detail) =>
-		upgrades.flatMap((upgrade) => [
-			`### ${titleOf(upgrade)}`,
-			`**${upgrade.decision}**`,
-			linesOf(upgrade, detail.rows)
-				.map((line) => `- ${phraseMarkdown(flagsAsCode(line))}`)
-				.join("\n"),
-		]),
-	html: (upgrades) =>
-		upgrades.map((upgrade) =>
-			section(
-				titleOf(upgrade),
-				[
-					html`<p><b>${upgrade.decision}</b></p>
-<ul>${linesOf(upgrade, maxShown).map(
-						(line) => html`<li>${plainPhrase(flagsAsCode(line))}</li>
-`,
-					)}</ul>
-`,
-				],
-				"upgrade",
-			),
-		),
-	terminal: (upgrades, { color }) =>
-		upgrades.flatMap((upgrade) => [
-			paint(titleOf(upgrade), "bold", color),
-			`  ${upgrade.decision}`,
-			...linesOf(upgrade, maxShown).map((line) => `  - ${plainPhrase(flagsAsCode(line))}`),
-		]),
-});
+};

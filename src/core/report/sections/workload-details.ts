@@ -1,5 +1,4 @@
 // The evidence for one workload: pairs, distribution, figures and runs.
-
 import type { Result, WorkloadResult } from "../../../../generated/result.ts";
 import { workText } from "../../compare/sentence.ts";
 import { comparedOf } from "../../stats/summary.ts";
@@ -22,79 +21,68 @@ import { folded, html, type Markup, type Piece } from "../html/markup.ts";
 import { figuresTable, runsTable } from "../html/runs-table.ts";
 import { drawStrip } from "../html/strip.ts";
 import type { WorkloadRow } from "../rows.ts";
-import { defineSection, type ReportContext } from "../section.ts";
+import type { ReportContext, ReportSection } from "../section.ts";
 
 const maxChanged = 100;
 const maxUnchanged = 300;
 /** Sections that are open; the others are folded. */
 const maxOpen = 8;
 
-function wasTimed(workload: WorkloadResult): boolean {
-	return (
-		workload.layers !== undefined ||
-		workload.runs.some((run) => run.medianMs !== undefined) ||
-		workload.distribution !== null
-	);
-}
-
-function shapesText(workload: WorkloadResult): string {
-	const shapes = Object.entries(workload.shapes)
-		.slice(0, 12)
-		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
-	return [...shapes, counted(workload.streams, "stream"), cleanName(workload.precision, 20)].join(" · ");
+function wasTimed({ layers, runs, distribution }: WorkloadResult): boolean {
+	return layers !== undefined || distribution !== null || runs.some(({ medianMs }) => medianMs !== undefined);
 }
 
 /** The verdict in one sentence. */
 function verdictText(workload: WorkloadResult, result: Result): string {
 	const compared = comparedOf(workload);
-	if (workload.verdict === "unchanged") return unchangedText(workload, backendOfRow(result, workload));
-	const label = speedLabel(workload, backendOfRow(result, workload));
-	const verdict = label.charAt(0).toUpperCase() + label.slice(1);
+	const backend = backendOfRow(result, workload);
+	if (workload.verdict === "unchanged") return unchangedText(workload, backend);
+	const label = speedLabel(workload, backend);
+	const change = workload.work === undefined ? changeWithInterval(compared) : workText(compared);
 	const why = compared.reason ?? workload.doubt;
-	const reason = why === undefined ? "" : ` ${cleanMessage(why)}`;
-	if (compared.estimate === null) return `${verdict}.${reason}`;
-	return `${verdict}: ${workload.work === undefined ? changeWithInterval(compared) : workText(compared)}.${reason}`;
+	return `${label.charAt(0).toUpperCase()}${label.slice(1)}${compared.estimate === null ? "" : `: ${change}`}.${why === undefined ? "" : ` ${cleanMessage(why)}`}`;
 }
 
 /** What the verdict is based on. */
 function basisText(workload: WorkloadResult): string {
-	const { noise, latency, replaced } = workload;
+	const { noise, latency, replaced, streams, precision } = workload;
+	const shapes = Object.entries(workload.shapes)
+		.slice(0, 12)
+		.map(([name, shape]) => `${cleanName(name, 40)} ${shape.slice(0, 12).join("×")}`);
 	return [
 		...(latency.pairs === 0 ? [] : [pairsText(latency)]),
 		...noiseTexts(workload),
 		...(noise.detectable === null ? [] : [`smallest detectable change ${formatPercent(noise.detectable)}`]),
 		...(replaced === 0 ? [] : [`${counted(replaced, "run")} discarded as invalid and repeated`]),
-		shapesText(workload),
+		...shapes,
+		counted(streams, "stream"),
+		cleanName(precision, 20),
 	].join(" · ");
 }
 
-function drawings(workload: WorkloadResult, level: 3 | 4): Piece {
+function drawings(workload: WorkloadResult): Piece {
 	const strip = drawStrip(workload);
 	const distribution = drawDistribution(workload);
 	if (strip === null && distribution === null) return null;
-	const title = (text: string) => (level === 3 ? html`<h3>${text}</h3>` : html`<h4>${text}</h4>`);
+	const plot = (title: string, drawn: Markup | null): Piece =>
+		drawn && html`<div><h3>${title}</h3><div class="plot">${drawn}</div></div>`;
 	const iterations = (workload.base?.iterations ?? 0) + (workload.head?.iterations ?? 0);
-	return html`<div class="two">${strip === null ? null : html`<div>${title("Every run, pair by pair")}<div class="plot">${strip}</div></div>`}${
-		distribution === null
-			? null
-			: html`<div>${title("All iterations")}<div class="plot">${distribution}</div></div>`
-	}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the statistics use the runs; the ${formatCount(iterations)} iterations are only plotted</p>
+	return html`<div class="two">${plot("Every run, pair by pair", strip)}${plot("All iterations", distribution)}</div><p class="legend"><i class="base"></i>base<i class="head"></i>head · the statistics use the runs; the ${formatCount(iterations)} iterations are only plotted</p>
 `;
 }
 
-function gpuPart(workload: WorkloadResult, level: 3 | 4): Piece {
+function gpuPart(workload: WorkloadResult): Piece {
 	const plots = drawGpu(workload);
-	if (plots === null) return null;
-	const heading =
-		level === 3 ? html`<h3>The GPU during the runs</h3>` : html`<h4>The GPU during the runs</h4>`;
-	return html`${heading}${plots}<p class="legend">each mark is one run, in the order of measurement; its line spans the lowest to the highest reading</p>
-`;
+	return (
+		plots &&
+		html`<h3>The GPU during the runs</h3>${plots}<p class="legend">each mark is one run, in the order of measurement; its line spans the lowest to the highest reading</p>
+`
+	);
 }
 
 function evidence({ workload, isSpeedUnchanged }: WorkloadRow, result: Result): Markup {
-	const level = 3;
 	const notes = (workload.notes ?? []).slice(0, 20).map((note) => html`<p>${cleanMessage(note)}</p>`);
-	return html`<p>${verdictText(workload, result)}</p><p class="sub">${basisText(workload)}</p>${notes}${drawings(workload, level)}${layersPart(workload, { open: !isSpeedUnchanged })}${gpuPart(workload, level)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
+	return html`<p>${verdictText(workload, result)}</p><p class="sub">${basisText(workload)}</p>${notes}${drawings(workload)}${layersPart(workload, { open: !isSpeedUnchanged })}${gpuPart(workload)}${kernelsPart(workload)}${figuresTable(workload)}${runsTable(workload)}`;
 }
 
 /** Which rows get a section of their own, and its anchor. */
@@ -105,40 +93,42 @@ export function workloadAnchors(rows: readonly WorkloadRow[]): Map<WorkloadRow, 
 	return new Map([...changed, ...unchanged].map((row) => [row, `workload-${rows.indexOf(row) + 1}`]));
 }
 
-function details(
-	{ result, rows }: ReportContext,
-	isSpeedUnchanged: boolean,
-): { result: Result; rows: readonly [WorkloadRow, string][] } | null {
-	const found = [...workloadAnchors(rows)].filter(([row]) => row.isSpeedUnchanged === isSpeedUnchanged);
-	return found.length === 0 ? null : { result, rows: found };
+function detailsOf({ rows }: ReportContext, isSpeedUnchanged: boolean): [WorkloadRow, string][] {
+	return [...workloadAnchors(rows)].filter(([row]) => row.isSpeedUnchanged === isSpeedUnchanged);
 }
 
 /** Rows whose speed needs attention, the first of them open. */
-export const changedWorkloadSection = defineSection({
+export const changedWorkloadSection: ReportSection = {
 	id: "changed-workloads",
-	select: (context) => details(context, false),
-	html: ({ result, rows }) =>
-		rows.map(([row, anchor], index) => {
+	formats: ["html"],
+	show(context) {
+		const { result } = context;
+		const drawn = detailsOf(context, false).map(([row, anchor], index) => {
 			const name = withCaveat(subjectName(row.workload), backendOfRow(result, row.workload));
 			if (index >= maxOpen) return folded(html`<span id="${anchor}">${name}</span>`, evidence(row, result));
 			return html`<section class="workload" aria-labelledby="${anchor}"><h2 id="${anchor}">${name}</h2>
 ${evidence(row, result)}</section>
 `;
-		}),
-});
+		});
+		return { blocks: [{ kind: "figure", drawn }] };
+	},
+};
 
 /** The other rows, folded one by one. */
-export const unchangedWorkloadSection = defineSection({
-	id: "unchanged-workloads",
-	select: (context) => details(context, true),
-	html: ({ result, rows }) => {
-		const label = result.arms.base === null ? "timed" : "unchanged";
-		const title = `${counted(rows.length, `${label} workload`)}, run by run`;
-		const parts = rows.map(([row, anchor]) =>
+export const unchangedWorkloadSection: ReportSection = {
+	id: "unchanged",
+	formats: ["html"],
+	show(context) {
+		const { result } = context;
+		const found = detailsOf(context, true);
+		if (found.length === 0) return null;
+		const drawn = found.map(([row, anchor]) =>
 			folded(html`<span id="${anchor}">${subjectName(row.workload)}</span>`, evidence(row, result)),
 		);
-		return html`<section aria-labelledby="unchanged"><h2 id="unchanged">${title}</h2>
-${parts}</section>
-`;
+		const label = result.arms.base === null ? "timed workload" : "unchanged workload";
+		return {
+			title: `${counted(found.length, label)}, run by run`,
+			blocks: [{ kind: "figure", drawn }],
+		};
 	},
-});
+};

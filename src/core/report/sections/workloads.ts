@@ -1,107 +1,32 @@
 // The speed of every workload: the main table, its rows that need no attention folded, and the highlights of what changed.
-import type { Result } from "../../../../generated/result.ts";
-import { cleanName, escapeMarkdown } from "../../text/escape.ts";
+import type { Arm, Result } from "../../../../generated/result.ts";
+import { comparedOf, shownMs } from "../../stats/summary.ts";
+import { cleanName } from "../../text/escape.ts";
 import { counted, subjectName, withCaveat } from "../../text/labels.ts";
-import { formatCount } from "../../text/units.ts";
-import type { Detail } from "../budget.ts";
 import { excludedText, levelText } from "../comparison-format.ts";
-import { workloadTable } from "../html/workloads-table.ts";
-import { foldedMarkdown, markdownTable, withHiddenRows } from "../markdown-parts.ts";
+import { drawForest, forestAxis, forestScale, forestTitle } from "../html/forest.ts";
+import { type Column, html, nameOf } from "../html/markup.ts";
 import { armTitle, isCounted, type WorkloadRow, workloadTexts } from "../rows.ts";
-import { defineSection } from "../section.ts";
-import {
-	type Cell,
-	paint,
-	renderColumns,
-	type TerminalOptions,
-	toneStyles,
-	wrapText,
-} from "../terminal-text.ts";
+import { type Block, details, type ReportSection, table } from "../section.ts";
 import { speedHighlights } from "./speed-highlights.ts";
 import { workloadAnchors } from "./workload-details.ts";
 
-const maxInTerminal = 40;
+/** With more rows, those that are unchanged are folded in HTML too. */
+const maxOpenRows = 30;
 
 interface Facts {
 	result: Result;
 	rows: readonly WorkloadRow[];
-}
-
-/** `isPlain`: of a table without the columns that only timing fills. */
-function rowCells(row: WorkloadRow, isPlain: boolean): string[] {
-	const texts = workloadTexts(row);
-	return [
-		subjectName(row.workload),
-		row.verdict,
-		// Early, as a phone shows only the first columns.
-		texts.interval === "" ? texts.change : `${texts.change} (${texts.interval})`,
-		texts.base,
-		texts.head,
-		...(isPlain ? [] : [texts.p99, texts.memory]),
-		texts.golden,
-	];
-}
-
-function rowsTable(rows: readonly WorkloadRow[], limit: number): string {
-	const isPlain = isCounted(rows);
-	const level = rows[0] === undefined ? "99 %" : levelText(rows[0].workload.latency);
-	const figures = [
-		isPlain ? "change" : `change (${level} interval)`,
-		armTitle("base", rows),
-		armTitle("head", rows),
-	];
-	const head = [
-		"model · engine · workload",
-		"verdict",
-		...figures,
-		...(isPlain ? [] : ["P99 change", "GPU memory"]),
-		"golden",
-	];
-	const cells = rows.slice(0, limit).map((row) => rowCells(row, isPlain));
-	const table = markdownTable(head, cells, isPlain ? [2, 3, 4, 5] : [2, 3, 4, 5, 6, 7]);
-	return withHiddenRows(table, rows.length - limit, "more row");
-}
-
-function foldedRows(result: Result, rows: readonly WorkloadRow[], detail: Detail): string {
-	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
-	const summary = `${formatCount(rows.length)} ${label} ${rows.length === 1 ? "row" : "rows"}`;
-	return foldedMarkdown(
-		summary,
-		detail.quietRows ? rowsTable(rows, detail.rows) : "Left out here; see `report.html`.",
-	);
+	isPage: boolean;
 }
 
 /** Over the table, for all of its rows; a caveat that only some parts of a result have is in their rows. */
-function speedCaveat({ backend }: Result, rows: readonly WorkloadRow[]): string[] {
-	if (isCounted(rows)) return [`Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`];
-	return backend.caveat === undefined
-		? []
-		: [`Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`];
-}
-
-function markdownBlocks({ result, rows }: Facts, detail: Detail): string[] {
-	const changed = rows.filter((row) => !row.isUnchanged);
-	const unchanged = rows.filter((row) => row.isUnchanged);
-	return [
-		...(changed.length === 0
-			? []
-			: [...speedCaveat(result, rows).map(escapeMarkdown), rowsTable(changed, detail.rows)]),
-		...(unchanged.length === 0 ? [] : [foldedRows(result, unchanged, detail)]),
-	];
-}
-
-function terminalRow(row: WorkloadRow): Cell[] {
-	const texts = workloadTexts(row);
-	return [
-		{ text: subjectName(row.workload) },
-		{ text: row.verdict, style: toneStyles[row.tone] },
-		{ text: texts.base, right: true },
-		{ text: texts.head, right: true },
-		{ text: texts.change, right: true },
-		{ text: texts.interval },
-		{ text: ruledOutText(row), right: true },
-		{ text: texts.golden, right: true },
-	];
+function caveats({ result: { backend }, rows, isPage }: Facts): Block[] {
+	if (isPage || (!isCounted(rows) && backend.caveat === undefined)) return [];
+	const text = isCounted(rows)
+		? `Work counted on ${cleanName(backend.name)}, exact; not time, not TensorRT.`
+		: `Speed measured on ${withCaveat(cleanName(backend.name), backend)}.`;
+	return [{ kind: "sentence", text }];
 }
 
 /** Only an unchanged row rules out changes that a reader may rely on. */
@@ -111,30 +36,131 @@ function ruledOutText({ workload: { latency, work } }: WorkloadRow): string {
 	return latency.excluded === 0 ? "any" : `≥ ${excludedText(latency.excluded)}`;
 }
 
-/** Rows that need attention first. */
-function terminalLines({ result, rows }: Facts, options: TerminalOptions): string[] {
-	const ordered = [...rows].sort((a, b) => Number(a.isUnchanged) - Number(b.isUnchanged));
-	const titles = ["workload", "verdict", "base", "head", "change", "interval", "ruled out", "golden"];
-	const head = titles.map(
-		(text, column): Cell => ({ text, style: "dim", right: [2, 3, 4, 6, 7].includes(column) }),
-	);
-	const lines = renderColumns([head, ...ordered.slice(0, maxInTerminal).map(terminalRow)], options);
-	const hidden = rows.length - maxInTerminal;
-	const about = [
-		...speedCaveat(result, rows),
-		...(isCounted(rows) ? [] : ["Times are the median of each run."]),
-	].join(" ");
-	const all = [...wrapText(about, options.columns), ...lines];
-	return hidden > 0
-		? [...all, paint(`… and ${counted(hidden, "more row")} in the report`, "dim", options.color)]
-		: all;
+function armColumn(arm: Arm, title: string): Column<WorkloadRow> {
+	return {
+		title,
+		numeric: true,
+		text: (row) => workloadTexts(row)[arm],
+		sortBy: ({ workload }) => comparedOf(workload)[arm] ?? shownMs(workload, arm) ?? null,
+	};
 }
 
-export const workloadSection = defineSection({
+/** The change early, before the times: a phone shows only the first columns. */
+function comparedColumns(rows: readonly WorkloadRow[]): Column<WorkloadRow>[] {
+	const scale = forestScale(rows);
+	const level =
+		rows[0] === undefined || isCounted(rows) ? "" : ` (${levelText(rows[0].workload.latency)} interval)`;
+	const change: Pick<Column<WorkloadRow>, "numeric" | "sortBy"> = {
+		numeric: true,
+		sortBy: ({ workload }) => comparedOf(workload).estimate,
+	};
+	return [
+		{ title: "verdict", text: ({ verdict }) => verdict, tone: ({ tone }) => tone },
+		{
+			...change,
+			title: "change",
+			formats: ["html"],
+			cell: (row) => html`<span class="strong">${workloadTexts(row).change}</span>`,
+		},
+		{
+			title: forestTitle(rows),
+			axis: forestAxis(scale),
+			cell: (row) => drawForest(row, scale),
+			sortBy: ({ workload }) => comparedOf(workload).interval?.[1] ?? null,
+		},
+		{
+			...change,
+			title: `change${level}`,
+			formats: ["markdown", "terminal"],
+			text: (row) => {
+				const texts = workloadTexts(row);
+				return texts.interval === "" ? texts.change : `${texts.change} (${texts.interval})`;
+			},
+		},
+		armColumn("base", armTitle("base", rows)),
+		armColumn("head", armTitle("head", rows)),
+	];
+}
+
+function columnsOf({ result, rows, isPage }: Facts): Column<WorkloadRow>[] {
+	const anchors = workloadAnchors(rows);
+	const isTimed = !isCounted(rows);
+	const isCompared = result.arms.base !== null;
+	return [
+		{
+			title: "workload",
+			heading: true,
+			text: ({ workload }) => subjectName(workload),
+			cell(row) {
+				const { model, engine, workload, part } = row.workload;
+				const anchor = anchors.get(row);
+				const name = nameOf(model, [engine, workload], part);
+				return anchor === undefined ? name : html`<a href="#${anchor}">${name}</a>`;
+			},
+		},
+		...(isCompared || !isPage ? comparedColumns(rows) : [armColumn("head", armTitle("time", rows))]),
+		{ title: "ruled out", formats: ["terminal"], text: ruledOutText },
+		...(isTimed
+			? [
+					{
+						title: isCompared || !isPage ? "P99 change" : "P99",
+						numeric: true,
+						formats: ["markdown", "html"],
+						text: (row) => workloadTexts(row).p99,
+						sortBy: ({ workload }) => workload.p99.estimate ?? workload.head?.p99Ms ?? null,
+					} satisfies Column<WorkloadRow>,
+					{
+						title: "GPU memory",
+						numeric: true,
+						formats: ["markdown", "html"],
+						text: (row) => workloadTexts(row).memory,
+						sortBy: ({ workload }) => workload.head?.peakMemoryBytes ?? null,
+					} satisfies Column<WorkloadRow>,
+				]
+			: []),
+		{
+			title: "golden",
+			numeric: true,
+			text: (row) => workloadTexts(row).golden,
+			tone: ({ golden }) => golden?.tone ?? null,
+		},
+	];
+}
+
+/** In a comment and on a long page, rows that need no attention are folded. */
+function blocksOf(facts: Facts, isFolded: boolean, showsQuiet: boolean): Block[] {
+	const { result, rows } = facts;
+	const tableOf = (some: readonly WorkloadRow[]): Block[] =>
+		some.length === 0
+			? []
+			: [
+					table(withCaveat("Workloads", result.backend), columnsOf(facts), some, {
+						noun: "row",
+						isMain: true,
+					}),
+				];
+	const changed = rows.filter(({ isUnchanged }) => !isUnchanged);
+	const unchanged = rows.filter(({ isUnchanged }) => isUnchanged);
+	if (!isFolded) return [...caveats(facts), ...tableOf([...changed, ...unchanged])];
+	const label = result.arms.base !== null ? "unchanged" : isCounted(rows) ? "counted" : "timed";
+	const quiet: Block[] = showsQuiet
+		? tableOf(unchanged)
+		: [{ kind: "sentence", text: "Left out here; see `report.html`." }];
+	return [
+		...(changed.length === 0 ? [] : caveats(facts)),
+		...tableOf(changed),
+		...(unchanged.length === 0 ? [] : details(counted(unchanged.length, `${label} row`), quiet)),
+	];
+}
+
+export const workloadSection: ReportSection = {
 	id: "workloads",
-	select: ({ result, rows }) => (rows.length === 0 ? null : { result, rows }),
-	markdown: markdownBlocks,
-	html: ({ result, rows }) => workloadTable(result, rows, workloadAnchors(rows)),
-	terminal: terminalLines,
+	show({ result, rows }, { format, detail }) {
+		if (rows.length === 0) return null;
+		const isPage = format === "html";
+		const isFolded = format === "markdown" || (isPage && rows.length > maxOpenRows);
+		const blocks = blocksOf({ result, rows, isPage }, isFolded, detail.quietRows);
+		return isPage ? { title: withCaveat("Workloads", result.backend), blocks } : { blocks };
+	},
 	highlights: speedHighlights,
-});
+};

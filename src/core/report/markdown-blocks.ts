@@ -1,0 +1,107 @@
+// Draws blocks as GitHub's Markdown.
+import { escapeHtml, escapeMarkdown, markdownCode, markdownFence } from "../text/escape.ts";
+import { counted } from "../text/labels.ts";
+import type { Detail } from "./budget.ts";
+import { brief, codePieces, excerptLines, type Highlight, severityLooks } from "./highlight.ts";
+import { type Block, columnsIn, type Drawers, drawBlock, type Table } from "./section.ts";
+
+/** Escaped, with what stood between backticks as code. */
+export function inlineMarkdown(text: string): string {
+	return codePieces(text)
+		.map((piece, index) => (index % 2 === 1 ? markdownCode(piece) : escapeMarkdown(piece)))
+		.join("");
+}
+
+/** Words of one highlight in a comment. */
+const maxWords = 60;
+
+const drawers: Drawers<(detail: Detail) => string | string[]> = {
+	heading:
+		({ text }) =>
+		() =>
+			`### ${escapeMarkdown(text)}`,
+	sentence:
+		({ text, style }) =>
+		() => {
+			const mark = style === "strong" ? "**" : style === "quiet" ? "_" : "";
+			return `${mark}${inlineMarkdown(text)}${mark}`;
+		},
+	notice:
+		({ text, isUrgent }) =>
+		() =>
+			`> [!${isUrgent ? "WARNING" : "NOTE"}]\n> ${escapeMarkdown(text)}`,
+	list:
+		({ items }) =>
+		() =>
+			items.length === 0 ? [] : items.map((item) => `- ${inlineMarkdown(item)}`).join("\n"),
+	table:
+		({ table }) =>
+		(detail) =>
+			tableMarkdown(table, table.isMain ? detail.rows : detail.foldedRows),
+	highlight:
+		({ highlight }) =>
+		(detail) =>
+			highlightMarkdown(highlight, detail),
+	details:
+		({ title, blocks }) =>
+		(detail) =>
+			foldedMarkdown(title, drawMarkdown(blocks, detail)),
+	figure: () => () => [],
+};
+
+/** Parts of the Markdown, to be separated by empty lines. */
+export function drawMarkdown(blocks: readonly Block[], detail: Detail): string[] {
+	return blocks.flatMap((block) => drawBlock(drawers, block)(detail));
+}
+
+export function foldedMarkdown(title: string, parts: readonly string[]): string {
+	return `<details><summary>${escapeHtml(title)}</summary>\n\n${parts.join("\n\n")}\n\n</details>`;
+}
+
+/** Folded parts become one at the end, whose summary lists theirs: what happened stays on one screen. */
+export function foldTogether(parts: readonly string[]): string[] {
+	const summaries = parts.flatMap((part) => /^<details><summary>(.*)<\/summary>/.exec(part)?.[1] ?? []);
+	if (summaries.length < 2) return [...parts];
+	const isFolded = (part: string): boolean => part.startsWith("<details><summary>");
+	const body = parts.filter(isFolded).join("\n\n");
+	const folded = `<details><summary>${summaries.join(" · ")}</summary>\n\n${body}\n\n</details>`;
+	return [...parts.filter((part) => !isFolded(part)), folded];
+}
+
+function tableMarkdown({ columns, rows, noun }: Table, most: number): string {
+	if (most === 0) return `${counted(rows.length, noun)}, in \`report.html\`.`;
+	const shown = columnsIn("markdown", columns);
+	const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+	const lines = rows.slice(0, most).map((row) =>
+		line(
+			shown.map(({ text, numeric }) => {
+				const cell = text?.(row) ?? "";
+				// A table of many columns breaks its cells, which must not part a number from its unit.
+				return escapeMarkdown(numeric ? cell.replace(/(\d) (?=[%µ\p{L}])/gu, "$1\u00a0") : cell);
+			}),
+		),
+	);
+	const hidden = rows.length - lines.length;
+	return [
+		line(shown.map(({ title }) => title)),
+		`|${shown.map(({ numeric }) => (numeric ? "--:" : "---")).join("|")}|`,
+		...lines,
+		...(hidden > 0 ? ["", `… and ${counted(hidden, `more ${noun}`)}.`] : []),
+	].join("\n");
+}
+
+function highlightMarkdown(whole: Highlight, detail: Detail): string {
+	const { severity, title, lines = [], sentences, fix, excerpt = [] } = brief(whole, maxWords);
+	const first = `${severityLooks[severity].symbol} **${escapeMarkdown(title)}**`;
+	if (!detail.sentences) return first;
+	// What follows a list is a paragraph of its own, and what to do next has a line.
+	const text = [
+		first,
+		...lines.map((line) => `- ${inlineMarkdown(line)}`),
+		...(lines.length > 0 && (sentences.length > 0 || fix !== undefined) ? [""] : []),
+		...(sentences.length === 0 ? [] : [sentences.map(inlineMarkdown).join(" ")]),
+		...(fix === undefined ? [] : [`**Next:** ${inlineMarkdown(fix)}`]),
+	].join("\n");
+	if (!detail.excerpts || excerpt.length === 0) return text;
+	return `${text}\n\n${foldedMarkdown("log excerpt", [markdownFence(excerptLines(excerpt))])}`;
+}
