@@ -1,5 +1,12 @@
 // Named results that show every state a report must be able to tell.
-import type { GateResult, GoldenVerdict, Result, WorkloadResult } from "../../generated/result.ts";
+import type {
+	Comparison,
+	GateResult,
+	GoldenVerdict,
+	Result,
+	WorkloadResult,
+} from "../../generated/result.ts";
+import { compareWork, type Work } from "../../src/core/compare/work.ts";
 import {
 	buildBuild,
 	buildCheck,
@@ -250,11 +257,57 @@ function noBase(): Result {
 	});
 }
 
+const uncompared: Comparison = {
+	verdict: "missing",
+	reason: "Not measured: ONNX Runtime's work is counted.",
+	estimate: null,
+	interval: null,
+	pairs: 0,
+	excluded: null,
+	minimalEffect: 0,
+	level: 1,
+};
+
+/** The row of a workload whose instructions were counted, and its gate. */
+function countedRow(
+	timed: WorkloadResult,
+	base: number,
+	head: number,
+): { row: WorkloadResult; gate: GateResult } {
+	const workOf = (instructions: number): Work => ({ instructions, otherInput: instructions });
+	const work = compareWork({ base: workOf(base), head: workOf(head) }, 0.02);
+	const row: WorkloadResult = {
+		...timed,
+		precision: "fp32",
+		verdict: work.verdict,
+		work,
+		...{ latency: uncompared, p99: uncompared, memory: uncompared },
+		...{ base: null, head: null, noise: { runCv: null, detectable: null } },
+		...{ runs: [], distribution: null, notes: undefined, limits: { warn: 0.02 } },
+	};
+	return { row, gate: judgeWork(row) };
+}
+
+function judgeWork({ model, engine, workload, work, verdict }: WorkloadResult): GateResult {
+	const status = verdict === "regressed" ? "warn" : "pass";
+	const message = `${verdict === "regressed" ? "More work" : "No relevant change of work"}: ${work?.base} → ${work?.head} instructions.`;
+	return buildGate({ gate: "work", model, engine, workload, status, message });
+}
+
 function onCpu(): Result {
-	const { outcome, ...rest } = mismatchAndSlowdown();
+	const { gates, workloads, builds, ...rest } = mismatchAndSlowdown();
+	const [segmenter, classifier, encoder] = workloads as [WorkloadResult, WorkloadResult, WorkloadResult];
+	const counted = [
+		countedRow(segmenter, 19_930_112, 19_930_112),
+		countedRow(classifier, 53_951_480, 56_215_904),
+		countedRow(encoder, 310_863_776, 310_863_776),
+	];
+	const kept = gates.filter(({ gate }) => !["latency", "p99", "memory"].includes(gate));
 	return {
 		...rest,
-		outcome,
+		builds: builds.map((build) => ({ ...build, engineKind: "ONNX model with recipe", notes: undefined })),
+		workloads: counted.map(({ row }) => row),
+		gates: [...kept, ...counted.map(({ gate }) => gate)],
 		backend: {
 			kind: "onnxruntime",
 			name: "ONNX Runtime (WebAssembly)",

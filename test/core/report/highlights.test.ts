@@ -32,7 +32,7 @@ it.each([
 	["mismatch-and-slowdown", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
 	["inconclusive", "1 inconclusive comparison · 3 of 4 checks pass"],
 	["no-base", "all 4 checks pass"],
-	["on-cpu", "1 golden mismatch, 1 slowdown · 9 of 12 checks pass"],
+	["on-cpu", "1 golden mismatch, 1 increase of work · 9 of 12 checks pass"],
 	["build-refused", "1 build refused, 1 preflight gate fails · 0 of 2 checks pass"],
 	["partial", "stopped in measure · 1 error · all 3 checks pass"],
 	["errors", "1 error, 1 golden not judged, 1 GitHub fault · 1 of 3 checks pass"],
