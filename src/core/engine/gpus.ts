@@ -13,7 +13,6 @@ const ampere = { fp32: 19.5, tf32: 156, fp16: 312, bf16: 312, int8: 624 };
 const hopperNvl = { fp32: 60, tf32: 418, fp16: 836, bf16: 836, fp8: 1671, int8: 1671 };
 const hopper = { fp32: 67, tf32: 494, fp16: 989, bf16: 989, fp8: 1979, int8: 1979 };
 
-/** The first that fits the GPU's name. */
 const gpus: readonly GpuLimits[] = [
 	{ name: /\bH200 NVL\b/, memory: 4.8, compute: hopperNvl, source: "H200 datasheet" },
 	{ name: /\bH200\b/, memory: 4.8, compute: hopper, source: "H200 datasheet" },
@@ -68,7 +67,6 @@ export interface RanWork {
 
 const far = 0.25;
 
-/** null where the GPU, the time or the bytes are unknown. */
 export function rooflineOf(
 	{ bytes, operations, precision, timeMs }: RanWork,
 	gpuName: string | null,

@@ -3,7 +3,6 @@
 import type { Finding } from "../../../generated/result.ts";
 
 export interface FindingKind {
-	/** error by default. */
 	severity?: Finding["severity"];
 	fix?: string;
 }

@@ -26,7 +26,6 @@ function cycleIn(scope: Scope): Finding[] {
 	];
 }
 
-/** Walks back from a node that waits until a node comes again: that one is on the cycle. */
 function onCycle(
 	start: number,
 	producers: readonly (readonly number[])[],

@@ -11,7 +11,6 @@ interface View {
 	type: OnnxDType | null;
 }
 
-/** What is refused of this node, as the end of a sentence; null for nothing. */
 type Limit = (view: View) => string | null;
 
 const batchFirst: Limit = ({ node }) =>

@@ -4,7 +4,6 @@ import type { OnnxNode } from "../model.ts";
 import { nodeLabel, type Scope } from "../walk.ts";
 import { constantOf, finding, nodeIn, others, type Rule, type Subject } from "./subject.ts";
 
-/** Domains of which ONNX Runtime brings operators that no list of ours holds. */
 const onnxRuntimeDomains: ReadonlySet<string> = new Set(["com.microsoft", "com.microsoft.nchwc"]);
 /** Operators that ONNX Runtime 1.30 knows in the standard domain beyond the standard (tried). */
 const onnxRuntimeExtras: ReadonlySet<string> = new Set([
@@ -84,7 +83,6 @@ const lifetimes: ReadonlyMap<string, ReadonlyMap<string, Lifetime>> = new Map(
 	]),
 );
 
-/** When the standard had the operator; undefined where it never did. */
 export function lifetimeOf(node: OnnxNode): Lifetime | undefined {
 	return lifetimes.get(node.domain)?.get(node.op);
 }

@@ -25,7 +25,6 @@ const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 	fp4: ["float4e2m1"],
 };
 
-/** Of the standard, or TensorRT's own (TRT_FP8QuantizeLinear, …). */
 const quantising = /^(TRT_\w+)?(Quantize|Dequantize)Linear$/;
 interface Typing {
 	dtypes: ReadonlySet<OnnxDType>;
@@ -104,7 +103,6 @@ function uncalibrated(name: string): Finding {
 	);
 }
 
-/** TensorRT's own operators by which older exports say their type. */
 const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
 	{ operators: /^TRT_FP8/, dtype: "float8e4m3fn" },
 	{ operators: /^TRT_INT4/, dtype: "int4" },
@@ -143,7 +141,6 @@ interface Format {
 	dtypes: readonly OnnxDType[];
 	/** Compute capability from which the tensor cores have it; TensorRT refuses to build on older ones. */
 	since: readonly [major: number, minor: number];
-	/** GPUs that have it, for people. */
 	on: string;
 }
 

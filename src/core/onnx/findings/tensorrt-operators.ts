@@ -20,7 +20,6 @@ export const tensorRtOperators: Rule = (subject) => {
 	return subject.context.loadsPlugins === true ? found.map(leftToPlugins) : found;
 };
 
-/** The user's plugin library may provide what TensorRT lacks; the build will show it. */
 function leftToPlugins(found: Finding): Finding {
 	const isLack = (["operator-unknown", "operator-unsupported", "plugin-absent"] as const).some(
 		(code) => code === found.code,
@@ -149,7 +148,6 @@ const families: readonly { names: RegExp; advice: string }[] = [
 	{ names: /(Loss$)|^(Bernoulli|Multinomial)$/, advice: "Export the model for inference, not for training." },
 ];
 
-/** `listedFirst` is the first TensorRT known to import the operator. */
 export function adviceFor(op: string, listedFirst: string | null): string {
 	if (listedFirst !== null)
 		return `Build with TensorRT ${listedFirst} or newer, or export with an older opset, which writes simpler operators.`;

@@ -55,7 +55,6 @@ function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): 
 	);
 }
 
-/** null where the payload's size says nothing: typed fields hold varints. */
 function expectedBytes(weight: OnnxInitializer): number | null {
 	if (weight.sparse) return null;
 	if (weight.storage === "typed")
@@ -131,7 +130,6 @@ function doubles(subject: Subject): Finding[] {
 	return found;
 }
 
-/** Weights that the parser cannot hold; UINT8 it knows only at the border of the graph. */
 function unsupported(subject: Subject): Finding[] {
 	const { tensorrt, scopes } = subject;
 	if (tensorrt === null) return [];

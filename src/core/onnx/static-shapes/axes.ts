@@ -25,7 +25,6 @@ function axesIn(axes: readonly number[], rank: number): Set<number> | null {
 	return found.every((axis) => axis !== null) ? new Set(found as number[]) : null;
 }
 
-/** Without axes all are reduced. */
 const reduce = onInput((input, view) => {
 	const axes = listOf(view, "axes", 1);
 	const keeps = integerAttribute(view.node, "keepdims", 1) !== 0;
@@ -38,12 +37,10 @@ const reduce = onInput((input, view) => {
 	return { dims: input.flatMap((dim, axis): Dims => (!reduced.has(axis) ? [dim] : keeps ? [1] : [])) };
 });
 
-/** The axis that the attribute names, where it exists. */
 function statedAxis(input: Dims, { node }: OperatorView, fallback: number): number | null {
 	return axisIn(integerAttribute(node, "axis", fallback), input.length);
 }
 
-/** The elements stay, and so do known values. */
 function sameElements({ values: [value] }: OperatorView, dims: Dims): OperatorResult {
 	return value && dims.length <= 1 ? { dims, value } : { dims };
 }
@@ -92,14 +89,12 @@ const gather = onTwo((data, indices, view) => {
 	return { dims, value: picks.map((pick) => list.at(pick) ?? null) };
 });
 
-/** The last axis of the indices gives the number of data axes that one index covers. */
 const gatherNd = onTwo((data, indices, { node }) => {
 	const reach = indices.at(-1);
 	if (typeof reach !== "number") return untold;
 	return { dims: [...indices.slice(0, -1), ...data.slice(integerAttribute(node, "batch_dims", 0) + reach)] };
 });
 
-/** Without stated sizes the parts are equal, the last one smaller if they do not divide evenly. */
 const split = onInput((input, view) => {
 	const axis = statedAxis(input, view, 0);
 	if (axis === null) return untold;
@@ -158,7 +153,6 @@ const pad = onInput((input, view) => {
 	};
 });
 
-/** By sizes or by scales; what depends on a policy is left open. */
 const resize = onInput((input, view) => {
 	const { node, values, opset } = view;
 	const open = { dims: unknownOf(input.length) };

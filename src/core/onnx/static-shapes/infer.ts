@@ -14,7 +14,6 @@ const rules = new Map(Object.entries({ ...layoutRules, ...axisRules, ...productR
 /** Broadcasting and other meanings are as in NumPy since this opset. */
 const oldestOpset = 7;
 
-/** Shapes, and short lists of numbers that are computed from shapes, by tensor of the graph (not its subgraphs). */
 export interface Known {
 	shapes: Map<string, Dims>;
 	values: Map<string, Dims>;
@@ -31,7 +30,6 @@ interface Given {
 	types: Pick<TensorTypes, "get">;
 	/** What is known before the first node, constants aside; left out: the shapes that the graph's inputs declare. */
 	start?: Known;
-	/** For nodes that have no rule here: control flow, other domains. */
 	others?(view: OperatorView, known: Known): OperatorResult;
 }
 

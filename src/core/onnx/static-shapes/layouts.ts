@@ -88,7 +88,6 @@ const concat = onInput((first, { node, shapes, values }) => {
 	return { dims, value: values.flatMap((value, index) => value ?? unknownOf(Number(shapes[index]?.[0]))) };
 });
 
-/** Sizes of the spatial axes; null where a size or an attribute is not known. */
 export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	return input.map((size, axis) => {
 		const window = windowAt(node, axis, input.length);
@@ -102,7 +101,6 @@ export function slid(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	});
 }
 
-/** The same for a transposed convolution. */
 export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	if (integersAttribute(node, "output_shape") !== null) return unknownOf(input.length);
 	const added = integersAttribute(node, "output_padding");
@@ -116,7 +114,6 @@ export function spread(node: OnnxNode, input: Dims, kernel: Dims): Dims {
 	});
 }
 
-/** The padding is that of both sides together. */
 function windowAt(
 	node: OnnxNode,
 	axis: number,

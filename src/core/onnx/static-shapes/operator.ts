@@ -9,7 +9,6 @@ export interface OperatorView {
 	shapes: readonly (Dims | null)[];
 	/** Values of the inputs that are short lists of numbers, or numbers: constants, and what is computed from shapes. */
 	values: readonly (Dims | null)[];
-	/** Type of the first input. */
 	type: OnnxDType | null;
 	opset: number;
 }
@@ -21,21 +20,17 @@ export type OperatorResult =
 export type OperatorRule = (view: OperatorView) => OperatorResult;
 export type OperatorRules = Readonly<Record<string, OperatorRule>>;
 
-/** No operator takes a longer list of sizes. */
 export const maxValues = 64;
 export const untold: OperatorResult = { dims: null };
 
-/** A rule that says nothing where the first input's shape is not known. */
 export function onInput(rule: (input: Dims, view: OperatorView) => OperatorResult): OperatorRule {
 	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : untold);
 }
 
-/** The same for the first two inputs. */
 export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => OperatorResult): OperatorRule {
 	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : untold));
 }
 
-/** One rule for several operators. */
 export function forEach(operators: string, rule: OperatorRule): OperatorRules {
 	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
 }
@@ -71,12 +66,10 @@ export function listOf(
 	return attributeOf(node, attribute) === undefined ? "absent" : "unknown";
 }
 
-/** null where one of them is not known. */
 export function numbers(list: Dims | null | undefined): readonly number[] | null {
 	return list?.every((entry) => typeof entry === "number") ? (list as readonly number[]) : null;
 }
 
-/** An axis counted from the front; null where it does not exist. */
 export function axisIn(axis: number, rank: number): number | null {
 	const at = axis < 0 ? axis + rank : axis;
 	return at >= 0 && at < rank ? at : null;
@@ -86,7 +79,6 @@ export function unknownOf(rank: number): Dims {
 	return Array.from({ length: rank }, () => null);
 }
 
-/** True only where both are known sizes and differ. */
 export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): boolean {
 	return typeof left === "number" && typeof right === "number" && left !== right;
 }
@@ -108,7 +100,6 @@ export function broadcast(left: Dims, right: Dims): Dims | null {
 	return dims;
 }
 
-/** Number of elements, or null where a size is not known. */
 export function elementsOf(dims: Dims): number | null {
 	return dims.reduce<number | null>(
 		(product, dim) => (product === null || typeof dim !== "number" ? null : product * dim),

@@ -89,7 +89,6 @@ const recurrent = onTwo((input, weights, { node, shapes }) => {
 	return { dims: [sequence, directions, batch, hidden], more: [last, last] };
 });
 
-/** An operator that takes the second of the two as its input number `place`. */
 export function withSecond(rule: OperatorRule, place: number): OperatorRule {
 	return (view) => rule({ ...view, shapes: [view.shapes[0] ?? null, view.shapes[place] ?? null] });
 }

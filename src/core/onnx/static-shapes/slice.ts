@@ -27,7 +27,6 @@ export const slice = onInput((input, view) => {
 	return { dims };
 });
 
-/** The places that a slice takes; null where they are not known. */
 function spanOf(
 	start: number | null,
 	end: number | null,

@@ -34,7 +34,6 @@ function areLists(shapes: readonly (Dims | null)[]): boolean {
 	return shapes.every((dims) => dims !== null && dims.length <= 1);
 }
 
-/** The entry at a place of a list; a list of one is repeated. */
 function pick(list: Dims, index: number): OnnxDim {
 	return list[list.length === 1 ? 0 : index] ?? null;
 }
@@ -88,7 +87,6 @@ export const valueRules: OperatorRules = {
 	...forEach(Object.keys(operations).join(" "), arithmetic),
 	Where: where,
 	Transpose: transposed,
-	/** The values are in the order in which memory has them, whatever the rank. */
 	ConstantOfShape: ({ node, values: [dims = null] }) => {
 		const elements = dims === null ? null : elementsOf(dims);
 		const tensor = node.attributes.find(({ name }) => name === "value")?.tensor;
