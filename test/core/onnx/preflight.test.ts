@@ -7,11 +7,9 @@ import { memorySource } from "../../../src/formats/bytes/byte-source.ts";
 import { readOnnx } from "../../../src/formats/onnx/reader.ts";
 import {
 	bytesField as bytes,
-	integerField as integer,
 	joinBytes as join,
 	textField as text,
 } from "../../../src/formats/onnx/write.ts";
-import { cpuMs } from "../../support/cpu-time.ts";
 import {
 	attribute,
 	type Bytes,
@@ -527,22 +525,6 @@ it("preflight reports errors first, with node and fix", () => {
 	]);
 });
 
-it("preflight reports where in the model a fault lies", () => {
-	const branch = graph({
-		inputs: [],
-		nodes: [node({ op: "Relu", inputs: ["ghost"], outputs: ["r"] })],
-		outputs: [value("r")],
-	});
-	const init = {
-		nodes: [
-			node({ op: "If", inputs: ["x"], name: "gate", attributes: [attribute.graph("then_branch", branch)] }),
-		],
-	};
-	expect(preflight(inspected(model(init)), { backend: "tensorrt" })[0]?.message).toContain(
-		'Relu (unnamed, output "r") in subgraph "then_branch" of If "gate" reads tensor "ghost"',
-	);
-});
-
 it("preflight reports the first twenty of a kind and how many more there are", () => {
 	const nodes = Array.from({ length: 50 }, (_, index) =>
 		node({ op: "Relu", inputs: [`ghost${index}`], outputs: [index === 0 ? "y" : `y${index}`] }),
@@ -566,29 +548,4 @@ it("preflight reports names from the file only with their harm taken", () => {
 		expect(said).toContain("a\\u001b[31m\\u202e\\u000ann");
 		expect(said.length).toBeLessThan(300);
 	}
-});
-
-it("preflight reports nothing of INT64 to a TensorRT that knows the type", () => {
-	const init = {
-		nodes: [node({ op: "Gather", inputs: ["x", "w"] })],
-		initializers: [tensor({ name: "w", dims: [1], dtype: 7, raw: int64s(0) })],
-	};
-	const found = (tensorrt: string): string[] =>
-		preflight(inspected(model(init)), { backend: "tensorrt", tensorrt }).map(({ code }) => code);
-	expect(found("8.6.1")).toEqual(["dtype-int64"]);
-	expect(found("10.15.1")).toEqual([]);
-});
-
-it("preflight stays linear in the number of nodes", () => {
-	const nodes = Array.from({ length: 20_000 }, (_, index) =>
-		node({
-			op: "Relu",
-			inputs: [index === 0 ? "x" : `t${index}`],
-			outputs: [index === 19_999 ? "y" : `t${index + 1}`],
-		}),
-	);
-	const large = inspected(model({ nodes, more: integer(99, 1) }));
-	const start = cpuMs();
-	expect(preflight(large, { backend: "onnxruntime" })).toEqual([]);
-	expect(cpuMs() - start).toBeLessThan(2000);
 });

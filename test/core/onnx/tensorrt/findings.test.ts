@@ -186,56 +186,22 @@ it.each<[string, ModelInit, string | null]>([
 		null,
 	],
 	[
-		"no axes, fixed sizes",
-		{ inputs: [value("x", [2, 1])], nodes: [node({ op: "Squeeze", inputs: ["x"] })] },
-		null,
-	],
-	[
 		"dilated",
 		{ nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [2, 1])] })] },
 		"has dilations [2, 1]",
 	],
-	[
-		"undilated",
-		{ nodes: [node({ op: "MaxPool", attributes: [attribute.integers("dilations", [1, 1])] })] },
-		null,
-	],
 	["indices", { nodes: [node({ op: "MaxPool", outputs: ["y", "i"] })] }, "has 2 outputs"],
-	["norm", { nodes: [node({ op: "LpPool", attributes: [attribute.integer("p", 3)] })] }, "has p 3"],
 	["layout", { nodes: [node({ op: "LSTM", attributes: [attribute.integer("layout", 1)] })] }, "has layout 1"],
-	[
-		"unsorted",
-		{ nodes: [node({ op: "TopK", attributes: [attribute.integer("sorted", 0)] })] },
-		"has sorted 0",
-	],
 	[
 		"added",
 		{ nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "add")] })] },
 		'has reduction "add"',
 	],
 	[
-		"not added",
-		{ nodes: [node({ op: "ScatterND", attributes: [attribute.text("reduction", "none")] })] },
-		null,
-	],
-	[
-		"cropping",
-		{
-			nodes: [
-				node({
-					op: "Resize",
-					attributes: [attribute.text("coordinate_transformation_mode", "tf_crop_and_resize")],
-				}),
-			],
-		},
-		'has coordinate_transformation_mode "tf_crop_and_resize"',
-	],
-	[
 		"volumes",
 		{ nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2, 2])] },
 		"has an input of 5 dimensions",
 	],
-	["images", { nodes: [node({ op: "GridSample" })], inputs: [value("x", [1, 1, 2, 2])] }, null],
 	[
 		"computed axes",
 		{
