@@ -92,6 +92,14 @@ export function finding(code: FindingCode, message: string, init: FindingInit = 
 	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
+/** The findings of all nodes of all bodies. */
+export function everyNode(
+	{ scopes }: Subject,
+	findingsOf: (node: OnnxNode, scope: Scope) => readonly Finding[],
+): Finding[] {
+	return scopes.flatMap((scope) => scope.nodes.flatMap((node) => findingsOf(node, scope)));
+}
+
 export function inScope(scope: Scope): string {
 	return scope.kind === "graph" ? "" : ` in ${scope.where}`;
 }
