@@ -73,8 +73,8 @@ function sizesOfShapes({ scopes: [graph], static: { values } }: Subject): Findin
 	const wrong = new Set<string>();
 	for (const node of graph?.nodes ?? []) {
 		const [first = ""] = node.outputs;
-		const sizes = node.op === "Size" && node.domain === "" ? numbers(values.get(node.inputs[0] ?? "")) : null;
-		if (sizes?.length && elementsOf(sizes) !== sizes.length) wrong.add(first);
+		if (node.op === "Size" && node.domain === "" && isMiscounted(values.get(node.inputs[0] ?? "")))
+			wrong.add(first);
 		if (graph === undefined || !node.inputs.some((name) => wrong.has(name))) continue;
 		if (carryingOn.has(node.op)) wrong.add(first);
 		if (!shaping.has(node.op)) continue;
@@ -84,4 +84,9 @@ function sizesOfShapes({ scopes: [graph], static: { values } }: Subject): Findin
 		return [finding("operator-refused", message, { severity: "warning", fix, node })];
 	}
 	return [];
+}
+
+function isMiscounted(given: Dims | undefined): boolean {
+	const sizes = numbers(given);
+	return sizes !== null && sizes.length > 0 && elementsOf(sizes) !== sizes.length;
 }
