@@ -58,18 +58,6 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/is a text file, .*<!DOCTYPE html>/,
 		/error page/,
 	],
-	[
-		"a PyTorch checkpoint",
-		join(ascii("PK\u0003\u0004"), new Uint8Array(100)),
-		/zip archive/,
-		/Export it to ONNX/,
-	],
-	[
-		"random bytes",
-		Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
-		/is not an ONNX model/,
-		/Export/,
-	],
 	["a model without graph", join(integer(1, 8), text(2, "someone")), /contains no graph/, /exporter/],
 	[
 		"a damaged field",

@@ -36,7 +36,7 @@ interface Given {
 /** Value infos are not used: both runtimes ignore them, and tools leave stale ones behind. */
 export function inferShapes(model: OnnxModel, graph: Scope, given: Given): StaticShapes {
 	const known = knownFirst(model, given);
-	const { shapes, values } = known;
+	const { shapes } = known;
 	const faults: StaticShapes["faults"] = [];
 	const stopped: OnnxNode[] = [];
 	const opset = model.opsets[""] ?? 0;
@@ -44,13 +44,7 @@ export function inferShapes(model: OnnxModel, graph: Scope, given: Given): Stati
 	const local = new Set(model.functions.map(({ domain, name }) => `${domain}\n${name}`));
 	for (const node of nodesInRunOrder(graph)) {
 		const rule = node.domain === "" && !local.has(`\n${node.op}`) ? rules.get(node.op) : undefined;
-		const view: OperatorView = {
-			node,
-			shapes: node.inputs.map((name) => shapes.get(name) ?? null),
-			values: node.inputs.map((name) => values.get(name) ?? null),
-			type: given.types.get(node.inputs[0] ?? "") ?? null,
-			opset,
-		};
+		const view = viewOf(node, known, given, opset);
 		const result = (rule === undefined ? given.others?.(view, known) : rule(view)) ?? untold;
 		if ("fault" in result) faults.push({ node, what: result.fault });
 		else keep(node, result, known);
@@ -69,6 +63,16 @@ function knownFirst(model: OnnxModel, { constants, start }: Given): Known {
 		if (values !== undefined && dims.length <= 1) known.values.set(name, values);
 	}
 	return known;
+}
+
+function viewOf(node: OnnxNode, { shapes, values }: Known, { types }: Given, opset: number): OperatorView {
+	return {
+		node,
+		shapes: node.inputs.map((name) => shapes.get(name) ?? null),
+		values: node.inputs.map((name) => values.get(name) ?? null),
+		type: types.get(node.inputs[0] ?? "") ?? null,
+		opset,
+	};
 }
 
 function keep(node: OnnxNode, result: Exclude<OperatorResult, { fault: string }>, known: Known): void {

@@ -1,7 +1,7 @@
 // The shape of Slice, and the values that it takes of a short list or a small matrix.
 import type { OnnxDim } from "../model.ts";
 import { formatDims } from "../quote.ts";
-import { axisIn, listOf, onInput, unknownOf } from "./operator.ts";
+import { axisIn, type Dims, listOf, onInput, unknownOf } from "./operator.ts";
 
 export const slice = onInput((input, view) => {
 	const [starts, ends, axes, steps] = ["starts", "ends", "axes", "steps"].map((name, index) =>
@@ -17,15 +17,19 @@ export const slice = onInput((input, view) => {
 		const step = steps === "absent" ? 1 : at(steps);
 		const span = spanOf(at(starts), at(ends), step, input[axis] ?? null);
 		dims[axis] = span?.length ?? null;
-		const list = view.values[0];
-		const row = input.length === 2 ? input[1] : 1;
-		const isTaken = axis === 0 && cut.length === 1 && input.length <= 2 && typeof row === "number";
-		if (!isTaken || span === null || !list) continue;
-		const places = Array.from({ length: span.length }, (_, place) => span.first + place * span.step);
-		return { dims, value: places.flatMap((place) => list.slice(place * row, (place + 1) * row)) };
+		const value = axis === 0 && cut.length === 1 ? taken(input, view.values[0], span) : null;
+		if (value !== null) return { dims, value };
 	}
 	return { dims };
 });
+
+/** The rows that a slice takes of a list or of a small matrix. */
+function taken(input: Dims, list: Dims | null | undefined, span: ReturnType<typeof spanOf>): Dims | null {
+	const row = input.length === 2 ? input[1] : 1;
+	if (input.length > 2 || typeof row !== "number" || span === null || !list) return null;
+	const places = Array.from({ length: span.length }, (_, place) => span.first + place * span.step);
+	return places.flatMap((place) => list.slice(place * row, (place + 1) * row));
+}
 
 function spanOf(
 	start: number | null,

@@ -9,7 +9,6 @@ import {
 	attribute,
 	floats,
 	graph,
-	int64s,
 	type ModelInit,
 	model,
 	node,
@@ -121,34 +120,6 @@ it("a Loop whose count depends on data counts as none, and says what one pass co
 	expect(cost).toMatchObject({ multiplyAdds: 0, unknownNodes: 1 });
 	expect(cost.nodes[0]?.why).toBe("depends on data how often its body runs, each time with 32 multiply-adds");
 	expect(count(init, { shapes: {}, values: { m: 5 } })).toMatchObject({ multiplyAdds: 160, unknownNodes: 0 });
-});
-
-it("Loops within Loops beyond any sensible depth end, and are unknown", () => {
-	const nest = (depth: number): Uint8Array =>
-		depth === 0
-			? product("x", "y")
-			: node({
-					op: "Loop",
-					inputs: ["m", "", "x"],
-					outputs: ["y"],
-					attributes: [
-						attribute.graph(
-							"body",
-							graph({
-								name: "b",
-								inputs: [value("i", [], 7), value("ci", [], 9), value("x", [2, null])],
-								nodes: [node({ op: "Identity", inputs: ["ci"], outputs: ["co"] }), nest(depth - 1)],
-								outputs: [value("co", [], 9), value("y", null)],
-							}),
-						),
-					],
-				});
-	const init = {
-		inputs: [value("x", [2, 4])],
-		initializers: [weights, tensor({ name: "m", dtype: 7, raw: int64s(2) })],
-		nodes: [nest(20)],
-	};
-	expect(count(init).unknownNodes).toBeGreaterThan(0);
 });
 
 it("a function that calls itself is left as an unknown call", () => {

@@ -134,13 +134,6 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/Did you mean "batch"/,
 	],
 	[
-		"a size for a fixed model",
-		{ x: [1, 3] },
-		options({ batch: 2 }),
-		/dims\.batch binds nothing: the model's inputs have fixed shapes/,
-		/Remove "batch"/,
-	],
-	[
 		"an input that is not there",
 		{ image: [1] },
 		options({}, { images: [1] }),
@@ -161,7 +154,6 @@ it.each<[string, Record<string, readonly Dim[] | null>, ShapeSource, RegExp, Reg
 		/1 from dims\.b and 2 from inputs\.x\.shape/,
 		/the same size/,
 	],
-	["a broken size", { x: ["b"] }, options({ b: 1.5 }), /The size of "b" is 1\.5/, /whole number/],
 ])("shape resolution refuses %s", (...[, inputs, source, message, fix]) => {
 	const attempt = (): unknown => resolveShapes(withInputs(inputs), source);
 	expect(attempt).toThrow(message);
