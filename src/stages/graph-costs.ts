@@ -15,7 +15,6 @@ type ReadyModel = Extract<PreparedModel, { state: "ready" }>;
 
 const maxChanges = 20;
 
-/** One for each model and its sizes, however many engines and workloads have them. */
 export function graphCosts(
 	plan: Plan,
 	models: readonly PreparedModel[],
@@ -80,7 +79,6 @@ function costOf({ workload, head, base, shaped }: Sides, count: Count): GraphCos
 	};
 }
 
-/** Of a base that cannot take the head's inputs; null where the config gives it no sizes. */
 function sizesOfBase({ model, spec }: ReadyModel, { config }: Workload): InputSizes | null {
 	try {
 		const { inputs } = spec.model;

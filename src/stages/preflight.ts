@@ -13,7 +13,6 @@ export interface PreflightInput {
 	models: readonly PreparedModel[];
 	backend: BackendFacts["kind"];
 	tensorrt?: string | undefined;
-	/** Where the base runs on another TensorRT: its version. */
 	baseTensorrt?: string | undefined;
 	gpuMemoryBytes?: number | undefined;
 	computeCapability?: string | undefined;

@@ -45,7 +45,6 @@ interface Profiled {
 	times: LayerProfile[];
 }
 
-/** What all profiles of a red or inconclusive row may take of the GPU. */
 const budgetMs = 10_000;
 const mostProfiles = 5;
 

@@ -37,7 +37,6 @@ export async function trySizes(input: TryInput, ports: RecordPorts): Promise<Tri
 	}
 }
 
-/** null: none of these ran, and there may be others. */
 async function tryRound(search: SizeSearch, input: TryInput, ports: RecordPorts): Promise<TriedSizes | null> {
 	const { attempts } = search;
 	const round = search.next(triesPerProcess);
@@ -87,7 +86,6 @@ async function runAll(
 	return result.failure.code === "tool-timeout" ? "time ran out" : result.failure.message;
 }
 
-/** null: it ran and gave something; undefined: it was not reached. */
 function faultOf(
 	answer: Extract<InferResult, { state: "done" }>["cases"][number] | undefined,
 ): string | null | undefined {

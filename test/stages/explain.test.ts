@@ -223,13 +223,6 @@ it("explain looks with ncu into the kernel that nsys saw become slower", async (
 	);
 });
 
-it("explain profiles the first kernels with ncu where nsys was not requested", async () => {
-	expect((await look({ nsys: "never", ncu: "always", workloads: [timed("one")] })).counted).toEqual([
-		undefined,
-		undefined,
-	]);
-});
-
 it("explain ends when the run is cancelled", async () => {
 	expect((await look({}, { stopAfter: 1 })).layers).toEqual(["base"]);
 });

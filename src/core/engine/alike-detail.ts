@@ -2,7 +2,6 @@
 import type { Engines } from "./components.ts";
 import { type ModelLayer, nameOnly } from "./model.ts";
 
-/** Where one engine was built with names only, only names are compared. */
 export function alikeDetail({ base, head }: Engines): Engines {
 	const isPlain = base.detail === "names" || head.detail === "names";
 	const plain = ({ name, servedLayer, ...known }: ModelLayer): ModelLayer => {

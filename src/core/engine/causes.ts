@@ -9,7 +9,6 @@ import { type LayerTensor, typesOf } from "./layer.ts";
 import type { ModelLayer } from "./model.ts";
 import { tensorBytes } from "./work.ts";
 
-/** What the rule claims; null: it does not apply. */
 type Rule = (changed: Changed) => Omit<EngineCause, "kind"> | null;
 
 export function precisionChange({ base, head }: Pick<Changed, "base" | "head">): string | null {

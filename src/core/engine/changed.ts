@@ -48,7 +48,6 @@ export function aroundOf({ base, head }: { base: EngineModel; head: EngineModel 
 
 export const code = (name: string): string => quoted(name, 60);
 
-/** Casts that the model itself has, before or in the component, and only in the head. */
 export function newCasts({ component, around }: Changed): string[] {
 	return component.nodes.filter((node) => /cast/i.test(node.slice(-200)) && !around.baseNodes.has(node));
 }

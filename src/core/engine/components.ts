@@ -143,7 +143,6 @@ function pairEqualSets(all: readonly Placed[], sets: Sets, names: RegExp): Set<s
 	return new Set(pairs.flat());
 }
 
-/** Layers with nodes that only one engine has may be the other's under new names. */
 function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Match[] {
 	const roots = new Map<string, Record<Arm, number[]>>();
 	for (const { arm, layer, key } of all.filter((one) => one.layer.nodes.length > 0)) {
@@ -164,7 +163,6 @@ function matchOneSided(engines: Engines, all: readonly Placed[], sets: Sets): Ma
 	return [...matches, ...absorbed(engines, alone, [...known, ...matches])];
 }
 
-/** What a node does, by its name: `/block/Conv_14` is a `Conv`. */
 const operationOf = (node: string): string => (node.split("/").at(-1) ?? node).replace(/_*\d+$/, "");
 
 /** A layer without a counterpart beside one whose counterpart has its operation as well: one engine fuses them. */

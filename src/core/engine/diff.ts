@@ -37,7 +37,6 @@ interface Judged extends Changed {
 
 const maxRows = 500;
 const maxMembers = 2000;
-/** Profiles of each side from which on a change without a cause in the structure is believed. */
 const enoughProfiles = 3;
 const mostShift = 0.15;
 
@@ -168,11 +167,9 @@ const formerShape = ({ component, base }: Changed): string =>
 interface RowContext {
 	isTimed: boolean;
 	gpu: string | null;
-	/** What to try is about TensorRT. */
 	advises: boolean;
 }
 
-/** Groups that changed in the same way share a row; the largest change comes first, either way. */
 function foldRows(changed: readonly Judged[], all: readonly Judged[], context: RowContext): EngineRow[] {
 	const before = groupBy(all, formerShape);
 	const causes = new Map(changed.map((one) => [one, causesOf(one)]));

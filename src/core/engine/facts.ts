@@ -9,9 +9,7 @@ export interface PartFacts {
 	reformats: readonly ModelLayer[];
 	/** Of the kernels, the one that computes most first, then the one that moves most. */
 	precisions: readonly string[];
-	/** Where Myelin made them. */
 	regions: number;
-	/** null: not known of every layer. */
 	bytes: number | null;
 	operations: number | null;
 	weights: number;
@@ -38,7 +36,6 @@ const known = (values: readonly (number | null)[]): number | null =>
 const joined = (layers: readonly ModelLayer[], factOf: (layer: ModelLayer) => string): string =>
 	layers.map(factOf).sort().join("\n");
 
-/** `overheadMs`: what the profiler adds to each layer. */
 export function factsOf(layers: readonly ModelLayer[], profiles: number, overheadMs: number): PartFacts {
 	const working = layers.filter(takesTime);
 	const kernels = working.filter(({ kind }) => kind !== "reformat");

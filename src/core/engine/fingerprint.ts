@@ -25,12 +25,10 @@ function digest(parts: readonly string[]): string {
 	return hashText([...parts].sort().join("\n"));
 }
 
-/** Which layer wrote each tensor last; a tensor that no layer writes is an input or a constant. */
 export function producersOf<Layer extends EngineLayer>(layers: readonly Layer[]): Map<string, Layer> {
 	return new Map(layers.flatMap((layer) => layer.outputs.map(({ name }) => [name, layer] as const)));
 }
 
-/** The layers that a layer reads from; copies that were optimised away are looked through. */
 function sourcesOf(layer: EngineLayer, producers: ReadonlyMap<string, EngineLayer>): EngineLayer[] {
 	return layer.inputs.flatMap(({ name }) => {
 		let source = producers.get(name);

@@ -19,7 +19,6 @@ interface Group {
 
 type Edge = [from: number, to: number, where: number];
 
-/** null where nothing changed: there is nothing to see. */
 export function graphOf(groups: readonly Group[], engines: Engines): EngineGraph | null {
 	const shown = inOrder(groups);
 	if (!shown.some(differs)) return null;
@@ -52,7 +51,6 @@ function drawn(group: Group | undefined): EngineGroup[] {
 	return [{ label: groupLabel(component), base: arm("base"), head: arm("head"), isChanged, changeMs }];
 }
 
-/** As the head runs them; what is gone follows what ran before it in the base. */
 function inOrder(groups: readonly Group[]): Group[] {
 	const firstOf = (group: Group, arm: "base" | "head"): number =>
 		group.component[arm].reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
@@ -66,7 +64,6 @@ function inOrder(groups: readonly Group[]): Group[] {
 	return [...groups].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
 }
 
-/** `where`: the sum of 1 for the base and 2 for the head. */
 function edgesOf(groups: readonly Group[], engines: Engines): Edge[] {
 	const found = new Map<string, Edge>();
 	for (const [at, arm] of arms.entries()) {
@@ -86,7 +83,6 @@ function edgesOf(groups: readonly Group[], engines: Engines): Edge[] {
 	return [...found.values()];
 }
 
-/** Layers that take no time have no group, and are looked through. */
 function throughIdle(
 	index: number,
 	sources: readonly (readonly number[])[],
@@ -100,7 +96,6 @@ function throughIdle(
 	return seen;
 }
 
-/** All of them, or those with the fewest steps to a change. */
 function nearChanges(groups: readonly Group[], edges: readonly Edge[]): number[] {
 	if (groups.length <= mostGroups) return [...groups.keys()];
 	const near = groups.map((): number[] => []);

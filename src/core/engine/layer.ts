@@ -5,9 +5,7 @@ export interface LayerTensor {
 	name: string;
 	/** -1 where the engine leaves the size open. */
 	dims: readonly number[];
-	/** `fp16`, `int8`, …; null where the text is of an unknown form. */
 	dtype: string | null;
-	/** Memory layout and type, as TensorRT names them. */
 	format: string;
 }
 
@@ -23,7 +21,6 @@ export interface LayerWeights {
 export type LayerKind = "compute" | "reformat" | "quantize" | "shape" | "noop";
 
 export interface EngineLayer {
-	/** May repeat; the order distinguishes two of one name. */
 	name: string;
 	kind: LayerKind;
 	/** `CaskConvolution`, `Reformat`, `kgen`, …; null where the engine was built with names only. */
@@ -34,12 +31,10 @@ export interface EngineLayer {
 	precision: string | null;
 	tactic: string | null;
 	weights: LayerWeights | null;
-	/** The ONNX nodes that were fused into it: from its metadata, else from its name. */
 	onnxNodes: readonly string[];
 	/** First and last node of a region whose name states only these; the nodes between are in the ONNX graph. */
 	foreign: readonly [from: string, to: string] | null;
 	servedLayer: string | null;
-	/** The number of the region that Myelin, TensorRT's graph compiler, made the layer in. */
 	region: number | null;
 	parameters: Readonly<Record<string, string | number | readonly number[]>>;
 }
@@ -48,7 +43,6 @@ export function takesTime({ kind }: EngineLayer): boolean {
 	return kind !== "noop" && kind !== "shape";
 }
 
-/** It only changes layout or type; a copy that was optimised away counts. */
 export function isReformat({ kind, servedLayer }: EngineLayer): boolean {
 	return kind === "reformat" || servedLayer !== null;
 }
@@ -60,7 +54,6 @@ export interface EngineIo {
 }
 
 export interface EngineLayers {
-	/** names: the engine was built without details, so only the names are known. */
 	detail: "detailed" | "names";
 	layers: readonly EngineLayer[];
 	io: readonly EngineIo[];
@@ -80,7 +73,6 @@ export interface LayerProfile {
 	layers: readonly LayerTime[];
 }
 
-/** `2 × int8 and fp16`. */
 export const typesOf = (tensors: readonly LayerTensor[]): string =>
 	[...groupBy(tensors, ({ dtype }) => dtype ?? "?")]
 		.map(([type, { length }]) => (length === 1 ? type : `${length} × ${type}`))

@@ -31,7 +31,6 @@ export function operationClass({
 
 const outputDims = ({ outputs }: ModelLayer): string => outputs.map(({ dims }) => dims.join("x")).join(",");
 
-/** Layers of one label can stand for each other; names, precision and layout do not count. */
 export function layerLabel(layer: ModelLayer): string {
 	const { weights, parameters } = layer;
 	const { Kernel: kernel, Stride: stride, Groups: groups, WindowSize: window } = parameters;
@@ -54,7 +53,6 @@ interface Side {
 	labels: readonly (readonly number[])[];
 }
 
-/** `numbers`: one for each label, of both engines. */
 function sideOf({ layers }: EngineModel, numbers: Map<string, number>): Side {
 	const near = neighboursOf(layers);
 	const numberOf = (label: string): number => {
@@ -125,7 +123,6 @@ function alignInOrder(
 		.map(([one, other]) => ({ base: one, head: other, confidence: 0.8 }));
 }
 
-/** Layers of one label, as many in the base as in the head, in the order in which they run. */
 function equalGroups(
 	sides: Record<"base" | "head", Side>,
 	left: Record<"base" | "head", ReadonlySet<number>>,
@@ -139,7 +136,6 @@ function equalGroups(
 	});
 }
 
-/** Layers of one operation between the same neighbours, outward from what is matched. */
 function similar(
 	sides: Record<"base" | "head", Side>,
 	left: Record<"base" | "head", ReadonlySet<number>>,

@@ -5,7 +5,6 @@ import type { EngineIo, EngineLayer, EngineLayers, LayerProfile } from "./layer.
 
 export interface ModelLayer extends EngineLayer {
 	index: number;
-	/** The ONNX nodes that it computes, with those between the ends of a region where the graph is known. */
 	nodes: readonly string[];
 	/** Where it has no nodes: the layer that it feeds, else the one that feeds it. Null: neither is known. */
 	owner: number | null;
@@ -81,7 +80,6 @@ function take(times: Map<string, number[]>, key: string): number[] {
 	return found;
 }
 
-/** A layer of which only the name is known. */
 export function nameOnly(name: string): EngineLayer {
 	const unknown = {
 		type: null,
@@ -104,7 +102,6 @@ function plainName(name: string): string {
 
 interface Regions {
 	between: NodesBetween;
-	/** Nodes of the graph by their names as Myelin writes them. */
 	byPlainName: ReadonlyMap<string, string>;
 }
 
@@ -234,7 +231,6 @@ export function undelayed(timesMs: readonly number[]): number {
 	return meanOf(ran.filter((ms) => ms <= mostMs));
 }
 
-/** The share of the profiled time that belongs to ONNX nodes; null: nothing was timed. */
 export function mappedShare({ layers }: EngineModel): number | null {
 	const sum = (some: readonly ModelLayer[]) =>
 		some.reduce((total, { timesMs }) => total + undelayed(timesMs), 0);

@@ -21,7 +21,6 @@ export interface Delta {
 
 export interface Noise {
 	deltas: Delta[];
-	/** Factor between the sides that all unchanged components share, such as of another clock; 1 where there is none. */
 	commonFactor: number;
 }
 
@@ -34,7 +33,6 @@ const assumedShare = 0.03;
 /** Variance of one component's repeats over that of all: by chance beyond it in about one of a hundred, with four profiles. */
 const unsteady = 4;
 
-/** `iterations`: of each profile. */
 export function judgeDeltas(
 	changes: readonly TimedChange[],
 	iterations = Number.POSITIVE_INFINITY,
@@ -88,14 +86,12 @@ function rowOf(change: TimedChange, factor: number): Row {
 	};
 }
 
-/** The standard error of a figure from what it is without each of the profiles. */
 function jackknife({ withoutMs }: PartTime): number {
 	const middle = meanOf(withoutMs);
 	const squares = withoutMs.reduce((sum, ms) => sum + (ms - middle) ** 2, 0);
 	return Math.sqrt((squares * Math.max(0, withoutMs.length - 1)) / Math.max(1, withoutMs.length));
 }
 
-/** All profiles of one engine are beyond all of the other, beside the common factor. */
 function isApart({ base, head }: TimedChange, factor: number): boolean {
 	const baseMs = base.eachMs.map((ms) => ms * factor);
 	return Math.max(...baseMs) < Math.min(...head.eachMs) || Math.max(...head.eachMs) < Math.min(...baseMs);
@@ -184,7 +180,6 @@ function spreadOf(
 	return { sd: Math.max(Math.sqrt(variance), floorMs), df: prior.df + own };
 }
 
-/** Enough components, nearly all of them to the same side, by about the same factor. */
 function factorOf(unchanged: readonly TimedChange[]): number {
 	const ratios = unchanged.flatMap(({ base, head }) =>
 		base.ms > 1e-3 && head.ms > 0 ? [head.ms / base.ms] : [],

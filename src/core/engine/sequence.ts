@@ -2,7 +2,6 @@
 
 const maxCells = 16_000_000;
 
-/** Pairs of places with equal texts, rising on both sides; none where the lists are too long. */
 export function commonSequence(
 	base: readonly string[],
 	head: readonly string[],
@@ -21,7 +20,6 @@ export function commonSequence(
 	return found;
 }
 
-/** At each pair of places, the length of the longest common sequence of what follows. */
 function fillTable(base: readonly string[], head: readonly string[], width: number): Uint16Array {
 	const longest = new Uint16Array((base.length + 1) * width);
 	for (let row = base.length - 1; row >= 0; row -= 1) {

@@ -25,7 +25,6 @@ export interface CriticalWarning {
 	text: string;
 }
 
-/** With a base, only what is new in the head. */
 export function criticalWarnings(
 	engines: { base: EngineModel | null; head: EngineModel },
 	rows: readonly EngineRow[],
@@ -91,7 +90,6 @@ function islands(engine: EngineModel): string[] {
 	return kernels.filter((layer) => wide.has(layer.precision ?? "") && isHeavy(layer)).map(label);
 }
 
-/** Q and DQ between two kernels; an engine's own inputs and outputs need them. */
 function ownKernels({ layers }: EngineModel): string[] {
 	const { sources, readers } = neighboursOf(layers);
 	const isBetween = (at: number): boolean =>

@@ -26,7 +26,6 @@ function vectorWidth(format: string): number {
 	return widths[/^([a-z-]+) wide channel/i.exec(format)?.[1]?.toLowerCase() ?? ""] ?? 1;
 }
 
-/** null where a size is open or beyond exact integers. */
 export function elementsOf({ dims }: Pick<LayerTensor, "dims">): number | null {
 	const count = dims.reduce((product, size) => product * size, 1);
 	return dims.every((size) => size >= 0) && Number.isSafeInteger(count) ? count : null;

@@ -23,10 +23,8 @@ import { numberRepeats } from "../group.ts";
 import { shorten } from "../text/escape.ts";
 
 const maxLayers = 2000;
-/** TensorRT names a fused layer after all that went into it: hundreds of characters are usual. */
 const [maxNameChars, maxWordChars] = [300, 160];
 
-/** `info` is null where only the times are known. */
 export function joinLayers(profile: LayerProfile, info: EngineLayers | null): ArmLayers {
 	const known = new Map(numberRepeats(info?.layers ?? [], ({ name }) => name));
 	const layers = numberRepeats(profile.layers, ({ name }) => name).map(([key, time]) =>
@@ -59,7 +57,6 @@ function slowest(layers: readonly TimedLayer[]): TimedLayer[] {
 	return layers.filter((layer) => kept.has(layer));
 }
 
-/** Of a result that has layers and no explanation: the layers' connections and ONNX nodes are unknown. */
 export function diffOfLayers({ base, head }: WorkloadLayers): EngineDiff | null {
 	const engines = base === null || head === null ? null : { base: modelOf(base), head: modelOf(head) };
 	return engines === null ? null : diffEngines(engines, { gpu: null, enginesMs: null, unit: head?.unit });

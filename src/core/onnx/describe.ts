@@ -23,7 +23,6 @@ export function describeModel(model: InspectedModel) {
 		irVersion: onnx.irVersion,
 		producer: onnx.producer,
 		producerVersion: onnx.producerVersion,
-		/** The standard domain is `ai.onnx`. */
 		opsets: Object.entries(onnx.opsets).map(([domain, version]) => ({
 			domain: domain || standardDomain,
 			version,
@@ -36,7 +35,6 @@ export function describeModel(model: InspectedModel) {
 		operators,
 		weights: weightTotals(scopes),
 		quantisation: { quantizeLinear: count("QuantizeLinear"), dequantizeLinear: count("DequantizeLinear") },
-		/** How far shapes and types are known of what the graph's nodes give: faults are found only where they are. */
 		inferred: inferredOf(model),
 		external: model.external.map(({ location, neededBytes, problem }) => ({
 			location,
@@ -99,7 +97,6 @@ function weightTotals(scopes: readonly Scope[]) {
 
 interface ModelFacts {
 	inputRanks: ReadonlyMap<string, number>;
-	/** null where no shape is known. Weights do not count. */
 	largestTensor: { name: string; shape: string; bytes: number } | null;
 }
 

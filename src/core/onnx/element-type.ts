@@ -50,12 +50,10 @@ export function codeOfElementType(dtype: OnnxDType): number {
 	);
 }
 
-/** Bits of one element, or null where the type has no fixed size. */
 export function elementBits(dtype: OnnxDType): number | null {
 	return byName.get(dtype)?.[1] ?? null;
 }
 
-/** Bytes that a tensor's values take, or null where its type has no fixed size. */
 export function tensorBytes(dtype: OnnxDType, elements: number): number | null {
 	const elementSize = elementBits(dtype);
 	return elementSize === null ? null : Math.ceil((elements * elementSize) / 8);

@@ -15,7 +15,6 @@ export interface NewNode {
 	attributes?: Readonly<Record<string, number | ConstantValue>>;
 }
 
-/** A node of the file: its attributes and everything unknown stay as they are. */
 export interface KeptNode {
 	kept: number;
 	inputs?: readonly string[];
@@ -23,7 +22,6 @@ export interface KeptNode {
 	bodies?: ReadonlyMap<string, GraphEdit>;
 }
 
-/** An output that the graph did not have: a new tensor, or one that was between nodes. */
 export interface AddedOutput {
 	name: string;
 	dtype: OnnxDType;

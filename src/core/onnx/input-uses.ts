@@ -39,7 +39,6 @@ export interface Evidence {
 	isState: boolean;
 	isLength: boolean;
 	isSize: boolean;
-	/** The named axis in which it is looked up, moved by `shift`. */
 	rowsOf: { axis: string; shift: number } | null;
 }
 
@@ -102,7 +101,6 @@ function handOn({ outputs }: OnnxNode, shift: number | "answer", { carriers }: W
 	}
 }
 
-/** Of most operators the first input is handed on; the others say where or how. */
 function isHandedOn(op: string, place: number): boolean {
 	if (op === "Where") return place > 0;
 	return place === 0 || ["Concat", "Min", "Max", "Add", "Sub", "Mul"].includes(op);

@@ -8,14 +8,12 @@ import { constantNamed, constantsIn, type Scope, scopesOf } from "./walk.ts";
 
 export type InputValues =
 	| { kind: "range"; low: number; high: number; why: string }
-	/** Compared one by one with these numbers, in the order of the file. only: and read in no other way. */
 	| { kind: "choice"; values: readonly number[]; only: boolean; why: string }
 	| { kind: "unused" }
 	| { kind: "state" }
 	| { kind: "length" }
 	/** Sizes or counts of what the model makes: others run for ever, or not at all. */
 	| { kind: "size" }
-	/** Places along this axis of other inputs, once the model has added `shift`. */
 	| { kind: "rows"; axis: string; shift: number }
 	| { kind: "unknown" };
 

@@ -58,7 +58,6 @@ export interface OnnxAttribute {
 	/** Scalars and short lists; null for long ones, and where `tensor` or `reference` is set. Graphs are in `subgraphs`. */
 	value: number | string | readonly number[] | readonly string[] | null;
 	tensor?: OnnxInitializer;
-	/** In a function body: the attribute of the function whose value this one takes. */
 	reference?: string;
 }
 
@@ -67,9 +66,7 @@ export interface OnnxInitializer {
 	dtype: OnnxDType;
 	dims: readonly number[];
 	bytes: number;
-	/** How the payload is stored: raw bytes, typed protobuf fields, an external file, or not at all. */
 	storage: "raw" | "typed" | "external" | "none";
-	/** Set for a sparse tensor: `bytes` then count values and indices. */
 	sparse?: true;
 	/** Values of small number tensors (up to 64 elements); absent otherwise. Integers beyond 2^53 are rounded. */
 	values?: readonly number[];
@@ -79,7 +76,6 @@ export interface OnnxInitializer {
 export interface OnnxExternalData {
 	location: string;
 	offset: number;
-	/** null: to the end of the file. */
 	length: number | null;
 }
 
@@ -91,10 +87,8 @@ export interface ExternalFile {
 	problem: null | "missing" | "short" | "outside" | "absolute" | "lfs-pointer";
 }
 
-/** A graph inside an attribute of If, Loop or Scan, with the node that holds it. */
 export interface OnnxSubgraph {
 	node: string;
-	/** Its index in `nodes`. */
 	nodeIndex: number;
 	attribute: string;
 	graph: OnnxGraph;

@@ -1,7 +1,6 @@
 // Inputs and outputs that are no tensors: sequences, maps, optional values. Nothing here can feed or compare them.
 import type { OnnxGraph, OnnxValue } from "./model.ts";
 
-/** What the value is: `a sequence, not a tensor: …`. */
 export function notTensorText({ kind }: OnnxValue): string {
 	return `${kind === "optional" ? "an" : "a"} ${kind}, not a tensor: it can be neither fed nor compared`;
 }

@@ -18,7 +18,6 @@ import type { InspectedModel } from "./model.ts";
 
 export type { PreflightContext };
 
-/** Each rule is on its own: adding one is a file in `findings/` and its name here. */
 const rules: readonly Rule[] = [
 	externalData,
 	versions,

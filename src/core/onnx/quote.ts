@@ -2,7 +2,6 @@
 import type { OnnxDim } from "./model.ts";
 
 const maxChars = 100;
-/** Control characters, line separators and the marks that turn the direction of text. */
 const harmful = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** The name in quotes, e.g. `"conv_1"`; `mark` is the quote, which may be empty. */

@@ -18,7 +18,6 @@ export function readsOf(scope: Scope): string[][] {
 	return reads;
 }
 
-/** What a subgraph reads from around it: everything that it does not give itself. */
 function outerNames(graph: OnnxGraph): string[] {
 	const own = new Set([...graph.inputs, ...graph.initializers].map((value) => value.name));
 	for (const node of graph.nodes) for (const name of node.outputs) own.add(name);
@@ -46,7 +45,6 @@ export function runnable(producers: readonly (readonly number[])[]): number[] {
 
 const orders = new WeakMap<Scope, readonly OnnxNode[]>();
 
-/** All nodes: those on cycles and behind them come last, in the order of the file. */
 export function nodesInRunOrder(scope: Scope): readonly OnnxNode[] {
 	const known = orders.get(scope);
 	if (known !== undefined) return known;

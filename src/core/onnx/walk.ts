@@ -63,7 +63,6 @@ function graphScope(graph: OnnxGraph, rest: Pick<Scope, "where" | "kind" | "opse
 	};
 }
 
-/** The tensors that are read, by body; outputs count as read. A subgraph may read those of every graph around it. */
 export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, ReadonlySet<string>> {
 	const read = new Map<Scope, Set<string>>(scopes.map((scope) => [scope, new Set()]));
 	for (const scope of scopes) {
@@ -73,7 +72,6 @@ export function readNames(scopes: readonly Scope[]): ReadonlyMap<Scope, Readonly
 	return read;
 }
 
-/** For messages: operator and name, or operator and first output if the node has no name. */
 export function nodeLabel(node: OnnxNode | undefined): string {
 	if (node === undefined) return "a node";
 	const op = node.domain === "" ? node.op : `${node.domain}.${node.op}`;
@@ -81,7 +79,6 @@ export function nodeLabel(node: OnnxNode | undefined): string {
 	return `${quoteName(op, "")} (unnamed, output ${quoteName(node.outputs[0] ?? "")})`;
 }
 
-/** Every tensor that the file holds: initialisers, and the tensors in attributes (of Constant, mostly). */
 export function tensorsOf(scopes: readonly Scope[]): OnnxInitializer[] {
 	return scopes.flatMap((scope) => [
 		...scope.initializers,

@@ -27,13 +27,11 @@ class ByteWindow {
 		return this.#bytes[position - this.#start] ?? -1;
 	}
 
-	/** UTF-8 of `length` bytes. */
 	text(position: number, length: number): string {
 		const from = this.#reach(position, length);
 		return this.#bytes.toString("utf8", from, from + length);
 	}
 
-	/** `length` bytes; fewer only where the source ends. */
 	copy(position: number, length: number): Uint8Array {
 		const from = this.#reach(position, length);
 		return Uint8Array.from(this.#bytes.subarray(from, from + length));
@@ -80,7 +78,6 @@ export class ByteCursor {
 		this.window = new ByteWindow(source);
 	}
 
-	/** Reads a varint into `low` and `high`. */
 	varint(): void {
 		// Most have one byte.
 		const first = this.#byte();
@@ -123,7 +120,6 @@ export class ByteCursor {
 		this.position = neededEnd;
 	}
 
-	/** The error for this file; its text depends on whether the file was an ONNX model so far. */
 	fault(what: string, fix?: string): ConfigError {
 		const prefix = this.recognised ? this.path : `${this.path} is not an ONNX model: it`;
 		return unreadable(`${prefix} ${what} at byte ${this.position}.`, this.path, fix);
@@ -166,7 +162,6 @@ export const limits = {
 	attributeTextBytes: 4096,
 	attributeEntries: 1024,
 	rank: 255,
-	/** Tensors of more elements than this are never read as values. */
 	valueElements: 64,
 } as const;
 

@@ -42,7 +42,6 @@ export function isLfsPointer(head: Uint8Array): boolean {
 	return latin1(head.subarray(0, lfsPrefix.length)) === lfsPrefix;
 }
 
-/** The refusal of a file that cannot be an ONNX model, or null. */
 export function judgeHead(head: Uint8Array, size: number, path: string): ConfigError | null {
 	if (size === 0)
 		return unreadable(

@@ -130,7 +130,6 @@ function readGraphField(wire: WireReader, field: number, graph: GraphDraft): voi
 	else if (field === 15) graph.initializers.push(readSparseTensor(wire));
 }
 
-/** Adds the current node, and the graphs inside it, to a graph or a function's body. */
 function readNodeInto(wire: WireReader, body: { nodes: OnnxNode[]; subgraphs: OnnxSubgraph[] }): void {
 	const { node, graphs } = readNode(wire);
 	const nodeIndex = body.nodes.push(node) - 1;

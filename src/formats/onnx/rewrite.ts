@@ -66,7 +66,6 @@ function editedAttribute(attribute: Uint8Array, bodies: ReadonlyMap<string, Grap
 	);
 }
 
-/** Other wire types of the number are kept as they are. */
 function isMessage({ number, type }: Field, wanted: number): boolean {
 	return number === wanted && type === 2;
 }

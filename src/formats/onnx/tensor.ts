@@ -48,7 +48,6 @@ const typedFields: Readonly<Record<number, NumberKind>> = {
 	11: "uint64",
 };
 const valueBytes = limits.valueElements * 16;
-/** Room for the longest varints. */
 const typedBytes = limits.valueElements * 10;
 
 interface Draft {
@@ -101,7 +100,6 @@ function addDim(wire: WireReader, dims: number[], size: number): void {
 	dims.push(size);
 }
 
-/** Values are kept as long as they are few; a long list is only measured. */
 function readTyped(wire: WireReader, kind: NumberKind, draft: Draft): void {
 	const bytes = wire.peekLength();
 	draft.typedBytes += bytes;
@@ -171,7 +169,6 @@ const formats: Partial<Record<OnnxDType, FloatFormat>> = {
 	float8e5m2fnuz: { exponentBits: 5, fractionBits: 2, bias: 16, special: "unsigned-zero" },
 };
 
-/** The number that `bits` mean, or null where the type is no small float. */
 function decodeSmallFloat(dtype: OnnxDType, bits: number): number | null {
 	if (dtype === "float8e8m0") return bits === 255 ? Number.NaN : 2 ** (bits - 127);
 	const format = formats[dtype];
@@ -194,7 +191,6 @@ const wholeElements: Partial<Record<OnnxDType, ReadElement>> = {
 	uint64: (view, offset) => Number(view.getBigUint64(offset, true)),
 };
 
-/** The values of raw_data, or null where its length does not fit or the type holds no numbers. */
 function valuesOfRaw(dtype: OnnxDType, raw: Uint8Array, elements: number): number[] | null {
 	if (tensorBytes(dtype, elements) !== raw.length) return null;
 	const view = new DataView(raw.buffer, raw.byteOffset, raw.length);

@@ -3,7 +3,6 @@ import type { ConfigError } from "../../core/errors.ts";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { ByteCursor, limits } from "./cursor.ts";
 
-/** Wire types of protobuf; 3 and 4 (groups) are not used by ONNX. */
 const varintType = 0;
 const fixed64Type = 1;
 const lengthType = 2;
@@ -37,7 +36,6 @@ export class WireReader {
 		this.#cursor = new ByteCursor(source, path);
 	}
 
-	/** From here on a fault is damage: the file has shown that it is an ONNX model. */
 	recognise(): void {
 		this.#cursor.recognised = true;
 	}
@@ -106,7 +104,6 @@ export class WireReader {
 		cursor.end = outerEnd;
 	}
 
-	/** UTF-8 text that is kept. */
 	text(): string {
 		const length = this.#payloadLength();
 		if (length > limits.textBytes)
@@ -125,7 +122,6 @@ export class WireReader {
 		return null;
 	}
 
-	/** A copy of the payload up to `most` bytes, else null. */
 	bytes(most: number): Uint8Array | null {
 		const length = this.#payloadLength();
 		const start = this.#cursor.position;
@@ -133,7 +129,6 @@ export class WireReader {
 		return length > most ? null : this.#cursor.window.copy(start, length);
 	}
 
-	/** Bytes of the current field's payload, without moving; 1 for a number, its minimum. */
 	peekLength(): number {
 		if (this.#type !== lengthType) return 1;
 		const start = this.#cursor.position;
@@ -142,7 +137,6 @@ export class WireReader {
 		return length;
 	}
 
-	/** Counts something that is kept in memory; `weight` is its size in names. */
 	keep(weight = 1): void {
 		this.#elements += weight;
 		if (this.#elements <= limits.elements) return;

@@ -116,25 +116,4 @@ describe("diffEngines", () => {
 		expect(gained.rows.some((row) => says(row).includes("fused: 3 kernels → 1"))).toBe(true);
 		expect(gained.warnings).toEqual([]);
 	});
-
-	it("diffEngines distinguishes another kernel from another structure", () => {
-		const diff = diffOf(recordedEngine("classifier-level0"), recordedEngine("classifier-fp32"));
-		expect(
-			diff.rows
-				.filter((row) => says(row) === "a different kernel was chosen; nothing else changed")
-				.flatMap(({ members }) => members),
-		).toHaveLength(6);
-		expect(says(diff.rows.find(({ label }) => label === "head"))).toBe("tf32 → fp32");
-	});
-
-	it("diffEngines keeps layers that only one engine has", () => {
-		const diff = diffOf(recordedEngine("classifier-fp32"), recordedEngine("classifier-fp16"));
-		expect(diff.rows.find(({ label }) => label === "flatten")).toMatchObject({
-			base: null,
-			tier: "none",
-			head: { kernels: 1 },
-		});
-		const back = diffOf(recordedEngine("classifier-fp16"), recordedEngine("classifier-fp32"));
-		expect(says(back.rows.find(({ label }) => label === "flatten"))).toBe("removed: 1 kernel");
-	});
 });

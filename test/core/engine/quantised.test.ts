@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { explainEngine } from "../../../src/core/engine/alone.ts";
-import type { EngineLayer, LayerTensor } from "../../../src/core/engine/layer.ts";
+import type { LayerTensor } from "../../../src/core/engine/layer.ts";
 import { engineModel } from "../../../src/core/engine/model.ts";
 import { commonSequence } from "../../../src/core/engine/sequence.ts";
 import { accountSentence, headlineOf, unitOf } from "../../../src/core/report/engine-format.ts";
@@ -83,26 +83,6 @@ it.each([
 		);
 	},
 );
-
-it("names alone that all run twice as fast are changes of unknown cause, not a shift of the machine", () => {
-	const diff = diffOf(namesOnly(quantised), namesOnly(quantised, 2));
-	expect(diff.account).toMatchObject({ commonFactor: 1 });
-	expect(diff.account!.attributedMs).toBeCloseTo(diff.account!.measuredMs, 9);
-	expect(diff.rows.every(({ causes }) => causes.length === 0)).toBe(true);
-	expect(diff.unchanged.groups).toBe(0);
-});
-
-it("a tensor of another size that is only read is named", () => {
-	const longer = (layer: EngineLayer) => ({
-		...layer,
-		inputs: layer.inputs.map((input) => ({ ...input, dims: [8, 64, 28, 56] })),
-	});
-	const { rows } = diffOf(quantised, {
-		...quantised,
-		info: { ...quantised.info, layers: quantised.info.layers.map(longer) },
-	});
-	expect(rows[0]?.causes[0]?.says).toBe("input shape changed: 8×64×28×28 → 8×64×28×56");
-});
 
 it.each([
 	["an input of the engine", true, "is an input of the engine"],

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { boundKernels, kernelOfInterest } from "../../../src/core/explain/kernels.ts";
+import { kernelOfInterest } from "../../../src/core/explain/kernels.ts";
 import { attachProfile, diffOfLayers, joinLayers } from "../../../src/core/explain/layers.ts";
 import { parseTimedLayers } from "../../../src/formats/trtexec/layer-profile.ts";
 import { buildKernels, buildLayers } from "../../support/build-layers.ts";
@@ -80,19 +80,6 @@ it("what is kept of layers and kernels is bounded: the slowest layers, in their 
 	expect(kept.layers.every(({ meanMs }) => meanMs >= 60)).toBe(true);
 	expect(kept.layers.at(-1)?.name).toMatch(/^startx+…x+end$/);
 	expect(kept.layers.at(-1)?.name.length).toBeLessThanOrEqual(300);
-});
-
-it("what is kept of layers and kernels has the slowest kernels first, and shares of all of them", () => {
-	const rows = Array.from({ length: 150 }, (_, index) => ({
-		name: `k${index}`,
-		totalNs: (index + 1) * 1e6,
-		instances: 50,
-	}));
-	const kept = boundKernels(rows);
-	expect(kept.count).toBe(150);
-	expect(kept.kernels).toHaveLength(100);
-	expect(kept.kernels[0]).toEqual({ name: "k149", calls: 50, totalMs: 150, share: 150 / 11325 });
-	expect(boundKernels([]).totalMs).toBe(0);
 });
 
 it("what is kept of layers and kernels lies beside its workload, and nothing else is touched", () => {

@@ -9,7 +9,6 @@ import {
 	floats,
 	type GraphInit,
 	graph,
-	int64s,
 	model,
 	node,
 	tensor,
@@ -45,11 +44,6 @@ describe("isSameGraph holds for", () => {
 	it.each<[string, Parameters<typeof model>[0]]>([
 		["the same file", plain],
 		["other values of the weights", { ...plain, initializers: [weights(7, 8), bias("b")] }],
-		["weights in another order", { ...plain, initializers: [bias("b"), weights(1)] }],
-		[
-			"another name of the graph, another version of the file",
-			{ ...plain, name: "exported-again", irVersion: 9 },
-		],
 		[
 			"other names of nodes",
 			{
@@ -86,10 +80,6 @@ describe("isSameGraph does not hold for", () => {
 	it.each<[string, Parameters<typeof model>[0]]>([
 		["another operator", { ...plain, nodes: [gemm({ op: "MatMul" }), ...rest] }],
 		[
-			"the operator of another domain",
-			{ ...plain, nodes: [gemm({ domain: "com.example" }), ...rest], opsets: { "": 17, "com.example": 1 } },
-		],
-		[
 			"another attribute",
 			{ ...plain, nodes: [gemm({ attributes: [attribute.integer("transB", 0)] }), ...rest] },
 		],
@@ -98,7 +88,6 @@ describe("isSameGraph does not hold for", () => {
 			"a node more",
 			{ ...plain, nodes: [gemm({}), ...rest, node({ op: "Relu", inputs: ["y"], outputs: ["z"] })] },
 		],
-		["a node less", { ...plain, nodes: [gemm({ outputs: ["y"] })] }],
 		["nodes in another order", { ...plain, nodes: [...rest, gemm({})] }],
 		[
 			"weights of another size",
@@ -110,34 +99,7 @@ describe("isSameGraph does not hold for", () => {
 				],
 			},
 		],
-		[
-			"weights of another type",
-			{
-				...plain,
-				initializers: [
-					tensor({ name: "w", dims: [4, 4], dtype: 7, raw: int64s(...new Array<number>(16).fill(0)) }),
-					bias("b"),
-				],
-			},
-		],
 		["an input of another type", { ...plain, inputs: [value("x", [1, 4], 10)] }],
-		["an input of another size", { ...plain, inputs: [value("x", [2, 4])] }],
-		[
-			"an output of another name",
-			{
-				...plain,
-				nodes: [
-					gemm({}),
-					node({
-						op: "LeakyRelu",
-						inputs: ["h"],
-						outputs: ["z"],
-						attributes: [attribute.float("alpha", 0.1)],
-					}),
-				],
-				outputs: [value("z")],
-			},
-		],
 	])("%s", (_, other) => {
 		expect(isSameGraph(graphOf(plain), graphOf(other))).toBe(false);
 		expect(isSameGraph(graphOf(other), graphOf(plain))).toBe(false);

@@ -11,7 +11,6 @@ import {
 	integerField as integer,
 	joinBytes as join,
 	textField as text,
-	varint,
 } from "../../../src/formats/onnx/write.ts";
 import {
 	attribute,
@@ -59,31 +58,6 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/is a text file, .*<!DOCTYPE html>/,
 		/error page/,
 	],
-	[
-		"a PyTorch checkpoint",
-		join(ascii("PK\u0003\u0004"), new Uint8Array(100)),
-		/zip archive/,
-		/Export it to ONNX/,
-	],
-	["a gzip file", Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0), /gzip/, /gunzip/],
-	[
-		"a TensorFlow Lite model",
-		join(Uint8Array.of(28, 0, 0, 0), ascii("TFL3"), new Uint8Array(30)),
-		/TensorFlow Lite/,
-		/tf2onnx/,
-	],
-	[
-		"a file of zeros",
-		new Uint8Array(4096),
-		/is not an ONNX model: it is damaged \(no field begins here\) at byte 1/,
-		/Export/,
-	],
-	[
-		"random bytes",
-		Uint8Array.of(0xde, 0xad, 0xbe, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
-		/is not an ONNX model/,
-		/Export/,
-	],
 	["a model without graph", join(integer(1, 8), text(2, "someone")), /contains no graph/, /exporter/],
 	[
 		"a damaged field",
@@ -91,29 +65,11 @@ it.each<[string, Uint8Array, RegExp, RegExp]>([
 		/m\.onnx has a field of wire type 3, which ONNX does not use, at byte 3/,
 		/checker/,
 	],
-	[
-		"an endless number",
-		join(integer(1, 8), varint(99 * 8), new Uint8Array(11).fill(255)),
-		/more than 10 bytes/,
-		/checker/,
-	],
 	["a wrong wire type", join(integer(1, 8), integer(7, 5)), /wire type 0 where 2 belongs/, /checker/],
 	[
 		"a field that leaves its message",
 		join(integer(1, 8), bytes(7, join(header(1, 50), ascii("short")))),
 		/longer than the message that holds it/,
-		/checker/,
-	],
-	[
-		"a length beyond all files",
-		join(integer(1, 8), header(7, 2 ** 60)),
-		/longer than the message/,
-		/checker/,
-	],
-	[
-		"a negative dimension",
-		model({ initializers: [tensor({ name: "w", dims: [-1] })] }),
-		/negative dimension \(-1\)/,
 		/checker/,
 	],
 	[
@@ -144,12 +100,6 @@ it("the ONNX reader refuses subgraphs nested without end", () => {
 	expect(refusal(join(integer(1, 8), bytes(7, inner))).message).toMatch(
 		/nested too deep \(more than 100 messages\)/,
 	);
-});
-
-it("the ONNX reader refuses types nested without end", () => {
-	let type = bytes(1, integer(1, 1));
-	for (let depth = 0; depth < 200; depth++) type = bytes(4, bytes(1, type));
-	expect(refusal(model({ inputs: [join(text(1, "x"), bytes(2, type))] })).message).toMatch(/nested too deep/);
 });
 
 it("the ONNX reader refuses more nodes than any model has, before they fill the memory", () => {

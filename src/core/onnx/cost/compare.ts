@@ -100,7 +100,6 @@ export interface ComparedCosts {
 
 export type CostFacts = ReturnType<typeof costFacts>;
 
-/** As a plain value, for `cost --json` and for people. */
 export function costFacts({ head, base }: ComparedCosts) {
 	return {
 		head: factsOf(head),

@@ -155,7 +155,6 @@ export function typesOfControl<Type>({ domain, op }: OnnxNode, body: readonly Ty
 	return domain === "" && Object.hasOwn(firstOutputs, op) ? body.slice(firstOutputs[op]) : [];
 }
 
-/** null: the node runs no body that is understood. */
 export function controlCost(view: OperatorView, bodies: Bodies): Control | null {
 	return view.node.domain === ""
 		? Object.hasOwn(rules, view.node.op)

@@ -136,7 +136,6 @@ function walkBody(scope: Scope, start: Known, context: Context): CountedBody {
 	};
 }
 
-/** A branch gives its outputs to the If itself; what an iteration gives is collected beside it. */
 function innerBytes(
 	node: OnnxNode,
 	control: Control | undefined,
@@ -164,7 +163,6 @@ function depthOf({ outer }: Scope): number {
 	return outer === null ? 0 : depthOf(outer) + 1;
 }
 
-/** Operators that only rearrange or convert weights on their way to the node that multiplies by them. */
 const carrying = new Set(
 	"Cast DequantizeLinear Identity QuantizeLinear Reshape Squeeze Transpose Unsqueeze".split(" "),
 );

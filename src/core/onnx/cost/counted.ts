@@ -6,7 +6,6 @@ export interface CountedNode {
 	node: OnnxNode;
 	/** In all its runs; null where they are not known. */
 	multiplyAdds: number | null;
-	/** Why they are not known, as the end of a sentence that begins with the node. */
 	why?: string;
 	weights: number;
 	output: Dims | null;
@@ -16,7 +15,6 @@ export interface CountedGraph {
 	multiplyAdds: number;
 	parameters: number;
 	weightBytes: number;
-	/** The most bytes of tensors that are alive at once, in the types of the file. */
 	activationBytes: number;
 	nodes: readonly CountedNode[];
 	unknownNodes: number;

@@ -44,7 +44,6 @@ function inlineBody({ nodes, subgraphs }: Body, inlining: Inlining, within: read
 	return result;
 }
 
-/** The body of one call: its inputs and outputs are the caller's, everything else has names of its own. */
 function bodyOf(called: OnnxFunction, caller: OnnxNode, call: number): Body {
 	const names = new Map<string, string>([["", ""]]);
 	for (const [at, name] of called.inputs.entries()) names.set(name, caller.inputs[at] ?? "");

@@ -6,10 +6,8 @@ import { nodesInRunOrder, readsOf } from "../run-order.ts";
 import type { Scope } from "../walk.ts";
 
 export interface LiveFacts {
-	/** Bytes of a tensor; null where they are not known. */
 	bytesOf(name: string): number | null;
 	isConstant(name: string): boolean;
-	/** The most bytes inside the bodies that a node runs, besides its own inputs and outputs. */
 	innerBytes(node: OnnxNode): number;
 }
 

@@ -16,7 +16,6 @@ import {
 import { conv, gemm, matMul, withSecond } from "../static-shapes/products.ts";
 import { einsumMultiplyAdds, einsumShape } from "./einsum.ts";
 
-/** null: a shape that is needed is not known. */
 export type MultiplyAdds = (
 	node: OnnxNode,
 	inputs: readonly (Dims | null)[],
@@ -25,11 +24,9 @@ export type MultiplyAdds = (
 
 interface Operator {
 	multiplyAdds: MultiplyAdds;
-	/** Where shape inference has no rule of its own. */
 	shape?: OperatorRule;
 }
 
-/** null where one of them is not known. */
 export function times(...factors: readonly (number | null | undefined)[]): number | null {
 	return factors.reduce<number | null>(
 		(product, factor) => (product === null || typeof factor !== "number" ? null : product * factor),
@@ -196,7 +193,6 @@ const microsoft: Readonly<Record<string, Operator>> = {
 	QGemm: { multiplyAdds: product, shape: withSecond(gemm, 3) },
 };
 
-/** Operators of com.microsoft that multiply element by element, and give the shape of their first input. */
 const elementwise = new Set(
 	(
 		"BiasAdd BiasGelu DequantizeLinear FastGelu Gelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QuantizeLinear QuickGelu " +

@@ -26,7 +26,6 @@ function cycleIn(scope: Scope): Finding[] {
 	];
 }
 
-/** Walks back from a node that waits until a node comes again: that one is on the cycle. */
 function onCycle(
 	start: number,
 	producers: readonly (readonly number[])[],
@@ -43,51 +42,33 @@ function onCycle(
 
 // Checks names: tensors that nothing defines, tensors defined twice, nodes that share a name.
 export const names: Rule = (subject) => {
-	const given = new Map(subject.scopes.map((scope) => [scope, givenBy(scope)]));
+	const given = new Map(
+		subject.scopes.map((scope) => {
+			const weights = scope.initializers.map(({ name }) => name);
+			return [scope, new Set([...scope.inputs, ...weights, ...scope.nodes.flatMap((node) => node.outputs)])];
+		}),
+	);
 	const knows = (scope: Scope, name: string): boolean => {
 		for (let at: Scope | null = scope; at !== null; at = at.outer) if (given.get(at)?.has(name)) return true;
 		return false;
 	};
 	return subject.scopes.flatMap((scope) => [
-		...undefinedTensors(scope, (name) => knows(scope, name)),
-		...undefinedOutputs(scope, (name) => knows(scope, name)),
+		...scope.nodes.flatMap((node) =>
+			[...new Set(node.inputs)].flatMap((name) => {
+				if (name === "" || knows(scope, name)) return [];
+				const message = `${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`;
+				return [finding("tensor-undefined", message, { node })];
+			}),
+		),
+		...scope.outputs.flatMap((name) => {
+			if (knows(scope, name)) return [];
+			const message = `Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`;
+			return [finding("output-undefined", message)];
+		}),
 		...duplicateTensors(scope),
 		...duplicateNodes(scope, subject),
 	]);
 };
-
-function givenBy(scope: Scope): Set<string> {
-	return new Set([
-		...scope.inputs,
-		...scope.initializers.map((weight) => weight.name),
-		...scope.nodes.flatMap((node) => node.outputs),
-	]);
-}
-
-function undefinedTensors(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
-	return scope.nodes.flatMap((node) =>
-		[...new Set(node.inputs.filter((name) => name !== "" && !isKnown(name)))].map((name) =>
-			finding(
-				"tensor-undefined",
-				`${nodeIn(node, scope)} reads tensor ${quoteName(name)}, which no input, initialiser or node defines.`,
-				{
-					node,
-				},
-			),
-		),
-	);
-}
-
-function undefinedOutputs(scope: Scope, isKnown: (name: string) => boolean): Finding[] {
-	return scope.outputs
-		.filter((name) => !isKnown(name))
-		.map((name) =>
-			finding(
-				"output-undefined",
-				`Output ${quoteName(name)} of ${scope.where} is not defined by any node, input or initialiser.`,
-			),
-		);
-}
 
 /** Old files list initialisers as inputs too (IR < 4), and a repeated initialiser is tolerated: neither is an error. */
 function duplicateTensors(scope: Scope): Finding[] {

@@ -9,6 +9,7 @@ import { isAtLeast } from "../tensorrt/support.ts";
 import { type Scope, tensorsOf } from "../walk.ts";
 import {
 	constantOf,
+	everyNode,
 	finding,
 	foldFaults,
 	type NodeFault,
@@ -25,86 +26,45 @@ const marks: Readonly<Partial<Record<Precision, readonly OnnxDType[]>>> = {
 	fp4: ["float4e2m1"],
 };
 
-/** Of the standard, or TensorRT's own (TRT_FP8QuantizeLinear, …). */
 const quantising = /^(TRT_\w+)?(Quantize|Dequantize)Linear$/;
-interface Typing {
-	dtypes: ReadonlySet<OnnxDType>;
-	quantisers: number;
-	floats: number;
-	halves: number;
-}
 
 export const precision: Rule = (subject) => {
-	const { tensorrt, context } = subject;
-	const wanted = context.precision;
+	const { tensorrt, scopes, context } = subject;
+	const { precision: wanted, onnxKey, isCalibrated } = context;
 	if (tensorrt === null || wanted === undefined) return [];
-	const typing = typingOf(subject);
+	const { name } = tensorrt;
+	const tensors = tensorsOf(scopes);
+	const count = (...dtypes: readonly OnnxDType[]): number =>
+		tensors.filter(({ dtype }) => dtypes.includes(dtype)).length;
+	const halves = count("float16", "bfloat16");
+	const quantisers = scopes.flatMap(({ nodes }) => nodes.filter(({ op }) => quantising.test(op))).length;
 	const isTyped = isAtLeast(tensorrt, 11, 0) === true;
-	if (isTyped && !isMarked(wanted, typing))
-		return [notTyped(wanted, typing, { name: tensorrt.name, key: context.onnxKey })];
-	if (isTyped && (wanted === "fp32" || wanted === "tf32") && typing.halves > 0)
-		return [typedLower(wanted, typing, tensorrt.name)];
-	if (wanted === "int8" && typing.quantisers === 0 && context.isCalibrated !== true)
-		return [uncalibrated(tensorrt.name)];
-	return [];
+	if (isTyped && !(wanted === "int8" ? quantisers > 0 : isMarked(wanted, subject))) {
+		const message = `The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${count("float")} float and ${halves} half-precision weights and ${quantisers} Q/DQ nodes.`;
+		const place = onnxKey === undefined ? "as the engine's `onnx`" : `under \`${onnxKey}\``;
+		const fix = `Convert the model with ${toolFor(wanted)} and name the file ${place}, or ask for fp32.`;
+		return [finding("precision-typed", message, { fix })];
+	}
+	if (isTyped && (wanted === "fp32" || wanted === "tf32") && halves > 0) {
+		const message = `The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${halves} weights are half-precision.`;
+		const fix = "State the precision that the file has, so that its tolerances hold; or export in float.";
+		return [finding("precision-typed", message, { severity: "warning", fix })];
+	}
+	if (wanted !== "int8" || quantisers > 0 || isCalibrated === true) return [];
+	const message = `The engine is configured as int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`;
+	return [finding("precision-uncalibrated", message)];
 };
 
-function typingOf(subject: Subject): Typing {
-	const { scopes } = subject;
-	const nodes = scopes.flatMap((scope) => scope.nodes);
-	const tensors = tensorsOf(scopes);
-	const count = (...wanted: readonly OnnxDType[]): number =>
-		tensors.filter((tensor) => wanted.includes(tensor.dtype)).length;
-	return {
-		dtypes: namedTypes(subject),
-		quantisers: nodes.filter((node) => quantising.test(node.op)).length,
-		floats: count("float"),
-		halves: count("float16", "bfloat16"),
-	};
+function isMarked(wanted: Precision, subject: Subject): boolean {
+	const named = namedTypes(subject);
+	return marks[wanted]?.some((dtype) => named.has(dtype)) ?? true;
 }
 
-function isMarked(wanted: Precision, typing: Typing): boolean {
-	if (wanted === "int8") return typing.quantisers > 0;
-	return marks[wanted]?.some((dtype) => typing.dtypes.has(dtype)) ?? true;
+function toolFor(wanted: Precision): string {
+	const isHalf = wanted === "fp16" || wanted === "bf16";
+	return isHalf ? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)" : "ModelOpt's quantisation";
 }
 
-function notTyped(
-	wanted: Precision,
-	typing: Typing,
-	{ name, key }: { name: string; key: string | undefined },
-): Finding {
-	const tool =
-		wanted === "fp16" || wanted === "bf16"
-			? "ModelOpt's AutoCast (python -m modelopt.onnx.autocast)"
-			: "ModelOpt's quantisation";
-	return finding(
-		"precision-typed",
-		`The engine is configured as ${wanted}, and ${name} has no precision flags: it builds in the types of the file, which has ${typing.floats} float and ${typing.halves} half-precision weights and ${typing.quantisers} Q/DQ nodes.`,
-		{
-			fix: `Convert the model with ${tool} and name the file ${key === undefined ? "as the engine's `onnx`" : `under \`${key}\``}, or ask for fp32.`,
-		},
-	);
-}
-
-function typedLower(wanted: Precision, typing: Typing, name: string): Finding {
-	return finding(
-		"precision-typed",
-		`The engine is configured as ${wanted}, but ${name} builds in the types of the file, of which ${typing.halves} weights are half-precision.`,
-		{
-			severity: "warning",
-			fix: "State the precision that the file has, so that its tolerances hold; or export in float.",
-		},
-	);
-}
-
-function uncalibrated(name: string): Finding {
-	return finding(
-		"precision-uncalibrated",
-		`The engine is configured as int8, and the file has no Q/DQ nodes: ${name} makes up the ranges of all tensors, so the speed is real but the outputs are meaningless.`,
-	);
-}
-
-/** TensorRT's own operators by which older exports say their type. */
 const ownMarks: readonly { operators: RegExp; dtype: OnnxDType }[] = [
 	{ operators: /^TRT_FP8/, dtype: "float8e4m3fn" },
 	{ operators: /^TRT_INT4/, dtype: "int4" },
@@ -143,7 +103,6 @@ interface Format {
 	dtypes: readonly OnnxDType[];
 	/** Compute capability from which the tensor cores have it; TensorRT refuses to build on older ones. */
 	since: readonly [major: number, minor: number];
-	/** GPUs that have it, for people. */
 	on: string;
 }
 
@@ -200,53 +159,34 @@ function minBytes({ dtype, dims, sparse }: OnnxInitializer, least: number): numb
 }
 
 // Checks explicit quantisation: QuantizeLinear and DequantizeLinear with their scales and zero points.
-const quantise = "QuantizeLinear";
-const dequantise = "DequantizeLinear";
-
 export const quantisation: Rule = (subject) => {
-	const found: Finding[] = [];
+	const { backend } = subject.context;
 	const points: NodeFault[] = [];
-	const counts = { [quantise]: 0, [dequantise]: 0 };
-	for (const scope of subject.scopes) {
-		for (const node of scope.nodes) {
-			if (node.domain !== "" || (node.op !== quantise && node.op !== dequantise)) continue;
-			counts[node.op]++;
-			found.push(...scale(subject, scope, node));
-			points.push(...zeroPoint(subject, scope, node));
-		}
-	}
-	if (counts[quantise] + counts[dequantise] === 0) return [];
-	const message = `The model is quantised explicitly: ${counts[quantise]} ${quantise} and ${counts[dequantise]} ${dequantise} nodes.`;
+	const counts = { QuantizeLinear: 0, DequantizeLinear: 0 };
+	const found = everyNode(subject, (node, scope) => {
+		const { domain, op, inputs } = node;
+		if (domain !== "" || (op !== "QuantizeLinear" && op !== "DequantizeLinear")) return [];
+		counts[op]++;
+		points.push(...zeroPoint(subject, scope, node));
+		const wrong = constantOf(subject, scope, inputs[1])?.values?.find((value) => !(value > 0));
+		if (wrong === undefined) return [];
+		const message = `${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(inputs[1] ?? "")}); scales must be positive.`;
+		const severity = backend === "tensorrt" ? "error" : "warning";
+		return [finding("scale-not-positive", message, { severity, node })];
+	});
+	if (counts.QuantizeLinear + counts.DequantizeLinear === 0) return [];
+	const message = `The model is quantised explicitly: ${counts.QuantizeLinear} QuantizeLinear and ${counts.DequantizeLinear} DequantizeLinear nodes.`;
 	return [finding("quantised", message), ...found, ...foldFaults(points)];
 };
-
-function scale(subject: Subject, scope: Scope, node: OnnxNode): Finding[] {
-	const values = constantOf(subject, scope, node.inputs[1])?.values ?? [];
-	const wrong = values.find((value) => !(value > 0));
-	if (wrong === undefined) return [];
-	return [
-		finding(
-			"scale-not-positive",
-			`${nodeIn(node, scope)} has a scale of ${wrong} (${quoteName(node.inputs[1] ?? "")}); scales must be positive.`,
-			{ severity: subject.context.backend === "tensorrt" ? "error" : "warning", node },
-		),
-	];
-}
 
 /** TensorRT quantises symmetrically: it refuses other zero points than 0, and UINT8 but for special hardware. */
 function zeroPoint(subject: Subject, scope: Scope, node: OnnxNode): NodeFault[] {
 	if (subject.context.backend !== "tensorrt") return [];
 	const tensor = constantOf(subject, scope, node.inputs[2]);
-	if (tensor?.values?.some((value) => value !== 0))
-		return [
-			{
-				node,
-				scope,
-				code: "zero-point-nonzero",
-				fault: "has a zero point other than 0; TensorRT supports only 0",
-			},
-		];
-	return tensor?.dtype === "uint8"
-		? [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT supports INT8" }]
-		: [];
+	if (tensor?.values?.some((value) => value !== 0)) {
+		const fault = "has a zero point other than 0; TensorRT supports only 0";
+		return [{ node, scope, code: "zero-point-nonzero", fault }];
+	}
+	if (tensor?.dtype !== "uint8") return [];
+	return [{ node, scope, code: "zero-point-unsigned", fault: "quantises to UINT8; TensorRT supports INT8" }];
 }

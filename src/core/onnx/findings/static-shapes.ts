@@ -68,7 +68,6 @@ function excessOf(elements: number, subject: Subject, name: string): Excess | nu
 	return { severity: "warning", says };
 }
 
-/** An input's type is known; what is inside follows the precision that the engine may choose. */
 function minBytes(elements: number, { model, context }: Subject, name: string): number {
 	const input = model.onnx.graph.inputs.find((value) => value.name === name);
 	const bits = input === undefined ? null : elementBits(input.dtype);

@@ -23,18 +23,13 @@ import {
 
 export interface PreflightContext {
 	backend: "onnxruntime" | "tensorrt";
-	/** Version of TensorRT, where it is known or declared. */
 	tensorrt?: string | undefined;
 	precision?: Precision;
-	/** Sizes of symbolic dimensions; absent where there is no configuration. */
 	dims?: Readonly<Record<string, DimRange>>;
-	/** Whole shapes that the configuration gives, by input. */
 	shapes?: GivenShapes;
-	/** Names of plugins that will be loaded beside TensorRT's own. */
 	plugins?: readonly string[];
 	onnxKey?: string;
 	loadsPlugins?: boolean;
-	/** INT8 has a calibration cache. */
 	isCalibrated?: boolean;
 	gpuMemoryBytes?: number | undefined;
 	/** As nvidia-smi reports it: `9.0`. */
@@ -45,10 +40,8 @@ export interface PreflightContext {
 export interface Subject {
 	model: InspectedModel;
 	context: PreflightContext;
-	/** null on ONNX Runtime. */
 	tensorrt: TensorRt | null;
 	scopes: readonly Scope[];
-	/** Tensors with known values or dims by name: initialisers and outputs of Constant nodes. */
 	constants: Constants;
 	static: StaticShapes;
 	types: ReadonlyMap<Scope, TensorTypes>;
@@ -60,7 +53,6 @@ export type Rule = (subject: Subject) => Finding[];
 
 type Facts = Omit<Subject, "model" | "context" | "tensorrt">;
 
-/** A model is inspected for each of its engines, and described: what its file alone says is found once. */
 const factsByModel = new WeakMap<OnnxModel, Facts>();
 
 export function subjectOf(model: InspectedModel, context: PreflightContext): Subject {
@@ -100,7 +92,14 @@ export function finding(code: FindingCode, message: string, init: FindingInit = 
 	return { code, severity, message, fix, ...(name === "" ? {} : { node: quoteName(name, "") }) };
 }
 
-/** ` in subgraph "then_branch" of If "gate"`, or nothing for the graph itself. */
+/** The findings of all nodes of all bodies. */
+export function everyNode(
+	{ scopes }: Subject,
+	findingsOf: (node: OnnxNode, scope: Scope) => readonly Finding[],
+): Finding[] {
+	return scopes.flatMap((scope) => scope.nodes.flatMap((node) => findingsOf(node, scope)));
+}
+
 export function inScope(scope: Scope): string {
 	return scope.kind === "graph" ? "" : ` in ${scope.where}`;
 }
@@ -113,7 +112,6 @@ export function constantOf(subject: Subject, scope: Scope, name: string | undefi
 	return constantNamed(subject.constants, scope, name);
 }
 
-/** What is wrong with a node, as the end of a sentence that begins with the node. */
 export interface NodeFault {
 	node: OnnxNode;
 	scope: Scope;
@@ -132,7 +130,6 @@ export function foldFaults(faults: readonly NodeFault[]): Finding[] {
 	);
 }
 
-/** ` (3 nodes)`, or nothing where there is only one. */
 export function others(count: number): string {
 	return count === 1 ? "" : ` (${count} nodes)`;
 }

@@ -4,76 +4,59 @@ import { quoteName } from "../quote.ts";
 import { isAtLeast, type TensorRt } from "../tensorrt/support.ts";
 import { finding, type Rule, type Subject } from "./subject.ts";
 
-/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. */
-const onnxRuntime = { version: "1.30", opset: 26, ml: 5, ir: 13 };
+/** Tried on ONNX Runtime 1.30: opset 26, ai.onnx.ml 5 and IR 13 load, 27, 6 and 14 do not. Support is promised from opset 7 on. */
+const onnxRuntime = { name: "ONNX Runtime", version: "1.30", oldest: 7, opset: 26, ml: 5, ir: 13 };
 export const newestOpset = onnxRuntime.opset;
 /** The parser's document names 9 as the oldest; NVIDIA's ONNX opset guide for TensorRT 11 names 25 as the newest, one more than the document. */
-const tensorRt = { oldest: 9, newestOf11: 25 };
+const tensorRt = { name: "TensorRT", oldest: 9, newestOf11: 25 };
 /** ONNX 1.23 defines opset 28 and adds about two a year: a number far beyond is a mistake, which TensorRT passes over. */
 const farthestOpset = 36;
-/** ONNX Runtime promises support from here on. */
-const oldestPromised = 7;
 
-export const versions: Rule = (subject) => [
-	...irVersion(subject),
-	...missingOpsets(subject),
-	...tooNew(subject),
-	...tooOld(subject),
-];
-
-function irVersion({ model, context }: Subject): Finding[] {
-	const { irVersion: ir } = model.onnx;
-	if (ir <= onnxRuntime.ir) return [];
+export const versions: Rule = (subject) => {
+	const { model, context, tensorrt } = subject;
+	const { irVersion: ir, opsets } = model.onnx;
+	const { version } = onnxRuntime;
+	const found: Finding[] = [];
 	const isOrt = context.backend === "onnxruntime";
-	return [
-		finding(
-			"ir-too-new",
-			`The file's IR version is ${ir}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`,
-			{
-				severity: isOrt ? "error" : "note",
-				fix: `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`,
-			},
-		),
-	];
+	if (ir > onnxRuntime.ir) {
+		const message = `The file's IR version is ${ir}; ONNX Runtime ${version} reads up to ${onnxRuntime.ir}${isOrt ? "" : ", so that it cannot make goldens of this model"}.`;
+		const fix = `Save the model with model.ir_version = ${onnxRuntime.ir}, or export with an older onnx package.`;
+		found.push(finding("ir-too-new", message, { severity: isOrt ? "error" : "note", fix }));
+	}
+	found.push(...missingOpsets(subject));
+	const tooNew = (opset: number, newest: number, what: string): void => {
+		if (!isOrt || opset <= newest) return;
+		const message = `The model's opset${what} is ${opset}; ONNX Runtime ${version} reads up to ${newest}.`;
+		found.push(finding("opset-too-new", message, { fix: olderOpset(newest) }));
+	};
+	const opset = opsets[""];
+	tooNew(opset ?? 0, onnxRuntime.opset, "");
+	tooNew(opsets["ai.onnx.ml"] ?? 0, onnxRuntime.ml, " of ai.onnx.ml");
+	if (tensorrt !== null) found.push(...tooNewForTensorRt(opset ?? 0, tensorrt));
+	const { name, oldest } = isOrt ? onnxRuntime : tensorRt;
+	if (opset !== undefined && opset < oldest)
+		found.push(
+			finding("opset-too-old", `The model's opset is ${opset}; ${name} promises support from ${oldest} on.`),
+		);
+	return found;
+};
+
+function olderOpset(newest: number): string {
+	return `Export with opset ${newest} or older, or convert with onnx.version_converter.`;
 }
 
 /** A file that names no operator set at all is refused; a single missing domain is taken at its latest version. */
 function missingOpsets({ scopes, model }: Subject): Finding[] {
-	if (Object.keys(model.onnx.opsets).length === 0) {
+	if (Object.keys(model.onnx.opsets).length === 0)
 		return [finding("opset-missing", "The file names no operator set, so its operators are undefined.")];
-	}
-	const missing = new Set(
-		scopes.flatMap((scope) =>
-			scope.nodes.map((node) => node.domain).filter((domain) => !Object.hasOwn(scope.opsets, domain)),
-		),
+	const used = scopes.flatMap(({ nodes, opsets }) =>
+		nodes.flatMap(({ domain }) => (Object.hasOwn(opsets, domain) ? [] : [domain])),
 	);
-	return [...missing].map((domain) =>
-		finding(
-			"opset-missing",
-			`The model uses operators of ${domainName(domain)} without naming that operator set's version.`,
-			{
-				severity: "warning",
-			},
-		),
-	);
-}
-
-function tooNew({ model, context, tensorrt }: Subject): Finding[] {
-	const isOrt = context.backend === "onnxruntime";
-	const opset = model.onnx.opsets[""] ?? 0;
-	const ml = model.onnx.opsets["ai.onnx.ml"] ?? 0;
-	const found: Finding[] = [];
-	const fix = (newest: number): string =>
-		`Export with opset ${newest} or older, or convert with onnx.version_converter.`;
-	if (isOrt && opset > onnxRuntime.opset) {
-		const message = `The model's opset is ${opset}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.opset}.`;
-		found.push(finding("opset-too-new", message, { fix: fix(onnxRuntime.opset) }));
-	}
-	if (isOrt && ml > onnxRuntime.ml) {
-		const message = `The model's opset of ai.onnx.ml is ${ml}; ONNX Runtime ${onnxRuntime.version} reads up to ${onnxRuntime.ml}.`;
-		found.push(finding("opset-too-new", message, { fix: fix(onnxRuntime.ml) }));
-	}
-	return tensorrt === null ? found : tooNewForTensorRt(opset, tensorrt);
+	return [...new Set(used)].map((domain) => {
+		const name = domain === "" ? "the standard domain" : `domain ${quoteName(domain)}`;
+		const message = `The model uses operators of ${name} without naming that operator set's version.`;
+		return finding("opset-missing", message, { severity: "warning" });
+	});
 }
 
 /** TensorRT takes any opset. A version without a list of its own may know what the next one above documents. */
@@ -83,34 +66,21 @@ function tooNewForTensorRt(opset: number, tensorrt: TensorRt): Finding[] {
 	const certain = isNewest ? tensorRt.newestOf11 : at.newestOpset;
 	if (opset <= certain) return [];
 	const possible = isNewest ? certain : (above?.newestOpset ?? certain);
+	const report = (severity: Finding["severity"], what: string): Finding[] => [
+		finding("opset-too-new", `The model's opset is ${opset}; ${what}.`, {
+			severity,
+			fix: olderOpset(certain),
+		}),
+	];
 	const meaning = "may misread newer operators silently";
-	const fix = `Export with opset ${certain} or older, or convert with onnx.version_converter.`;
-	const base = `The model's opset is ${opset}`;
-	if (opset > farthestOpset) {
-		const message = `${base}; ONNX has no such operator set, and ${name} would guess what its operators mean and report success.`;
-		return [finding("opset-too-new", message, { fix })];
-	}
-	if (opset > possible) {
-		return [
-			finding("opset-too-new", `${base}; ${name} documents up to ${possible} and ${meaning}.`, {
-				severity: "warning",
-				fix,
-			}),
-		];
-	}
-	const message = `${base}; TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}.`;
-	return [finding("opset-too-new", message, { severity: "note", fix })];
-}
-
-function tooOld({ model, context }: Subject): Finding[] {
-	const opset = model.onnx.opsets[""];
-	const oldest = context.backend === "tensorrt" ? tensorRt.oldest : oldestPromised;
-	if (opset === undefined || opset >= oldest) return [];
-	const runtime = context.backend === "tensorrt" ? "TensorRT" : "ONNX Runtime";
-	const message = `The model's opset is ${opset}; ${runtime} promises support from ${oldest} on.`;
-	return [finding("opset-too-old", message)];
-}
-
-function domainName(domain: string): string {
-	return domain === "" ? "the standard domain" : `domain ${quoteName(domain)}`;
+	if (opset > farthestOpset)
+		return report(
+			"error",
+			`ONNX has no such operator set, and ${name} would guess what its operators mean and report success`,
+		);
+	if (opset > possible) return report("warning", `${name} documents up to ${possible} and ${meaning}`);
+	return report(
+		"note",
+		`TensorRT ${at.version} documents up to ${certain}, ${above?.version} up to ${possible}: ${name} ${meaning}`,
+	);
 }

@@ -6,75 +6,48 @@ import { listNames } from "../../text/labels.ts";
 import { formatBytes } from "../../text/units.ts";
 import { tensorBytes } from "../element-type.ts";
 import type { FindingCode } from "../finding-codes.ts";
-import { type ExternalFile, feeds, type OnnxDType, type OnnxInitializer } from "../model.ts";
+import { type ExternalFile, feeds, type OnnxInitializer } from "../model.ts";
 import { formatDims, quoteName } from "../quote.ts";
 import { hasType, isAtLeast } from "../tensorrt/support.ts";
-import { finding, inScope, type Rule, type Subject } from "./subject.ts";
+import { finding, inScope, type Rule } from "./subject.ts";
 
 /** Protobuf counts a message's bytes in 31 bits. */
 const maxProtobufBytes = 2 ** 31 - 1;
 
-export const weights: Rule = (subject) => {
-	const unused = unusedWeights(subject);
-	return [...fileSize(subject), ...wrongSizes(subject, unused), ...unusedNote(unused)];
+export const weights: Rule = ({ model, scopes, read }) => {
+	const { bytes } = model.onnx;
+	const found: Finding[] = [];
+	const unused: OnnxInitializer[] = [];
+	if (bytes > maxProtobufBytes) {
+		const message = `The file has ${formatBytes(bytes)}; protobuf, and with it TensorRT and ONNX Runtime, reads at most 2 GiB in one file.`;
+		found.push(finding("protobuf-too-big", message));
+	}
+	for (const scope of scopes) {
+		for (const weight of scope.initializers) {
+			const isRead = read.get(scope)?.has(weight.name) === true;
+			if (!isRead) unused.push(weight);
+			const expected = expectedBytes(weight);
+			if (expected === null || expected === weight.bytes) continue;
+			const shape = `${weight.dtype} ${formatDims(weight.dims)}`;
+			const message = `Initialiser ${quoteName(weight.name)}${inScope(scope)} holds ${weight.bytes} bytes; its type and shape, ${shape}, take ${expected}.`;
+			found.push(finding("weights-size", message, { severity: isRead ? "error" : "warning" }));
+		}
+	}
+	if (unused.length === 0) return found;
+	const names = listNames(
+		unused.map(({ name }) => quoteName(name)),
+		3,
+	);
+	return [...found, finding("weights-unused", `${initialisers(unused)} read by no node: ${names}.`)];
 };
 
-function fileSize({ model }: Subject): Finding[] {
-	const { bytes } = model.onnx;
-	if (bytes <= maxProtobufBytes) return [];
-	return [
-		finding(
-			"protobuf-too-big",
-			`The file has ${formatBytes(bytes)}; protobuf, and with it TensorRT and ONNX Runtime, reads at most 2 GiB in one file.`,
-		),
-	];
-}
-
-function unusedWeights({ scopes, read }: Subject): Set<OnnxInitializer> {
-	return new Set(
-		scopes.flatMap((scope) =>
-			scope.initializers.filter((weight) => read.get(scope)?.has(weight.name) !== true),
-		),
-	);
-}
-
-function wrongSizes({ scopes }: Subject, unused: ReadonlySet<OnnxInitializer>): Finding[] {
-	return scopes.flatMap((scope) =>
-		scope.initializers.flatMap((weight) => {
-			const expected = expectedBytes(weight);
-			if (expected === null || expected === weight.bytes) return [];
-			const shape = `${weight.dtype} ${formatDims(weight.dims)}`;
-			return [
-				finding(
-					"weights-size",
-					`Initialiser ${quoteName(weight.name)}${inScope(scope)} holds ${weight.bytes} bytes; its type and shape, ${shape}, take ${expected}.`,
-					{ severity: unused.has(weight) ? "warning" : "error" },
-				),
-			];
-		}),
-	);
-}
-
 /** null where the payload's size says nothing: typed fields hold varints. */
-function expectedBytes(weight: OnnxInitializer): number | null {
-	if (weight.sparse) return null;
-	if (weight.storage === "typed")
-		return weight.dtype === "float" || weight.dtype === "double" ? sizeOf(weight) : null;
-	return sizeOf(weight);
-}
-
-function sizeOf({ dtype, dims }: OnnxInitializer): number | null {
+function expectedBytes({ dtype, dims, sparse, storage }: OnnxInitializer): number | null {
+	if (sparse || (storage === "typed" && dtype !== "float" && dtype !== "double")) return null;
 	return tensorBytes(
 		dtype,
 		dims.reduce((product, size) => product * size, 1),
 	);
-}
-
-function unusedNote(unused: ReadonlySet<OnnxInitializer>): Finding[] {
-	const list = [...unused];
-	if (list.length === 0) return [];
-	const names = list.map((weight) => quoteName(weight.name));
-	return [finding("weights-unused", `${initialisers(list)} read by no node: ${listNames(names, 3)}.`)];
 }
 
 const judgements: Readonly<
@@ -95,62 +68,39 @@ export const externalData: Rule = ({ model }) =>
 	});
 
 // Checks element types: the ones that a backend narrows, and the ones that TensorRT has not.
-export const elementTypes: Rule = (subject) => [
-	...narrowed(subject),
-	...doubles(subject),
-	...unsupported(subject),
-];
-
-function weightsOf({ scopes }: Subject, dtype: OnnxDType): OnnxInitializer[] {
-	return scopes.flatMap((scope) => scope.initializers.filter((weight) => weight.dtype === dtype));
-}
-
-/** TensorRT lists INT64 as a type of its own since 9. */
-function narrowed(subject: Subject): Finding[] {
-	const weights = weightsOf(subject, "int64");
-	if (subject.tensorrt === null || isAtLeast(subject.tensorrt, 9, 0) === true || weights.length === 0)
-		return [];
-	const message = `${initialisers(weights)} INT64: TensorRT before 9 narrows them to INT32, and clamps what does not fit.`;
-	return [finding("dtype-int64", message)];
-}
-
-function doubles(subject: Subject): Finding[] {
-	const weights = weightsOf(subject, "double");
+export const elementTypes: Rule = ({ model, scopes, tensorrt }) => {
+	const all = scopes.flatMap((scope) => scope.initializers);
+	const whole = all.filter(({ dtype }) => dtype === "int64");
+	const doubles = all.filter(({ dtype }) => dtype === "double");
 	const found: Finding[] = [];
-	if (weights.length > 0) {
-		const message = `${initialisers(weights)} double: TensorRT computes them in float, ONNX Runtime in double.`;
+	// TensorRT lists INT64 as a type of its own since 9.
+	if (tensorrt !== null && isAtLeast(tensorrt, 9, 0) !== true && whole.length > 0) {
+		const message = `${initialisers(whole)} INT64: TensorRT before 9 narrows them to INT32, and clamps what does not fit.`;
+		found.push(finding("dtype-int64", message));
+	}
+	if (doubles.length > 0) {
+		const message = `${initialisers(doubles)} double: TensorRT computes them in float, ONNX Runtime in double.`;
 		found.push(finding("dtype-double", message, { severity: "note" }));
 	}
-	const border = [...feeds(subject.model.onnx.graph), ...subject.model.onnx.graph.outputs].find(
-		(value) => value.dtype === "double",
-	);
-	if (subject.tensorrt !== null && border !== undefined) {
+	if (tensorrt === null) return found;
+	const { graph } = model.onnx;
+	const border = [...feeds(graph), ...graph.outputs].find((value) => value.dtype === "double");
+	if (border !== undefined) {
 		const message = `${quoteName(border.name)} is double at the border of the graph: TensorRT makes it float, so that it is fed and compared as another type.`;
 		found.push(finding("dtype-double", message, { severity: "warning" }));
 	}
-	return found;
-}
-
-/** Weights that the parser cannot hold; UINT8 it knows only at the border of the graph. */
-function unsupported(subject: Subject): Finding[] {
-	const { tensorrt, scopes } = subject;
-	if (tensorrt === null) return [];
-	const zeroPoints = new Set(
-		scopes.flatMap((scope) =>
-			scope.nodes.filter((node) => /quantize/i.test(node.op)).flatMap((node) => node.inputs),
-		),
-	);
-	const all = scopes.flatMap((scope) => scope.initializers);
+	// UINT8 is a type of the border of the graph, and of zero points.
+	const quantising = scopes.flatMap(({ nodes }) => nodes.filter(({ op }) => /quantize/i.test(op)));
+	const zeroPoints = new Set(quantising.flatMap(({ inputs }) => inputs));
 	const wrong = all.filter(
 		({ dtype, name }) => !hasType(tensorrt.at, dtype, "inside") && !zeroPoints.has(name),
 	);
-	return [...groupBy(wrong, ({ dtype }) => dtype)].map(([dtype, weights]) =>
-		finding(
-			"dtype-unsupported",
-			`${initialisers(weights)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`,
-		),
-	);
-}
+	for (const [dtype, own] of groupBy(wrong, ({ dtype: type }) => type)) {
+		const message = `${initialisers(own)} ${dtype}, a type that ${tensorrt.name} does not have for weights.`;
+		found.push(finding("dtype-unsupported", message));
+	}
+	return found;
+};
 
 /** The subject of a sentence, with its verb: `3 initialisers (1.2 MiB) are`. */
 function initialisers(list: readonly OnnxInitializer[]): string {

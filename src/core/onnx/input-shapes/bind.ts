@@ -28,14 +28,11 @@ export interface ShapeSource {
 	 * command give the sizes.
 	 */
 	pointer?: string;
-	/** What shows the shapes, where real inputs do: `case "a"`. */
 	shownBy?: string;
 }
 
 export interface BoundShapes {
-	/** The inputs that a caller must feed. */
 	inputs: readonly OnnxValue[];
-	/** By input; null where nothing says how many axes it has. */
 	labels: readonly (readonly AxisLabel[] | null)[];
 	open: readonly OpenAxis[];
 }
@@ -140,7 +137,6 @@ function checkInputNames(inputs: readonly OnnxValue[], source: ShapeSource): voi
 	throw fault(source, { message, fix, at: childPointer("/inputs", unknown) });
 }
 
-/** A key of dims must stand in the model's inputs, or in a shape that is given. */
 function checkDimNames(model: OnnxModel, inputs: readonly OnnxValue[], source: ShapeSource): void {
 	const axes = openAxes(inputs, labelAxes(inputs));
 	const symbols = axes.filter(({ isNamed }) => isNamed).map(({ name }) => name);

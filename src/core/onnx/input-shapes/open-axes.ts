@@ -2,11 +2,8 @@
 import { isName } from "../../config/values.ts";
 import type { OnnxDim, OnnxValue } from "../model.ts";
 
-/** An axis whose size the file leaves open; several axes where one size binds them all. */
 export interface OpenAxis {
-	/** The file's or the user's; where there is none, made of the input and the axis. */
 	name: string;
-	/** `dims` can bind it by name. */
 	isNamed: boolean;
 	uses: readonly AxisUse[];
 }
@@ -28,7 +25,6 @@ export function shapeGivenFor(input: string, given: GivenShapes): readonly (numb
 
 const mostNameChars = 200;
 
-/** The axes of every input; null where nothing says how many it has. */
 export function labelAxes(
 	inputs: readonly OnnxValue[],
 	given: GivenShapes = {},

@@ -7,7 +7,6 @@ import type { OpenAxis } from "./open-axes.ts";
 export interface AxisKind {
 	says: string;
 	sizes: readonly number[];
-	/** Smallest and largest that engines may be built for around the size in use; absent: that size alone. */
 	range?: Pick<DimRange, "min" | "max">;
 	isBatch?: true;
 }
@@ -127,7 +126,6 @@ function rankOf({ dims }: OnnxValue): number {
 	return dims?.length ?? 0;
 }
 
-/** Height and width of a picture, channels first or last; null where it is none. */
 function sidesOf({ dims }: OnnxValue): readonly [number, number] | null {
 	if (dims?.length !== 4) return null;
 	const isChannels = (dim: unknown): boolean => dim === 1 || dim === 3 || dim === 4;

@@ -14,7 +14,6 @@ interface Sized {
 
 const mostAxes = 10;
 
-/** `"N" (axis 0 of "x"), axes 2 and 3 of "x"`. */
 export function describeUses(axes: readonly OpenAxis[]): string {
 	const named = axes
 		.filter(({ isNamed }) => isNamed)
@@ -60,7 +59,6 @@ export function lineToCopy(
 
 const keyword = /^(true|false|null|yes|no|on|off|y|n)$/i;
 
-/** Plain where no reader could mistake it; else in double quotes, where YAML reads what JSON writes. */
 export function yamlText(text: string): string {
 	return /^[A-Za-z_][\w./-]*$/.test(text) && !keyword.test(text) ? text : JSON.stringify(text);
 }

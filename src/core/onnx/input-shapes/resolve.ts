@@ -26,7 +26,6 @@ export function resolveShapes(model: OnnxModel, source: ShapeSource): Record<str
 	return shapes;
 }
 
-/** All inputs and axes without a size, with one line that gives them; `tried` says what failed. */
 export function missingSizes(
 	model: OnnxModel,
 	bound: BoundShapes,

@@ -66,7 +66,6 @@ export function searchSizes(model: OnnxModel, bound: BoundShapes): SizeSearch {
 	};
 }
 
-/** By the sum of the ranks: the best of all first, then those with one second choice. */
 function* combinations(candidates: ReadonlyMap<string, readonly number[]>): Generator<Sizes> {
 	const lists = [...candidates];
 	const highest = lists.reduce((sum, [, sizes]) => sum + sizes.length - 1, 0);
@@ -170,7 +169,6 @@ function pairsIn(why: string): (readonly [number, number])[] {
 	return few.flatMap((got, index) => few.slice(index + 1).flatMap((expected) => both(got, expected)));
 }
 
-/** How the sizes came about: null: ONNX Runtime ran them; else why it did not get to. */
 interface ChosenSizes {
 	sizes: Sizes;
 	untried: string | null;

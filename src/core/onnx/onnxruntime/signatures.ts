@@ -5,7 +5,6 @@ import { elementTypeOfCode } from "../element-type.ts";
 import type { OnnxDType } from "../model.ts";
 
 export interface Parameter {
-	/** Parameters of one variable have one type, but for those of any number of any types. */
 	variable: string;
 	form: "one" | "optional" | "many" | "any";
 }
@@ -17,10 +16,8 @@ export interface Signature {
 	outputs: readonly Parameter[];
 	attributes: ReadonlySet<string>;
 	required: readonly string[];
-	/** Allowed types by variable; `other` covers everything that is not a tensor. */
 	types: Types;
 	kernels: readonly Types[];
-	/** ONNX Runtime can replace it by other operators in opsets before this one. */
 	functionBefore: number;
 }
 
@@ -30,7 +27,6 @@ const lines: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(
 );
 const known = new Map<string, Signature>();
 
-/** Of an operator of the standard domain; null where ONNX Runtime knows none in that opset. */
 export function signatureOf(operator: string, opset: number): Signature | null {
 	const key = `${operator} ${opset}`;
 	const before = known.get(key);

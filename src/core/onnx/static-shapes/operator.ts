@@ -1,5 +1,5 @@
-// Input and output of the shape rule of one operator.
-import type { OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
+// Input and output of the shape rule of one operator, and what the rules share.
+import type { OnnxAttribute, OnnxDim, OnnxDType, OnnxNode } from "../model.ts";
 
 export type Dims = readonly OnnxDim[];
 
@@ -18,23 +18,39 @@ export type OperatorResult =
 	| { dims: Dims | null; more?: readonly (Dims | null)[]; value?: Dims }
 	| { fault: string };
 export type OperatorRule = (view: OperatorView) => OperatorResult;
+export type OperatorRules = Readonly<Record<string, OperatorRule>>;
 
 export const maxValues = 64;
-
 export const untold: OperatorResult = { dims: null };
 
+export function onInput(rule: (input: Dims, view: OperatorView) => OperatorResult): OperatorRule {
+	return (view) => (view.shapes[0] ? rule(view.shapes[0], view) : untold);
+}
+
+export function onTwo(rule: (left: Dims, right: Dims, view: OperatorView) => OperatorResult): OperatorRule {
+	return onInput((left, view) => (view.shapes[1] ? rule(left, view.shapes[1], view) : untold));
+}
+
+export function forEach(operators: string, rule: OperatorRule): OperatorRules {
+	return Object.fromEntries(operators.split(" ").map((operator) => [operator, rule]));
+}
+
+export function attributeOf(node: OnnxNode, name: string): OnnxAttribute["value"] | undefined {
+	return node.attributes.find((attribute) => attribute.name === name)?.value;
+}
+
 export function integerAttribute(node: OnnxNode, name: string, fallback: number): number {
-	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	const value = attributeOf(node, name);
 	return typeof value === "number" ? value : fallback;
 }
 
 export function integersAttribute(node: OnnxNode, name: string): readonly number[] | null {
-	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	const value = attributeOf(node, name);
 	return Array.isArray(value) && value.every((entry) => typeof entry === "number") ? value : null;
 }
 
 export function textAttribute(node: OnnxNode, name: string): string | null {
-	const value = node.attributes.find((attribute) => attribute.name === name)?.value;
+	const value = attributeOf(node, name);
 	return typeof value === "string" ? value : null;
 }
 
@@ -46,17 +62,14 @@ export function listOf(
 ): readonly number[] | "absent" | "unknown" {
 	const given = integersAttribute(node, attribute);
 	if (given !== null) return given;
-	if ((node.inputs[place] ?? "") === "")
-		return node.attributes.some(({ name }) => name === attribute) ? "unknown" : "absent";
-	return numbers(values[place]) ?? "unknown";
+	if (node.inputs[place]) return numbers(values[place]) ?? "unknown";
+	return attributeOf(node, attribute) === undefined ? "absent" : "unknown";
 }
 
-/** null where one of them is not known. */
 export function numbers(list: Dims | null | undefined): readonly number[] | null {
 	return list?.every((entry) => typeof entry === "number") ? (list as readonly number[]) : null;
 }
 
-/** An axis counted from the front; null where it does not exist. */
 export function axisIn(axis: number, rank: number): number | null {
 	const at = axis < 0 ? axis + rank : axis;
 	return at >= 0 && at < rank ? at : null;
@@ -66,7 +79,6 @@ export function unknownOf(rank: number): Dims {
 	return Array.from({ length: rank }, () => null);
 }
 
-/** True only where both are known sizes and differ. */
 export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): boolean {
 	return typeof left === "number" && typeof right === "number" && left !== right;
 }
@@ -74,28 +86,20 @@ export function differ(left: OnnxDim | undefined, right: OnnxDim | undefined): b
 /** NumPy's broadcasting; null where two known sizes are incompatible. */
 export function broadcast(left: Dims, right: Dims): Dims | null {
 	const rank = Math.max(left.length, right.length);
+	const sizeAt = (dims: Dims, axis: number): OnnxDim =>
+		axis < rank - dims.length ? 1 : (dims[axis - rank + dims.length] ?? null);
 	const dims: OnnxDim[] = [];
 	for (let axis = 0; axis < rank; axis++) {
-		const one = sizeAt(left, axis - rank + left.length);
-		const other = sizeAt(right, axis - rank + right.length);
+		const one = sizeAt(left, axis);
+		const other = sizeAt(right, axis);
 		if (one !== 1 && other !== 1 && differ(one, other)) return null;
-		dims.push(joined(one, other));
+		if (one === 1) dims.push(other);
+		else if (other === 1 || one === other || typeof one === "number") dims.push(one);
+		else dims.push(typeof other === "number" ? other : null);
 	}
 	return dims;
 }
 
-function sizeAt(dims: Dims, axis: number): OnnxDim {
-	return axis < 0 ? 1 : (dims[axis] ?? null);
-}
-
-function joined(one: OnnxDim, other: OnnxDim): OnnxDim {
-	if (one === 1) return other;
-	if (other === 1 || one === other) return one;
-	if (typeof one === "number") return one;
-	return typeof other === "number" ? other : null;
-}
-
-/** Number of elements, or null where a size is not known. */
 export function elementsOf(dims: Dims): number | null {
 	return dims.reduce<number | null>(
 		(product, dim) => (product === null || typeof dim !== "number" ? null : product * dim),

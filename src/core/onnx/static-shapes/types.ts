@@ -10,7 +10,6 @@ export type TensorTypes = ReadonlyMap<string, OnnxDType>;
 type Constants = ReadonlyMap<Scope, ReadonlyMap<string, OnnxInitializer>>;
 
 const typeAttributes = ["to", "dtype", "output_dtype", "output_datatype"];
-/** Which type an output has where neither an input nor an attribute determines it: a type, or that of an input. */
 const fallbacks: Readonly<Record<string, OnnxDType | number>> = {
 	Bernoulli: 0,
 	BlackmanWindow: "float",

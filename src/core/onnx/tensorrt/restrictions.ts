@@ -6,10 +6,8 @@ import { integerAttribute, integersAttribute } from "../static-shapes/operator.t
 
 export interface NodeView {
 	node: OnnxNode;
-	/** The constant at an input; null where there is none, or it is not constant. */
 	constant(input: number): OnnxInitializer | null;
 	isComputed(input: number): boolean;
-	/** Dimensions of an input; null where their number is not certain. */
 	dims(input: number): readonly OnnxDim[] | null;
 	/** Whether the graph's caller feeds the input, so that it is known only at run time. */
 	isFed(input: number): boolean;
@@ -46,7 +44,6 @@ function constantInput(input: number, name: string): Restriction {
 	return (view) => (view.isComputed(input) ? `computes its ${name}; TensorRT requires a constant` : null);
 }
 
-/** For inputs that TensorRT may fold to a constant by itself: only a fed one is certain not to be. */
 function notFed(input: number, name: string): Restriction {
 	return (view) =>
 		view.isFed(input)

@@ -12,12 +12,9 @@ import type { OnnxDType } from "../model.ts";
 export interface TensorRt {
 	/** For people: `TensorRT 10.6`, or `TensorRT` where the version is not known. */
 	name: string;
-	/** null: not known. */
 	version: { major: number; minor: number } | null;
-	/** The table of this version, or the nearest below; the oldest where all are above. */
 	at: Table;
 	above: Table | null;
-	/** How `at` lies: at the version itself, below it, or elsewhere. */
 	place: "exact" | "below" | "newest" | "oldest";
 }
 
@@ -38,7 +35,6 @@ export function tensorRtOf(text: string | undefined): TensorRt {
 	return { name, version, at, above, place: above === null ? "newest" : "below" };
 }
 
-/** null where the version is not known. */
 export function isAtLeast({ version }: TensorRt, major: number, minor: number): boolean | null {
 	return version === null ? null : rank(version.major, version.minor) >= rank(major, minor);
 }
@@ -80,7 +76,6 @@ export function standingOf(tensorrt: TensorRt, kind: "operators" | "plugins", na
 	return { has, isCertain: true, because: both };
 }
 
-/** The first and the last listed version that has the name, or null where none has. */
 export function listedSpan(
 	kind: "operators" | "plugins",
 	name: string,
@@ -91,7 +86,6 @@ export function listedSpan(
 	return { first: first.version, last: last.version, isInNewest: last === tables.at(-1) };
 }
 
-/** ONNX's names by TensorRT's. */
 const names: Readonly<Partial<Record<OnnxDType, string>>> = {
 	float: "FP32",
 	double: "FP64",
@@ -131,12 +125,9 @@ interface TableFile {
 interface Table {
 	version: string;
 	newestOpset: number;
-	/** Element types, as TensorRT names them. */
 	types: ReadonlySet<string>;
 	operators: ReadonlySet<string>;
-	/** Operators with conditions; their words are in the document that the table names. */
 	restricted: ReadonlySet<string>;
-	/** Operators that the document says are not imported; others are not in it at all, and are not imported either. */
 	unsupported: ReadonlySet<string>;
 	plugins: ReadonlySet<string>;
 }

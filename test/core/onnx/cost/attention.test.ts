@@ -42,20 +42,6 @@ it.each<[string, string, string, Parameters<typeof count>[2], number, readonly n
 		[batch, heads, queries, valueSize],
 	],
 	[
-		"with keys that groups of heads share",
-		"Attention",
-		"",
-		{
-			shapes: [
-				[batch, heads, queries, size],
-				[batch, 2, keys, size],
-				[batch, 2, keys, valueSize],
-			],
-		},
-		products,
-		[batch, heads, queries, valueSize],
-	],
-	[
 		"with heads and size in one axis, keys shared",
 		"Attention",
 		"",
@@ -99,19 +85,6 @@ it.each<[string, string, string, Parameters<typeof count>[2], number, readonly n
 		},
 		products,
 		[batch, queries, heads * valueSize],
-	],
-	[
-		"of com.microsoft, with the product that makes queries, keys and values",
-		"Attention",
-		"com.microsoft",
-		{
-			shapes: [
-				[batch, queries, 16],
-				[16, 3 * 32],
-			],
-		},
-		batch * queries * 16 * 96 + 2 * batch * queries * queries * 32,
-		[batch, queries, 32],
 	],
 	[
 		"of com.microsoft, with values of another size",
