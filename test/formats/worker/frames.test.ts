@@ -95,16 +95,6 @@ it("frames never throw on noise, and report nothing once they are broken", () =>
 	);
 });
 
-it("frames survive any byte of theirs changed", () => {
-	const stream = encode({ kind: "result", id: "a", tensors: [] }, Uint8Array.of(1, 2, 3));
-	fc.assert(
-		fc.property(fc.nat(stream.length - 1), fc.integer({ min: 1, max: 255 }), (at, mask) => {
-			const changed = Uint8Array.from(stream, (byte, index) => (index === at ? byte ^ mask : byte));
-			expect(() => decode([changed, changed])).not.toThrow();
-		}),
-	);
-});
-
 it.each<[string, Uint8Array, string]>([
 	["other magic", prefix({ magic: "GET " }), "the output is not made of frames"],
 	["another version", prefix({ version: 2 }), "protocol version 2, expected 1"],
@@ -146,10 +136,6 @@ it("frames report where a stream may end", () => {
 	expect(decoder.isIdle()).toBe(false);
 	decoder.push(Buffer.from("{}"));
 	expect(decoder.isIdle()).toBe(true);
-});
-
-it("frames do not take a header above the limit to be sent", () => {
-	expect(() => encodeHeader({ text: "x".repeat(longestHeaderBytes) }, 0)).toThrow(RangeError);
 });
 
 it("frames of a real worker are read", () => {
