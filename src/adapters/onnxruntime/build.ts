@@ -100,7 +100,6 @@ function recipeOf(context: OnnxRuntimeContext, version: string): Record<string, 
 	};
 }
 
-/** Locations of the external data next to an engine. */
 export function externalOf(engine: { model: BuildJob["model"] }): string[] {
 	return engine.model.external.filter((file) => file.path !== null).map((file) => file.location);
 }

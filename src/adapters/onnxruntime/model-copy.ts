@@ -36,7 +36,6 @@ export async function copyNudged(
 	return copy;
 }
 
-/** The files of external data, where a model in the folder looks for them. */
 export async function copyExternal(model: ModelOnDisk, folder: string): Promise<string[]> {
 	const copies = externalCopies(model, folder);
 	for (const { source, target } of copies) await copyWritable(source, target);

@@ -68,7 +68,6 @@ async function install(folder: string, source: NativeSource): Promise<void> {
 	throw failed(problem || ended, tail);
 }
 
-/** npm installs the builds of all platforms, 290 MB. */
 async function keepOnly(host: string, builds: string): Promise<void> {
 	if (!existsSync(join(builds, host))) throw failed(`it has no build for ${host.replace("/", " on ")}`, []);
 	for (const platform of await readdir(builds)) {

@@ -55,7 +55,6 @@ function placeSettings({ spec, assets }: Configured, { device }: TrtexecContext)
 	};
 }
 
-/** Inputs of which the file leaves a size open. */
 function dynamicInputs(model: OnnxModel): string[] {
 	const isOpen = (dims: readonly unknown[] | null): boolean =>
 		dims === null || dims.some((dim) => typeof dim !== "number");
@@ -115,7 +114,6 @@ type RunTask = {
 	[Spec in Exclude<ArgsSpec, BuildArgs> as Spec["task"]]: Omit<Spec, "enginePath" | "shapes">;
 };
 
-/** Arguments of a task that runs an engine at these shapes. */
 export function runArgs(
 	engine: BuiltEngine,
 	inputs: readonly NamedShape[],

@@ -6,7 +6,6 @@ export interface NamedShape {
 	shape: readonly number[];
 }
 
-/** One optimization profile: every dynamic input with its three shapes. */
 export interface ShapeProfile {
 	inputs: readonly { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[];
 }
