@@ -160,7 +160,6 @@ export interface Backend {
 	layersOf?(engine: Pick<BuiltEngine, "arm" | "path">): Promise<EngineLayers | null>;
 	infer(job: InferJob): Promise<InferResult>;
 	measure(job: MeasureJob): Promise<MeasureResult>;
-	/** In place of timing: on ONNX Runtime. */
 	count?(job: CountJob): Promise<CountResult>;
 	profile?(job: ProfileJob): Promise<ProfileResult>;
 	trace?(job: TraceJob): Promise<TraceResult>;

@@ -54,7 +54,6 @@ export interface DefectJob extends ReferenceJob {
 	onVerdict(number: number, verdict: DefectVerdict | null): void;
 }
 
-/** done: all were tried. time: the time was over first. */
 export type DefectResult = { state: "done" | "time" } | { state: "failed"; failure: ToolFailure };
 
 export interface MarkJob {

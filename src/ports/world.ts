@@ -51,7 +51,6 @@ export interface TensorReader {
 }
 
 export interface FileCache {
-	/** Names with this prefix, last used first. */
 	list(prefix: string): Promise<string[]>;
 	/** Copies the files to their targets and returns the facts; null, and nothing written, where the entry is missing or incomplete. */
 	fetch(name: string, targets: Readonly<Record<string, string>>): Promise<unknown>;

@@ -14,7 +14,6 @@ import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
 
 export interface Smi {
-	/** Program, with arguments of its own where a double needs them. */
 	argv: readonly [string, ...string[]];
 	/** What messages call it; nvidia-smi by default. */
 	name?: string;
@@ -123,6 +122,17 @@ export function openStream(smi: Smi, options: StreamOptions): Stream {
 			return ended;
 		},
 	};
+}
+
+/** Resolves once the stream that `open` starts calls `settle`, or after `firstMs`. */
+export function untilFirst(firstMs: number, open: (settle: () => void) => void): Promise<void> {
+	return new Promise((resolve) => {
+		const timer = setTimeout(resolve, firstMs);
+		open(() => {
+			clearTimeout(timer);
+			resolve();
+		});
+	});
 }
 
 function describeEnd(record: ProcessRecord, name: string, silenceMs: number | undefined): string {

@@ -12,7 +12,7 @@ import {
 	useSampleOf,
 } from "../../formats/nvidia-smi/rows.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
-import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream } from "./nvidia-smi.ts";
+import { listGpus, openStream, queryNvidiaSmi, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 import { watchProcesses } from "./processes.ts";
 
 export interface GpuTelemetryOptions {
@@ -106,16 +106,10 @@ function noteSettings({ gpu, slice }: GpuChoice, watch: Watch): void {
 		watch.sentences.add(`${gpu.name} also drives a display, which affects the timings.`);
 }
 
-/** Resolves at the first sample, or when none came in time. */
 function watchSamples({ gpu }: GpuChoice, fields: readonly QueryField[], watch: Watch): Promise<void> {
 	const { clock, smi, everyMs, silenceMs, firstMs } = { ...defaults, ...watch.options };
-	return new Promise((resolve) => {
+	return untilFirst(firstMs, (settle) => {
 		let misfits = 0;
-		const timer = setTimeout(resolve, firstMs);
-		const settle = (): void => {
-			clearTimeout(timer);
-			resolve();
-		};
 		const stream = openStream(smi, {
 			args: queryArgs(fields, { gpu: gpu.uuid, everyMs }),
 			silenceMs,

@@ -13,7 +13,7 @@ import {
 } from "../../formats/tegra/tegrastats.ts";
 import type { Clock, Telemetry } from "../../ports/world.ts";
 import type { Processes } from "../process/processes.ts";
-import { openStream, type Smi, type Stream } from "./nvidia-smi.ts";
+import { openStream, type Smi, type Stream, untilFirst } from "./nvidia-smi.ts";
 import { createRing } from "./sampler.ts";
 
 /** null: this is no Jetson. Containers hide the device tree, and have the other files only where they are mounted. */
@@ -70,12 +70,7 @@ export function tegraTelemetry({
 	const sentences = new Set<string>();
 	let stream: Stream | null = null;
 	const begin = (): Promise<void> =>
-		new Promise((resolve) => {
-			const timer = setTimeout(resolve, firstMs);
-			const settle = (): void => {
-				clearTimeout(timer);
-				resolve();
-			};
+		untilFirst(firstMs, (settle) => {
 			stream = openStream(tool, {
 				args: ["--interval", String(everyMs)],
 				silenceMs,

@@ -8,7 +8,6 @@ import type { Processes } from "../process/processes.ts";
 import { makeFolders } from "../process/write-error.ts";
 
 export interface ProfileJob {
-	/** The run to profile: short, its iterations bounded. */
 	command: readonly string[];
 	/** Where it is started; `folder` by default. */
 	cwd?: string;
@@ -49,24 +48,18 @@ export async function profileRun(job: ProfileJob, nsys: Nsight): Promise<Profile
 		logPath,
 	});
 	const files = await existing([`${output}.nsys-rep`, `${output}.qdrep`, `${output}.qdstrm`, logPath]);
+	const without = (sentence: string): Profile => ({ state: "unavailable", sentence, files });
 	if (record.state === "not-started")
-		return {
-			state: "unavailable",
-			sentence: "Nsight Systems (nsys) is not installed, so there is no profile.",
-			files,
-		};
+		return without("Nsight Systems (nsys) is not installed, so there is no profile.");
 	if (record.state === "timed-out")
-		return {
-			state: "unavailable",
-			sentence: `nsys did not finish within ${job.timeoutMs} ms and was killed.`,
-			files,
-		};
+		return without(`nsys did not finish within ${job.timeoutMs} ms and was killed.`);
 	const report = files.find((path) => /\.(nsys-rep|qdrep)$/.test(path));
 	if (report !== undefined) return readKernels(report, { output, files }, nsys);
-	const sentence = files.some((path) => path.endsWith(".qdstrm"))
-		? "This nsys installation lacks its importer: it kept the raw trace, which a full Nsight Systems can open."
-		: `nsys wrote no report: ${record.tail.at(-1)?.slice(0, 300) ?? "it printed no reason."}`;
-	return { state: "unavailable", sentence, files };
+	return without(
+		files.some((path) => path.endsWith(".qdstrm"))
+			? "This nsys installation lacks its importer: it kept the raw trace, which a full Nsight Systems can open."
+			: `nsys wrote no report: ${record.tail.at(-1)?.slice(0, 300) ?? "it printed no reason."}`,
+	);
 }
 
 async function readKernels(

@@ -76,6 +76,6 @@ function fingerprintOf(runtime: Runtime, options: OnnxRuntimeOptions): Record<st
 	};
 }
 
-function cpuName(options: OnnxRuntimeOptions): string {
+export function cpuName(options: OnnxRuntimeOptions): string {
 	return options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU");
 }

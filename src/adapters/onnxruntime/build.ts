@@ -10,7 +10,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import { placeModel } from "./engine-file.ts";
 import type { Runtime } from "./runtime.ts";
-import { runWorker, type WorkerPlace, type WorkerResult } from "./worker-process.ts";
+import { runWorker, type WorkerPlace } from "./worker-process.ts";
 
 export interface OnnxRuntimeContext {
 	runtime: Runtime;
@@ -37,7 +37,14 @@ export async function buildEngine(job: BuildJob, context: OnnxRuntimeContext): P
 async function build(job: BuildJob, context: OnnxRuntimeContext, started: number): Promise<BuildRecord> {
 	await makeFolders(job.engineFolder);
 	const warnings = createWarningCounter();
-	const result = await tryLoad(job, context, warnings.add);
+	const { logPath, timeoutMs, model } = job;
+	const { flavour, folder } = context.runtime;
+	const { threads } = context;
+	const result = await runWorker<"build">(
+		{ kind: "build", flavour, folder, modelPath: model.path, external: externalOf({ model }), threads },
+		context.place,
+		{ logPath, timeoutMs, onLine: warnings.add },
+	);
 	const record = {
 		...describeBuild(job),
 		durationMs: performance.now() - started,
@@ -49,34 +56,18 @@ async function build(job: BuildJob, context: OnnxRuntimeContext, started: number
 	if (result.state === "failed") return { ...record, ...describeFault(result.failure) };
 	const engine = await placeModel(job.model, job.engineFolder);
 	const recipe = recipeOf(context, result.reply.version);
-	await writeRecipe(join(job.engineFolder, "recipe.json"), recipe);
+	const recipePath = join(job.engineFolder, "recipe.json");
+	await orWriteError(writeFile(recipePath, `${JSON.stringify(recipe, null, "\t")}\n`), recipePath);
 	return {
-		...{ ...record, state: "built", recipe, durationMs: performance.now() - started },
-		...{
-			engineKind: "ONNX model with recipe",
-			engineBytes: engine.bytes,
-			engineSha256: engine.sha256,
-			enginePath: engine.path,
-		},
+		...record,
+		state: "built",
+		recipe,
+		durationMs: performance.now() - started,
+		engineKind: "ONNX model with recipe",
+		engineBytes: engine.bytes,
+		engineSha256: model.sha256,
+		enginePath: engine.path,
 	};
-}
-
-function tryLoad(
-	job: BuildJob,
-	context: OnnxRuntimeContext,
-	onLine: (line: string) => void,
-): Promise<WorkerResult<"build">> {
-	const { flavour, folder } = context.runtime;
-	const external = job.model.external.filter((file) => file.path !== null).map((file) => file.location);
-	const task = {
-		kind: "build",
-		flavour,
-		folder,
-		modelPath: job.model.path,
-		external,
-		threads: context.threads,
-	} as const;
-	return runWorker<"build">(task, context.place, { logPath: job.logPath, timeoutMs: job.timeoutMs, onLine });
 }
 
 /** A fault of the machine is marked as one: such a build is no verdict on the model. */
@@ -107,10 +98,6 @@ function recipeOf(context: OnnxRuntimeContext, version: string): Record<string, 
 		threads: String(context.threads),
 		file: "the model as it is",
 	};
-}
-
-async function writeRecipe(path: string, recipe: Readonly<Record<string, string>>): Promise<void> {
-	await orWriteError(writeFile(path, `${JSON.stringify(recipe, null, "\t")}\n`), path);
 }
 
 export function externalOf(engine: { model: BuildJob["model"] }): string[] {

@@ -36,11 +36,11 @@ export async function runEmulation(job: EmulationJob, run: Run): Promise<Emulati
 	try {
 		await makeFolders(folder);
 		await copyExternal(model, folder);
-		const first = await runPlan({ job, folder, folded, plan, run });
+		const first = await runPlan(job, folded, plan, { folder, run });
 		if (first.state !== "done" || first.beyondRange.length === 0 || guarded) return first;
 		// Infinities spread: in a second run whatever is beyond the range stays as it is, and only that counts.
 		const second = planRounding(folded.onnx, { precision, guarded: true });
-		return second === null ? first : await runPlan({ job, folder, folded, plan: second, run });
+		return second === null ? first : await runPlan(job, folded, second, { folder, run });
 	} catch (error) {
 		return { state: "failed", failure: asFailure(error) };
 	} finally {
@@ -65,15 +65,12 @@ function foldModel(bytes: Uint8Array, path: string): Folded {
 	return { bytes: folded, onnx: readOnnx(memorySource(folded), path) };
 }
 
-interface PlannedRun {
-	job: EmulationJob;
-	folder: string;
-	folded: Folded;
-	plan: RoundingPlan;
-	run: Run;
-}
-
-async function runPlan({ job, folder, folded, plan, run }: PlannedRun): Promise<EmulationResult> {
+async function runPlan(
+	job: EmulationJob,
+	folded: Folded,
+	plan: RoundingPlan,
+	{ folder, run }: { folder: string; run: Run },
+): Promise<EmulationResult> {
 	const path = join(folder, "model.onnx");
 	await orWriteError(writeFile(path, rewriteOnnx(folded.bytes, plan.edit)), path);
 	const result = await run({ ...job, model: { ...job.model, path }, scratchFolder: folder });

@@ -1,30 +1,26 @@
 // Puts a model into the engine folder as the engine: with all its external data, and hashed.
 import { constants } from "node:fs";
 import { copyFile, link, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { ModelOnDisk } from "../../ports/world.ts";
 import { classifyWriteError, makeFolders } from "../process/write-error.ts";
+import { externalCopies } from "./model-copy.ts";
 
 /** Smaller files are copied, so that a later export into the same file cannot change the engine; larger ones are linked. */
 const copyBelowBytes = 256 * 1024 * 1024;
 
-interface EngineFile {
-	path: string;
-	bytes: number;
-	sha256: string;
-}
-
 /** @throws ConfigError output-unwritable, ToolError disk-full. */
-export async function placeModel(model: ModelOnDisk, folder: string): Promise<EngineFile> {
+export async function placeModel(
+	model: ModelOnDisk,
+	folder: string,
+): Promise<{ path: string; bytes: number }> {
 	const path = join(folder, basename(model.path));
 	let bytes = await placeFile(model.path, path);
-	for (const { location, path: source } of model.external) {
-		const target = resolve(folder, location);
-		if (source === null || relative(folder, target).startsWith("..")) continue;
+	for (const { source, target } of externalCopies(model, folder)) {
 		await makeFolders(dirname(target));
 		bytes += await placeFile(source, target);
 	}
-	return { path, bytes, sha256: model.sha256 };
+	return { path, bytes };
 }
 
 async function placeFile(source: string, target: string): Promise<number> {

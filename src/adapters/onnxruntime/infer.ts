@@ -1,108 +1,109 @@
-// Sends golden cases through an engine in one worker process.
-
+// Sends cases through a model in one worker process: golden cases through an engine, or through the reference.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ToolError } from "../../core/errors.ts";
 import { type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { explainRun } from "../../formats/onnxruntime/failures.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
-import type { ToolFailure } from "../../ports/world.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders, orWriteError } from "../process/write-error.ts";
 import { externalOf, type OnnxRuntimeContext } from "./build.ts";
 import { refusedRun } from "./count.ts";
 import { type CaseReply, caseLine, type TensorPlace } from "./protocol.ts";
 import { drawsRandomly } from "./worker-hosts.ts";
-import { badOutput, runWorker } from "./worker-process.ts";
+import { badOutput, runWorker, type TaskOf, type WorkerPlace } from "./worker-process.ts";
 
-export async function inferCases(job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
-	return orFailure(async () => {
-		await makeFolders(job.scratchFolder);
-		return inNewFolder("tensors-", (folder) => inferIn(folder, job, context), job.scratchFolder);
-	});
+export function inferCases(job: InferJob, { runtime, place }: OnnxRuntimeContext): Promise<InferResult> {
+	const { engine, threads } = job;
+	const { flavour, folder } = runtime;
+	const task = { flavour, folder, modelPath: engine.path, external: externalOf(engine), threads };
+	return inFolder(job, (scratch) => runCases({ ...job, model: engine.model, task }, scratch, place));
 }
 
-async function inferIn(folder: string, job: InferJob, context: OnnxRuntimeContext): Promise<InferResult> {
-	const cases: { inputs: TensorPlace[] }[] = [];
-	for (const [index, item] of job.cases.entries())
-		cases.push({ inputs: await writeInputs(item, folder, index) });
-	const { flavour, folder: runtimeFolder } = context.runtime;
-	const engine = {
-		flavour,
-		folder: runtimeFolder,
-		modelPath: job.engine.path,
-		external: externalOf(job.engine),
-		threads: job.threads,
-	};
-	const result = await runWorker<"infer">(
-		{ kind: "infer", ...engine, cases, outputFolder: folder },
-		context.place,
-		{
-			logPath: job.logPath,
-			timeoutMs: job.timeoutMs,
-			onLine: (line) => countCase(line, job),
-			isAlone: drawsRandomly(job.engine.model.onnx),
+/** Runs in a folder of its own, which is gone afterwards; faults of the machine come back as values. */
+export async function inFolder<Result>(
+	{ scratchFolder }: { scratchFolder: string },
+	work: (folder: string) => Promise<Result>,
+): ReturnType<typeof orFailure<Result>> {
+	await makeFolders(scratchFolder);
+	return orFailure(() => inNewFolder("tensors-", work, scratchFolder));
+}
+
+interface CasesJob {
+	cases: readonly InferCase[];
+	model: ModelOnDisk;
+	task: Omit<TaskOf<"infer">, "kind" | "cases" | "outputFolder">;
+	logPath: string;
+	timeoutMs: number;
+	onCase?(done: number): void;
+}
+
+/** @throws ToolError tool-output where the worker's reply and its files do not fit the cases. */
+export async function runCases(job: CasesJob, folder: string, place: WorkerPlace): Promise<InferResult> {
+	const { task, logPath, timeoutMs, onCase } = job;
+	const cases = await placeCases(job.cases, folder);
+	const result = await runWorker<"infer">({ kind: "infer", ...task, cases, outputFolder: folder }, place, {
+		logPath,
+		timeoutMs,
+		onLine: (line) => {
+			if (line.startsWith(caseLine)) onCase?.(Number(line.slice(caseLine.length)));
 		},
-	);
+		isAlone: drawsRandomly(job.model.onnx),
+	});
 	const { wallMs } = result;
-	if (result.state === "failed") return { state: "failed", failure: result.failure, wallMs };
-	if (result.state === "refused") return { state: "failed", failure: refusedRun(result), wallMs };
-	if (result.reply.cases.length !== job.cases.length) {
-		return {
-			state: "failed",
-			failure: badOutput(`${result.reply.cases.length} of ${job.cases.length} cases have a result`, job),
-			wallMs,
-		};
+	if (result.state !== "done") {
+		const failure = result.state === "failed" ? result.failure : refusedRun(result);
+		return { state: "failed", failure, wallMs };
 	}
-	return readCases(job, { folder, replies: result.reply.cases, wallMs });
+	const replies = result.reply.cases;
+	if (replies.length !== cases.length && task.stopAtFirst !== true)
+		throw new ToolError(badOutput(`${replies.length} of ${cases.length} cases have a result`, job));
+	const inferred: InferredCase[] = [];
+	for (const [index, reply] of replies.entries())
+		inferred.push(await readCase(job.cases[index]?.id ?? String(index), reply, folder, job));
+	return { state: "done", cases: inferred, wallMs };
 }
 
-function countCase(line: string, job: InferJob): void {
-	if (line.startsWith(caseLine)) job.onCase?.(Number(line.slice(caseLine.length)));
+export async function placeCases(cases: readonly InferCase[], folder: string) {
+	const placed: { inputs: TensorPlace[] }[] = [];
+	for (const [index, { inputs }] of cases.entries())
+		placed.push({ inputs: await writeTensors(inputs, folder, `in-${index}`) });
+	return placed;
 }
 
 /** Files are numbered: tensor names come from users. */
-export async function writeInputs(item: InferCase, folder: string, index: number): Promise<TensorPlace[]> {
+export async function writeTensors(
+	tensors: Readonly<Record<string, Tensor>>,
+	folder: string,
+	prefix: string,
+): Promise<TensorPlace[]> {
 	const places: TensorPlace[] = [];
-	for (const [k, [name, tensor]] of Object.entries(item.inputs).entries()) {
-		const path = join(folder, `in-${index}-${k}.bin`);
-		await orWriteError(writeFile(path, tensor.data), path);
-		places.push({ name, dtype: tensor.dtype, shape: tensor.shape, path });
+	for (const [k, [name, { dtype, shape, data }]] of Object.entries(tensors).entries()) {
+		const path = join(folder, `${prefix}-${k}.bin`);
+		await orWriteError(writeFile(path, data), path);
+		places.push({ name, dtype, shape, path });
 	}
 	return places;
 }
 
-async function readCases(
-	job: InferJob,
-	from: { folder: string; replies: readonly CaseReply[]; wallMs: number },
-): Promise<InferResult> {
-	const cases: InferredCase[] = [];
-	for (const [index, reply] of from.replies.entries()) {
-		const id = job.cases[index]?.id ?? String(index);
-		if (reply.state === "failed") cases.push({ id, state: "failed", message: explainRun(reply.message) });
-		else {
-			const outputs = await readOutputs(reply.outputs, from.folder, job);
-			if ("code" in outputs) return { state: "failed", failure: outputs as ToolFailure, wallMs: from.wallMs };
-			cases.push({ id, state: "done", outputs: outputs.tensors });
-		}
-	}
-	return { state: "done", cases, wallMs: from.wallMs };
-}
-
-/** An output may be named `__proto__`. */
-export async function readOutputs(
-	places: readonly TensorPlace[],
+async function readCase(
+	id: string,
+	reply: CaseReply,
 	folder: string,
-	job: Pick<InferJob, "logPath">,
-): Promise<{ tensors: Record<string, Tensor> } | ToolFailure> {
-	const tensors: Record<string, Tensor> = Object.create(null);
-	for (const { name, dtype, shape, path } of places) {
+	job: { logPath: string },
+): Promise<InferredCase> {
+	if (reply.state === "failed") return { id, state: "failed", message: explainRun(reply.message) };
+	// An output may be named `__proto__`.
+	const outputs: Record<string, Tensor> = Object.create(null);
+	for (const { name, dtype, shape, path } of reply.outputs) {
 		const data = await readFile(join(folder, path)).catch(() => null);
-		if (data === null) return badOutput(`output ${name} has no file`, job);
+		if (data === null) throw new ToolError(badOutput(`output ${name} has no file`, job));
 		const expected = tensorBytes({ dtype, shape });
 		if (data.length !== expected)
-			return badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job);
+			throw new ToolError(badOutput(`output ${name} has ${data.length} bytes, expected ${expected}`, job));
 		// A copy of its own: views of other types need an aligned start.
-		tensors[name] = { dtype, shape, data: new Uint8Array(data) };
+		outputs[name] = { dtype, shape, data: new Uint8Array(data) };
 	}
-	return { tensors };
+	return { id, state: "done", outputs };
 }

@@ -36,16 +36,18 @@ export async function copyNudged(
 	return copy;
 }
 
-/** The files of external data, where a model in the folder looks for them. */
 export async function copyExternal(model: ModelOnDisk, folder: string): Promise<string[]> {
-	const external: string[] = [];
-	for (const { location, path: source } of model.external) {
+	const copies = externalCopies(model, folder);
+	for (const { source, target } of copies) await copyWritable(source, target);
+	return copies.map(({ location }) => location);
+}
+
+/** Files of external data with their places in the folder; those that would lie outside it are left out. */
+export function externalCopies({ external }: ModelOnDisk, folder: string) {
+	return external.flatMap(({ location, path: source }) => {
 		const target = resolve(folder, location);
-		if (source === null || relative(folder, target).startsWith("..")) continue;
-		await copyWritable(source, target);
-		external.push(location);
-	}
-	return external;
+		return source === null || relative(folder, target).startsWith("..") ? [] : [{ location, source, target }];
+	});
 }
 
 async function copyWritable(source: string, target: string): Promise<void> {

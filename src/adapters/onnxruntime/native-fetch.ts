@@ -53,42 +53,21 @@ async function install(folder: string, source: NativeSource): Promise<void> {
 		dependencies: Object.fromEntries(packages.map(({ name, version }) => [name, version])),
 	};
 	// Without the packages' own dependencies: they are for CUDA and not needed.
-	const locked = packages.map(
-		({ name, version, sha512 }) =>
-			[`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }] as const,
-	);
-	const lock = {
-		...wanted,
-		lockfileVersion: 3,
-		requires: true,
-		packages: { "": wanted, ...Object.fromEntries(locked) },
-	};
-	for (const [name, content] of [
-		["package.json", wanted],
-		["package-lock.json", lock],
-	] as const)
+	const locked = packages.map(({ name, version, sha512 }) => {
+		return [`node_modules/${name}`, { version, integrity: `sha512-${sha512}` }];
+	});
+	const lock = { ...wanted, lockfileVersion: 3, packages: { "": wanted, ...Object.fromEntries(locked) } };
+	for (const [name, content] of Object.entries({ "package.json": wanted, "package-lock.json": lock }))
 		await orWriteError(writeFile(join(folder, name), JSON.stringify(content)), folder);
 	const quickly = ["--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-	const record = await processes.run({
-		argv: [
-			"npm",
-			"ci",
-			"--ignore-scripts",
-			...quickly,
-			...(registry === undefined ? [] : [`--registry=${registry}`]),
-		],
-		cwd: folder,
-		timeoutMs,
-	});
-	if (record.state === "exited" && record.exitCode === 0) return;
-	const why =
-		record.state === "exited"
-			? `npm ci ended with exit code ${record.exitCode}`
-			: record.problem || `npm ci was ${record.state}`;
-	throw failed(why, record.tail);
+	const from = registry === undefined ? [] : [`--registry=${registry}`];
+	const argv = ["npm", "ci", "--ignore-scripts", ...quickly, ...from] as const;
+	const { state, exitCode, problem, tail } = await processes.run({ argv, cwd: folder, timeoutMs });
+	if (state === "exited" && exitCode === 0) return;
+	const ended = state === "exited" ? `npm ci ended with exit code ${exitCode}` : `npm ci was ${state}`;
+	throw failed(problem || ended, tail);
 }
 
-/** npm installs the builds of all platforms, 290 MB. */
 async function keepOnly(host: string, builds: string): Promise<void> {
 	if (!existsSync(join(builds, host))) throw failed(`it has no build for ${host.replace("/", " on ")}`, []);
 	for (const platform of await readdir(builds)) {

@@ -45,17 +45,13 @@ export interface InferTask extends RuntimeJob {
 	outputFolder: string;
 }
 
-export interface CountTask extends RuntimeJob {
-	kind: "count";
+interface SeededTask extends RuntimeJob {
 	inputs: readonly TimedInput[];
 	seed: number;
 }
 
-export interface ProfileTask extends RuntimeJob {
-	kind: "profile";
-	inputs: readonly TimedInput[];
-	seed: number;
-}
+export type CountTask = SeededTask & { kind: "count" };
+export type ProfileTask = SeededTask & { kind: "profile" };
 
 export interface DefectTask extends RuntimeJob {
 	kind: "defects";
@@ -90,16 +86,27 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** null: not a reply. */
 export function parseReply(text: string): Reply | null {
-	const value = parseObject(text);
-	if (value === null) return null;
-	if (value.kind === "failed")
-		return isText(value.message) ? { kind: "failed", message: value.message } : null;
-	if (value.kind === "build") return isText(value.version) ? { kind: "build", version: value.version } : null;
-	if (value.kind === "count") return parseCount(value);
-	if (value.kind === "profile") return parseProfileReply(value);
-	if (value.kind === "defects") return { kind: "defects" };
-	const cases = value.kind === "infer" && Array.isArray(value.cases) ? parseCases(value.cases) : null;
-	return cases === null ? null : { kind: "infer", cases };
+	const { kind, ...value } = parseObject(text) ?? {};
+	switch (kind) {
+		case "failed":
+			return isText(value.message) ? { kind, message: value.message } : null;
+		case "build":
+			return isText(value.version) ? { kind, version: value.version } : null;
+		case "count": {
+			const { instructions, otherInput } = value;
+			return isWork(instructions) && isWork(otherInput) ? { kind, instructions, otherInput } : null;
+		}
+		case "profile":
+			return Array.isArray(value.nodes) ? { kind, nodes: value.nodes } : null;
+		case "defects":
+			return { kind };
+		case "infer": {
+			const cases = allOf(value.cases, parseCase);
+			return cases && { kind, cases };
+		}
+		default:
+			return null;
+	}
 }
 
 function parseObject(text: string): Fields | null {
@@ -111,13 +118,16 @@ function parseObject(text: string): Fields | null {
 	}
 }
 
-function parseProfileReply({ nodes }: Fields): Reply | null {
-	return Array.isArray(nodes) ? { kind: "profile", nodes } : null;
+/** Instructions come in halves. */
+function isWork(value: unknown): value is number {
+	return typeof value === "number" && isCount(2 * value);
 }
 
-function parseCount({ instructions, otherInput }: Fields): Reply | null {
-	const isWork = (value: unknown): value is number => typeof value === "number" && isCount(2 * value);
-	return isWork(instructions) && isWork(otherInput) ? { kind: "count", instructions, otherInput } : null;
+/** null unless it is a list of objects that all can be parsed. */
+function allOf<Item>(values: unknown, parse: (value: Fields) => Item | null): Item[] | null {
+	if (!Array.isArray(values)) return null;
+	const items = values.map((value) => (isObject(value) ? parse(value) : null));
+	return items.every((item) => item !== null) ? items : null;
 }
 
 /** The place in the plan, and the verdict: null where the defect changes no byte. null as a whole: not such a line. */
@@ -138,31 +148,13 @@ function parseVerdict({ states, change, output }: Fields): DefectVerdict | null 
 	return { states: states as DefectVerdict["states"], change: change ?? Number.POSITIVE_INFINITY, output };
 }
 
-function parseCases(values: readonly unknown[]): CaseReply[] | null {
-	const cases: CaseReply[] = [];
-	for (const value of values) {
-		const parsed = isObject(value) ? parseCase(value) : null;
-		if (parsed === null) return null;
-		cases.push(parsed);
-	}
-	return cases;
+function parseCase({ state, message, outputs }: Fields): CaseReply | null {
+	if (state === "failed") return isText(message) ? { state, message } : null;
+	const places = state === "done" ? allOf(outputs, parsePlace) : null;
+	return places && { state: "done", outputs: places };
 }
 
-function parseCase(value: Fields): CaseReply | null {
-	if (value.state === "failed")
-		return isText(value.message) ? { state: "failed", message: value.message } : null;
-	if (value.state !== "done" || !Array.isArray(value.outputs)) return null;
-	const outputs: TensorPlace[] = [];
-	for (const output of value.outputs) {
-		const place = isObject(output) ? parsePlace(output) : null;
-		if (place === null) return null;
-		outputs.push(place);
-	}
-	return { state: "done", outputs };
-}
-
-function parsePlace(value: Fields): TensorPlace | null {
-	const { name, dtype, shape, path } = value;
+function parsePlace({ name, dtype, shape, path }: Fields): TensorPlace | null {
 	if (!isText(name) || !isDType(dtype) || !isText(path) || !/^[\w-]+\.bin$/.test(path)) return null;
 	if (!Array.isArray(shape) || !shape.every(isCount)) return null;
 	return { name, dtype, shape, path };

@@ -1,44 +1,34 @@
 // ONNX Runtime as the maker of goldens: runs a model file as it is, in any build, level and thread count, and with defects.
-import { availableParallelism, cpus, platform, release } from "node:os";
+import { availableParallelism, platform, release } from "node:os";
 import { join } from "node:path";
-import type { Tensor } from "../../core/golden/tensor/tensor.ts";
-import { explainRun } from "../../formats/onnxruntime/failures.ts";
-import type { InferResult, InferredCase } from "../../ports/backend.ts";
+import type { InferResult } from "../../ports/backend.ts";
 import type { Reference, ReferenceJob } from "../../ports/reference.ts";
-import type { ModelOnDisk, ToolFailure } from "../../ports/world.ts";
-import type { OnnxRuntimeOptions } from "./backend.ts";
-import { refusedRun } from "./count.ts";
+import type { ModelOnDisk } from "../../ports/world.ts";
+import { cpuName, type OnnxRuntimeOptions } from "./backend.ts";
+import { externalOf } from "./build.ts";
 import { tryDefects } from "./defects.ts";
 import { runEmulation } from "./emulate.ts";
-import { readOutputs } from "./infer.ts";
+import { inFolder, runCases } from "./infer.ts";
 import { markOutputs } from "./mark-outputs.ts";
-import { type Copy, copyNudged } from "./model-copy.ts";
-import type { CaseReply } from "./protocol.ts";
-import { inFolder, placeCases, type ReferenceContext, runtimeJob } from "./reference-job.ts";
+import { copyNudged } from "./model-copy.ts";
 import { chooseRuntime, type Runtime } from "./runtime.ts";
-import { drawsRandomly } from "./worker-hosts.ts";
-import { badOutput, runWorker } from "./worker-process.ts";
 
 export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Reference, "weights"> {
 	const known = new Map<string, Promise<Runtime>>();
-	const runtimeOf = (flavour: "auto" | "wasm" | "native"): Promise<Runtime> => {
+	const runtimeOf = (flavour: OnnxRuntimeOptions["flavour"]): Promise<Runtime> => {
 		const runtime = known.get(flavour) ?? chooseRuntime({ ...options, flavour });
 		known.set(flavour, runtime);
 		return runtime;
 	};
+	const run = async (job: ReferenceJob): Promise<InferResult> =>
+		runReference(job, await runtimeOf(job.variant.flavour), options);
 	return {
 		builds: () => findBuilds(options.flavour, runtimeOf),
-		machine: () => ({
-			device: options.cpuName ?? (cpus()[0]?.model.trim() || "unknown CPU"),
-			os: `${platform()} ${release()}`,
-		}),
-		run: async (job) => runReference(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
-		emulate: async (job) =>
-			runEmulation(job, async (rounded) =>
-				runReference(rounded, { options, runtime: await runtimeOf(job.variant.flavour) }),
-			),
+		machine: () => ({ device: cpuName(options), os: `${platform()} ${release()}` }),
+		run,
+		emulate: (job) => runEmulation(job, run),
 		mark: markOutputs,
-		tryDefects: async (job) => tryDefects(job, { options, runtime: await runtimeOf(job.variant.flavour) }),
+		tryDefects: async (job) => tryDefects(job, await runtimeOf(job.variant.flavour), options),
 		parallelRuns,
 	};
 }
@@ -46,98 +36,40 @@ export function onnxRuntimeReference(options: OnnxRuntimeOptions): Omit<Referenc
 /** WebAssembly first: it gives the same bits on every machine. Native where it is requested. */
 async function findBuilds(
 	wanted: OnnxRuntimeOptions["flavour"],
-	runtimeOf: (flavour: "auto" | "wasm" | "native") => Promise<Runtime>,
+	runtimeOf: (flavour: OnnxRuntimeOptions["flavour"]) => Promise<Runtime>,
 ) {
 	const runtimes: Runtime[] = [];
 	if (wanted === "native") runtimes.push(await runtimeOf("native"));
 	runtimes.push(await runtimeOf("wasm"));
-	if (wanted === "auto") {
-		const found = await runtimeOf("auto");
-		if (found.flavour === "native") runtimes.push(found);
-	}
+	const found = wanted === "auto" ? await runtimeOf("auto") : null;
+	if (found?.flavour === "native") runtimes.push(found);
 	return runtimes.map(({ flavour, version }) => ({ flavour, version }));
 }
 
+/** Copies of a model that are in memory at once. */
 const mostModelBytes = 2 ** 31;
 const mostRuns = 16;
 
 function parallelRuns({ onnx, external }: ModelOnDisk): number {
 	const bytes = external.reduce((sum, { neededBytes }) => sum + neededBytes, onnx.bytes);
-	return Math.max(
-		1,
-		Math.min(availableParallelism(), mostRuns, Math.floor(mostModelBytes / Math.max(1, bytes))),
-	);
+	const fitting = Math.floor(mostModelBytes / Math.max(1, bytes));
+	return Math.max(1, Math.min(availableParallelism(), mostRuns, fitting));
 }
 
-async function runReference(job: ReferenceJob, context: ReferenceContext): Promise<InferResult> {
-	return inFolder(job, async (folder) => {
-		const { variant, stopAtFirst } = job;
-		const source = await modelOf(job, folder);
-		const engine = { ...runtimeJob(job, context), modelPath: source.path, external: source.external };
-		const task = {
-			kind: "infer",
-			...engine,
-			level: variant.level,
-			cases: await placeCases(job.cases, folder),
-			outputFolder: folder,
-			stopAtFirst,
-		} as const;
-		const result = await runWorker<"infer">(task, context.options, {
-			logPath: job.logPath,
-			timeoutMs: job.timeoutMs,
-			isAlone: drawsRandomly(job.model.onnx),
-		});
-		const { wallMs } = result;
-		if (result.state !== "done")
-			return {
-				state: "failed",
-				failure: result.state === "failed" ? result.failure : refusedRun(result),
-				wallMs,
-			};
-		const cases = await readReplies(result.reply.cases, folder, job);
-		return "code" in cases ? { state: "failed", failure: cases, wallMs } : { state: "done", cases, wallMs };
-	});
-}
-
-async function readReplies(
-	replies: readonly CaseReply[],
-	folder: string,
+function runReference(
 	job: ReferenceJob,
-): Promise<InferredCase[] | ToolFailure> {
-	const inferred: InferredCase[] = [];
-	for (const [index, { id }] of job.cases.entries()) {
-		if (job.stopAtFirst === true && index >= replies.length) break;
-		const read = await readReply(replies[index], { folder, id, job });
-		if ("code" in read) return read;
-		inferred.push(read);
-	}
-	return inferred;
-}
-
-async function modelOf({ model, nudged }: ReferenceJob, folder: string): Promise<Copy> {
-	if (nudged !== undefined) return copyNudged(model, nudged, join(folder, "model"));
-	return {
-		path: model.path,
-		external: model.external.filter((file) => file.path !== null).map(({ location }) => location),
-	};
-}
-
-interface Reading {
-	folder: string;
-	id: string;
-	job: ReferenceJob;
-}
-
-async function readReply(
-	reply: CaseReply | undefined,
-	{ folder, id, job }: Reading,
-): Promise<InferredCase | ToolFailure> {
-	if (reply === undefined) return badOutput(`case ${id} has no result`, job);
-	if (reply.state === "failed") return { id, state: "failed", message: explainRun(reply.message) };
-	const outputs: { tensors: Record<string, Tensor> } | ToolFailure = await readOutputs(
-		reply.outputs,
-		folder,
-		job,
-	);
-	return "code" in outputs ? (outputs as ToolFailure) : { id, state: "done", outputs: outputs.tensors };
+	runtime: Runtime,
+	options: OnnxRuntimeOptions,
+): Promise<InferResult> {
+	const { model, nudged, stopAtFirst, variant } = job;
+	return inFolder(job, async (folder) => {
+		const { path, external } =
+			nudged === undefined
+				? { path: model.path, external: externalOf({ model }) }
+				: await copyNudged(model, nudged, join(folder, "model"));
+		const { level, threads } = variant;
+		const { flavour, folder: runtimeFolder } = runtime;
+		const task = { flavour, folder: runtimeFolder, modelPath: path, external, threads, level, stopAtFirst };
+		return runCases({ ...job, task }, folder, options);
+	});
 }

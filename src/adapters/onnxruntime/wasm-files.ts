@@ -42,43 +42,31 @@ export async function wasmFolder(source: WasmSource): Promise<string> {
 type Pinned = NonNullable<WasmSource["pinned"]>;
 type Unpacked = readonly { name: string; bytes: Uint8Array }[];
 
-async function unpack(folder: string, pinned: Pinned): Promise<Unpacked> {
-	const packed = await readShipped(join(folder, `${pinned.wasm.name}.gz`));
-	const wasm = await promisify(gunzip)(packed, { maxOutputLength: pinned.wasm.bytes }).catch(
-		(error: unknown) => {
-			throw damaged(pinned.wasm.name, error);
+async function unpack(folder: string, { wasm, module }: Pinned): Promise<Unpacked> {
+	const packed = await readShipped(join(folder, `${wasm.name}.gz`));
+	const unpacked = await promisify(gunzip)(packed, { maxOutputLength: wasm.bytes }).catch(
+		(cause: unknown) => {
+			throw broken("tool-output", `ONNX Runtime's file ${wasm.name} is not the one that was shipped.`, cause);
 		},
 	);
-	const module = await readShipped(join(folder, pinned.module.name));
-	if (!fits(wasm, pinned.wasm)) throw damaged(pinned.wasm.name);
-	if (!fits(module, pinned.module)) throw damaged(pinned.module.name);
-	return [
-		{ name: pinned.wasm.name, bytes: wasm },
-		{ name: pinned.module.name, bytes: module },
+	const files = [
+		{ file: wasm, bytes: unpacked },
+		{ file: module, bytes: await readShipped(join(folder, module.name)) },
 	];
+	return files.map(({ file, bytes }) => {
+		if (fits(bytes, file)) return { name: file.name, bytes };
+		throw broken("tool-output", `ONNX Runtime's file ${file.name} is not the one that was shipped.`);
+	});
 }
 
 async function readShipped(path: string): Promise<Uint8Array> {
-	try {
-		return await readFile(path);
-	} catch (error) {
-		const message = `ONNX Runtime's file ${path} cannot be read (${errorCode(error)}).`;
-		throw new ToolError({
-			code: "tool-missing",
-			message,
-			cause: error,
-			fix: "Install trtgate again: this file ships with it.",
-		});
-	}
+	return readFile(path).catch((cause: unknown) => {
+		throw broken("tool-missing", `ONNX Runtime's file ${path} cannot be read (${errorCode(cause)}).`, cause);
+	});
 }
 
-function damaged(name: string, cause?: unknown): ToolError {
-	return new ToolError({
-		code: "tool-output",
-		message: `ONNX Runtime's file ${name} is not the one that was shipped.`,
-		cause,
-		fix: "Install trtgate again: this file ships with it.",
-	});
+function broken(code: "tool-missing" | "tool-output", message: string, cause?: unknown): ToolError {
+	return new ToolError({ code, message, cause, fix: "Install trtgate again: this file ships with it." });
 }
 
 /** Two processes may do this at once: the first rename wins, and the other process finds the same bytes there. */
@@ -86,11 +74,17 @@ async function install(target: string, files: Unpacked, pinned: Pinned): Promise
 	const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
 	try {
 		await makeFolders(temporary);
-		await writeFiles(temporary, files);
+		for (const { name, bytes } of files) {
+			const path = join(temporary, name);
+			await orWriteError(writeFile(path, bytes), path);
+		}
 		await rename(temporary, target).catch(async (error: unknown) => {
 			if (await holds(target, pinned)) return;
 			if (errorCode(error) !== "ENOTEMPTY" && errorCode(error) !== "EEXIST") throw error;
-			await replaceDamaged(temporary, target);
+			const aside = `${temporary}.old`;
+			await rename(target, aside);
+			await rename(temporary, target);
+			await rm(aside, { recursive: true, force: true });
 		});
 		return target;
 	} finally {
@@ -98,33 +92,12 @@ async function install(target: string, files: Unpacked, pinned: Pinned): Promise
 	}
 }
 
-async function replaceDamaged(temporary: string, target: string): Promise<void> {
-	const aside = `${temporary}.old`;
-	await rename(target, aside);
-	await rename(temporary, target);
-	await rm(aside, { recursive: true, force: true });
-}
-
-async function writeFiles(folder: string, files: Unpacked): Promise<void> {
-	for (const { name, bytes } of files) {
-		const path = join(folder, name);
-		await orWriteError(writeFile(path, bytes), path);
+async function holds(folder: string, { wasm, module }: Pinned): Promise<boolean> {
+	for (const file of [wasm, module]) {
+		const bytes = await readFile(join(folder, file.name)).catch(() => null);
+		if (bytes === null || !fits(bytes, file)) return false;
 	}
-}
-
-async function holds(folder: string, pinned: Pinned): Promise<boolean> {
-	return (
-		(await fileFits(join(folder, pinned.wasm.name), pinned.wasm)) &&
-		(await fileFits(join(folder, pinned.module.name), pinned.module))
-	);
-}
-
-async function fileFits(path: string, file: PinnedFile): Promise<boolean> {
-	try {
-		return fits(await readFile(path), file);
-	} catch {
-		return false;
-	}
+	return true;
 }
 
 function fits(bytes: Uint8Array, file: PinnedFile): boolean {

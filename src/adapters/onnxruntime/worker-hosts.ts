@@ -50,7 +50,12 @@ function createHost(kind: string, processes: Processes): Host {
 	let life: Promise<ProcessRecord> | null = null;
 	const start = ({ argv, env }: HostedJob): Promise<ProcessRecord> =>
 		processes.run({
-			...{ argv, env, timeoutMs: foreverMs, signal: stop.signal, beside: true, background: true },
+			argv,
+			env,
+			timeoutMs: foreverMs,
+			signal: stop.signal,
+			beside: true,
+			background: true,
 			talk(its) {
 				pipes = its;
 				its.output.on("data", cutLines((line) => onLine(line)).push);
@@ -84,12 +89,9 @@ function createHost(kind: string, processes: Processes): Host {
 			onLine = () => {};
 			await log.close();
 			if (ended === null) hosts.add(host);
-			const shared = {
-				wallMs: performance.now() - started,
-				tail: tail.lines(),
-				logPath: job.logPath,
-				argv: job.argv,
-			};
+			const { logPath, argv } = job;
+			const wallMs = performance.now() - started;
+			const shared = { wallMs, tail: tail.lines(), logPath, argv };
 			if (ended === null)
 				return { state: "exited", exitCode: 0, signal: null, stdout: "", problem: "", ...shared };
 			return { ...ended, ...shared, state: isLate ? "timed-out" : ended.state };

@@ -44,57 +44,39 @@ export async function runWorker<K extends Task["kind"]>(
 		const [jobPath, resultPath] = [join(folder, "job.json"), join(folder, "reply.json")];
 		const isHosted =
 			task.flavour === "wasm" && task.kind !== "count" && task.kind !== "profile" && limits.isAlone !== true;
-		const stays = isHosted ? { stays: true } : {};
-		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, ...stays, resultPath })), jobPath);
-		const { isAlone: _, ...rest } = limits;
-		const job = {
-			argv: [place.nodePath, place.workerPath, jobPath] as const,
-			env: workerEnvironment,
-			...rest,
-		};
-		const record = isHosted
-			? await runHosted(
-					{ ...job, kind: [place.workerPath, task.folder, task.threads].join() },
-					place.processes,
-				)
-			: await place.processes.run(job);
-		return judgeEnd(record, await readReply(resultPath), {
-			kind: task.kind as K,
-			timeoutMs: limits.timeoutMs,
-		});
+		const stays = isHosted || undefined;
+		await orWriteError(writeFile(jobPath, JSON.stringify({ ...task, stays, resultPath })), jobPath);
+		const { logPath, timeoutMs, onLine } = limits;
+		const { nodePath, workerPath, processes } = place;
+		// Node's options of the user are not for this process.
+		const env = { NODE_OPTIONS: "" };
+		const job = { argv: [nodePath, workerPath, jobPath] as const, env, logPath, timeoutMs, onLine };
+		const kind = [workerPath, task.folder, task.threads].join();
+		const record = isHosted ? await runHosted({ ...job, kind }, processes) : await processes.run(job);
+		return judgeEnd<K>(record, await readReply(resultPath), task.kind as K, timeoutMs);
 	});
 }
 
-const workerEnvironment = { NODE_OPTIONS: "" };
-
 async function readReply(path: string): Promise<Reply | null> {
-	try {
-		const bytes = await readFile(path);
-		return bytes.length > longestReply ? null : parseReply(bytes.toString("utf8"));
-	} catch {
-		return null;
-	}
+	const bytes = await readFile(path).catch(() => null);
+	return bytes === null || bytes.length > longestReply ? null : parseReply(bytes.toString("utf8"));
 }
 
 function judgeEnd<K extends Task["kind"]>(
 	record: ProcessRecord,
 	reply: Reply | null,
-	task: { kind: K; timeoutMs: number },
+	kind: K,
+	timeoutMs: number,
 ): WorkerResult<K> {
 	const { wallMs } = record;
 	// A worker that has replied ends itself by a signal.
 	const answer = record.state === "exited" || record.state === "signalled" ? reply : null;
 	if (answer?.kind === "failed")
 		return { state: "refused", message: answer.message, record: { ...record, state: "exited" }, wallMs };
-	if (answer?.kind === task.kind)
-		return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
-	const failure = describeFailure(record, {
-		what: "ONNX Runtime's worker process",
-		timeoutMs: task.timeoutMs,
-		...(record.exitCode === 0
-			? { output: reply === null ? "left no result that can be read" : "left the result of another job" }
-			: {}),
-	});
+	if (answer?.kind === kind) return { state: "done", reply: answer as Extract<Reply, { kind: K }>, wallMs };
+	const left = reply === null ? "left no result that can be read" : "left the result of another job";
+	const output = record.exitCode === 0 ? left : undefined;
+	const failure = describeFailure(record, { what: "ONNX Runtime's worker process", timeoutMs, output });
 	return { state: "failed", failure, record, wallMs };
 }
 

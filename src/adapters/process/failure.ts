@@ -21,70 +21,39 @@ export interface FailureText {
 
 /** The fault of a record whose work is not done, an exit with code 0 included. */
 export function describeFailure(record: ProcessRecord, texts: FailureText): ToolFailure {
-	const { code, message, fix } = classifyRecord(record, texts);
-	return {
-		code,
-		message,
-		fix: texts.fix ?? fix,
-		excerpt: record.tail.slice(-excerptLines),
-		log: record.logPath ?? undefined,
-	};
+	const [code, message, fix] = classifyRecord(record, texts);
+	const excerpt = record.tail.slice(-excerptLines);
+	return { code, message, fix: texts.fix ?? fix, excerpt, log: record.logPath ?? undefined };
 }
 
 function classifyRecord(
-	record: ProcessRecord,
-	texts: FailureText,
-): { code: ToolCode; message: string; fix: string } {
-	const { what, timeoutMs } = texts;
-	switch (record.state) {
-		case "not-started":
-			return {
-				code: systemFault(record.problem)?.code ?? "tool-missing",
-				message: `${what} did not start: ${record.problem}.`,
-				fix: systemFault(record.problem)?.fix ?? `Install ${record.argv[0]}, or put it on PATH.`,
-			};
-		case "timed-out":
-			return {
-				code: "tool-timeout",
-				message: `${what} did not finish within ${seconds(timeoutMs)}${howEnded(record)}.`,
-				fix: "Check in the log where it hangs; raise the timeout if the work takes that long.",
-			};
-		case "aborted":
-			return { code: "interrupted", message: `${what} was interrupted.`, fix: "Start the run again." };
-		case "signalled":
-			return {
-				code: "tool-crashed",
-				message: `${what} was ended by ${record.signal ?? "a signal"}.`,
-				fix: signalFix(record.signal),
-			};
-		case "exited":
-			if (record.exitCode === 0 || texts.output !== undefined) {
-				return {
-					code: "tool-output",
-					message: `${what} ${texts.output ?? "ended without a result"}.`,
-					fix: "Read the log.",
-				};
-			}
-			return {
-				code: "tool-crashed",
-				message: `${what} ended with exit code ${record.exitCode ?? "unknown"}.`,
-				fix: "Read the log.",
-			};
+	{ state, problem, argv, signal, exitCode }: ProcessRecord,
+	{ what, timeoutMs, output }: FailureText,
+): [code: ToolCode, message: string, fix: string] {
+	if (state === "not-started") {
+		const { code = "tool-missing", fix } = systemFault(problem) ?? {};
+		return [code, `${what} did not start: ${problem}.`, fix ?? `Install ${argv[0]}, or put it on PATH.`];
 	}
-}
-
-function howEnded({ problem }: ProcessRecord): string {
-	return problem === "" ? " and was killed" : `: ${problem}`;
-}
-
-function signalFix(signal: NodeJS.Signals | null): string {
-	if (signal === "SIGKILL")
-		return "Check whether the kernel's out-of-memory killer ended it. Use a runner with more memory, or smaller shapes.";
-	return "Read the log. If it also crashes on another machine, the tool or the model is at fault.";
-}
-
-function seconds(ms: number): string {
-	return `${Math.round(ms / 100) / 10} s`;
+	if (state === "timed-out") {
+		const how = problem === "" ? " and was killed" : `: ${problem}`;
+		const message = `${what} did not finish within ${Math.round(timeoutMs / 100) / 10} s${how}.`;
+		return [
+			"tool-timeout",
+			message,
+			"Check in the log where it hangs; raise the timeout if the work takes that long.",
+		];
+	}
+	if (state === "aborted") return ["interrupted", `${what} was interrupted.`, "Start the run again."];
+	if (state === "signalled") {
+		const fix =
+			signal === "SIGKILL"
+				? "Check whether the kernel's out-of-memory killer ended it. Use a runner with more memory, or smaller shapes."
+				: "Read the log. If it also crashes on another machine, the tool or the model is at fault.";
+		return ["tool-crashed", `${what} was ended by ${signal ?? "a signal"}.`, fix];
+	}
+	if (exitCode === 0 || output !== undefined)
+		return ["tool-output", `${what} ${output ?? "ended without a result"}.`, "Read the log."];
+	return ["tool-crashed", `${what} ended with exit code ${exitCode ?? "unknown"}.`, "Read the log."];
 }
 
 export async function orFailure<Value>(

@@ -7,7 +7,6 @@ export function toBytes({ path, text }: { path: string; text: string }): Buffer 
 	return path.endsWith(".gz") ? gzipSync(text, { level: 9 }) : Buffer.from(text);
 }
 
-/** Throws where the compressed data is broken or too large. */
 export function toText(path: string, bytes: Uint8Array): string {
 	return (
 		path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: maxBytes }) : Buffer.from(bytes)

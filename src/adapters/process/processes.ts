@@ -4,7 +4,6 @@ import { signalGroup } from "./owner.ts";
 import { type ProcessOptions, type ProcessRecord, runProcess } from "./spawn.ts";
 
 export interface RunOptions extends Omit<ProcessOptions, "onStart" | "onEnd"> {
-	/** Runs even after the run was cancelled: for cleaning up. */
 	tidying?: boolean;
 	/** Runs beside the work, as a watcher does: its time is not time spent on children. */
 	beside?: boolean;

@@ -7,7 +7,6 @@ import type { DType } from "../../../generated/golden.ts";
 import type { Arm, BackendFacts, BuildRecord, GpuWindow } from "../../../generated/result.ts";
 import { BugError } from "../../core/errors.ts";
 
-/** Facts about the whole recording. */
 export interface RecordedMachine {
 	facts: BackendFacts;
 	fingerprint: Readonly<Record<string, string>>;

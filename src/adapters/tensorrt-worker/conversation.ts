@@ -20,7 +20,6 @@ interface ConversationOptions {
 	/** Bytes that the inputs or the outputs of one case may have. */
 	payloadBytes: number;
 	onCase?(done: number): void;
-	/** The worker sends invalid data: end it. */
 	onFault(): void;
 }
 
@@ -66,17 +65,23 @@ export function createConversation(options: ConversationOptions): Conversation {
 		sender.start(hello);
 		return null;
 	};
-	const settleAnswer = (answer: Answer): string | null => {
-		const index = sender.answered(answer.id);
+	const takeAnswer = (message: Exclude<WorkerMessage, { kind: "hello" | "end" }>): string | null => {
+		if (message.kind === "error" && (message.fatal || message.id === null)) {
+			outcome.error = message;
+			return null;
+		}
+		const index = sender.answered(message.id ?? "");
 		if (index === null) return "an answer to a case that was not sent";
-		settle(index, describeAnswer(cases[index]?.id ?? "", answer));
+		const id = cases[index]?.id ?? "";
+		if (message.kind === "result") settle(index, { id, state: "done", outputs: message.outputs });
+		else settle(index, { id, state: "failed", message: message.message });
 		return null;
 	};
+	/** Why the message cannot be, if it cannot. */
 	const take = (message: WorkerMessage): string | null => {
 		if (message.kind === "hello") return greet(message);
-		if (message.kind === "end") outcome.ended = true;
-		else if (isAnswer(message)) return settleAnswer(message);
-		else outcome.error = message;
+		if (message.kind !== "end") return takeAnswer(message);
+		outcome.ended = true;
 		return null;
 	};
 	const read = (chunk: Uint8Array, input: Pipes["input"]): void => {
@@ -96,23 +101,6 @@ export function createConversation(options: ConversationOptions): Conversation {
 		},
 		outcome: () => outcome,
 	};
-}
-
-type Answer =
-	| Extract<WorkerMessage, { kind: "result" | "unsupported-output" }>
-	| (WorkerError & { id: string });
-
-function isAnswer(message: WorkerMessage): message is Answer {
-	return (
-		message.kind === "result" ||
-		message.kind === "unsupported-output" ||
-		(message.kind === "error" && !message.fatal && message.id !== null)
-	);
-}
-
-function describeAnswer(id: string, answer: Answer): InferredCase {
-	if (answer.kind === "result") return { id, state: "done", outputs: answer.outputs };
-	return { id, state: "failed", message: answer.message };
 }
 
 interface Sender {

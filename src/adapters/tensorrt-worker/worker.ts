@@ -5,7 +5,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { describeFailure, orFailure } from "../process/failure.ts";
 import type { Processes } from "../process/processes.ts";
 import type { ProcessRecord } from "../process/spawn.ts";
-import { createConversation, type Outcome, type WorkerError } from "./conversation.ts";
+import { createConversation, type Outcome } from "./conversation.ts";
 
 export interface TensorRtWorkerOptions {
 	/** Program: `python3`, or the path of one. */
@@ -113,12 +113,8 @@ function describeStop(
 	run: { cases: readonly InferCase[]; timeoutMs: number },
 ): ToolFailure {
 	const where = whereItStood(outcome, run.cases);
-	const { timeoutMs } = run;
-	const ended = describeFailure(record, {
-		what: `${what}${where}`,
-		timeoutMs,
-		...(record.exitCode === 0 ? { output: "ended before it had answered" } : {}),
-	});
+	const output = record.exitCode === 0 ? "ended before it had answered" : undefined;
+	const ended = describeFailure(record, { what: `${what}${where}`, timeoutMs: run.timeoutMs, output });
 	if (outcome.fault !== null) {
 		return {
 			...ended,
@@ -128,7 +124,8 @@ function describeStop(
 		};
 	}
 	if (outcome.error === null || record.state === "timed-out") return ended;
-	const { code, fix } = classifyError(outcome.error.code);
+	const known = Object.hasOwn(errors, outcome.error.code) ? errors[outcome.error.code] : undefined;
+	const [code, fix] = known ?? otherError;
 	const message = `${what}${where} stopped: ${outcome.error.message.replace(/\.$/, "")}.`;
 	return { ...ended, code, message, fix };
 }
@@ -140,39 +137,21 @@ function whereItStood({ hello, cases }: Outcome, requested: readonly InferCase[]
 	return id === undefined ? "" : ` at case ${JSON.stringify(id)}`;
 }
 
-function classifyError(code: WorkerError["code"]): { code: ToolCode; fix: string } {
-	switch (code) {
-		case "tensorrt-missing":
-			return {
-				code: "tool-missing",
-				fix: "Install TensorRT's Python package, of the same version as trtexec, for this Python.",
-			};
-		case "cuda-missing":
-			return {
-				code: "tool-missing",
-				fix: "Run on a machine with an NVIDIA GPU and its driver; in a container, pass the GPU through.",
-			};
-		case "plan":
-			return {
-				code: "tool-output",
-				fix: "Build the engine with the TensorRT version that Python has, on this kind of GPU.",
-			};
-		case "plugin":
-			return {
-				code: "tool-output",
-				fix: "Check the path of the plugin library and the libraries that it needs.",
-			};
-		case "format":
-			return {
-				code: "tool-output",
-				fix: "Build the engine with linear memory formats of its inputs and outputs.",
-			};
-		case "memory":
-			return { code: "tool-crashed", fix: "Free GPU memory: look for other processes with nvidia-smi." };
-		default:
-			return {
-				code: "tool-crashed",
-				fix: "Read the log. If it also crashes on another machine, the tool or the model is at fault.",
-			};
-	}
-}
+const errors: Readonly<Record<string, readonly [code: ToolCode, fix: string]>> = {
+	"tensorrt-missing": [
+		"tool-missing",
+		"Install TensorRT's Python package, of the same version as trtexec, for this Python.",
+	],
+	"cuda-missing": [
+		"tool-missing",
+		"Run on a machine with an NVIDIA GPU and its driver; in a container, pass the GPU through.",
+	],
+	plan: ["tool-output", "Build the engine with the TensorRT version that Python has, on this kind of GPU."],
+	plugin: ["tool-output", "Check the path of the plugin library and the libraries that it needs."],
+	format: ["tool-output", "Build the engine with linear memory formats of its inputs and outputs."],
+	memory: ["tool-crashed", "Free GPU memory: look for other processes with nvidia-smi."],
+};
+const otherError = [
+	"tool-crashed",
+	"Read the log. If it also crashes on another machine, the tool or the model is at fault.",
+] as const;

@@ -78,8 +78,8 @@ function factsOf({ trtexec, gpu }: TrtexecOptions): BackendFacts {
 		name: "TensorRT",
 		version: trtexec.version.text,
 		device: gpu?.choice.gpu.name ?? "unknown GPU",
-		...(memoryBytes === null ? {} : { memoryBytes }),
-		...(computeCapability === null ? {} : { computeCapability }),
+		memoryBytes: memoryBytes ?? undefined,
+		computeCapability: computeCapability ?? undefined,
 	};
 }
 

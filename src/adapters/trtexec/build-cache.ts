@@ -128,16 +128,12 @@ export async function restoreEngine(
 	for (const name of names) {
 		const cached = parseCachedBuild(await engines.fetch(name, filesOf(places, places.cache)));
 		if (cached !== null) return describeRecalled(cached, { job, places }, context);
-		await forget(
-			before === null ? Object.values(filesOf(places, places.cache)) : [places.engine, places.layers],
-		);
+		// What is of no use must not lie where a build that fails leaves nothing.
+		const files = filesOf(places, places.cache);
+		const useless = before === null ? Object.values(files) : [places.engine, places.layers];
+		for (const path of useless) await rm(path, { force: true });
 	}
 	return null;
-}
-
-/** What is of no use must not lie where a build that fails leaves nothing. */
-async function forget(paths: readonly string[]): Promise<void> {
-	for (const path of paths) await rm(path, { force: true });
 }
 
 const filesOf = (places: BuildPlaces, cache: string) => ({

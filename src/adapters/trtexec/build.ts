@@ -27,7 +27,6 @@ import { buildNotes, describeTool, recipeOf, refusalOf, type Unbuildable } from 
 import { checkLoads } from "./load-check.ts";
 import { describePlan, runTrtexec, type TrtexecRun } from "./run.ts";
 
-/** What may be wrong with a build that succeeded: a golden judges its INT8. */
 const tolerated: ReadonlySet<string> = new Set(["int8-uncalibrated"]);
 
 /** @throws ConfigError output-unwritable, config-dims. */
@@ -80,21 +79,12 @@ async function buildAnew(request: BuildRequest, context: TrtexecContext): Promis
 	const record = { ...describeJob(job), durationMs: run.record.wallMs, warnings: warningsOf(log, begins) };
 	const failed = hasFailed(run) ? run : await checkLoads(job, { run, context, ...places });
 	if (failed !== null) return { ...record, ...refused(failed, job) };
-	const built = await describeBuilt({ run, log, argv, places }, context);
+	const built = await describeBuilt(request, run, log, context);
 	const { durationMs, warnings } = record;
 	const { recipe, notes, engineBytes } = built;
 	const weightsBytes = context.built.get(places.engine)?.weightsBytes ?? engineBytes;
-	const { entries } = log.timingCache;
-	const cached = {
-		durationMs,
-		warnings,
-		recipe,
-		notes,
-		weightsBytes,
-		entries,
-		builtAt: new Date().toISOString(),
-	};
-	await saveBuild(request, cached, { before, context });
+	const facts = { durationMs, warnings, recipe, notes, weightsBytes, entries: log.timingCache.entries };
+	await saveBuild(request, { ...facts, builtAt: new Date().toISOString() }, { before, context });
 	return { ...record, ...built };
 }
 
@@ -155,12 +145,9 @@ function unsupportedSetting(reason: Unbuildable, { spec }: BuildJob): Failure {
 function keyOf(reason: Unbuildable): string {
 	if (reason.kind === "needs-other-onnx") return "onnx";
 	if (reason.what.startsWith("--")) return "flags";
-	const keys: Readonly<Record<string, string>> = {
-		"several optimization profiles": "profiles",
-		calibration: "calibration",
-	};
-	const key = Object.hasOwn(keys, reason.what) ? keys[reason.what] : undefined;
-	return key ?? (reason.kind === "unsupported" ? "precision" : "dims");
+	if (reason.what === "several optimization profiles") return "profiles";
+	if (reason.what === "calibration") return "calibration";
+	return reason.kind === "unsupported" ? "precision" : "dims";
 }
 
 function describeJob(job: BuildJob) {
@@ -190,14 +177,12 @@ function tooSlow(failure: Failure, { arm, timeoutMs }: BuildJob): Failure {
 	};
 }
 
-interface BuiltRun {
-	run: TrtexecRun;
-	log: BuildLogFacts;
-	argv: readonly string[];
-	places: BuildPlaces;
-}
-
-async function describeBuilt({ run, log, argv, places }: BuiltRun, context: TrtexecContext) {
+async function describeBuilt(
+	{ argv, places }: BuildRequest,
+	run: TrtexecRun,
+	log: BuildLogFacts,
+	context: TrtexecContext,
+) {
 	const plan = await describePlan(places.engine);
 	context.built.set(places.engine, { ...plan, weightsBytes: log.memory.weightsBytes ?? plan.bytes });
 	const cache = places.cache ?? "";

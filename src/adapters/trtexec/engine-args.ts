@@ -4,7 +4,14 @@ import { flagName } from "../../core/config/tensorrt-settings.ts";
 import { resolveShapes } from "../../core/onnx/input-shapes/resolve.ts";
 import { feeds, type OnnxModel } from "../../core/onnx/model.ts";
 import type { EngineAssets, EngineSpec } from "../../core/plan/plan.ts";
-import type { NamedShape, Plugins, ShapeProfile } from "../../formats/trtexec/args-spec.ts";
+import { buildArgs } from "../../formats/trtexec/args.ts";
+import type {
+	ArgsResult,
+	ArgsSpec,
+	BuildArgs,
+	NamedShape,
+	ShapeProfile,
+} from "../../formats/trtexec/args-spec.ts";
 import { flagsOfRuns } from "../../formats/trtexec/flag-table.ts";
 import type { BuiltEngine } from "../../ports/backend.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
@@ -23,8 +30,8 @@ export function buildSettings({ spec, assets }: Configured, context: TrtexecCont
 		extraFlags: flags,
 		workspaceMiB: workspaceBytes === undefined ? undefined : Math.floor(workspaceBytes / mebibyte),
 		builderOptimizationLevel: optimizationLevel,
-		allowGpuFallback: dla === undefined ? undefined : dla.gpuFallback,
-		calibrationPath: assets?.calibration === undefined ? undefined : assets.calibration.path,
+		allowGpuFallback: dla?.gpuFallback,
+		calibrationPath: assets?.calibration?.path,
 	};
 }
 
@@ -37,22 +44,15 @@ export function timingOf({ spec }: Configured, { timing }: Pick<TrtexecContext, 
 	return spec.engine.tensorrt.dla === undefined ? timing : { ...timing, cudaGraph: false };
 }
 
-function placeSettings({ spec, assets }: Configured, context: TrtexecContext) {
-	const { dla } = spec.engine.tensorrt;
-	const plugins = pluginsOf(assets);
-	return {
-		device: context.device,
-		...(plugins === null ? {} : { plugins }),
-		dlaCore: dla === undefined ? undefined : dla.core,
-	};
-}
-
-function pluginsOf(assets: EngineAssets | undefined): Plugins | null {
+function placeSettings({ spec, assets }: Configured, { device }: TrtexecContext) {
 	const plugins = assets?.plugins ?? [];
-	if (plugins.length === 0) return null;
 	const paths = (wanted: boolean): string[] =>
 		plugins.filter(({ dynamic }) => dynamic === wanted).map(({ path }) => path);
-	return { static: paths(false), dynamic: paths(true) };
+	return {
+		device,
+		plugins: { static: paths(false), dynamic: paths(true) },
+		dlaCore: spec.engine.tensorrt.dla?.core,
+	};
 }
 
 function dynamicInputs(model: OnnxModel): string[] {
@@ -110,11 +110,21 @@ export function runShapes(inputs: readonly NamedShape[], model: OnnxModel): Name
 	return inputs.filter(({ name }) => names.has(name)).map(({ name, shape }) => ({ name, shape }));
 }
 
-export function shapeSettings(
+type RunTask = {
+	[Spec in Exclude<ArgsSpec, BuildArgs> as Spec["task"]]: Omit<Spec, "enginePath" | "shapes">;
+};
+
+export function runArgs(
+	engine: BuiltEngine,
 	inputs: readonly NamedShape[],
-	{ spec, model }: Pick<BuiltEngine, "spec" | "model">,
-) {
-	return { shapes: runShapes(inputs, model.onnx), profileIndex: profileIndexOf(inputs, spec, model.onnx) };
+	task: RunTask[keyof RunTask],
+	context: TrtexecContext,
+): ArgsResult {
+	const { spec, model, path } = engine;
+	const shapes = runShapes(inputs, model.onnx);
+	const profileIndex = profileIndexOf(inputs, spec, model.onnx);
+	const settings = loadSettings(engine, context);
+	return buildArgs({ enginePath: path, shapes, profileIndex, ...settings, ...task }, context.trtexec.version);
 }
 
 const typedBy: Readonly<Record<string, readonly string[]>> = {

@@ -173,31 +173,9 @@ export async function readTegraDevice(
 	});
 	const device = parseDeviceSection(record.stdout);
 	if (device === null) return { state: "unknown" };
-	const { name, computeCapability, memoryBytes } = device;
-	const unknown = {
-		pciBusId: null,
-		powerLimitW: null,
-		maxMemoryClockMhz: null,
-		persistence: null,
-		computeMode: null,
-		mig: null,
-		ecc: null,
-	};
-	const facts = {
-		name,
-		computeCapability,
-		memoryBytes,
-		driver: board.l4t,
-		maxSmClockMhz: board.gpuClock?.maxMhz ?? null,
-	};
-	const gpu: Gpu = {
-		index: 0,
-		uuid: device.uuid ?? "GPU-tegra",
-		...facts,
-		...unknown,
-		displayActive: null,
-		slices: [],
-	};
+	const { uuid, ...facts } = device;
+	const unknown = { powerLimitW: null, mig: null, ecc: null, displayActive: null, slices: [] };
+	const gpu: Gpu = { index: 0, uuid: uuid ?? "GPU-tegra", ...facts, driver: board.l4t, ...unknown };
 	const choice = findGpu([gpu], wanted);
 	return choice === null ? { state: "none" } : { state: "found", device: { choice, cuda: null, board } };
 }

@@ -2,10 +2,10 @@
 
 import { appendFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ToolError } from "../../core/errors.ts";
 import { formatShape, type Tensor, tensorBytes } from "../../core/golden/tensor/tensor.ts";
 import { toDType } from "../../core/onnx/element-type.ts";
 import { feeds, type OnnxModel, type OnnxValue } from "../../core/onnx/model.ts";
-import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseVersionText } from "../../formats/trtexec/banner.ts";
 import { clashingDumpNames, dumpBytes, dumpDType } from "../../formats/trtexec/output-dump.ts";
 import type { InferCase, InferJob, InferResult, InferredCase } from "../../ports/backend.ts";
@@ -13,7 +13,7 @@ import type { ToolFailure } from "../../ports/world.ts";
 import { orFailure } from "../process/failure.ts";
 import { inNewFolder, makeFolders } from "../process/write-error.ts";
 import type { GoldenWorker, TrtexecContext } from "./context.ts";
-import { loadSettings, shapeSettings } from "./engine-args.ts";
+import { runArgs } from "./engine-args.ts";
 import { failureOf } from "./failure.ts";
 import { checkPlan, type InputPlace, runTrtexec, type TrtexecRun, writeInput } from "./run.ts";
 
@@ -21,34 +21,23 @@ import { checkPlan, type InputPlace, runTrtexec, type TrtexecRun, writeInput } f
 const atOnce = 4;
 
 export async function inferCases(job: InferJob, context: TrtexecContext): Promise<InferResult> {
-	// The Python worker loads no plan of a DLA.
-	const worker = job.engine.spec.engine.tensorrt.dla === undefined ? await usableWorker(context) : null;
+	const { cases, timeoutMs, logPath, onCase } = job;
+	const { path: enginePath, spec, assets } = job.engine;
+	// One probe for each run of trtgate. The Python worker loads no plan of a DLA.
+	context.workerChoice ??= chooseWorker(context);
+	const worker = spec.engine.tensorrt.dla === undefined ? await context.workerChoice : null;
 	if (worker !== null) {
-		const { engine, cases, timeoutMs, logPath, onCase } = job;
-		const request = {
-			enginePath: engine.path,
-			cases,
-			device: context.device,
-			plugins: (engine.assets?.plugins ?? []).map(({ path }) => path),
-			timeoutMs,
-			logPath,
-		};
-		const result = await worker.infer({
-			...request,
-			onCase: onCase === undefined ? undefined : (done: number) => onCase(done),
-		});
+		const { device } = context;
+		const plugins = (assets?.plugins ?? []).map(({ path }) => path);
+		const request = { enginePath, cases, device, plugins, timeoutMs, logPath, onCase };
+		const result = await worker.infer(request);
 		if (result.state === "done" || result.failure.code !== "tool-missing") return result;
 		context.note(`Golden cases ran in trtexec, one process each: ${result.failure.message}`);
 	}
 	return inferByTrtexec(job, context);
 }
 
-/** One probe for each run of ours; a worker of another TensorRT could not load the plans. */
-async function usableWorker(context: TrtexecContext): Promise<GoldenWorker | null> {
-	context.workerChoice ??= chooseWorker(context);
-	return context.workerChoice;
-}
-
+/** A worker of another TensorRT could not load the plans. */
 async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<GoldenWorker | null> {
 	const inTrtexec = (why: string): null => {
 		note(`Golden cases ran in trtexec, one process each: ${why.replace(/\.$/, "")}.`);
@@ -57,10 +46,8 @@ async function chooseWorker({ worker, trtexec, note }: TrtexecContext): Promise<
 	if (worker === null) return inTrtexec("no Python worker is set up");
 	const probed = await worker.probe();
 	if ("absent" in probed) return inTrtexec(probed.absent);
-	const version = parseVersionText(probed.tensorrt);
-	if (version?.text !== trtexec.version.text) {
+	if (parseVersionText(probed.tensorrt)?.text !== trtexec.version.text)
 		return inTrtexec(`Python has TensorRT ${probed.tensorrt}, trtexec is ${trtexec.version.text}`);
-	}
 	note(`Golden cases ran in TensorRT's Python API (${probed.tensorrt}).`);
 	return worker;
 }
@@ -69,20 +56,12 @@ async function inferByTrtexec(job: InferJob, context: TrtexecContext): Promise<I
 	const started = performance.now();
 	const clash = clashOf(job);
 	if (clash !== null) return { state: "failed", failure: clash, wallMs: 0 };
-	const answers = await orFailure(async () => {
+	return orFailure(async () => {
 		await makeFolders(job.scratchFolder);
 		await rm(job.logPath, { force: true });
-		return inNewFolder("cases-", (folder) => runAll(job, { folder, context }), job.scratchFolder);
+		const cases = await inNewFolder("cases-", (folder) => runAll(job, folder, context), job.scratchFolder);
+		return { state: "done", cases, wallMs: performance.now() - started };
 	});
-	if (!Array.isArray(answers)) return answers;
-	const wallMs = performance.now() - started;
-	const broken = answers.find((answer) => answer?.state === "broken");
-	if (broken?.state === "broken") return { state: "failed", failure: broken.failure, wallMs };
-	return {
-		state: "done",
-		cases: answers.flatMap((answer) => (answer?.state === "answered" ? [answer.inferred] : [])),
-		wallMs,
-	};
 }
 
 function clashOf(job: InferJob): ToolFailure | null {
@@ -97,106 +76,68 @@ function clashOf(job: InferJob): ToolFailure | null {
 	};
 }
 
-/** A few at once; the first fault of the machine stops the rest. */
-async function runAll(
-	job: InferJob,
-	how: { folder: string; context: TrtexecContext },
-): Promise<(CaseRun | undefined)[]> {
-	const answers: (CaseRun | undefined)[] = new Array(job.cases.length).fill(undefined);
+/** A few at once; the first fault of the machine, which is thrown, stops the rest. */
+async function runAll(job: InferJob, folder: string, context: TrtexecContext): Promise<InferredCase[]> {
+	const answers: InferredCase[] = [];
 	let next = 0;
 	let done = 0;
-	let broken = false;
+	let fault: unknown;
 	const work = async (): Promise<void> => {
-		while (next < job.cases.length && !broken) {
+		while (next < job.cases.length && fault === undefined) {
 			const index = next;
 			next += 1;
-			answers[index] = await runOne(index, job, how);
-			broken ||= answers[index]?.state === "broken";
+			const place = { job, folder: join(folder, `case${index}`), logPath: join(folder, `case${index}.log`) };
+			try {
+				await makeFolders(place.folder);
+				answers[index] = await inferCase(job.cases[index] as InferCase, place, context);
+			} catch (error) {
+				fault ??= error;
+			}
+			await appendFile(job.logPath, await readFile(place.logPath).catch(() => ""));
+			await rm(place.folder, { recursive: true, force: true });
 			done += 1;
 			job.onCase?.(done);
 		}
 	};
 	await Promise.all(Array.from({ length: Math.min(atOnce, job.cases.length) }, work));
+	if (fault !== undefined) throw fault;
 	return answers;
 }
 
-async function runOne(
-	index: number,
-	job: InferJob,
-	{ folder, context }: { folder: string; context: TrtexecContext },
-): Promise<CaseRun> {
-	const item = job.cases[index];
-	if (item === undefined)
-		return {
-			state: "answered",
-			inferred: { id: "", state: "failed", message: "no such case" } satisfies InferredCase,
-		};
-	const own = join(folder, `case${index}`);
-	await makeFolders(own);
-	const logPath = join(folder, `case${index}.log`);
-	const answer = await inferCase(item, { job, folder: own, logPath }, context);
-	await appendFile(job.logPath, await readFile(logPath).catch(() => ""));
-	await rm(own, { recursive: true, force: true });
-	return answer;
-}
-
-/** broken: the machine's fault, or all cases': no other case need be tried. */
-type CaseRun = { state: "answered"; inferred: InferredCase } | { state: "broken"; failure: ToolFailure };
-
-interface CaseRef {
+interface CasePlace {
 	job: InferJob;
 	/** Absolute, of this case alone: trtexec writes into it. */
 	folder: string;
 	logPath: string;
 }
 
-async function inferCase(item: InferCase, place: CaseRef, context: TrtexecContext): Promise<CaseRun> {
-	const refuse = (message: string): CaseRun => ({
-		state: "answered",
-		inferred: { id: item.id, state: "failed", message },
-	});
-	const { onnx } = place.job.engine.model;
+/** @throws ToolError for faults of the machine: no other case need be tried. */
+async function inferCase(item: InferCase, place: CasePlace, context: TrtexecContext): Promise<InferredCase> {
+	const { id } = item;
+	const { job, folder: cwd, logPath } = place;
+	const { engine, timeoutMs } = job;
+	const { onnx } = engine.model;
+	const refuse = (message: string): InferredCase => ({ id, state: "failed", message });
 	const misfit = misfitOf(item, onnx, context);
 	if (misfit !== null) return refuse(misfit);
 	const inputs: InputPlace[] = [];
 	for (const [index, [name, { data }]] of Object.entries(item.inputs).entries())
-		inputs.push(await writeInput(place.folder, name, { index, data }));
-	const { engine } = place.job;
-	const named = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
-	const enginePath = engine.path;
-	const spec = {
-		task: "infer",
-		enginePath,
-		...shapeSettings(named, engine),
-		inputs,
-		...loadSettings(engine, context),
-	} as const;
-	const args = buildArgs(spec, context.trtexec.version);
+		inputs.push(await writeInput(cwd, name, { index, data }));
+	const shapes = Object.entries(item.inputs).map(([name, { shape }]) => ({ name, shape }));
+	const args = runArgs(engine, shapes, { task: "infer", inputs }, context);
 	if (args.kind !== "argv") return refuse(`${args.message} ${args.fix}`);
+	const plan = await checkPlan(engine.path, context.built.get(engine.path));
 	const run = await runTrtexec(
-		{
-			argv: args.argv,
-			cwd: place.folder,
-			logPath: place.logPath,
-			timeoutMs: place.job.timeoutMs,
-			writes: [],
-			inputs,
-			...(await checkPlan(enginePath, context.built.get(enginePath))),
-		},
+		{ argv: args.argv, cwd, logPath, timeoutMs, writes: [], inputs, ...plan },
 		context,
 	);
 	const { diagnosis, record } = run;
 	if (diagnosis.kind === "refusal" && record.state === "exited")
 		return refuse(`${diagnosis.title} [${diagnosis.code}] ${diagnosis.fix}`);
-	if (diagnosis.kind !== "none") return { state: "broken", failure: withLog(failureOf(run), place) };
-	const outputs = await readOutputs(run, place, onnx);
-	if (typeof outputs === "string") return refuse(outputs);
-	return { state: "answered", inferred: { id: item.id, state: "done", outputs } };
-}
-
-/** The case's own log goes with its folder; all are in the job's. */
-function withLog(failure: ToolFailure, { job }: CaseRef): ToolFailure {
-	return { ...failure, log: job.logPath };
+	// The case's own log goes with its folder; all are in the job's.
+	if (diagnosis.kind !== "none") throw new ToolError({ ...failureOf(run), log: job.logPath });
+	const outputs = await readOutputs(run, cwd, onnx);
+	return typeof outputs === "string" ? refuse(outputs) : { id, state: "done", outputs };
 }
 
 /** trtexec silently reads a file of another type or of twice the size, so everything is checked before. */
@@ -237,7 +178,7 @@ function shapeMisfit(tensor: Tensor, { dims }: OnnxValue): string | null {
 /** `__proto__` is a valid name of an output. A returned text names what is wrong. */
 async function readOutputs(
 	run: TrtexecRun,
-	{ folder }: CaseRef,
+	folder: string,
 	{ graph }: OnnxModel,
 ): Promise<Record<string, Tensor> | string> {
 	const tensors: Record<string, Tensor> = Object.create(null);

@@ -14,7 +14,7 @@ export async function checkLoads(
 	job: BuildJob,
 	{ run, context, engine }: { run: TrtexecRun; context: TrtexecContext; engine: string },
 ): Promise<TrtexecRun | null> {
-	if (run.scan.facts.reached.deserialised) return null;
+	if (run.scan.facts.deserialised) return null;
 	const checked = await inWorkFolder((folder) => inferOnce(job, { folder, context, engine }));
 	return checked.diagnosis.kind === "none" || checked.diagnosis.code === "raw-dump-truncated"
 		? null

@@ -5,14 +5,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { quantile } from "../../core/stats/quantile.ts";
 import { float64Bytes } from "../../formats/bytes/byte-source.ts";
-import { buildArgs } from "../../formats/trtexec/args.ts";
 import { createBuildLog, createPerfLog, type PerfLogFacts } from "../../formats/trtexec/build-log.ts";
 import { createTimesParser, type ExportTimes, type TimesResult } from "../../formats/trtexec/export-times.ts";
 import type { MeasureJob, MeasureResult } from "../../ports/backend.ts";
 import { orUnusable, unusable } from "../process/failure.ts";
 import { orWriteError } from "../process/write-error.ts";
 import type { TimingSettings, TrtexecContext } from "./context.ts";
-import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
+import { runArgs, timingOf } from "./engine-args.ts";
 import { badOutput, failureOf, unsupportedArgs } from "./failure.ts";
 import { checkPlan, inWorkFolder, runTrtexec, type TrtexecRun, writeFilled } from "./run.ts";
 
@@ -24,21 +23,10 @@ export function measureRun(job: MeasureJob, context: TrtexecContext): Promise<Me
 
 async function measureIn(folder: string, job: MeasureJob, context: TrtexecContext): Promise<MeasureResult> {
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
-	const args = buildArgs(
-		{
-			task: "time",
-			enginePath: job.engine.path,
-			...shapeSettings(job.inputs, job.engine),
-			inputs,
-			warmUpMs: job.warmUpMs,
-			durationMs: job.durationMs,
-			streams: job.streams,
-			timesPath,
-			...loadSettings(job.engine, context),
-			...timingOf(job.engine, context),
-		},
-		context.trtexec.version,
-	);
+	const { warmUpMs, durationMs, streams } = job;
+	const timing = timingOf(job.engine, context);
+	const task = { task: "time", inputs, warmUpMs, durationMs, streams, timesPath, ...timing } as const;
+	const args = runArgs(job.engine, job.inputs, task, context);
 	if (args.kind !== "argv") return unusable(unsupportedArgs(args), 0);
 	const [perf, memory] = [createPerfLog(), createBuildLog()];
 	const run = await runTrtexec(
@@ -101,12 +89,10 @@ function isApart(ratio: number, wallMs: number): boolean {
 
 /** For people and the fingerprint: `CUDA graph, spin wait, no transfers`. */
 export function describeMode(mode: { [Key in keyof TimingSettings]: boolean | null }): string {
-	const part = (on: boolean | null, what: string): string => (on ? what : `no ${what}`);
-	return [
-		part(mode.cudaGraph, "CUDA graph"),
-		part(mode.spinWait, "spin wait"),
-		part(mode.transfers, "transfers"),
-	].join(", ");
+	const parts = { "CUDA graph": mode.cudaGraph, "spin wait": mode.spinWait, transfers: mode.transfers };
+	return Object.entries(parts)
+		.map(([what, on]) => (on ? what : `no ${what}`))
+		.join(", ");
 }
 
 interface Kept {
@@ -131,7 +117,7 @@ async function keep(
 		peakMemoryBytes: weights === undefined ? null : Math.round(weights + contextBytes * job.streams),
 		wallMs: run.record.wallMs,
 		timedMs: times.wallMs,
-		...(throughput === null ? {} : { reportedThroughputPerSecond: throughput }),
+		reportedThroughputPerSecond: throughput ?? undefined,
 		enqueueShare: enqueueShare(times),
 	};
 }

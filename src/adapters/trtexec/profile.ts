@@ -5,13 +5,12 @@ import { asFailure, ToolError } from "../../core/errors.ts";
 import { boundKernels } from "../../core/explain/kernels.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { nodesFile } from "../../formats/onnx/write.ts";
-import { buildArgs } from "../../formats/trtexec/args.ts";
 import { parseTimedLayers } from "../../formats/trtexec/layer-profile.ts";
 import type { ProfileJob, ProfileResult, TraceJob, TraceResult } from "../../ports/backend.ts";
 import { orFailure } from "../process/failure.ts";
 import { makeFolders, orWriteError } from "../process/write-error.ts";
 import type { TrtexecContext } from "./context.ts";
-import { loadSettings, shapeSettings, timingOf } from "./engine-args.ts";
+import { runArgs, timingOf } from "./engine-args.ts";
 import { failureOf, unsupportedArgs } from "./failure.ts";
 import { inWorkFolder, runTrtexec, writeFilled } from "./run.ts";
 
@@ -26,16 +25,8 @@ async function profileIn(folder: string, job: ProfileJob, context: TrtexecContex
 	const files = { profilePath: "profile.json", layerInfoPath: "layers.json" };
 	const inputs = await writeFilled(folder, job.inputs, job.seed);
 	const { transfers } = context.timing;
-	const spec = {
-		task: "profile",
-		enginePath: job.engine.path,
-		...shapeSettings(job.inputs, job.engine),
-		inputs,
-		transfers,
-		...layerRun,
-		...loadSettings(job.engine, context),
-	} as const;
-	const args = buildArgs({ ...spec, ...files }, context.trtexec.version);
+	const task = { task: "profile", inputs, transfers, ...layerRun, ...files } as const;
+	const args = runArgs(job.engine, job.inputs, task, context);
 	if (args.kind !== "argv") return { state: "failed", failure: unsupportedArgs(args) };
 	const writes = Object.values(files);
 	const { logPath, timeoutMs } = job;
@@ -95,43 +86,22 @@ export async function traceRun(job: TraceJob, context: TrtexecContext): Promise<
 	try {
 		return await inWorkFolder(async (cwd) => {
 			const inputs = await writeFilled(cwd, job.inputs, job.seed);
-			const args = buildArgs(specOf(job, inputs, context), context.trtexec.version);
+			const times = { ...tracedRun, durationMs: 0, streams: job.streams, timesPath: "times.json" };
+			const task = { task: "time", inputs, ...times, ...timingOf(job.engine, context) } as const;
+			const args = runArgs(job.engine, job.inputs, task, context);
 			if (args.kind !== "argv") return { state: "ran", files: [], sentence: args.message };
 			const { tool, kernel, folder, name, timeoutMs } = job;
 			const command = [context.trtexec.program, ...args.argv];
-			const of = kernel === undefined ? {} : { kernel };
-			const { files, kernels, sentence } = await tracer({
-				tool,
-				...of,
-				command,
-				cwd,
-				folder,
-				name,
-				timeoutMs,
-			});
+			const traced = await tracer({ tool, kernel, command, cwd, folder, name, timeoutMs });
+			const { files, kernels = [], sentence } = traced;
 			return {
 				state: "ran",
 				files,
-				...(kernels === undefined || kernels.length === 0 ? {} : { kernels: boundKernels(kernels) }),
+				kernels: kernels.length === 0 ? undefined : boundKernels(kernels),
 				sentence,
 			};
 		});
 	} catch (error) {
 		return { state: "ran", files: [], sentence: asFailure(error).message };
 	}
-}
-
-function specOf(job: TraceJob, inputs: Awaited<ReturnType<typeof writeFilled>>, context: TrtexecContext) {
-	return {
-		task: "time",
-		enginePath: job.engine.path,
-		...shapeSettings(job.inputs, job.engine),
-		inputs,
-		...tracedRun,
-		durationMs: 0,
-		streams: job.streams,
-		timesPath: "times.json",
-		...loadSettings(job.engine, context),
-		...timingOf(job.engine, context),
-	} as const;
 }

@@ -16,6 +16,7 @@ interface Format {
 }
 
 const again = "Write the file again, for example with `ffmpeg -i SOUND -c:a pcm_s16le OUT.wav`.";
+const wavInvalid = (path: string, expected: string, got: string) => tensorInvalid(path, expected, got, again);
 const maxChannels = 64;
 const maxRate = 384_000;
 const chunkHeaderBytes = 8;
@@ -25,26 +26,20 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	const name = (at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4));
 	if (bytes.length < 12 || name(0) !== "RIFF" || name(8) !== "WAVE")
-		throw tensorInvalid(
+		throw wavInvalid(
 			path,
 			"a WAV file (RIFF, WAVE)",
 			bytes.length < 12 ? `${bytes.length} bytes` : "another file",
-			again,
 		);
 	let format: Format | null = null;
 	for (let at = 12; at + chunkHeaderBytes <= bytes.length; ) {
 		const [chunk, size] = [name(at), view.getUint32(at + 4, true)];
 		const start = at + chunkHeaderBytes;
 		if (start + size > bytes.length)
-			throw tensorInvalid(
-				path,
-				`${size} bytes in chunk ${JSON.stringify(chunk)}`,
-				`${bytes.length - start}`,
-				again,
-			);
+			throw wavInvalid(path, `${size} bytes in chunk ${JSON.stringify(chunk)}`, `${bytes.length - start}`);
 		if (chunk === "fmt ") format = readFormat(new DataView(view.buffer, view.byteOffset + start, size), path);
 		if (chunk === "data") {
-			if (format === null) throw tensorInvalid(path, 'a chunk "fmt " before the samples', "none", again);
+			if (format === null) throw wavInvalid(path, 'a chunk "fmt " before the samples', "none");
 			return {
 				rate: format.rate,
 				samples: mixSamples(new DataView(view.buffer, view.byteOffset + start, size), format),
@@ -53,7 +48,7 @@ export function readWav(bytes: Uint8Array, path: string): Sound {
 		// Chunks begin at even places.
 		at = start + size + (size % 2);
 	}
-	throw tensorInvalid(path, 'a chunk "data" with samples', "none", again);
+	throw wavInvalid(path, 'a chunk "data" with samples', "none");
 }
 
 const pcmTag = 1;
@@ -62,7 +57,7 @@ const floatTag = 3;
 const extensibleTag = 0xfffe;
 
 function readFormat(view: DataView, path: string): Format {
-	if (view.byteLength < 16) throw tensorInvalid(path, "16 bytes of format", `${view.byteLength}`, again);
+	if (view.byteLength < 16) throw wavInvalid(path, "16 bytes of format", `${view.byteLength}`);
 	const tag = view.getUint16(0, true);
 	const encodingTag = tag === extensibleTag && view.byteLength >= 26 ? view.getUint16(24, true) : tag;
 	const [channels, rate, bits] = [view.getUint16(2, true), view.getUint32(4, true), view.getUint16(14, true)];
@@ -70,7 +65,7 @@ function readFormat(view: DataView, path: string): Format {
 	const widths = encoding === "float" ? [32, 64] : [8, 16, 24, 32];
 	if (encoding === null || !widths.includes(bits)) {
 		const got = encoding === null ? `encoding ${encodingTag}` : `${encoding} of ${bits} bits`;
-		throw tensorInvalid(path, "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64", got, again);
+		throw wavInvalid(path, "PCM of 8, 16, 24 or 32 bits, or floats of 32 or 64", got);
 	}
 	if (
 		channels < 1 ||
@@ -80,7 +75,7 @@ function readFormat(view: DataView, path: string): Format {
 		view.getUint16(12, true) !== (channels * bits) / 8
 	) {
 		const got = `${channels} channels of ${bits} bits in blocks of ${view.getUint16(12, true)} bytes at ${rate} Hz`;
-		throw tensorInvalid(path, `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`, got, again);
+		throw wavInvalid(path, `1 to ${maxChannels} channels at 1 to ${maxRate} Hz`, got);
 	}
 	return { encoding, channels, rate, bits };
 }

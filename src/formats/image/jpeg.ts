@@ -61,7 +61,6 @@ function* segments(bytes: Uint8Array): Generator<Segment | string, void> {
 	}
 }
 
-/** C0 to CF but for three that are none. */
 function isFrame(marker: number): boolean {
 	return (
 		marker >= 0xc0 &&
@@ -99,7 +98,6 @@ function endOfScan(bytes: Uint8Array, from: number): number {
 	return bytes.length;
 }
 
-/** Its blocks of 8 × 8 are what the decoder sets up. */
 function frameFault(data: Uint8Array, { marker, bytes }: { marker: number; bytes: number }): string | null {
 	if (marker > 0xc2) return "a coding other than baseline, extended or progressive Huffman";
 	const [precision, height1 = 0, height0 = 0, width1 = 0, width0 = 0, components = 0] = data;

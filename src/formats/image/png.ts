@@ -45,7 +45,6 @@ export function decodePng(bytes: Uint8Array, inflate: InflateZlib): Pixels {
 
 interface Chunks {
 	header: Header;
-	/** Empty where there is none. */
 	palette: Uint8Array;
 	packed: Uint8Array;
 }
@@ -68,7 +67,6 @@ function readChunks(bytes: Uint8Array): Chunks {
 	throw new Error("an end before the IEND chunk");
 }
 
-/** Those that are whole. */
 function* chunksOf(bytes: Uint8Array): Generator<{ type: string; data: Uint8Array }> {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 	for (let at = signatureBytes; at + 12 <= bytes.length; ) {

@@ -22,7 +22,6 @@ export const sampleFields: readonly SmiField[] = [
 	field("reasons", "clocks_event_reasons.active", "clocks_throttle_reasons.active"),
 ];
 
-/** Once: what a GPU is and how it is set. */
 export const inventoryFields: readonly SmiField[] = [
 	field("index"),
 	field("uuid", "uuid", "gpu_uuid"),

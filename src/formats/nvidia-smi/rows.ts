@@ -6,7 +6,6 @@ type SampleLine =
 	| { state: "sample"; sample: TelemetrySample }
 	/** Not a row: blank, incomplete at the end, or a message. */
 	| { state: "skipped"; why: string }
-	/** The GPU or its driver failed: later rows will not recover. */
 	| { state: "lost"; why: string };
 
 const mebibyte = 1024 * 1024;

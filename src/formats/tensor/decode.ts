@@ -52,7 +52,6 @@ const overheadBytes = 1024 * 1024;
 /** An element takes at most this many bytes as a varint, or as a byte of its own where two share one. */
 const varintBytes = 10;
 
-/** Hashing more than this takes minutes. */
 const maxContainerBytes = 2 ** 36;
 
 /**
@@ -114,7 +113,6 @@ function decodeRaw(bytes: Uint8Array, file: TensorFile, path: string): Tensor {
 interface MemberSource {
 	path: string;
 	inflate: Inflate;
-	/** Parses the file, or returns what an earlier call parsed. */
 	once(parse: () => object): object;
 }
 
@@ -139,7 +137,6 @@ export interface OwnSource {
 	path: string;
 	ending: "npy" | "npz" | "safetensors" | "json";
 	member: string;
-	/** What is expected where numpy has no name for the type. */
 	dtype: DType;
 	inflate: Inflate;
 }

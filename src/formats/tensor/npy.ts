@@ -134,7 +134,6 @@ interface NpyHeader {
 	descr: string;
 	fortranOrder: boolean;
 	shape: number[];
-	/** Offset of the first value. */
 	dataAt: number;
 }
 

@@ -15,7 +15,6 @@ export interface WireProblem {
 	got: string;
 }
 
-/** The fields of a message, or where it stops to be one. */
 export function readFields(bytes: Uint8Array, visit: (field: Field) => void): WireProblem | null {
 	let at = 0;
 	while (at < bytes.length) {

@@ -6,7 +6,6 @@ export interface NamedShape {
 	shape: readonly number[];
 }
 
-/** One optimization profile: every dynamic input with its three shapes. */
 export interface ShapeProfile {
 	inputs: readonly { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[];
 }
@@ -22,7 +21,6 @@ interface Shared {
 	/** The engine runs on this core; a run loads a plan built for it. */
 	dlaCore?: number;
 	extraFlags?: readonly string[];
-	verbose?: boolean;
 }
 
 export interface BuildArgs extends Shared {
@@ -31,12 +29,9 @@ export interface BuildArgs extends Shared {
 	enginePath: string;
 	precision: Precision;
 	typedModel: boolean;
-	/** The ONNX file's types decide, even if the version has precision flags. */
-	strongTyping?: boolean;
 	profiles: readonly ShapeProfile[];
 	workspaceMiB?: number;
 	timingCachePath?: string;
-	cacheOnly?: boolean;
 	allowGpuFallback?: boolean;
 	builderOptimizationLevel?: number;
 	/** INT8 calibration cache; without the file trtexec uses made-up ranges. */
@@ -69,8 +64,6 @@ export interface TimeArgs extends RunArgs, TimingMode {
 
 export interface InferArgs extends RunArgs {
 	task: "infer";
-	/** For outputs whose shape depends on the data: only six digits, but all values. */
-	outputPath?: string;
 }
 
 export interface ProfileArgs extends RunArgs {

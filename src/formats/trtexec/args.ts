@@ -70,7 +70,7 @@ function profileParts(profiles: readonly ShapeProfile[], version: TensorRtVersio
 
 function precisionPart(spec: BuildArgs, version: TensorRtVersion): Part {
 	const plain = spec.precision === "fp32" || spec.precision === "tf32";
-	const strong = isAlwaysStronglyTyped(version) || (spec.strongTyping ?? false) || spec.precision === "fp4";
+	const strong = isAlwaysStronglyTyped(version) || spec.precision === "fp4";
 	if (!strong) return setting(spec.precision, version, `precision ${spec.precision}`);
 	if (!plain && !spec.typedModel) {
 		return {
@@ -135,7 +135,6 @@ function buildParts(spec: BuildArgs, version: TensorRtVersion): Part[] {
 		...profileParts(spec.profiles, version),
 		spec.workspaceMiB === undefined ? [] : [`--memPoolSize=workspace:${spec.workspaceMiB}${suffix}`],
 		flag("--timingCacheFile", spec.timingCachePath),
-		spec.cacheOnly ? setting("fail-on-cache-miss", version, "--errorOnTimingCacheMiss") : [],
 		flag("--builderOptimizationLevel", spec.builderOptimizationLevel),
 		calibrationPart(spec.calibrationPath, version),
 		spec.allowGpuFallback ? ["--allowGPUFallback"] : [],
@@ -184,7 +183,6 @@ function taskParts(spec: TimeArgs | InferArgs | ProfileArgs, version: TensorRtVe
 		["--warmUp=0", "--duration=0", "--iterations=1", "--avgRuns=1"],
 		...modeParts({ cudaGraph: false, spinWait: false, transfers: true }, version),
 		["--dumpRawBindingsToFile"],
-		flag("--exportOutput", spec.outputPath),
 	];
 }
 
@@ -194,7 +192,6 @@ export function buildArgs(spec: ArgsSpec, version: TensorRtVersion): ArgsResult 
 		pluginPart(spec.plugins),
 		flag("--useDLACore", spec.dlaCore),
 		[`--device=${spec.device ?? 0}`],
-		spec.verbose ? ["--verbose"] : [],
 		extraPart(spec.extraFlags ?? []),
 	];
 	const argv: string[] = [];

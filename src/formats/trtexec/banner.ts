@@ -49,7 +49,6 @@ export function parseBannerCommand(text: string): string[] | null {
 
 interface TrtexecDevice {
 	name: string;
-	/** From TensorRT 10 on. */
 	uuid: string | null;
 	computeCapability: string | null;
 	memoryBytes: number | null;

@@ -45,6 +45,7 @@ export function classifyWarning(text: string): WarningClass | null {
 	return classes.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
 }
 
+/** Context: device memory of one execution context. */
 interface BuildMemory {
 	weightsBytes: number | null;
 	activationBytes: number | null;
@@ -72,9 +73,9 @@ export interface BuildLogFacts {
 	warnings: BuildWarning[];
 }
 
-interface BuildLogReader {
+interface LogReader<Facts> {
 	feed(line: LogLine): void;
-	result(): BuildLogFacts;
+	result(): Facts;
 }
 
 const memoryNumbers: readonly (readonly [key: keyof BuildMemory, pattern: RegExp])[] = [
@@ -99,7 +100,7 @@ function readCache(cache: TimingCacheFacts, text: string): void {
 	if (entries !== undefined) cache.entries = Number(entries);
 }
 
-export function createBuildLog(): BuildLogReader {
+export function createBuildLog(): LogReader<BuildLogFacts> {
 	const memory: BuildMemory = {
 		weightsBytes: null,
 		activationBytes: null,
@@ -141,11 +142,6 @@ export interface PerfLogFacts {
 	mode: { cudaGraph: boolean | null; spinWait: boolean | null; transfers: boolean | null };
 }
 
-interface PerfLogReader {
-	feed(line: LogLine): void;
-	result(): PerfLogFacts;
-}
-
 /** `0.0279541`, `1e-05`; null for `inf` and `nan`. */
 function numberAfter(text: string, label: string): number | null {
 	const at = text.indexOf(label);
@@ -159,7 +155,7 @@ function switchOf(text: string, label: string, known: boolean | null): boolean |
 	return text.endsWith("Enabled") ? true : text.endsWith("Disabled") ? false : known;
 }
 
-export function createPerfLog(): PerfLogReader {
+export function createPerfLog(): LogReader<PerfLogFacts> {
 	const facts: PerfLogFacts = {
 		throughput: null,
 		iterations: null,

@@ -11,7 +11,6 @@ import type { LogLine, RecordingMeta, WrittenFile } from "./transcript.ts";
 export interface Evidence {
 	lines?: Iterable<LogLine>;
 	scan?: LogScan;
-	/** Null where it is not known or a signal ended the run. */
 	exitCode: number | null;
 	signal: string | null;
 	timedOut?: boolean;
@@ -193,7 +192,6 @@ function diagnoseFailed(facts: Facts, scan: LogScan): Diagnosis {
 	return started ?? outside ?? cause ?? crash ?? toDiagnosis(logged, scan) ?? unknown(facts, scan);
 }
 
-/** No exit code and no last line: only the log's content counts. */
 function diagnoseOpenEnd(facts: Facts, scan: LogScan): Diagnosis {
 	const logged = byRank(findAll(catalogue.log, facts, scan));
 	const falseSuccess = toDiagnosis(findAll(catalogue.falseSuccess, facts, scan), scan);

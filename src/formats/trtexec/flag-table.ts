@@ -20,7 +20,6 @@ export type Setting =
 	| "strong-typing"
 	| "several-profiles"
 	| "select-profile"
-	| "fail-on-cache-miss"
 	| "memory-suffix"
 	| "calibration"
 	| Precision;
@@ -43,7 +42,6 @@ const table: Readonly<Record<Setting, readonly Row[]>> = {
 	],
 	"several-profiles": [{ from: 900, argv: none }],
 	"select-profile": [{ from: 900, argv: ["--useProfile"] }],
-	"fail-on-cache-miss": [{ from: 900, argv: ["--errorOnTimingCacheMiss"] }],
 	// Up to 10.0 memory pools take a bare number of MiB.
 	"memory-suffix": [{ from: 1001, argv: ["M"] }],
 	calibration: [{ until: 1100, argv: ["--calib"] }],

@@ -8,7 +8,6 @@ export interface NamedParts {
 }
 
 const serving = /^Reformatting CopyNode for (?:Network )?(?:Input|Output)(?: Tensor)?(?: \d+ to)? /;
-/** What TensorRT adds: broadcasts, casts, layers without a name. */
 const added = /^(?:ONNXTRT_|\(Unnamed Layer\* ?\d+\)|__my)|^$/;
 const maxChars = 65_536;
 

@@ -90,7 +90,6 @@ const controlTypes = new Set([
 ]);
 const sizeTypes = new Set(["int32", "int64", "bool"]);
 
-/** Myelin computes sizes on the GPU: a few integers. */
 function holdsSizes({ dtype, dims }: LayerTensor): boolean {
 	return (
 		dtype !== null && sizeTypes.has(dtype) && dims.length <= 1 && (dims[0] ?? 1) >= 0 && (dims[0] ?? 1) <= 16

@@ -3,7 +3,7 @@ import { groupBy } from "../../core/group.ts";
 import { parseBannerCommand, parseVersionLine } from "./banner.ts";
 import { linePatterns } from "./failures/catalogue.ts";
 import type { LinePattern, LogFacts, Names, NodeFacts } from "./failures/rule.ts";
-import { type DumpedTensor, parseDumpLine } from "./output-dump.ts";
+import { parseDumpLine } from "./output-dump.ts";
 import type { LogLine } from "./transcript.ts";
 
 export interface Hit {
@@ -13,9 +13,7 @@ export interface Hit {
 
 export interface LogScan {
 	facts: LogFacts;
-	/** The first line that matched each pattern. */
 	hits: ReadonlyMap<LinePattern, Hit>;
-	/** The first error lines, with their continuation lines. */
 	errors: readonly LogLine[];
 	lastErrors: readonly LogLine[];
 	tail: readonly LogLine[];
@@ -32,7 +30,7 @@ const maxTensors = 4096;
 
 const nameChars = 200;
 const infoOfInterest =
-	/Opset version|Cannot find|Device|\(MiB\)|deserialized|execution context|Starting inference|Performance summary|Using (?:values|random)|Writing file|TensorRT version/;
+	/Opset version|Cannot find|Device|\(MiB\)|deserialized|Using (?:values|random)|Writing file|TensorRT version/;
 const nodeLine = /While parsing node number \d+ \[(?<op>[^\]]+?) -> "(?<output>[^"]*)"/;
 // TensorRT 10 and earlier print the node as protobuf text; 11 and later print only its name.
 const nodeName = /^(?:name: "(?<old>.*)"|Node name: (?<new>.*))$/;
@@ -50,24 +48,29 @@ function keepLast(list: LogLine[], line: LogLine): void {
 	if (list.length > maxLastLines) list.shift();
 }
 
-function emptyFacts() {
+type Mutable<Facts> = {
+	-readonly [Key in keyof Facts]: Facts[Key] extends ReadonlyMap<infer Name, infer Value>
+		? Map<Name, Value>
+		: Facts[Key];
+};
+type MutableFacts = Mutable<LogFacts>;
+
+function emptyFacts(): MutableFacts {
 	return {
 		lineCount: 0,
-		version: null as LogFacts["version"],
-		command: null as LogFacts["command"],
-		ending: "none" as LogFacts["ending"],
+		version: null,
+		command: null,
+		ending: "none",
 		printedHelp: false,
-		opset: null as number | null,
-		device: { name: null, memoryMiB: null, usedMiB: null } as LogFacts["device"],
-		reached: { deserialised: false, contextCreated: false, inferenceStarted: false, summary: false },
-		loadedInputs: new Map<string, { path: string; line: LogLine }>(),
-		randomInputs: new Map<string, LogLine>(),
-		dumps: new Map<string, { tensor: DumpedTensor; line: LogLine }>(),
-		node: null as NodeFacts | null,
+		opset: null,
+		device: { name: null, memoryMiB: null, usedMiB: null },
+		deserialised: false,
+		loadedInputs: new Map(),
+		randomInputs: new Map(),
+		dumps: new Map(),
+		node: null,
 	};
 }
-
-type MutableFacts = ReturnType<typeof emptyFacts>;
 
 function readTensors(facts: MutableFacts, line: LogLine): void {
 	const [, path, loaded] = /Using values loaded from (.+) for input (.+)$/.exec(line.text) ?? [];
@@ -93,13 +96,7 @@ function readInfo(facts: MutableFacts, line: LogLine): void {
 		memoryMiB: memory === undefined ? facts.device.memoryMiB : Number(memory),
 		usedMiB: used === undefined ? facts.device.usedMiB : Math.max(Number(used), facts.device.usedMiB ?? 0),
 	};
-	const { reached } = facts;
-	facts.reached = {
-		deserialised: reached.deserialised || text.includes("Engine deserialized in"),
-		contextCreated: reached.contextCreated || text.includes("Created execution context"),
-		inferenceStarted: reached.inferenceStarted || text.includes("Starting inference"),
-		summary: reached.summary || text.includes("=== Performance summary ==="),
-	};
+	facts.deserialised ||= text.includes("Engine deserialized in");
 	readTensors(facts, line);
 }
 

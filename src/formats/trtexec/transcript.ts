@@ -1,5 +1,6 @@
 // Reads trtexec's output, a recorded transcript or a plain log, into lines with a number, a stream and a level.
 import { ConfigError } from "../../core/errors.ts";
+import { fieldsOf } from "../../core/found.ts";
 
 export type LogLevel = "verbose" | "info" | "warning" | "error" | "none";
 
@@ -125,19 +126,6 @@ export interface RecordingMeta {
 	wrote: readonly WrittenFile[];
 }
 
-function asText(value: unknown): string | null {
-	return typeof value === "string" ? value : null;
-}
-
-function asWritten(value: unknown): WrittenFile[] {
-	if (typeof value !== "object" || value === null) return [];
-	return Object.entries(value).flatMap(([path, file]) => {
-		const bytes: unknown =
-			typeof file === "object" && file !== null ? (file as Record<string, unknown>)["bytes"] : undefined;
-		return typeof bytes === "number" && bytes >= 0 ? [{ path, bytes }] : [];
-	});
-}
-
 /** @throws ConfigError usage if the text is not a recording's meta.json. */
 export function parseRecordingMeta(text: string): RecordingMeta {
 	let value: unknown;
@@ -146,8 +134,7 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 	} catch (cause) {
 		throw new ConfigError({ code: "usage", message: "meta.json is not JSON.", cause });
 	}
-	const fields = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
-	const argv = fields["argv"];
+	const { argv, exitCode, signal, spawnError, wrote } = fieldsOf(value);
 	if (!Array.isArray(argv)) {
 		throw new ConfigError({
 			code: "usage",
@@ -157,9 +144,12 @@ export function parseRecordingMeta(text: string): RecordingMeta {
 	}
 	return {
 		argv: argv.filter((argument): argument is string => typeof argument === "string"),
-		exitCode: typeof fields["exitCode"] === "number" ? fields["exitCode"] : null,
-		signal: asText(fields["signal"]),
-		spawnError: asText(fields["spawnError"]),
-		wrote: asWritten(fields["wrote"]),
+		exitCode: typeof exitCode === "number" ? exitCode : null,
+		signal: typeof signal === "string" ? signal : null,
+		spawnError: typeof spawnError === "string" ? spawnError : null,
+		wrote: Object.entries(fieldsOf(wrote)).flatMap(([path, file]) => {
+			const { bytes } = fieldsOf(file);
+			return typeof bytes === "number" && bytes >= 0 ? [{ path, bytes }] : [];
+		}),
 	};
 }

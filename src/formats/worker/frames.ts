@@ -35,8 +35,6 @@ export interface FrameDecoder {
 	push(chunk: Uint8Array): RawFrame[];
 	/** Why the stream cannot be read any further; null while it is intact. */
 	broken(): string | null;
-	/** Whether the stream is between two frames, where it may end. */
-	isIdle(): boolean;
 }
 
 /** Reads frames from chunks of any size. Lengths are checked before anything is allocated for them. */
@@ -67,7 +65,6 @@ export function createFrameDecoder(limits: { payloadBytes: number }): FrameDecod
 			return frames;
 		},
 		broken: () => fault,
-		isIdle: () => fault === null && stage.kind === "prefix" && filler.isEmpty(),
 	};
 }
 
@@ -125,7 +122,6 @@ interface Filler {
 	take(chunk: Uint8Array): Uint8Array;
 	/** All bytes, or null while some are missing. */
 	whole(): Uint8Array | null;
-	isEmpty(): boolean;
 }
 
 /** Collects a known number of bytes in a buffer that grows only as they arrive. */
@@ -147,6 +143,5 @@ function createFiller(size: number): Filler {
 			return chunk.subarray(count);
 		},
 		whole: () => (filled === size ? buffer : null),
-		isEmpty: () => filled === 0,
 	};
 }

@@ -36,12 +36,6 @@ it("lockFolder names the owner to the second run", async () => {
 	await (await lockFolder(folder)).release();
 });
 
-it("lockFolder lets exactly one of many have it", async () => {
-	const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
-	expect(tries.filter((result) => result.status === "fulfilled")).toHaveLength(1);
-	expect(readdirSync(folder)).toEqual([".trtgate.lock"]);
-});
-
 it("lockFolder passes the lock of a dead owner to one waiter at a time", async () => {
 	const owner = {
 		pid: deadPid(),
@@ -91,14 +85,6 @@ it.each(["", "garbage", "[]", '{"pid": -1, "host": "x"}', "\0\0\0"])(
 		await (await lockFolder(folder)).release();
 	},
 );
-
-it("lockFolder does not release a lock that has become another's", async () => {
-	const lock = await lockFolder(folder);
-	const other = { pid: process.pid, host: "elsewhere", startedAt: "", born: "", token: "other" };
-	writeFileSync(file(), JSON.stringify(other));
-	await lock.release();
-	expect(existsSync(file())).toBe(true);
-});
 
 it("lockFolder reports a folder that cannot be written", async () => {
 	await expect(lockFolder("/proc/trtgate")).rejects.toMatchObject({ code: "output-unwritable" });

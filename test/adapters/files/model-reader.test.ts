@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-	chmodSync,
 	closeSync,
 	mkdirSync,
 	mkdtempSync,
@@ -101,21 +100,10 @@ it("fileModelReader refuses a model that is not there, with a fix", async () => 
 	expect(error.fix).toMatch(/prepare/);
 });
 
-it("fileModelReader refuses a folder", async () => {
-	expect((await refusal(folder)).message).toMatch(/it is a folder; expected a model/);
-});
-
 it("fileModelReader refuses a named pipe, without waiting for it", async () => {
 	const path = join(folder, "pipe.onnx");
 	execFileSync("sh", ["-c", 'mkfifo "$0"', path]);
 	expect((await refusal(path)).message).toMatch(/a named pipe/);
-});
-
-it.skipIf(process.getuid?.() === 0)("fileModelReader refuses a file that may not be read", async () => {
-	const path = join(folder, "secret.onnx");
-	writeFileSync(path, model());
-	chmodSync(path, 0);
-	expect((await refusal(path)).message).toMatch(/cannot be opened: EACCES/);
 });
 
 it("fileModelReader follows external data that is there, and hashes it with the model whatever the model is called", async () => {

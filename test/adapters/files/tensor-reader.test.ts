@@ -42,13 +42,6 @@ it.each([
 	expect(Buffer.from(read.data).equals(tensor.data)).toBe(true);
 });
 
-it("fileTensorReader reads files of more than one block", async () => {
-	const bytes = new Uint8Array(9 * 1024 * 1024).fill(7);
-	const { path, file } = await write("large.raw", bytes);
-	const read = await reader.read(path, { ...file, dtype: "uint8", shape: [bytes.length] });
-	expect(Buffer.from(read.data).equals(bytes)).toBe(true);
-});
-
 it("fileTensorReader reports that a file is missing", async () => {
 	const { file } = await write("there.raw", tensor.data);
 	await expect(reader.read(join(folder, "gone.raw"), file)).rejects.toMatchObject({
@@ -57,14 +50,6 @@ it("fileTensorReader reports that a file is missing", async () => {
 	});
 	await expect(reader.read(join(folder, "there.raw", "below.raw"), file)).rejects.toMatchObject({
 		code: "golden-missing",
-	});
-});
-
-it("fileTensorReader refuses a folder", async () => {
-	const { file } = await write("there.raw", tensor.data);
-	await expect(reader.read(folder, file)).rejects.toMatchObject({
-		code: "tensor-invalid",
-		message: expect.stringContaining("a folder"),
 	});
 });
 

@@ -46,9 +46,3 @@ it.each([
 	const reading = readTokenizer(store(definition)).then((tokenizer) => tokenizer.encode("the fox"));
 	await expect(reading).rejects.toMatchObject({ code });
 });
-
-it("readTokenizer refuses a tokenizer that is not there", async () => {
-	await expect(readTokenizer(join(temporaryFolder(), "tokenizer.json"))).rejects.toMatchObject({
-		code: "tokenizer-invalid",
-	});
-});

@@ -34,7 +34,7 @@ it("placeModel links what is too large to copy", async () => {
 	truncateSync(join(folder, "m.onnx"), 256 * 1024 * 1024);
 	const model = { ...modelAt(join(folder, "small.onnx")), path: join(folder, "m.onnx"), sha256: "x" };
 	const engine = await placeModel(model, engines);
-	expect(engine).toMatchObject({ bytes: 256 * 1024 * 1024, sha256: "x" });
+	expect(engine).toMatchObject({ bytes: 256 * 1024 * 1024 });
 	expect(statSync(engine.path).ino).toBe(statSync(join(folder, "m.onnx")).ino);
 });
 

@@ -102,12 +102,6 @@ it("fetchNative keeps the builds of this machine only, once", async () => {
 	expect(await fetchIt()).toBe(installed);
 });
 
-it("fetchNative lets two at once end with one whole folder", async () => {
-	const [a, b] = await Promise.all([fetchIt(), fetchIt()]);
-	expect(a).toBe(b);
-	expect(readdirSync(cacheFolder)).toHaveLength(1);
-});
-
 it.each<[string, Answer, RegExp]>([
 	["a server's error", { status: 503, body: Buffer.from("busy") }, /E503/],
 	[
@@ -139,14 +133,6 @@ it("fetchNative gives up on a server that does not respond", async () => {
 	await expect(fetchIt({ timeoutMs: 3000 })).rejects.toMatchObject({
 		code: "runtime-fetch",
 		message: expect.stringContaining("timed-out"),
-	});
-});
-
-it("fetchNative reports that npm is not installed", async () => {
-	const processes = createProcesses({ env: { PATH: folder } });
-	await expect(fetchIt({ processes })).rejects.toMatchObject({
-		code: "runtime-fetch",
-		message: expect.stringContaining("npm"),
 	});
 });
 

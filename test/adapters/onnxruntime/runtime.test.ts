@@ -82,21 +82,6 @@ it("the choice of runtime refuses a named folder in the checkout of an action, b
 	);
 });
 
-it("the choice of runtime raises a fetch that fails, at every question", async () => {
-	const backend = testBackend({
-		flavour: "native",
-		registry: "http://127.0.0.1:1",
-		cacheFolder: join(folder, "cache"),
-	});
-	await expect(backend.facts()).rejects.toMatchObject({ code: "runtime-fetch" });
-	await expect(backend.fingerprint()).rejects.toMatchObject({ code: "runtime-fetch" });
-});
-
-it("the choice of runtime shows in the fingerprint", async () => {
-	const fingerprint = await testBackend({ flavour: "native", nativeFolder, threads: 3 }).fingerprint();
-	expect(fingerprint).toMatchObject({ onnxruntime: "9.9.9 native", threads: "3" });
-});
-
 describe("the native runtime", () => {
 	const backend = testBackend({ flavour: "native", nativeFolder });
 	const modelOf = (text: string) => {

@@ -75,14 +75,6 @@ it("a worker that does not do its work is reported where it ends well without an
 	expect(await silent.infer(inferJob(engine, cases, folder))).toMatchObject({ state: "failed", failure });
 });
 
-it("a worker that does not do its work is missing where node is", async () => {
-	const backend = testBackend({ nodePath: "/no/node" });
-	expect(await backend.count?.(countJob(engine, folder))).toMatchObject({
-		state: "failed",
-		failure: { code: "tool-missing" },
-	});
-});
-
 it("a worker that does not do its work is interrupted when the run is cancelled", async () => {
 	const processes = createProcesses();
 	const backend = testBackend({ processes, workerPath: program("sleeper") });
@@ -101,12 +93,6 @@ it.each(["short-output", "lost-output", "outside-output", "huge-output", "few-ca
 		expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
 	},
 );
-
-it("a worker that does not do its work is rejected where it answers another job", async () => {
-	const liar = { ...engine, path: "/x/other-job.onnx" };
-	const result = await backendOf("wrong-answer").count?.(countJob(liar, join(folder, "other-job")));
-	expect(result).toMatchObject({ state: "failed", failure: { code: "tool-output" } });
-});
 
 it("a worker that does not do its work is killed in the middle of a model that never ends", async () => {
 	const endless = { ...engine, path: join(models, "endless.onnx") };

@@ -119,11 +119,6 @@ it.each([
 	expect(readFileSync(options.logPath, "utf8")).not.toContain("never");
 });
 
-it("userShell shows the last lines of a command that failed", async () => {
-	const result = await userShell(createProcesses()).run(prepare("echo out of luck >&2; exit 2"), options);
-	expect(result).toMatchObject({ failure: { excerpt: ["out of luck"], log: options.logPath } });
-});
-
 it("userShell kills a command that does not end", async () => {
 	const result = await userShell(createProcesses()).run(prepare("sleep 60 & wait"), {
 		...options,

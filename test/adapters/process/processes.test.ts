@@ -83,20 +83,3 @@ it("createProcesses lays a run's environment over that of all", async () => {
 	const record = await processes.run({ argv, env: { B: "own" }, timeoutMs: 600_000 });
 	expect(record.tail).toEqual(["allownundefined"]);
 });
-
-it("createProcesses leaves no listener on the signal of its maker", async () => {
-	const stop = new AbortController();
-	let listeners = 0;
-	const { addEventListener, removeEventListener } = stop.signal;
-	stop.signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
-		listeners += 1;
-		return addEventListener.apply(stop.signal, args);
-	};
-	stop.signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
-		listeners -= 1;
-		return removeEventListener.apply(stop.signal, args);
-	};
-	const processes = createProcesses({ signal: stop.signal });
-	for (let i = 0; i < 3; i++) await processes.run({ argv: [node, "-e", "0"], timeoutMs: 600_000 });
-	expect(listeners).toBe(0);
-});

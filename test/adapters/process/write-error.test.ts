@@ -25,10 +25,3 @@ it.each(["EACCES", "EROFS", "ENOTDIR", "EISDIR", "ENAMETOOLONG"])(
 		expect(error).toMatchObject({ code: "output-unwritable", fix: expect.stringMatching(/folder/) });
 	},
 );
-
-it.each([system("EIO"), system("constructor"), new Error("other"), "text", null])(
-	"classifyWriteError leaves %s as it is",
-	(error) => {
-		expect(classifyWriteError(error, "/out")).toBe(error);
-	},
-);

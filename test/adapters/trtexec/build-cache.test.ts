@@ -74,17 +74,6 @@ it("the engine cache does not give the second side an engine that was built on o
 	expect(await restoreEngine(await ask(), context)).toBeNull();
 });
 
-it("the engine cache knows an engine under another name, after which only its timing cache is named", async () => {
-	const { places, context, write, ask } = setUp();
-	write("plan", "timings");
-	await saveBuild(await ask(`--timingCacheFile=${places.cache}`), facts, { before: { hash: null }, context });
-	rmSync(places.cache);
-	places.cache = places.cache.replace("net", "renamed");
-	expect(await restoreEngine(await ask(`--timingCacheFile=${places.cache}`), context)).toMatchObject({
-		state: "built",
-	});
-});
-
 it("the engine cache distinguishes flags, and the content of the files that they name", async () => {
 	const { folder, context, write, ask } = setUp();
 	const plugin = join(folder, "plugin.so");

@@ -89,8 +89,4 @@ describe("preprocessSound", () => {
 	it("preprocessSound spreads windows from the start to the end", () => {
 		expect(made({ windows: 3 }).map(([first]) => first)).toEqual([0, 8, 16]);
 	});
-
-	it("preprocessSound refuses a start behind the end", () => {
-		expect(() => made({ start: 2 })).toThrow(/expected sound after the first 2 s, got 2 s in all/);
-	});
 });

@@ -70,16 +70,6 @@ it("parseProfile keeps apart nodes of one name, and names those without one", ()
 	expect(parseProfile(text).map(({ name }) => name)).toEqual(["x", "x", "Conv 3"]);
 });
 
-it.each([
-	"",
-	"{}",
-	ended,
-	`{"cat" : "Node", "name": 7},\n${ended}`,
-	`${node("x", [0, 1]).slice(0, 40)}\n${ended}`,
-])("parseProfile finds no node in %j", (text) => {
-	expect(parseProfile(text)).toEqual([]);
-});
-
 it("countedLayers gives each node's share and weights, and names tensors by the model", () => {
 	const tensors = {
 		inputs: [

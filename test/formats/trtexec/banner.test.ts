@@ -54,7 +54,3 @@ it("parseVersionText reads what people and packages write", () => {
 		),
 	).toEqual(["10.6.0", "10.6.0", "8.6.1", "10.16.1", "10.6.0"]);
 });
-
-it("parseVersionText refuses the rest", () => {
-	for (const text of ["", "10", "ten.six", "10.x"]) expect(parseVersionText(text)).toBeNull();
-});

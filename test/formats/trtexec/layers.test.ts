@@ -113,19 +113,6 @@ it("parseLayerInfo refuses what is no layer info", () => {
 		expect(() => parseLayerInfo(text)).toThrow(ToolError);
 });
 
-it("parseLayerInfo takes strange entries for what they are", () => {
-	const info = parseLayerInfo(
-		'{"Layers": [null, 3, {"Name": 7, "Inputs": [null], "Weights": {"Count": 0}}], "Bindings": [null]}',
-	);
-	expect(info.layers).toHaveLength(3);
-	expect(info.io).toEqual([{ name: "", mode: null, dtype: null }]);
-});
-
-it("parseProfile takes names that begin over and over and never end, which once took minutes", () => {
-	const text = `[\n  { "count" : 3 }\n, ${'"name" : "'.repeat(200_000)} }\n]\n`;
-	expect(parseProfile(text)).toEqual({ iterations: 3, layers: [] });
-});
-
 it("parseProfile reads every layer of a recorded profile", () => {
 	for (const name of ["profile-classifier-fp16.json", "profile-encoder-fp16.json"]) {
 		const [head, ...entries] = JSON.parse(fixture(name)) as Record<string, number | string>[];

@@ -36,7 +36,6 @@ interface Trying {
 	ort: Ort;
 	task: DefectTask;
 	trial: Trial;
-	/** By case: how many verdicts it settled. */
 	settled: number[];
 }
 

@@ -25,7 +25,7 @@ const died = (...signals: string[]) => {
 };
 
 function loadsPlan(facts: Facts): boolean {
-	return facts.flags.has("--loadEngine") && !facts.log.reached.deserialised;
+	return facts.flags.has("--loadEngine") && !facts.log.deserialised;
 }
 
 /** A signal or a time limit ended it; earlier log lines matter less. */
@@ -76,7 +76,7 @@ export const crashRules: readonly Rule[] = [
 		kind: "runner",
 		rank: "symptom",
 		when: (facts) =>
-			died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.reached.deserialised,
+			died("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE")(facts) && facts.log.deserialised,
 		names: (facts) => ({ signal: facts.signal ?? "" }),
 		title:
 			"trtexec crashed ({signal}) after the engine was loaded. This happens when the GPU runs out of memory.",

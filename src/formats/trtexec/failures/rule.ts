@@ -47,7 +47,7 @@ export interface LogFacts {
 	printedHelp: boolean;
 	opset: number | null;
 	device: { name: string | null; memoryMiB: number | null; usedMiB: number | null };
-	reached: { deserialised: boolean; contextCreated: boolean; inferenceStarted: boolean; summary: boolean };
+	deserialised: boolean;
 	loadedInputs: ReadonlyMap<string, { path: string; line: LogLine }>;
 	randomInputs: ReadonlyMap<string, LogLine>;
 	dumps: ReadonlyMap<string, { tensor: DumpedTensor; line: LogLine }>;
@@ -61,7 +61,6 @@ export interface LargestTensor {
 	bytes: number;
 }
 
-/** Everything that rules can use: facts from the log and from the caller. */
 export interface Facts {
 	log: LogFacts;
 	exitCode: number | null;
