@@ -18,6 +18,9 @@ export type ApiResult<Value extends object> =
 	| ({ state: "done" } & Value)
 	| { state: "failed"; fault: ApiFault };
 
+/** The value of an answer has a name. */
+type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>>;
+
 interface Authored {
 	body: string;
 	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
@@ -79,42 +82,32 @@ export interface CodeHost {
 	/** Login of the token's owner; null where the code host does not report it. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
-	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;
-	createComment(
-		issue: number,
-		body: string,
-		on?: "pull-request" | "issue",
-	): Promise<ApiResult<{ comment: HostedComment }>>;
-	updateComment(id: number, body: string): Promise<ApiResult<{ comment: HostedComment }>>;
+	comments(issue: number): Result<"comments", readonly HostedComment[]>;
+	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
+	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
 	/** Folds a comment away as outdated. */
 	hideComment(id: number): Promise<ApiResult<object>>;
 	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
-	findReport(
-		wanted: Pick<ReportDraft, "name" | "sha" | "key">,
-	): Promise<ApiResult<{ report: HostedReport | null }>>;
-	createReport(draft: ReportDraft): Promise<ApiResult<{ report: HostedReport }>>;
+	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
+	createReport(draft: ReportDraft): Result<"report", HostedReport>;
 	/** Annotations are added to those that are there. */
-	updateReport(id: number, draft: ReportDraft): Promise<ApiResult<{ report: HostedReport }>>;
+	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
 	/** One line on a commit, for a token that may not write reports. */
 	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
 	/** Open issues with a label, oldest first. */
-	openIssues(label: string): Promise<ApiResult<{ issues: readonly HostedIssue[] }>>;
+	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
 		title: string;
 		body: string;
 		labels: readonly string[];
-	}): Promise<ApiResult<{ issue: HostedIssue }>>;
+	}): Result<"issue", HostedIssue>;
 	updateIssue(
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
-	): Promise<ApiResult<{ issue: HostedIssue }>>;
+	): Result<"issue", HostedIssue>;
 	/** Commit of the newest successful run; null where there is none. */
-	lastGoodCommit(source: {
-		event: string;
-		ref: string;
-		workflow: string;
-	}): Promise<ApiResult<{ sha: string | null }>>;
+	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {
@@ -134,7 +127,7 @@ export interface ArtifactStore {
 	/** A name that the run already has gets the attempt as a suffix. */
 	upload(
 		artifact: ArtifactDraft,
-	): Promise<ApiResult<{ artifact: { id: number; name: string; url: string; bytes: number } }>>;
+	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
 }
 
 export interface RunArtifact {
@@ -150,17 +143,17 @@ export interface RunArtifact {
 
 export interface RunArtifacts {
 	/** Artifacts of all tries of the run, oldest first. */
-	list(): Promise<ApiResult<{ artifacts: readonly RunArtifact[] }>>;
+	list(): Result<"artifacts", readonly RunArtifact[]>;
 	/** @returns the path of the archive, in a folder of its own below `folder`. */
-	fetch(artifact: RunArtifact, folder: string): Promise<ApiResult<{ path: string }>>;
+	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
 }
 
 /** Folders under keys that later runs find again. */
 export interface RemoteCache {
 	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
-	restore(folder: string, wanted: readonly [string, ...string[]]): Promise<ApiResult<{ key: string | null }>>;
+	restore(folder: string, wanted: readonly [string, ...string[]]): Result<"key", string | null>;
 	/** saved: false where the service has this key already, or refused it and logged why. */
-	save(folder: string, kept: { key: string; bytes: number }): Promise<ApiResult<{ saved: boolean }>>;
+	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
 }
 
 /** A run of a workflow, as the host knows it. */
@@ -178,15 +171,15 @@ export interface MeasuredRun {
 
 /** Facts about runs and commits from the host itself, never from an artifact. */
 export interface RunFacts {
-	run(id: number): Promise<ApiResult<{ run: MeasuredRun }>>;
+	run(id: number): Result<"run", MeasuredRun>;
 	/** Open pull requests into this repository from that branch. */
 	openPulls(
 		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
-	): Promise<ApiResult<{ pulls: readonly { number: number; headSha: string }[] }>>;
+	): Result<"pulls", readonly { number: number; headSha: string }[]>;
 	/** Every execution of every job of a run, of all its attempts. */
-	jobs(runId: number): Promise<ApiResult<{ jobs: readonly JobExecution[] }>>;
+	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
 	/** Parents of a commit of this repository. */
-	parents(sha: string): Promise<ApiResult<{ parents: readonly string[] }>>;
+	parents(sha: string): Result<"parents", readonly string[]>;
 }
 
 /** A path from the top of the repository, and the hash of its content. */
@@ -213,40 +206,37 @@ export interface HostedPull {
 
 /** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
 export interface Repository {
-	defaultBranch(): Promise<ApiResult<{ branch: string }>>;
+	defaultBranch(): Result<"branch", string>;
 	/** The commit that a branch is at; null where there is no such branch. */
-	branchHead(name: string): Promise<ApiResult<{ sha: string | null }>>;
+	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
 	/** Identifies all files of a commit: equal files, equal snapshots. */
-	snapshotOf(commit: string): Promise<ApiResult<{ snapshot: string }>>;
+	snapshotOf(commit: string): Result<"snapshot", string>;
 	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
-	filesUnder(commit: string, folder: string): Promise<ApiResult<{ files: readonly StoredFile[] }>>;
-	readFile(hash: string): Promise<ApiResult<{ bytes: Uint8Array }>>;
-	storeFile(bytes: Uint8Array): Promise<ApiResult<{ hash: string }>>;
+	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
+	readFile(hash: string): Result<"bytes", Uint8Array>;
+	storeFile(bytes: Uint8Array): Result<"hash", string>;
 	/** The snapshot `base`, with stored files put into it, and those without a hash taken out of it. */
 	writeSnapshot(
 		base: string,
 		files: readonly { path: string; hash: string | null }[],
-	): Promise<ApiResult<{ snapshot: string }>>;
+	): Result<"snapshot", string>;
 	writeCommit(commit: {
 		message: string;
 		snapshot: string;
 		parents: readonly string[];
-	}): Promise<ApiResult<{ sha: string }>>;
+	}): Result<"sha", string>;
 	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Open ones between two branches of this repository. */
-	openPulls(between: { head: string; base: string }): Promise<ApiResult<{ pulls: readonly HostedPull[] }>>;
+	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
 	/** `head` and `base` are branches of the repository itself; the body has at most 65,536 characters. */
 	createPull(
 		draft: Pick<HostedPull, "title" | "body"> & { head: string; base: string; draft: boolean },
-	): Promise<ApiResult<{ pull: HostedPull }>>;
-	updatePull(
-		number: number,
-		change: { title: string; body: string },
-	): Promise<ApiResult<{ pull: HostedPull }>>;
+	): Result<"pull", HostedPull>;
+	updatePull(number: number, change: { title: string; body: string }): Result<"pull", HostedPull>;
 }
 
 /** Everything that trtgate asks of the code host of a workflow run. */
