@@ -1,5 +1,6 @@
-// What a code host offers: comments, checks, issues, artifacts, branches and pull requests. Types only.
+// What a code host offers: comments, reports on commits, issues, stored files, branches and pull requests. Types only.
 import type { PlatformCode } from "../core/errors.ts";
+import type { JobExecution } from "../core/merge/attempts.ts";
 
 /** A failure of the code host, as a value: it is reported, and never changes the outcome. */
 export interface ApiFault {
@@ -7,7 +8,7 @@ export interface ApiFault {
 	/** The request and the response. */
 	message: string;
 	fix: string;
-	/** The line under `permissions:` that the token lacks. */
+	/** The permission that the token lacks. */
 	lacks?: string;
 	/** The request may have succeeded: check before retrying. */
 	unclear?: true;
@@ -17,10 +18,10 @@ export type ApiResult<Value extends object> =
 	| ({ state: "done" } & Value)
 	| { state: "failed"; fault: ApiFault };
 
-export interface HostedComment {
-	id: number;
-	/** For operations that only GraphQL offers. */
-	nodeId: string;
+/** The value of an answer has a name. */
+type Result<Name extends string, Value> = Promise<ApiResult<Record<Name, Value>>>;
+
+interface Authored {
 	body: string;
 	/** Login and type of who wrote it, e.g. `github-actions[bot]`, `Bot`. */
 	author: { login: string; type: string } | null;
@@ -28,36 +29,37 @@ export interface HostedComment {
 	url: string;
 }
 
-export interface HostedIssue {
+export interface HostedComment extends Authored {
+	/** Grows with time. */
+	id: number;
+}
+
+export interface HostedIssue extends Authored {
 	number: number;
-	body: string;
-	author: HostedComment["author"];
-	url: string;
 }
 
-export interface CheckAnnotation {
-	path: string;
-	line: number;
-	level: "failure" | "warning" | "notice";
-	title: string;
-	message: string;
-}
-
-export interface CheckRunDraft {
+/** A report on a commit, with an outcome that may be required for a merge. */
+export interface ReportDraft {
 	name: string;
 	sha: string;
-	/** Distinguishes our check runs of one name. */
-	externalId: string;
+	/** Distinguishes our reports of one name: `ID/RUN/ATTEMPT`. */
+	key: string;
 	/** null: in progress. */
 	conclusion: "success" | "failure" | "neutral" | "cancelled" | null;
 	title: string;
 	/** Markdown, at most 65,535 characters. */
 	summary: string;
 	detailsUrl?: string;
-	annotations: readonly CheckAnnotation[];
+	annotations: readonly {
+		path: string;
+		line: number;
+		level: "failure" | "warning" | "notice";
+		title: string;
+		message: string;
+	}[];
 }
 
-export interface HostedCheckRun {
+export interface HostedReport {
 	id: number;
 	url: string;
 	/** In progress. */
@@ -73,54 +75,39 @@ export interface StatusDraft {
 	url?: string;
 }
 
-/** Comments, checks and issues. Every call resolves, in bounded time; nothing throws. */
+/** Comments, reports and issues. Every call resolves, in bounded time; nothing throws. */
 export interface CodeHost {
 	/** Waits before the search for what a lost request may have created, longer each time; false where it gives up. */
 	pause(tries: number): Promise<boolean>;
 	/** Login of the token's owner; null where the code host does not report it. */
 	login(): Promise<string | null>;
 	/** All comments of a pull request or an issue, oldest first. */
-	comments(issue: number): Promise<ApiResult<{ comments: readonly HostedComment[] }>>;
-	createComment(
-		issue: number,
-		body: string,
-		on?: "pull-request" | "issue",
-	): Promise<ApiResult<{ comment: HostedComment }>>;
-	updateComment(id: number, body: string): Promise<ApiResult<{ comment: HostedComment }>>;
+	comments(issue: number): Result<"comments", readonly HostedComment[]>;
+	createComment(issue: number, body: string, on?: "pull-request" | "issue"): Result<"comment", HostedComment>;
+	updateComment(id: number, body: string): Result<"comment", HostedComment>;
 	deleteComment(id: number): Promise<ApiResult<object>>;
-	/** Minimises a comment as outdated. */
-	minimiseComment(nodeId: string): Promise<ApiResult<object>>;
-	/** Our check run of this name and external id on a commit, or one that an earlier attempt of its run left open. */
-	findCheckRun(
-		wanted: Pick<CheckRunDraft, "name" | "sha" | "externalId">,
-	): Promise<ApiResult<{ found: HostedCheckRun | null }>>;
-	createCheckRun(draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
+	/** Folds a comment away as outdated. */
+	hideComment(id: number): Promise<ApiResult<object>>;
+	/** Our report with this name and key on a commit, or one that an earlier attempt of its run left open. */
+	findReport(wanted: Pick<ReportDraft, "name" | "sha" | "key">): Result<"report", HostedReport | null>;
+	createReport(draft: ReportDraft): Result<"report", HostedReport>;
 	/** Annotations are added to those that are there. */
-	updateCheckRun(id: number, draft: CheckRunDraft): Promise<ApiResult<{ found: HostedCheckRun }>>;
+	updateReport(id: number, draft: ReportDraft): Result<"report", HostedReport>;
+	/** One line on a commit, for a token that may not write reports. */
 	setStatus(draft: StatusDraft): Promise<ApiResult<object>>;
 	/** Open issues with a label, oldest first. */
-	openIssues(label: string): Promise<ApiResult<{ issues: readonly HostedIssue[] }>>;
+	openIssues(label: string): Result<"issues", readonly HostedIssue[]>;
 	createIssue(draft: {
 		title: string;
 		body: string;
 		labels: readonly string[];
-	}): Promise<ApiResult<{ issue: HostedIssue }>>;
+	}): Result<"issue", HostedIssue>;
 	updateIssue(
 		number: number,
 		change: { title?: string; body?: string; state?: "closed" },
-	): Promise<ApiResult<{ issue: HostedIssue }>>;
+	): Result<"issue", HostedIssue>;
 	/** Commit of the newest successful run; null where there is none. */
-	lastGoodCommit(source: {
-		event: string;
-		ref: string;
-		workflow: string;
-	}): Promise<ApiResult<{ sha: string | null }>>;
-}
-
-/** Stores files with the workflow run. */
-export interface ArtifactStore {
-	/** A name that the run already has gets the attempt as a suffix. */
-	upload(artifact: ArtifactDraft): Promise<ApiResult<{ artifact: KeptArtifact }>>;
+	lastGoodCommit(source: { event: string; ref: string; workflow: string }): Result<"sha", string | null>;
 }
 
 export interface ArtifactDraft {
@@ -135,29 +122,77 @@ export interface ArtifactDraft {
 	asIs?: true;
 }
 
-export interface KeptArtifact {
+/** Stores files with the workflow run. */
+export interface ArtifactStore {
+	/** A name that the run already has gets the attempt as a suffix. */
+	upload(
+		artifact: ArtifactDraft,
+	): Result<"artifact", { id: number; name: string; url: string; bytes: number }>;
+}
+
+export interface RunArtifact {
 	id: number;
 	name: string;
-	url: string;
+	/** Size of the archive. */
 	bytes: number;
+	/** By the host's clock, milliseconds since 1970. */
+	uploadedMs?: number | undefined;
+	/** `sha256:…` */
+	digest?: string | undefined;
 }
 
-/** A file as git stores it: its path from the top of the repository, and the hash of its content. */
-export interface GitFile {
+export interface RunArtifacts {
+	/** Artifacts of all tries of the run, oldest first. */
+	list(): Result<"artifacts", readonly RunArtifact[]>;
+	/** @returns the path of the archive, in a folder of its own below `folder`. */
+	fetch(artifact: RunArtifact, folder: string): Result<"path", string>;
+}
+
+/** Folders under keys that later runs find again. */
+export interface RemoteCache {
+	/** Fills the folder with the newest whose key begins with the first of these, else with the next; `key` is that of what was found. */
+	restore(folder: string, wanted: readonly [string, ...string[]]): Result<"key", string | null>;
+	/** saved: false where the service has this key already, or refused it and logged why. */
+	save(folder: string, kept: { key: string; bytes: number }): Result<"saved", boolean>;
+}
+
+/** A run of a workflow, as the host knows it. */
+export interface MeasuredRun {
+	id: number;
+	attempt: number;
+	/** The event that it ran for. */
+	event: string;
+	headSha: string;
+	/** "" where git does not allow the branch's name. */
+	headBranch: string;
+	/** `owner/name`; "" where the fork is gone. */
+	headRepository: string;
+}
+
+/** Facts about runs and commits from the host itself, never from an artifact. */
+export interface RunFacts {
+	run(id: number): Result<"run", MeasuredRun>;
+	/** Open pull requests into this repository from that branch. */
+	openPulls(
+		head: Pick<MeasuredRun, "headRepository" | "headBranch">,
+	): Result<"pulls", readonly { number: number; headSha: string }[]>;
+	/** Every execution of every job of a run, of all its attempts. */
+	jobs(runId: number): Result<"jobs", readonly JobExecution[]>;
+	/** Parents of a commit of this repository. */
+	parents(sha: string): Result<"parents", readonly string[]>;
+}
+
+/** A path from the top of the repository, and the hash of its content. */
+export interface StoredFile {
 	path: string;
-	blob: string;
-}
-
-export interface GitCommit {
-	sha: string;
-	message: string;
+	hash: string;
 }
 
 /** How two commits relate: `head` contains all of `base` (ahead), the reverse (behind), or neither. */
 export interface CommitRelation {
 	relation: "identical" | "ahead" | "behind" | "diverged";
-	/** Those of `head` that `base` does not have; `total` may be more than the code host lists. */
-	commits: readonly GitCommit[];
+	/** Commits of `head` that `base` does not have; `total` may be more than the code host lists. */
+	commits: readonly { sha: string; message: string }[];
 	total: number;
 }
 
@@ -169,49 +204,52 @@ export interface HostedPull {
 	url: string;
 }
 
-export interface PullDraft {
-	title: string;
-	/** At most 65,536 characters. */
-	body: string;
-	/** Branches of the repository itself. */
-	head: string;
-	base: string;
-	draft: boolean;
-}
-
-/** A file as a stored blob; null takes it out. */
-export interface TreeChange {
-	path: string;
-	blob: string | null;
-}
-
 /** Commits, branches and pull requests of a repository, with no clone and no credentials on disk. Nothing throws. */
 export interface Repository {
-	defaultBranch(): Promise<ApiResult<{ branch: string }>>;
+	defaultBranch(): Result<"branch", string>;
 	/** The commit that a branch is at; null where there is no such branch. */
-	branchHead(name: string): Promise<ApiResult<{ sha: string | null }>>;
+	branchHead(name: string): Result<"sha", string | null>;
 	compare(base: string, head: string): Promise<ApiResult<CommitRelation>>;
-	treeOf(commit: string): Promise<ApiResult<{ tree: string }>>;
+	/** Identifies all files of a commit: equal files, equal snapshots. */
+	snapshotOf(commit: string): Result<"snapshot", string>;
 	/** All files of a commit below a folder, its path from the top; none where there is no such folder. */
-	filesUnder(commit: string, folder: string): Promise<ApiResult<{ files: readonly GitFile[] }>>;
-	readBlob(sha: string): Promise<ApiResult<{ bytes: Uint8Array }>>;
-	writeBlob(bytes: Uint8Array): Promise<ApiResult<{ sha: string }>>;
-	/** The tree `base`, where there is one, with files put into it, and those without a blob taken out of it. */
-	writeTree(base: string | null, files: readonly TreeChange[]): Promise<ApiResult<{ sha: string }>>;
+	filesUnder(commit: string, folder: string): Result<"files", readonly StoredFile[]>;
+	readFile(hash: string): Result<"bytes", Uint8Array>;
+	storeFile(bytes: Uint8Array): Result<"hash", string>;
+	/** The snapshot `base`, with stored files put into it, and those without a hash taken out of it. */
+	writeSnapshot(
+		base: string,
+		files: readonly { path: string; hash: string | null }[],
+	): Result<"snapshot", string>;
 	writeCommit(commit: {
 		message: string;
-		tree: string;
+		snapshot: string;
 		parents: readonly string[];
-	}): Promise<ApiResult<{ sha: string }>>;
+	}): Result<"sha", string>;
 	/** Fails where the branch exists. */
 	createBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Fails where `sha` does not contain the branch's commit, so that no commit is lost. */
 	advanceBranch(name: string, sha: string): Promise<ApiResult<object>>;
 	/** Open ones between two branches of this repository. */
-	openPulls(between: { head: string; base: string }): Promise<ApiResult<{ pulls: readonly HostedPull[] }>>;
-	createPull(draft: PullDraft): Promise<ApiResult<{ pull: HostedPull }>>;
-	updatePull(
-		number: number,
-		change: { title: string; body: string },
-	): Promise<ApiResult<{ pull: HostedPull }>>;
+	openPulls(between: { head: string; base: string }): Result<"pulls", readonly HostedPull[]>;
+	/** `head` and `base` are branches of the repository itself; the body has at most 65,536 characters. */
+	createPull(
+		draft: Pick<HostedPull, "title" | "body"> & { head: string; base: string; draft: boolean },
+	): Result<"pull", HostedPull>;
+	updatePull(number: number, change: { title: string; body: string }): Result<"pull", HostedPull>;
+}
+
+/** Everything that trtgate asks of the code host of a workflow run. */
+export interface Host {
+	/** null without a token. @param patienceMs for all requests that fail or are retried, with their waiting. */
+	codeHost(patienceMs?: number): CodeHost | null;
+	repository(): Repository;
+	runFacts(): RunFacts;
+	/** With the rights of the runner, which need no token. @param retentionDays absent: the repository's default. */
+	artifacts(retentionDays?: number): ArtifactStore;
+	/** @param runId absent: of our own run, which needs no permission. */
+	runArtifacts(runId?: number): RunArtifacts;
+	cache(): RemoteCache;
+	/** Keeps folders as artifacts of at most so many bytes, for when the cache has evicted them. */
+	artifactCache(maxBytes: number): RemoteCache;
 }

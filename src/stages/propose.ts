@@ -33,14 +33,14 @@ async function push(proposal: Proposal, repository: Repository): Promise<Pushed>
 	const { head, parents } = target;
 	const written = await writeFiles(proposal, head, repository);
 	if (written.state === "failed") return written;
-	const { tree } = written;
+	const { snapshot } = written;
 	// A run before may have put just these files on just this commit. A merged branch has nothing left to propose.
 	if (head !== null && parents.includes(head)) {
-		const current = await repository.treeOf(head);
+		const current = await repository.snapshotOf(head);
 		if (current.state === "failed") return current;
-		if (current.tree === tree) return { state: "done", commit: head, isNew: false };
+		if (current.snapshot === snapshot) return { state: "done", commit: head, isNew: false };
 	}
-	const made = await repository.writeCommit({ message: proposal.message, tree, parents });
+	const made = await repository.writeCommit({ message: proposal.message, snapshot, parents });
 	return made.state === "failed"
 		? made
 		: moveBranch({ branch: proposal.branch, from: head, to: made.sha }, repository);

@@ -86,7 +86,7 @@ function relate(objects: Objects, base: string, head: string): CommitRelation {
 
 type Shared = Pick<MemoryRepository, "branches" | "pulls" | "writes"> & { objects: Objects };
 
-type Reading = "defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob";
+type Reading = "defaultBranch" | "branchHead" | "compare" | "snapshotOf" | "filesUnder" | "readFile";
 
 function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
 	const resolve = (name: string): string | undefined =>
@@ -100,12 +100,12 @@ function reading({ objects, branches }: Shared): Pick<Repository, Reading> {
 				? refuse("github-not-found", "Not Found")
 				: { state: "done", ...relate(objects, from, to) };
 		},
-		treeOf: async (commit) => ({ state: "done", tree: objects.treeOf(commit) }),
+		snapshotOf: async (commit) => ({ state: "done", snapshot: objects.treeOf(commit) }),
 		async filesUnder(commit, folder) {
 			const entries = objects.filesOf(commit).filter(([path]) => path.startsWith(`${folder}/`));
-			return { state: "done", files: entries.map(([path, blob]) => ({ path, blob })) };
+			return { state: "done", files: entries.map(([path, hash]) => ({ path, hash })) };
 		},
-		readBlob: async (sha) => ({ state: "done", bytes: objects.blobs.get(sha) ?? new Uint8Array() }),
+		readFile: async (hash) => ({ state: "done", bytes: objects.blobs.get(hash) ?? new Uint8Array() }),
 	};
 }
 
@@ -115,23 +115,23 @@ function writing({
 	writes,
 }: Shared): Omit<Repository, Reading | "openPulls" | "createPull" | "updatePull"> {
 	return {
-		async writeBlob(bytes) {
+		async storeFile(bytes) {
 			writes.push("blob");
-			return { state: "done", sha: objects.putBlob(bytes) };
+			return { state: "done", hash: objects.putBlob(bytes) };
 		},
-		async writeTree(base, files) {
+		async writeSnapshot(base, files) {
 			writes.push("tree");
-			const tree = new Map(objects.trees.get(base ?? ""));
-			for (const { path, blob } of files) {
-				if (blob === null && !tree.delete(path))
+			const tree = new Map(objects.trees.get(base));
+			for (const { path, hash } of files) {
+				if (hash === null && !tree.delete(path))
 					return refuse("github-rejected", `there is no ${path} to take out`);
-				if (blob !== null) tree.set(path, blob);
+				if (hash !== null) tree.set(path, hash);
 			}
-			return { state: "done", sha: objects.putTree(tree) };
+			return { state: "done", snapshot: objects.putTree(tree) };
 		},
-		async writeCommit(commit) {
+		async writeCommit({ snapshot, ...commit }) {
 			writes.push("commit");
-			return { state: "done", sha: objects.putCommit(commit) };
+			return { state: "done", sha: objects.putCommit({ ...commit, tree: snapshot }) };
 		},
 		async createBranch(name, sha) {
 			if (branches.has(name)) return refuse("github-rejected", "Reference already exists");

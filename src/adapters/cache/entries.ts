@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { copyFile, lstat, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { isObject } from "../../core/found.ts";
+import { fieldsOf, isObject } from "../../core/found.ts";
 import type { FileCache } from "../../ports/world.ts";
 import { makeFolders } from "../process/write-error.ts";
 
@@ -31,14 +31,13 @@ export async function readManifest(place: string): Promise<{ files: Map<string, 
 		throw new Error("not a manifest of trtgate");
 	const files = new Map<string, KeptFile>();
 	for (const [name, file] of Object.entries(value["files"])) {
-		if (!isObject(file)) continue;
-		const { bytes, sha256 } = file;
+		const { bytes, sha256 } = fieldsOf(file);
 		if (typeof bytes === "number" && typeof sha256 === "string") files.set(name, { bytes, sha256 });
 	}
 	return { files, facts: value["facts"] };
 }
 
-export async function digestOf(path: string): Promise<string> {
+async function digestOf(path: string): Promise<string> {
 	const hash = createHash("sha256");
 	await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
 	return hash.digest("hex");
@@ -83,10 +82,11 @@ export function entryStore({ folder, maxBytes }: { folder: string; maxBytes: num
 async function copyOut(place: string, targets: Readonly<Record<string, string>>): Promise<unknown> {
 	if ((await stat(join(place, manifestName)).catch(() => null)) === null) return null;
 	const { files, facts } = await readManifest(place);
+	const suffix = randomBytes(4).toString("hex");
 	const parts = Object.entries(targets).map(([name, target]) => ({
 		name,
 		target,
-		part: `${target}.${randomBytes(4).toString("hex")}`,
+		part: `${target}.${suffix}`,
 	}));
 	try {
 		for (const { name, part } of parts) await copyWhole(join(place, name), part, files.get(name));
@@ -99,11 +99,16 @@ async function copyOut(place: string, targets: Readonly<Record<string, string>>)
 	return facts;
 }
 
+/** Whether it is a regular file of its size and digest. */
+export async function isWhole(path: string, { bytes, sha256 }: KeptFile): Promise<boolean> {
+	const found = await lstat(path);
+	return found.isFile() && found.size === bytes && (await digestOf(path)) === sha256;
+}
+
 async function copyWhole(source: string, target: string, kept: KeptFile | undefined): Promise<void> {
-	const found = await lstat(source);
-	if (kept === undefined || !found.isFile() || found.size !== kept.bytes) throw new Error("not whole");
+	if (kept === undefined || !(await lstat(source)).isFile()) throw new Error("not whole");
 	await copyFile(source, target);
-	if ((await digestOf(target)) !== kept.sha256) throw new Error("damaged");
+	if (!(await isWhole(target, kept))) throw new Error("damaged");
 }
 
 async function copyIn(
@@ -133,7 +138,7 @@ async function replace(aside: string, place: string): Promise<void> {
 	}
 }
 
-export interface StoredEntry {
+interface StoredEntry {
 	name: string;
 	usedMs: number;
 	bytes: number;

@@ -1,6 +1,7 @@
 // What earlier runs on this machine left: golden verdicts, and the time of each step.
 import { createHash } from "node:crypto";
 import type { GoldenVerdict } from "../../../generated/result.ts";
+import { fieldsOf } from "../../core/found.ts";
 import type { FileCache, KeptTimes, KeptVerdicts } from "../../ports/world.ts";
 
 function hashOf(key: string): string {
@@ -11,7 +12,10 @@ export function verdictStore(store: FileCache): KeptVerdicts {
 	return {
 		async recall(key) {
 			const facts = await store.fetch(hashOf(key), {});
-			return isKept(facts) && facts.key === key ? { verdicts: facts.verdicts, at: facts.at } : null;
+			const { key: own, verdicts, at } = fieldsOf(facts);
+			// The key holds our own version, so an entry under it has the form that this version writes.
+			const isKept = own === key && Array.isArray(verdicts) && typeof at === "string";
+			return isKept ? { verdicts: verdicts as GoldenVerdict[], at } : null;
 		},
 		async keep(key, verdicts, at) {
 			await store.keep(hashOf(key), { files: {}, facts: { key, verdicts, at } });
@@ -19,19 +23,7 @@ export function verdictStore(store: FileCache): KeptVerdicts {
 	};
 }
 
-/** The key holds our own version, so an entry under it has the form that this version writes. */
-function isKept(facts: unknown): facts is { key: string; verdicts: GoldenVerdict[]; at: string } {
-	return (
-		typeof facts === "object" &&
-		facts !== null &&
-		"verdicts" in facts &&
-		Array.isArray(facts.verdicts) &&
-		"at" in facts &&
-		typeof facts.at === "string"
-	);
-}
-
-/** Of the newest; an entry is read whole. */
+/** Only the newest are kept, since an entry is read whole. */
 const maxTimes = 5000;
 
 export function timesStore(store: FileCache): KeptTimes {
@@ -51,10 +43,10 @@ export function timesStore(store: FileCache): KeptTimes {
 }
 
 function readTimes(facts: unknown): Record<string, number> {
-	if (typeof facts !== "object" || facts === null) return {};
 	return Object.fromEntries(
-		Object.entries(facts).filter(
-			(entry): entry is [string, number] => Number.isFinite(entry[1]) && entry[1] >= 0,
+		Object.entries(fieldsOf(facts)).filter(
+			(entry): entry is [string, number] =>
+				typeof entry[1] === "number" && Number.isFinite(entry[1]) && entry[1] >= 0,
 		),
 	);
 }

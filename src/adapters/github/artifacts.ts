@@ -1,17 +1,20 @@
-// Artifacts of workflow runs, through the toolkit's client: upload, list, download. Nothing here throws or waits forever.
+// Artifacts and caches, through the toolkit's clients. Nothing here throws or waits forever.
 import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { otherNames } from "../../formats/github/names.ts";
+import { fieldsOf } from "../../core/found.ts";
+import { otherNames, shortName } from "../../formats/github/names.ts";
 import type {
 	ApiFault,
-	ApiResult,
 	ArtifactDraft,
 	ArtifactStore,
-	KeptArtifact,
+	RemoteCache,
+	RunArtifacts,
 } from "../../ports/code-host.ts";
+import { textOf } from "./code-host.ts";
 import type { WorkflowRun } from "./env.ts";
-import { attempt, unsupported, withTimeout } from "./service-faults.ts";
+import { attempt, unsupported, withTimeout } from "./faults.ts";
+import { openApi } from "./request.ts";
 
 export interface ArtifactOptions {
 	run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId" | "runAttempt" | "services">;
@@ -19,7 +22,7 @@ export interface ArtifactOptions {
 	retentionDays?: number | undefined;
 	/** Folder for copies. */
 	temp?: string | undefined;
-	/** All tries of one artifact together, beside what its size needs. */
+	/** Limit of all tries of one artifact together, beside what its size needs. */
 	limitMs?: number;
 }
 
@@ -28,13 +31,42 @@ const usualLimitMs = 60_000;
 /** The slowest connection that is worth waiting for: 2 MB a second. */
 const bytesPerMs = 2000;
 
-export function githubArtifacts(options: ArtifactOptions): ArtifactStore {
+async function openClient() {
+	const { DefaultArtifactClient } = await import("@actions/artifact");
+	return new DefaultArtifactClient();
+}
+
+export function githubArtifacts({ run, retentionDays, temp, limitMs }: ArtifactOptions): ArtifactStore {
+	const send = async ({ name, files, root, ...draft }: ArtifactDraft, waitMs: number) => {
+		const client = await openClient();
+		const options = {
+			compressionLevel: draft.compression,
+			...(retentionDays && { retentionDays }),
+			...(draft.asIs && { skipArchive: true }),
+		};
+		const sent = await withTimeout(waitMs, client.uploadArtifact(name, [...files], root, options));
+		if (sent.id === undefined) throw new Error("the artifact service gave no id");
+		const url = `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${sent.id}`;
+		return { artifact: { id: sent.id, name, url, bytes: sent.size ?? 0 } };
+	};
 	return {
 		async upload(draft) {
-			if (!options.run.services.artifacts) return { state: "failed", fault: unsupported("artifacts") };
-			const copies = draft.asIs ? await mkdtemp(join(options.temp ?? tmpdir(), "trtgate-artifact-")) : null;
+			if (!run.services.artifacts) return { state: "failed", fault: unsupported("artifacts") };
+			const copies = draft.asIs ? await mkdtemp(join(temp ?? tmpdir(), "trtgate-artifact-")) : null;
+			let fault: ApiFault = unsupported("artifacts");
 			try {
-				return await uploadByAnyName(draft, options, copies);
+				// Artifacts never change: a name that another job or another try has taken stays taken.
+				for (const name of otherNames(draft.name, run.runAttempt)) {
+					const sent = await attempt(`upload of the artifact ${name}`, async () => {
+						const named = copies === null ? { ...draft, name } : await renamed(draft, copies, name);
+						const sizes = await Promise.all(draft.files.map(async (path) => (await stat(path)).size));
+						const bytes = sizes.reduce((sum, size) => sum + size, 0);
+						return send(named, (limitMs ?? usualLimitMs) + bytes / bytesPerMs);
+					});
+					if (sent.state === "done" || sent.fault.code !== "github-conflict") return sent;
+					fault = sent.fault;
+				}
+				return { state: "failed", fault };
 			} finally {
 				if (copies !== null) await rm(copies, { recursive: true, force: true });
 			}
@@ -42,89 +74,21 @@ export function githubArtifacts(options: ArtifactOptions): ArtifactStore {
 	};
 }
 
-/** Artifacts never change: a name that another job or another try has taken stays taken. */
-async function uploadByAnyName(
-	draft: ArtifactDraft,
-	options: ArtifactOptions,
-	copies: string | null,
-): Promise<ApiResult<{ artifact: KeptArtifact }>> {
-	const found = await attempt(`upload of the artifact ${draft.name}`, async () => ({
-		sizes: await Promise.all(draft.files.map(async (path) => (await stat(path)).size)),
-	}));
-	if (found.state === "failed") return found;
-	const limitMs =
-		(options.limitMs ?? usualLimitMs) + found.sizes.reduce((sum, size) => sum + size, 0) / bytesPerMs;
-	let last: ApiFault | null = null;
-	for (const name of otherNames(draft.name, options.run.runAttempt)) {
-		const sent = await attempt(`upload of the artifact ${name}`, async () => {
-			const named = copies === null ? draft : await renamed(draft, join(copies, name));
-			const { id, size } = await withTimeout(limitMs, sendOnce({ ...named, name }, options));
-			return { artifact: { id, name, url: urlOf(id, options), bytes: size } };
-		});
-		if (sent.state === "done" || sent.fault.code !== "github-conflict") return sent;
-		last = sent.fault;
-	}
-	return { state: "failed", fault: last ?? unsupported("artifacts") };
-}
-
-/** A file that is kept as it is lends its artifact its own name. */
-async function renamed(draft: ArtifactDraft, path: string): Promise<ArtifactDraft> {
+/** A file that is kept as it is gives its own name to its artifact. */
+async function renamed(draft: ArtifactDraft, root: string, name: string): Promise<ArtifactDraft> {
 	const [file] = draft.files;
-	if (file !== undefined) await copyFile(file, path);
-	return { ...draft, root: join(path, ".."), files: [path] };
-}
-
-async function sendOnce(
-	draft: ArtifactDraft,
-	{ retentionDays }: ArtifactOptions,
-): Promise<{ id: number; size: number }> {
-	const client = await openClient();
-	const options = {
-		compressionLevel: draft.compression,
-		...(retentionDays && { retentionDays }),
-		...(draft.asIs && { skipArchive: true }),
-	};
-	const sent = await client.uploadArtifact(draft.name, [...draft.files], draft.root, options);
-	if (sent.id === undefined) throw new Error("the artifact service gave no id");
-	return { id: sent.id, size: sent.size ?? 0 };
-}
-
-function urlOf(id: number, { run }: ArtifactOptions): string {
-	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}/artifacts/${id}`;
-}
-
-export interface RunArtifact {
-	id: number;
-	name: string;
-	/** Of the archive. */
-	bytes: number;
-	/** GitHub's clock, in milliseconds. */
-	uploadedMs?: number | undefined;
-	/** `sha256:…` */
-	digest?: string | undefined;
-}
-
-export interface RunArtifacts {
-	/** Of all tries of the run, oldest first. */
-	list(): Promise<ApiResult<{ artifacts: readonly RunArtifact[] }>>;
-	/** @returns the path of the archive, in a folder of its own below `folder`. */
-	fetch(artifact: RunArtifact, folder: string): Promise<ApiResult<{ path: string }>>;
-}
-
-export interface RunArtifactsOptions {
-	run: Pick<WorkflowRun, "repository" | "services">;
-	/** Absent: the run that we are part of, which needs no permission. */
-	other?: { runId: number; token: string };
+	if (file !== undefined) await copyFile(file, join(root, name));
+	return { ...draft, name, root, files: [join(root, name)] };
 }
 
 const listMs = 90_000;
 
-export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts {
-	const [repositoryOwner = "", repositoryName = ""] = run.repository.split("/");
-	const from =
-		other === undefined
-			? {}
-			: { findBy: { token: other.token, workflowRunId: other.runId, repositoryOwner, repositoryName } };
+/** @param other absent: the run that we are part of, which needs no permission. */
+export function githubRunArtifacts(
+	run: Pick<WorkflowRun, "repository" | "services">,
+	other?: { runId: number; token: string },
+): RunArtifacts {
+	const from = other === undefined ? {} : { findBy: findBy(run, other.runId, other.token) };
 	const lacks = other === undefined && !run.services.artifacts;
 	return {
 		async list() {
@@ -133,7 +97,10 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 				const client = await openClient();
 				const { artifacts } = await withTimeout(listMs, client.listArtifacts(from));
 				const known = artifacts.map(({ id, name, size: bytes, createdAt, digest }) => ({
-					...{ id, name, bytes, digest },
+					id,
+					name,
+					bytes,
+					digest,
 					uploadedMs: createdAt?.getTime(),
 				}));
 				return { artifacts: known.sort((a, b) => a.id - b.id) };
@@ -157,7 +124,101 @@ export function runArtifacts({ run, other }: RunArtifactsOptions): RunArtifacts 
 	};
 }
 
-export async function openClient() {
-	const { DefaultArtifactClient } = await import("@actions/artifact");
-	return new DefaultArtifactClient();
+function findBy({ repository }: Pick<WorkflowRun, "repository">, workflowRunId: number, token: string) {
+	const [repositoryOwner = "", repositoryName = ""] = repository.split("/");
+	return { token, workflowRunId, repositoryOwner, repositoryName };
+}
+
+/** Two gigabytes at 10 MB a second. */
+const downloadMs = 200_000;
+const cacheBytesPerMs = 10_000;
+/** The client tries five times, for some 30 seconds, where the service is at fault: a runner with a GPU waits for no cache that long. */
+const answerMs = 10_000;
+
+/** The cache of the repository. @param available whether the runner gives access to the service. */
+export function githubCache(available: boolean): RemoteCache {
+	const missing = async () => ({ state: "failed" as const, fault: unsupported("caches") });
+	if (!available) return { restore: missing, save: missing };
+	return {
+		restore: (folder, [first, ...others]) =>
+			attempt(`restore of the cache ${first}`, async () => {
+				const { restoreCache } = await import("@actions/cache");
+				const looking = restoreCache([folder], first, others, { lookupOnly: true });
+				const found = await withTimeout(answerMs, looking);
+				if (found === undefined) return { key: null };
+				return { key: (await withTimeout(downloadMs, restoreCache([folder], found, []))) ?? null };
+			}),
+		save: (folder, { key, bytes }) =>
+			attempt(`save of the cache ${key}`, async () => {
+				const { saveCache } = await import("@actions/cache");
+				const id = await withTimeout(answerMs + bytes / cacheBytesPerMs, saveCache([folder], key));
+				return { saved: id !== -1 };
+			}),
+	};
+}
+
+/** An artifact that ends sooner is kept again. */
+const restMs = 14 * 24 * 60 * 60_000;
+
+/** Engines as an artifact of a nightly run, for when the repository's cache has evicted them: one artifact for each key. */
+export function artifactCache(
+	run: WorkflowRun,
+	token: string,
+	temp: string | undefined,
+	maxBytes: number,
+): RemoteCache {
+	const ask = openApi({ ...run, token }).asking("actions: read");
+	const branch = shortName(run.ref, "heads");
+	const newest = async (name: string, atMs: number) => {
+		const given = { name, per_page: 100 };
+		const listed = await ask("artifacts", "GET /actions/artifacts", given, parseArtifacts);
+		if (listed.state === "failed") return listed;
+		// Any pull request may name an artifact so: only those of our own branch count.
+		const own = listed.artifacts.filter(
+			(one) => !one.isForeign && one.branch === branch && one.bytes <= maxBytes && one.endsMs > atMs,
+		);
+		return { state: "done" as const, artifact: own.sort((left, right) => right.id - left.id)[0] };
+	};
+	return {
+		async restore(folder, [key]) {
+			const found = await newest(key, Date.now());
+			if (found.state === "failed") return found;
+			const { artifact } = found;
+			if (artifact === undefined) return { state: "done", key: null };
+			return attempt(`download of the artifact ${key}`, async () => {
+				const client = await openClient();
+				const options = { findBy: findBy(run, artifact.runId, token), path: folder };
+				await withTimeout(downloadMs, client.downloadArtifact(artifact.id, options));
+				return { key };
+			});
+		},
+		async save(folder, { key }) {
+			const found = await newest(key, Date.now() + restMs);
+			if (found.state === "failed") return found;
+			if (found.artifact !== undefined) return { state: "done", saved: false };
+			const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+			const files = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+			const draft = { name: key, root: folder, files, compression: 0 };
+			const sent = await githubArtifacts({ run, temp }).upload(draft);
+			return sent.state === "failed" ? sent : { state: "done", saved: true };
+		},
+	};
+}
+
+/** Reads the list of artifacts; foreign: of a run for another repository's commit. */
+export function parseArtifacts(data: unknown) {
+	const { artifacts } = fieldsOf(data);
+	if (!Array.isArray(artifacts)) return null;
+	return artifacts.map((one) => {
+		const { id, size_in_bytes: bytes, expired, expires_at: ends, workflow_run: of } = fieldsOf(one);
+		const { id: runId, head_branch: branch, repository_id: own, head_repository_id: head } = fieldsOf(of);
+		return {
+			id: Number(id),
+			runId: Number(runId),
+			bytes: Number(bytes),
+			branch: textOf(branch),
+			endsMs: expired === true ? 0 : Date.parse(textOf(ends)),
+			isForeign: typeof own !== "number" || own !== head,
+		};
+	});
 }

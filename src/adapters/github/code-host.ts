@@ -1,63 +1,206 @@
-// GitHub as a forge: comments, check runs, statuses and issues over its REST and GraphQL interfaces.
-import type { ApiResult, CodeHost } from "../../ports/code-host.ts";
-import { checkCalls } from "./checks.ts";
-import { commentCalls, issueCalls } from "./issues.ts";
-import { parseLogin, parseRunCommits } from "./replies.ts";
-import { type Access, ask, type Calls, createSender, type Pace, usualPace } from "./request.ts";
+// GitHub's comments, check runs, statuses and issues. Of its replies, only the fields in use are read, and only as its API documents them.
+import { fieldsOf, isObject } from "../../core/found.ts";
+import { isCommit } from "../../formats/github/names.ts";
+import type {
+	CodeHost,
+	HostedComment,
+	HostedIssue,
+	HostedReport,
+	ReportDraft,
+} from "../../ports/code-host.ts";
+import { type Api, type GitHubOptions, openApi } from "./request.ts";
 
-export interface CodeHostOptions extends Access {
-	/** `owner/name`. */
-	repository: string;
-	graphQlUrl: string;
-	pace?: Pace | undefined;
+export const idOf = (value: unknown): number | null =>
+	Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** null unless every item is readable. */
+export function parseList<Item>(data: unknown, parse: (item: unknown) => Item | null): Item[] | null {
+	if (!Array.isArray(data)) return null;
+	const items = data.map(parse);
+	return items.every((item) => item !== null) ? items : null;
 }
 
-/** `pace` where the options have none. */
-export function openCalls(options: CodeHostOptions, pace: Pace): Calls {
-	const [owner = "", repo = ""] = options.repository.split("/");
+export function githubCodeHost(options: GitHubOptions): CodeHost {
+	const api = openApi(options);
 	return {
-		...createSender(options, options.pace ?? pace),
-		place: { owner, repo },
-		graphQlUrl: options.graphQlUrl,
+		pause: api.pause,
+		...runCalls(api),
+		...commentCalls(api),
+		...reportCalls(api),
+		...issueCalls(api),
 	};
 }
 
-export function githubCodeHost(options: CodeHostOptions): CodeHost {
-	const calls = openCalls(options, usualPace);
+function runCalls(api: Api): Pick<CodeHost, "login" | "lastGoodCommit"> {
 	return {
-		pause: calls.pause,
-		login: () => readLogin(calls),
-		lastGoodCommit: (source) => readLastGood(calls, source),
-		...commentCalls(calls),
-		...checkCalls(calls),
-		...issueCalls(calls),
+		async login() {
+			const answer = await api.graphQl(
+				"query { viewer { login } }",
+				{},
+				"metadata: read",
+				(data) => textOf(fieldsOf(fieldsOf(parseGraphQl(data))["viewer"])["login"]) || null,
+			);
+			return answer.state === "done" ? answer.value : null;
+		},
+		async lastGoodCommit({ event, ref, workflow }) {
+			const branch = ref.replace(/^refs\/(heads|tags)\//, "");
+			const given = { event, branch, status: "success", per_page: 100 };
+			const answer = await api.asking("actions: read")("commits", "GET /actions/runs", given, (data) => {
+				const runs = parseList(fieldsOf(data)["workflow_runs"], (run) => (isObject(run) ? run : null));
+				const own = runs?.filter(({ path }) => textOf(path).replace(/@.*$/, "").endsWith(`/${workflow}`));
+				return own?.map((run) => run["head_sha"]).filter(isCommit) ?? null;
+			});
+			return answer.state === "failed" ? answer : { state: "done", sha: answer.commits[0] ?? null };
+		},
 	};
 }
 
-async function readLogin({ send, graphQlUrl }: Calls): Promise<string | null> {
-	const query = "query { viewer { login } }";
-	const call = {
-		parameters: { query },
-		permission: "metadata: read",
-		repeatable: true,
-		parse: parseLogin,
-	} as const;
-	const answer = await send({ route: `POST ${graphQlUrl}`, ...call });
-	return answer.state === "done" ? answer.value : null;
+/** null for errors, which GraphQL sends with status 200. */
+function parseGraphQl(data: unknown): object | null {
+	const { errors, data: answer } = fieldsOf(data);
+	return !Array.isArray(errors) && isObject(answer) ? answer : null;
 }
 
-type Source = Parameters<CodeHost["lastGoodCommit"]>[0];
+function authorOf(value: unknown): HostedComment["author"] {
+	const { login, type } = fieldsOf(value);
+	return typeof login === "string" ? { login, type: textOf(type) } : null;
+}
 
-async function readLastGood(
-	calls: Calls,
-	{ event, ref, workflow }: Source,
-): Promise<ApiResult<{ sha: string | null }>> {
-	const branch = ref.replace(/^refs\/(heads|tags)\//, "");
-	const answer = await ask(calls, "commits", {
-		route: "GET /repos/{owner}/{repo}/actions/runs",
-		given: { event, branch, status: "success", per_page: 100 },
-		permission: "actions: read",
-		parse: (data) => parseRunCommits(data, workflow),
-	});
-	return answer.state === "failed" ? answer : { state: "done", sha: answer.commits[0] ?? null };
+const hiding =
+	"mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }";
+
+function commentCalls(
+	api: Api,
+): Pick<CodeHost, "comments" | "createComment" | "updateComment" | "deleteComment" | "hideComment"> {
+	/** GraphQL, which alone can hide comments, has ids of its own. */
+	const nodeIds = new Map<number, string>();
+	const parse = (data: unknown): HostedComment | null => {
+		const { id: given, node_id: nodeId, body, user, html_url: url } = fieldsOf(data);
+		const id = idOf(given);
+		if (id === null) return null;
+		nodeIds.set(id, textOf(nodeId));
+		return { id, body: textOf(body), author: authorOf(user), url: textOf(url) };
+	};
+	const ofIssue = "/issues/{issue_number}/comments";
+	const one = "/issues/comments/{comment_id}";
+	const permission = "pull-requests: write";
+	const ask = api.asking(permission);
+	return {
+		comments: (issue) =>
+			api.pages("comments", {
+				route: `GET ${ofIssue}`,
+				given: { issue_number: issue },
+				permission,
+				parse: (data) => parseList(data, parse),
+			}),
+		createComment: (issue, body, on) =>
+			api.asking(on === "issue" ? "issues: write" : permission)(
+				"comment",
+				`POST ${ofIssue}`,
+				{ issue_number: issue, body },
+				parse,
+			),
+		updateComment: (id, body) => ask("comment", `PATCH ${one}`, { comment_id: id, body }, parse),
+		deleteComment: (id) => ask("value", `DELETE ${one}`, { comment_id: id }, () => true),
+		hideComment: (id) => api.graphQl(hiding, { id: nodeIds.get(id) ?? "" }, permission, parseGraphQl),
+	};
+}
+
+/** GitHub takes so many annotations in one request. */
+const batchSize = 50;
+
+type FoundReport = HostedReport & { key: string };
+
+function parseReport(data: unknown): FoundReport | null {
+	const { id: given, html_url: url, status, external_id: key } = fieldsOf(data);
+	const id = idOf(given);
+	return id === null ? null : { id, url: textOf(url), isOpen: status !== "completed", key: textOf(key) };
+}
+
+/** Reports are check runs. */
+function reportCalls(api: Api): Pick<CodeHost, "findReport" | "createReport" | "updateReport" | "setStatus"> {
+	const ask = api.asking("checks: write");
+	/** Sends one request for each batch of annotations from `first` on, and one where there are none. */
+	const update = async (id: number, draft: ReportDraft, first: number) => {
+		for (let from = first; ; from += batchSize) {
+			const given = { check_run_id: id, ...parametersOf(draft, from) };
+			const answer = await ask("report", "PATCH /check-runs/{check_run_id}", given, parseReport);
+			if (answer.state === "failed" || from + batchSize >= draft.annotations.length) return answer;
+		}
+	};
+	return {
+		async findReport({ name, sha, key }) {
+			const given = { ref: sha, check_name: name, filter: "all", per_page: 100 };
+			const answer = await ask("reports", "GET /commits/{ref}/check-runs", given, (data) =>
+				parseList(fieldsOf(data)["check_runs"], parseReport),
+			);
+			if (answer.state === "failed") return answer;
+			// Attempts of one run follow each other: an earlier one that is still open has died.
+			const runOf = (of: string): string => of.slice(0, of.lastIndexOf("/"));
+			const attempts = answer.reports.filter((report) => runOf(report.key) === runOf(key));
+			const own = attempts.find((report) => report.key === key);
+			return { state: "done", report: own ?? attempts.find(({ isOpen }) => isOpen) ?? null };
+		},
+		async createReport(draft) {
+			const given = { head_sha: draft.sha, ...parametersOf(draft, 0) };
+			const answer = await ask("report", "POST /check-runs", given, parseReport);
+			if (answer.state === "failed" || draft.annotations.length <= batchSize) return answer;
+			return update(answer.report.id, draft, batchSize);
+		},
+		updateReport: (id, draft) => update(id, draft, 0),
+		setStatus: ({ url, ...status }) =>
+			api.asking("statuses: write", { repeatable: true })(
+				"value",
+				"POST /statuses/{sha}",
+				{ ...status, target_url: url },
+				(data) => (typeof data === "object" && data !== null ? true : null),
+			),
+	};
+}
+
+function parametersOf({ name, key, conclusion, title, summary, ...draft }: ReportDraft, from: number) {
+	const annotations = draft.annotations.slice(from, from + batchSize);
+	return {
+		name,
+		external_id: key,
+		...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
+		details_url: draft.detailsUrl,
+		output: {
+			title,
+			summary,
+			annotations: annotations.map(({ line, level, ...texts }) => ({
+				start_line: line,
+				end_line: line,
+				annotation_level: level,
+				...texts,
+			})),
+		},
+	};
+}
+
+function issueCalls(api: Api): Pick<CodeHost, "openIssues" | "createIssue" | "updateIssue"> {
+	const ask = api.asking("issues: write");
+	const parse = (data: unknown): HostedIssue | null => {
+		const { number: given, body, user, html_url: url } = fieldsOf(data);
+		const number = idOf(given);
+		return number === null ? null : { number, body: textOf(body), author: authorOf(user), url: textOf(url) };
+	};
+	return {
+		openIssues: (label) => {
+			const given = { labels: label, state: "open", sort: "created", direction: "asc", per_page: 100 };
+			// GitHub lists pull requests among issues.
+			return ask("issues", "GET /issues", given, (data) =>
+				Array.isArray(data)
+					? parseList(
+							data.filter((one) => !isObject(fieldsOf(one)["pull_request"])),
+							parse,
+						)
+					: null,
+			);
+		},
+		createIssue: (draft) => ask("issue", "POST /issues", { ...draft }, parse),
+		updateIssue: (number, change) =>
+			ask("issue", "PATCH /issues/{issue_number}", { issue_number: number, ...change }, parse),
+	};
 }

@@ -30,9 +30,9 @@ export interface Environment {
 	lockFolder: string | undefined;
 }
 
-export function readEnvironment(
-	env: Readonly<Record<string, string | undefined>> = process.env,
-): Environment {
+type Variables = Readonly<Record<string, string | undefined>>;
+
+export function readEnvironment(env: Variables = process.env): Environment {
 	const named = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
 	return {
 		isActions: env["GITHUB_ACTIONS"] === "true",
@@ -88,22 +88,19 @@ export interface WorkflowRun {
 }
 
 /** null outside a workflow. */
-export function readWorkflowRun(
-	env: Readonly<Record<string, string | undefined>> = process.env,
-): WorkflowRun | null {
+export function readWorkflowRun(env: Variables = process.env): WorkflowRun | null {
 	const text = (name: string, otherwise = ""): string => env[name] || otherwise;
 	const number = (name: string, otherwise: number): number =>
 		/^[1-9]\d{0,14}$/.test(text(name)) ? Number(env[name]) : otherwise;
+	const url = (name: string, otherwise: string): string => text(name, otherwise).replace(/\/+$/, "");
+	const apiUrl = url("GITHUB_API_URL", "https://api.github.com");
 	const repository = text("GITHUB_REPOSITORY");
 	if (env["GITHUB_ACTIONS"] !== "true" || !/^[\w.-]+\/[\w.-]+$/.test(repository)) return null;
 	const lent = text("ACTIONS_RUNTIME_TOKEN") !== "" && text("ACTIONS_RESULTS_URL") !== "";
 	return {
-		serverUrl: text("GITHUB_SERVER_URL", "https://github.com").replace(/\/+$/, ""),
-		apiUrl: text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, ""),
-		graphQlUrl: text(
-			"GITHUB_GRAPHQL_URL",
-			`${text("GITHUB_API_URL", "https://api.github.com").replace(/\/+$/, "")}/graphql`,
-		),
+		serverUrl: url("GITHUB_SERVER_URL", "https://github.com"),
+		apiUrl,
+		graphQlUrl: text("GITHUB_GRAPHQL_URL", `${apiUrl}/graphql`),
 		repository,
 		eventName: text("GITHUB_EVENT_NAME"),
 		eventPath: env["GITHUB_EVENT_PATH"] || undefined,
@@ -122,8 +119,6 @@ export function readWorkflowRun(
 		},
 	};
 }
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Settings for one call of git, as actions/checkout writes them into a file: the token goes to the server that the workflow runs

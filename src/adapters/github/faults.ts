@@ -1,8 +1,8 @@
-// Classifies failed requests to GitHub: the fault and its fix.
+// Classifies what GitHub and the toolkit's clients throw, with a fix for each, and bounds their waits.
 import type { PlatformCode } from "../../core/errors.ts";
 import { fieldsOf } from "../../core/found.ts";
 import { cleanText, shorten } from "../../core/text/escape.ts";
-import type { ApiFault } from "../../ports/code-host.ts";
+import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
 
 /** The request that a fault describes. */
 export interface RequestInfo {
@@ -23,152 +23,187 @@ export interface RequestFailure {
 	message: string;
 }
 
-/** Reads whatever octokit, fetch or the network threw. */
-export function readFailure(error: unknown): RequestFailure {
-	const fault = fieldsOf(error);
-	const response = fieldsOf(fault["response"]);
-	const message = messageOf(fieldsOf(response["data"]), String(fault["message"] ?? error));
-	const { status } = response;
-	if (typeof status === "number" && status < 400) return readInvalidReply(response["data"]);
-	if (typeof status === "number")
-		return { kind: "status", status, headers: headersOf(response["headers"]), message };
-	const names = causes(error).flatMap((cause) => [String(cause["name"] ?? ""), String(cause["code"] ?? "")]);
-	const timedOut = names.some(
-		(name) => name === "TimeoutError" || name === "AbortError" || name === "ETIMEDOUT",
-	);
-	return { kind: timedOut ? "timeout" : "network", status: 0, headers: {}, message };
-}
-
 /** GraphQL reports errors with status 200 and an error type. */
 const graphQlStatus: Readonly<Record<string, number>> = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 };
 
-/** A reply that is not as documented. */
-function readInvalidReply(data: unknown): RequestFailure {
-	const { errors } = fieldsOf(data);
-	const [first] = Array.isArray(errors) ? errors : [];
-	const status = graphQlStatus[String(fieldsOf(first)["type"])];
-	const message = messageOf(fieldsOf(data), `a reply of type ${typeof data}`);
-	return { kind: status === undefined ? "reply" : "status", status: status ?? 200, headers: {}, message };
+/** Reads whatever octokit, fetch or the network threw. */
+export function readFailure(error: unknown): RequestFailure {
+	const fault = fieldsOf(error);
+	const { status, headers, data } = fieldsOf(fault["response"]);
+	if (typeof status === "number" && status < 400) {
+		const { errors } = fieldsOf(data);
+		const found = graphQlStatus[String(fieldsOf(Array.isArray(errors) ? errors[0] : null)["type"])];
+		const message = messageOf(data, `a reply of type ${typeof data}`);
+		return { kind: found === undefined ? "reply" : "status", status: found ?? 200, headers: {}, message };
+	}
+	const message = messageOf(data, String(fault["message"] ?? error));
+	if (typeof status === "number") {
+		const named = Object.entries(fieldsOf(headers)).map(([name, text]) => [name.toLowerCase(), String(text)]);
+		return { kind: "status", status, headers: Object.fromEntries(named), message };
+	}
+	const isLate = causes(error).some(({ name, code }) =>
+		[name, code].some((one) => one === "TimeoutError" || one === "AbortError" || one === "ETIMEDOUT"),
+	);
+	return { kind: isLate ? "timeout" : "network", status: 0, headers: {}, message };
 }
 
-type Fields = ReturnType<typeof fieldsOf>;
-
-function causes(error: unknown): Fields[] {
-	const chain: Fields[] = [];
-	for (
-		let cause = error;
-		typeof cause === "object" && cause !== null && chain.length < 5;
-		cause = fieldsOf(cause)["cause"]
-	)
-		chain.push(fieldsOf(cause));
+function causes(error: unknown): ReturnType<typeof fieldsOf>[] {
+	const chain = [fieldsOf(error)];
+	for (let next = chain[0]?.["cause"]; next && chain.length < 5; next = fieldsOf(next)["cause"])
+		chain.push(fieldsOf(next));
 	return chain;
 }
 
 /** GraphQL and the REST API both put their reasons into `message` and `errors`. */
-function messageOf(data: Fields, otherwise: string): string {
-	const errors = Array.isArray(data["errors"]) ? data["errors"].slice(0, 3) : [];
-	const reasons = errors.map((one) => {
-		const { resource, field, code, message } = fieldsOf(one);
-		return typeof one === "string"
-			? one
-			: String(message ?? [resource, field, code].filter((part) => part !== undefined).join(" "));
+function messageOf(data: unknown, otherwise: string): string {
+	const { errors, message } = fieldsOf(data);
+	const reasons = (Array.isArray(errors) ? errors.slice(0, 3) : []).map((one) => {
+		const { resource, field, code, message: reason } = fieldsOf(one);
+		if (typeof one === "string") return one;
+		return String(reason ?? [resource, field, code].filter((part) => part !== undefined).join(" "));
 	});
-	const message = typeof data["message"] === "string" ? data["message"] : reasons.length > 0 ? "" : otherwise;
-	return cleanText(shorten([message, ...reasons].filter((part) => part !== "").join("; "), 400));
+	const first = typeof message === "string" ? message : reasons.length > 0 ? "" : otherwise;
+	return cleanText(shorten([first, ...reasons].filter((part) => part !== "").join("; "), 400));
 }
 
-function headersOf(value: unknown): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(fieldsOf(value)).map(([name, text]) => [name.toLowerCase(), String(text)]),
-	);
-}
+const byStatus: Readonly<Record<number, PlatformCode>> = {
+	401: "github-permission",
+	403: "github-permission",
+	404: "github-not-found",
+	408: "github-timeout",
+	409: "github-conflict",
+	410: "github-not-found",
+	429: "github-rate-limited",
+};
 
-/** GitHub answers 403 or 429 to too many requests; only message and headers distinguish a 403 from a missing permission. */
-function isRateLimit({ status, headers, message }: RequestFailure): boolean {
-	if (status === 429) return true;
-	return (
-		status === 403 &&
-		(headers["x-ratelimit-remaining"] === "0" ||
-			headers["retry-after"] !== undefined ||
-			/rate limit|abuse/i.test(message))
-	);
-}
-
-/** GitHub also answers 403 where no permission helps: a locked conversation, an archived or disabled repository. */
-function isClosed({ status, message }: RequestFailure): boolean {
-	return (
-		status === 403 &&
-		/\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(message)
-	);
-}
-
-export function codeOf(failure: RequestFailure): PlatformCode {
-	const { kind, status } = failure;
+/** GitHub answers 403 also to too many requests, and where no permission helps: a locked conversation, an archived repository. */
+function codeOf({ kind, status, headers, message }: RequestFailure): PlatformCode {
 	if (kind === "timeout") return "github-timeout";
 	if (kind === "network") return "github-unavailable";
 	if (kind === "reply") return "github-reply";
-	if (isRateLimit(failure)) return "github-rate-limited";
-	if (isClosed(failure)) return "github-rejected";
-	if (status === 401 || status === 403) return "github-permission";
-	if (status === 404 || status === 410) return "github-not-found";
-	if (status === 409) return "github-conflict";
-	if (status === 408) return "github-timeout";
-	return status >= 500 ? "github-unavailable" : "github-rejected";
+	if (status === 403) {
+		const isLimit = headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined;
+		if (isLimit || /rate limit|abuse/i.test(message)) return "github-rate-limited";
+		if (/\b(is locked|was archived|is archived|read-only|is disabled|has been disabled)\b/i.test(message))
+			return "github-rejected";
+	}
+	return byStatus[status] ?? (status >= 500 ? "github-unavailable" : "github-rejected");
 }
 
 /** The line of `permissions:` that is missing, as GitHub's header names it where there is one: `issues=write; pull_requests=write`. */
-function missingPermission({ headers }: RequestFailure, request: RequestInfo): string {
-	const offered = (headers["x-accepted-github-permissions"] ?? "")
-		.split(/[;,]/)
-		.map((one) => /^\s*([a-z_]{2,40})=(read|write|admin)\s*$/.exec(one))
-		.flatMap((match) => (match === null ? [] : [`${match[1]?.replaceAll("_", "-")}: ${match[2]}`]));
-	const ofScope = offered.find((one) => one.startsWith(`${request.permission.split(":", 1)[0]}:`));
-	if (ofScope === undefined) return offered[0] ?? request.permission;
+function missingPermission({ headers }: RequestFailure, { permission }: RequestInfo): string {
+	const accepted = (headers["x-accepted-github-permissions"] ?? "").matchAll(
+		/(?:^|[;,])\s*([a-z_]{2,40})=(read|write|admin)\s*(?=[;,]|$)/g,
+	);
+	const offered = [...accepted].map((match) => `${match[1]?.replaceAll("_", "-")}: ${match[2]}`);
+	const ofScope = offered.find((one) => one.startsWith(`${permission.split(":", 1)[0]}:`));
+	if (ofScope === undefined) return offered[0] ?? permission;
 	// A read may come first where a write is needed in the end.
-	return ofScope.endsWith(": read") ? request.permission : ofScope;
+	return ofScope.endsWith(": read") ? permission : ofScope;
 }
 
-export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
-	const code = codeOf(failure);
-	const { kind, status, message } = failure;
-	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
-	const what =
-		kind === "status"
-			? `GitHub answered ${status} to ${request.endpoint}${quoted}`
-			: `${problems[kind]} ${request.endpoint}${quoted}`;
-	const lacks =
-		code === "github-permission" ? ` The token lacks \`${missingPermission(failure, request)}\`.` : "";
-	const unclear = request.creates && (kind !== "status" || status >= 500);
-	return {
-		code,
-		message: `${what}.${lacks}`,
-		fix: fixOf(code, failure, request),
-		...(code === "github-permission" && status === 403 ? { lacks: missingPermission(failure, request) } : {}),
-		...(unclear ? { unclear: true as const } : {}),
-	};
-}
-
-const problems: Readonly<Record<Exclude<RequestFailure["kind"], "status">, string>> = {
+const problems = {
+	status: "GitHub refused",
 	network: "GitHub could not be reached for",
 	timeout: "GitHub did not answer in time to",
 	reply: "GitHub sent an invalid reply to",
+} as const;
+
+export const nothingToFix =
+	"Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
+
+export function faultOf(failure: RequestFailure, request: RequestInfo): ApiFault {
+	const { kind, status, message } = failure;
+	const code = codeOf(failure);
+	const right = missingPermission(failure, request);
+	const what = kind === "status" ? `GitHub answered ${status} to` : problems[kind];
+	const quoted = message === "" ? "" : `: ${JSON.stringify(message)}`;
+	const lacks = code === "github-permission" ? ` The token lacks \`${right}\`.` : "";
+	const fixes: Partial<Record<PlatformCode, string>> = {
+		"github-permission":
+			status === 401
+				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${right}\` under \`permissions:\`.`
+				: `Add \`${right}\` under \`permissions:\` of the job.`,
+		"github-not-found": `Check that it still exists and that the token may see it (\`${right}\`).`,
+		"github-conflict":
+			"Give each job of the matrix its own `name`, so that no two jobs write the same object.",
+		"github-rate-limited":
+			"Run again later, or publish from one job for the whole matrix with the report action.",
+		"github-rejected":
+			"Fix what GitHub reports. The full report is in the output folder and the job summary.",
+	};
+	return {
+		code,
+		message: `${what} ${request.endpoint}${quoted}.${lacks}`,
+		fix: fixes[code] ?? nothingToFix,
+		lacks: code === "github-permission" && status === 403 ? right : undefined,
+		unclear: request.creates && (kind !== "status" || status >= 500) ? true : undefined,
+	};
+}
+
+/** @throws an error of the name TimeoutError. The request itself continues; its result is ignored. */
+export async function withTimeout<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		const error = new DOMException(`no end within ${Math.round(limitMs / 1000)} s`, "TimeoutError");
+		timer = setTimeout(() => reject(error), limitMs);
+	});
+	try {
+		return await Promise.race([promise, late]);
+	} finally {
+		clearTimeout(timer);
+		// A late failure has no handler any more.
+		promise.catch(() => {});
+	}
+}
+
+/** Asks a service through its client, which throws. `what` names the operation, for example `upload of the artifact trtgate-gate`. */
+export async function attempt<Value extends object>(
+	what: string,
+	work: () => Promise<Value>,
+): Promise<ApiResult<Value>> {
+	try {
+		return { state: "done", ...(await work()) };
+	} catch (error) {
+		return { state: "failed", fault: serviceFault(error, what) };
+	}
+}
+
+const serviceFixes: Readonly<Partial<Record<PlatformCode, string>>> = {
+	"github-permission":
+		"Check that the runner's token has not expired: a job may not outlive it (six hours on hosted runners).",
+	"github-conflict": "Give each job of the matrix its own `name`.",
+	"github-rejected":
+		"Fix what the service reports. Artifacts and caches can be deleted in the settings of the repository.",
+	"github-rate-limited": "Run again later.",
+	"github-unsupported": "Upload the output folder in a separate step, with what your server offers.",
 };
 
-function fixOf(code: PlatformCode, failure: RequestFailure, request: RequestInfo): string {
-	switch (code) {
-		case "github-permission":
-			return failure.status === 401
-				? `Give the action a valid token (\`token: \${{ github.token }}\`) in a job with \`${missingPermission(failure, request)}\` under \`permissions:\`.`
-				: `Add \`${missingPermission(failure, request)}\` under \`permissions:\` of the job.`;
-		case "github-not-found":
-			return `Check that it still exists and that the token may see it (\`${missingPermission(failure, request)}\`).`;
-		case "github-conflict":
-			return "Give each job of the matrix its own `name`, so that no two jobs write the same object.";
-		case "github-rate-limited":
-			return "Run again later, or publish from one job for the whole matrix with the report action.";
-		case "github-rejected":
-			return "Fix what GitHub reports. The full report is in the output folder and the job summary.";
-		default:
-			return "Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.";
-	}
+/** The messages of the artifact and cache clients contain the status; the blob store's client has it in a field of the error. */
+export function serviceFault(error: unknown, what: string): ApiFault {
+	const message = error instanceof Error ? error.message : String(error);
+	const code = codeOfService(fieldsOf(error), message);
+	const text = cleanText(shorten(message, 300)).trim().replace(/\.$/, "");
+	const fix =
+		serviceFixes[code] ??
+		"Nothing to fix on your side. The files are in the output folder; run the job again to publish them.";
+	return { code, message: `The ${what} failed: ${text}.`, fix };
+}
+
+function codeOfService({ name, statusCode }: ReturnType<typeof fieldsOf>, message: string): PlatformCode {
+	if (name === "GHESNotSupportedError") return "github-unsupported";
+	// A storage quota that is full.
+	if (name === "UsageError" || /\bquota\b|insufficient usage/i.test(message)) return "github-rejected";
+	if (name === "TimeoutError" || /timed? ?out|ETIMEDOUT/i.test(message)) return "github-timeout";
+	const carried = Number(statusCode) >= 400 ? Number(statusCode) : undefined;
+	const status = carried ?? Number(/\((\d{3})\)/.exec(message)?.[1]);
+	return byStatus[status] ?? (status >= 400 && status < 500 ? "github-rejected" : "github-unavailable");
+}
+
+export function unsupported(service: "artifacts" | "caches"): ApiFault {
+	return {
+		code: "github-unsupported",
+		message: `This step cannot use ${service}: the runner gives its token for them only to actions.`,
+		fix: "Use the action, not a `run:` step; on GitHub Enterprise Server, upload the output folder in a separate step.",
+	};
 }

@@ -15,50 +15,35 @@ export interface ActionInputs {
 	overrides: Readonly<Record<string, string>>;
 }
 
-const overridden = [
-	"backend",
-	"device",
-	"onnxruntime",
-	"inconclusive",
-	"base-trtexec",
-	"base-python",
-] as const;
+const overridden = ["backend", "device", "onnxruntime", "inconclusive", "base-trtexec", "base-python"];
+
+const given = (name: string): string | undefined => getInput(name) || undefined;
 
 export function readInputs(): ActionInputs {
-	const named = (name: string): Record<string, string> => {
-		const value = getInput(name);
-		return value === "" ? {} : { [name]: value };
-	};
 	return {
-		...named("config"),
-		...named("base"),
-		...named("head"),
-		...named("trtexec"),
-		...named("only"),
-		...(getInput("onnxruntime-folder") === "" ? {} : { onnxruntimeFolder: getInput("onnxruntime-folder") }),
+		config: given("config"),
+		base: given("base"),
+		head: given("head"),
+		trtexec: given("trtexec"),
+		only: given("only"),
+		onnxruntimeFolder: given("onnxruntime-folder"),
 		out: getInput("out") || "trtgate-out",
-		overrides: Object.assign({}, ...overridden.map(named)),
+		overrides: Object.fromEntries(
+			overridden.map((name) => [name, getInput(name)] as const).filter(([, value]) => value !== ""),
+		),
 	};
 }
+
+export type PlanInputs = ReturnType<typeof readPlanInputs>;
 
 /** Inputs of plan/action.yml. */
-export interface PlanInputs {
-	config: string;
-	runners: string;
-	/** Patterns, as the user wrote them; empty: all engines. */
-	only: string;
-	name: string;
-	artifact: string;
-	token: string;
-	/** Whether to show that the jobs measure. */
-	announce: boolean;
-}
-
-export function readPlanInputs(): PlanInputs {
+export function readPlanInputs() {
 	return {
-		announce: oneOf("announce", ["false", "true"]) === "true",
+		/** Whether to show that the jobs measure. */
+		announce: isOn("announce"),
 		config: getInput("config") || "trtgate.yml",
 		runners: getInput("runners") || "ubuntu-latest",
+		/** Patterns, as the user wrote them; empty: all engines. */
 		only: getInput("only"),
 		name: getInput("name"),
 		artifact: getInput("artifact") || "trtgate",
@@ -85,25 +70,27 @@ export interface PublishInputs {
 /** GitHub's own upper bound, of private repositories. */
 const maxRetentionDays = 400;
 const maxNameChars = 100;
+/** `auto` comments once and keeps it up to date. */
+const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
 
 /** @throws ConfigError usage. */
 export function readPublishInputs(): PublishInputs {
 	return {
 		...readShownInputs(),
-		issue: oneOf("issue", ["auto", "true", "false"]),
-		artifactEngines: oneOf("artifact-engines", ["false", "true"]) === "true",
+		artifactEngines: isOn("artifact-engines"),
 		cache: oneOf("cache", ["auto", "true", "false"]),
 	};
 }
 
-/** What gate and report share. */
-function readShownInputs(): Omit<PublishInputs, "issue" | "artifactEngines" | "cache"> {
+/** Inputs that gate and report share. */
+function readShownInputs(): Omit<PublishInputs, "artifactEngines" | "cache"> {
 	const days = getInput("retention-days");
 	return {
 		token: getInput("token"),
 		name: getInput("name").slice(0, maxNameChars),
 		comment: commentModes[oneOf("comment", ["auto", "changes", "fresh", "never"])],
 		checkRun: oneOf("check-run", ["true", "false"]) === "true",
+		issue: oneOf("issue", ["auto", "true", "false"]),
 		artifact: getInput("artifact") || "trtgate",
 		retentionDays: days === "" ? undefined : readDays(days),
 	};
@@ -135,7 +122,6 @@ export interface ReportInputs extends PublishInputs {
 export function readReportInputs(): ReportInputs {
 	return {
 		...readShownInputs(),
-		issue: oneOf("issue", ["auto", "true", "false"]),
 		// A report has no engines and builds none.
 		artifactEngines: false,
 		cache: "false",
@@ -148,71 +134,63 @@ export function readReportInputs(): ReportInputs {
 	};
 }
 
-/** Inputs of golden/action.yml; texts as the user wrote them. */
-export interface GoldenInputs {
-	token: string;
-	config: string;
-	/** Names of models, one a line or with commas; empty: all that have a golden. */
-	model: string;
-	reason: string;
-	/** Empty: the user who started the workflow. */
-	author: string;
-	/** Options of `trtgate golden record`, each with its values; those that are left out are not there. */
-	options: readonly { name: string; values: readonly string[] }[];
-	propose: boolean;
-	/** Limits follow from the engines of this runner; nothing is recorded. */
-	calibrate: boolean;
-	branch: string;
-	/** Empty: the default branch. */
-	base: string;
-	draft: boolean;
-}
+/** Options of `trtgate golden record` that are inputs, too. */
+const recordOptions = [
+	"cases",
+	"inputs",
+	"generator",
+	"dims",
+	"shape",
+	"seed",
+	"onnxruntime",
+	"onnxruntime-folder",
+	"notice",
+	"time-limit",
+	"timeout",
+] as const;
 
-/** @throws ConfigError usage. */
-export function readGoldenInputs(): GoldenInputs {
+export type GoldenInputs = ReturnType<typeof readGoldenInputs>;
+
+/** Inputs of golden/action.yml; texts as the user wrote them. @throws ConfigError usage. */
+export function readGoldenInputs() {
 	const lines = (name: string): string[] =>
 		getInput(name)
 			.split(/\r?\n/)
 			.map((line) => line.trim())
 			.filter((line) => line !== "");
-	const options = [
-		"cases",
-		"inputs",
-		"generator",
-		"dims",
-		"shape",
-		"seed",
-		"onnxruntime",
-		"onnxruntime-folder",
-		"notice",
-		"time-limit",
-		"timeout",
-	] as const;
 	return {
 		token: getInput("token"),
 		config: getInput("config") || "trtgate.yml",
+		/** Names of models, one a line or with commas; empty: all that have a golden. */
 		model: getInput("model"),
 		reason: getInput("reason"),
+		/** Empty: the user who started the workflow. */
 		author: getInput("author"),
-		options: options.map((name) => ({ name, values: lines(name) })).filter(({ values }) => values.length > 0),
-		propose: oneOf("propose", ["false", "true"]) === "true",
-		calibrate: oneOf("calibrate", ["false", "true"]) === "true",
+		/** The options that are given, each with its values. */
+		options: recordOptions
+			.map((name): { name: string; values: readonly string[] } => ({ name, values: lines(name) }))
+			.filter(({ values }) => values.length > 0),
+		propose: isOn("propose"),
+		/** Limits follow from the engines of this runner; nothing is recorded. */
+		calibrate: isOn("calibrate"),
 		branch: getInput("branch") || "trtgate/goldens",
+		/** Empty: the default branch. */
 		base: getInput("base"),
-		draft: oneOf("draft", ["false", "true"]) === "true",
+		draft: isOn("draft"),
 	};
 }
 
-/** `auto` comments once and keeps it up to date. */
-const commentModes = { auto: "one", changes: "changes", fresh: "fresh", never: "never" } as const;
+function isOn(name: string): boolean {
+	return oneOf(name, ["false", "true"]) === "true";
+}
 
 /** The first where nothing is given. */
 function oneOf<Value extends string>(name: string, values: readonly [Value, ...Value[]]): Value {
-	const given = getInput(name).toLowerCase();
-	const found = given === "" ? values[0] : values.find((value) => value === given);
+	const value = getInput(name).toLowerCase();
+	const found = value === "" ? values[0] : values.find((one) => one === value);
 	if (found !== undefined) return found;
 	throw usageError(
-		`input ${name} is ${JSON.stringify(given.slice(0, 60))}; expected one of ${values.join(", ")}.`,
+		`input ${name} is ${JSON.stringify(value.slice(0, 60))}; expected one of ${values.join(", ")}.`,
 		`Write ${values[0]}, or leave it out.`,
 	);
 }

@@ -31,7 +31,7 @@ export async function takeFile(archive: string, name: string, limits: TakeLimits
 		const [entry, second] = entries;
 		if (entry === undefined) return { state: "absent" };
 		if (second !== undefined) return refused(`It contains ${name} twice.`);
-		return checkEntry(entry, limits) ?? unpack(source, entry, limits);
+		return unpack(source, entry, limits);
 	} finally {
 		await file.close();
 	}
@@ -41,13 +41,10 @@ function refused(reason: string): Taken {
 	return { state: "refused", reason };
 }
 
-function checkEntry(entry: ZipEntry, limits: TakeLimits): Taken | null {
-	if (entry.isLink) return refused(`Its ${entry.name} is a symbolic link.`);
-	if (entry.bytes <= limits.bytes && entry.packedBytes <= limits.bytes) return null;
-	return refused(`Its ${entry.name} has ${entry.bytes} bytes; at most ${limits.bytes} are read.`);
-}
-
 function unpack(source: ByteSource, entry: ZipEntry, limits: TakeLimits): Taken {
+	if (entry.isLink) return refused(`Its ${entry.name} is a symbolic link.`);
+	if (entry.bytes > limits.bytes || entry.packedBytes > limits.bytes)
+		return refused(`Its ${entry.name} has ${entry.bytes} bytes; at most ${limits.bytes} are read.`);
 	const packed = source.read(entry.dataAt, entry.packedBytes);
 	const bytes = entry.method === "stored" ? packed : inflate(packed, Math.min(limits.bytes, entry.bytes));
 	if (bytes === null || bytes.length !== entry.bytes)

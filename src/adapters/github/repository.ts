@@ -1,114 +1,97 @@
 // A repository at GitHub: commits and branches through its git database, pull requests through its REST API.
-import type { ApiFault, ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
-import { type CodeHostOptions, openCalls } from "./code-host.ts";
-import {
-	type ListedEntry,
-	parseBlob,
-	parseCommitTree,
-	parseDefaultBranch,
-	parseList,
-	parsePull,
-	parseRef,
-	parseRelation,
-	parseSha,
-	parseTree,
-} from "./replies.ts";
-import { ask, type Calls, type Pace, type Send, usualPace } from "./request.ts";
-
-const writes = "contents: write";
+import { fieldsOf } from "../../core/found.ts";
+import type { ApiFault, ApiResult, HostedPull, Repository, StoredFile } from "../../ports/code-host.ts";
+import { idOf, parseList, textOf } from "./code-host.ts";
+import { type Ask, type GitHubOptions, openApi, type Pace, usualPace } from "./request.ts";
 
 /** A blob of 100 MB takes a while, and no GPU is leased meanwhile. */
 const unhurried: Pace = { ...usualPace, callMs: 120_000, patienceMs: 180_000 };
 
-export function githubRepository(options: CodeHostOptions): Repository {
-	const opened = openCalls(options, unhurried);
-	const calls = { ...opened, send: withProposalFixes(opened.send) };
-	return { ...readCalls(calls), ...objectCalls(calls), ...branchCalls(calls), ...pullCalls(calls) };
-}
-
 /** A proposal needs other fixes than publishing: it has no other way to deliver its result. */
-function withProposalFixes(send: Send): Send {
-	return async (call) => {
-		const answer = await send(call);
-		return answer.state === "failed"
-			? { state: "failed", fault: { ...answer.fault, fix: fixOf(answer.fault) } }
-			: answer;
+const fixes: Partial<Record<ApiFault["code"], string>> = {
+	"github-permission":
+		"Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.",
+	"github-conflict": "Fix what GitHub reports, for example a repository rule, and run it again.",
+	"github-rejected": "Fix what GitHub reports, for example a repository rule, and run it again.",
+	"github-rate-limited": "Run it again later, or record fewer models at a time.",
+};
+
+export function githubRepository(options: GitHubOptions): Repository {
+	const api = openApi(options, options.pace ?? unhurried);
+	const asking = (permission: string, how?: { repeatable: true }): Ask => {
+		const ask = api.asking(permission, how);
+		return async (...call) => {
+			const answer = await ask(...call);
+			if (answer.state === "done" || answer.fault.code === "github-not-found") return answer;
+			const fix = fixes[answer.fault.code] ?? "Nothing to fix on your side: run it again.";
+			return { state: "failed", fault: { ...answer.fault, fix } };
+		};
 	};
+	return { ...readCalls(asking), ...writeCalls(asking), ...pullCalls(asking, api.owner) };
 }
 
-function fixOf({ code, fix }: ApiFault): string {
-	switch (code) {
-		case "github-permission":
-			return "Under `permissions:` of the job, write `contents: write` (the branch) and `pull-requests: write` (the pull request). Your own `token` must be valid and have both; runs of Dependabot and of forks are read-only.";
-		case "github-not-found":
-			return fix;
-		case "github-conflict":
-		case "github-rejected":
-			return "Fix what GitHub reports, for example a repository rule, and run it again.";
-		case "github-rate-limited":
-			return "Run it again later, or record fewer models at a time.";
-		default:
-			return "Nothing to fix on your side: run it again.";
-	}
+type Asking = (permission: string, how?: { repeatable: true }) => Ask;
+
+function hashOf(value: unknown): string | null {
+	return typeof value === "string" && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(value) ? value : null;
 }
 
-function objectCalls(calls: Calls): Pick<Repository, "writeBlob" | "writeTree" | "writeCommit"> {
-	const write = (kind: "blobs" | "trees" | "commits", given: Readonly<Record<string, unknown>>) => {
-		const route = `POST /repos/{owner}/{repo}/git/${kind}`;
-		// What is written is found by its content: sending it twice makes one object, or one more commit that no branch has.
-		return ask(calls, "sha", { route, given, permission: writes, repeatable: true, parse: parseSha });
-	};
+const parseSha = (data: unknown): string | null => hashOf(fieldsOf(data)["sha"]);
+
+/** A tag may point at an object of its own, a branch never does. */
+function parseRef(data: unknown): string | null {
+	const object = fieldsOf(fieldsOf(data)["object"]);
+	return object["type"] === "commit" ? hashOf(object["sha"]) : null;
+}
+
+function writeCalls(
+	asking: Asking,
+): Pick<Repository, "storeFile" | "writeSnapshot" | "writeCommit" | "createBranch" | "advanceBranch"> {
+	// What is written is found by its content: sending it twice makes one object, or one more commit that no branch has.
+	const write = asking("contents: write", { repeatable: true });
+	const move = asking("contents: write");
 	return {
-		writeBlob: (bytes) =>
-			write("blobs", { content: Buffer.from(bytes).toString("base64"), encoding: "base64" }),
-		writeTree: (base, files) =>
-			write("trees", {
-				...(base === null ? {} : { base_tree: base }),
-				tree: files.map(({ path, ...file }) => ({
-					...{ path, mode: "100644", type: "blob" },
-					sha: file.blob,
-				})),
-			}),
-		// With no author, GitHub signs the commit in the name of the token.
-		writeCommit: ({ message, tree, parents }) => write("commits", { message, tree, parents: [...parents] }),
-	};
-}
-
-function branchCalls(calls: Calls): Pick<Repository, "createBranch" | "advanceBranch"> {
-	const write = { permission: writes, parse: parseRef };
-	return {
-		createBranch: (name, sha) =>
-			ask(calls, "sha", {
-				...write,
-				route: "POST /repos/{owner}/{repo}/git/refs",
-				given: { ref: `refs/heads/${name}`, sha },
-			}),
-		advanceBranch: (name, sha) => {
-			const given = { ref: `heads/${name}`, sha, force: false };
-			return ask(calls, "sha", { ...write, route: "PATCH /repos/{owner}/{repo}/git/refs/{ref}", given });
+		storeFile: (bytes) => {
+			const given = { content: Buffer.from(bytes).toString("base64"), encoding: "base64" };
+			return write("hash", "POST /git/blobs", given, parseSha);
 		},
+		writeSnapshot: (base, files) => {
+			const tree = files.map(({ path, hash }) => ({ path, mode: "100644", type: "blob", sha: hash }));
+			return write("snapshot", "POST /git/trees", { base_tree: base, tree }, parseSha);
+		},
+		// With no author, GitHub signs the commit in the name of the token.
+		writeCommit: ({ snapshot, ...commit }) =>
+			write("sha", "POST /git/commits", { ...commit, tree: snapshot }, parseSha),
+		createBranch: (name, sha) => move("sha", "POST /git/refs", { ref: `refs/heads/${name}`, sha }, parseRef),
+		advanceBranch: (name, sha) =>
+			move("sha", "PATCH /git/refs/{ref}", { ref: `heads/${name}`, sha, force: false }, parseRef),
 	};
 }
 
-function pullCalls(calls: Calls): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
-	const route = "/repos/{owner}/{repo}/pulls";
-	const write = { permission: "pull-requests: write", parse: parsePull };
+function parsePull(data: unknown): HostedPull | null {
+	const { number: given, title, body, html_url: url } = fieldsOf(data);
+	const number = idOf(given);
+	return number === null ? null : { number, title: textOf(title), body: textOf(body), url: textOf(url) };
+}
+
+function pullCalls(
+	asking: Asking,
+	owner: string,
+): Pick<Repository, "openPulls" | "createPull" | "updatePull"> {
+	const write = asking("pull-requests: write");
 	return {
 		openPulls: ({ head, base }) => {
-			const given = { state: "open", head: `${calls.place.owner}:${head}`, base, per_page: 100 };
-			const parse = (data: unknown) => parseList(data, parsePull);
-			return ask(calls, "pulls", { route: `GET ${route}`, given, permission: "pull-requests: read", parse });
+			const given = { state: "open", head: `${owner}:${head}`, base, per_page: 100 };
+			return asking("pull-requests: read")("pulls", "GET /pulls", given, (data) =>
+				parseList(data, parsePull),
+			);
 		},
 		createPull: async (draft) => {
-			const answer = await ask(calls, "pull", { ...write, route: `POST ${route}`, given: { ...draft } });
+			const answer = await write("pull", "POST /pulls", { ...draft }, parsePull);
 			return answer.state === "failed" ? { state: "failed", fault: settingFault(answer.fault) } : answer;
 		},
 		updatePull: (number, change) =>
-			ask(calls, "pull", {
-				...write,
-				route: `PATCH ${route}/{pull_number}`,
-				given: { pull_number: number, ...change },
-			}),
+			write("pull", "PATCH /pulls/{pull_number}", { pull_number: number, ...change }, parsePull),
 	};
 }
 
@@ -123,91 +106,89 @@ function settingFault(fault: ApiFault): ApiFault {
 	};
 }
 
-const reads = "contents: read";
+const relations = ["identical", "ahead", "behind", "diverged"] as const;
 
-type ReadCalls = Pick<
-	Repository,
-	"defaultBranch" | "branchHead" | "compare" | "treeOf" | "filesUnder" | "readBlob"
->;
+function parseRelation(data: unknown) {
+	const { status, ahead_by: total, commits: given } = fieldsOf(data);
+	const relation = relations.find((one) => one === status);
+	const commits = parseList(given, (one) => {
+		const { sha, commit } = fieldsOf(one);
+		const hash = hashOf(sha);
+		return hash === null ? null : { sha: hash, message: textOf(fieldsOf(commit)["message"]) };
+	});
+	return relation === undefined || typeof total !== "number" || commits === null
+		? null
+		: { relation, commits, total };
+}
 
-function readCalls(calls: Calls): ReadCalls {
+function parseBlob(data: unknown): Uint8Array | null {
+	const { content, encoding } = fieldsOf(data);
+	if (typeof content !== "string") return null;
+	if (encoding === "base64") return new Uint8Array(Buffer.from(content, "base64"));
+	return encoding === "utf-8" ? new TextEncoder().encode(content) : null;
+}
+
+function readCalls(
+	asking: Asking,
+): Pick<Repository, "defaultBranch" | "branchHead" | "compare" | "snapshotOf" | "filesUnder" | "readFile"> {
+	const ask = asking("contents: read");
 	return {
 		defaultBranch: () =>
-			ask(calls, "branch", {
-				route: "GET /repos/{owner}/{repo}",
-				permission: "metadata: read",
-				parse: parseDefaultBranch,
-			}),
-		branchHead: (name) => readHead(calls, name),
+			asking("metadata: read")(
+				"branch",
+				"GET ",
+				{},
+				(data) => textOf(fieldsOf(data)["default_branch"]) || null,
+			),
+		branchHead: async (name) => {
+			const answer = await ask("sha", "GET /git/ref/{ref}", { ref: `heads/${name}` }, parseRef);
+			const isAbsent = answer.state === "failed" && answer.fault.code === "github-not-found";
+			return isAbsent ? { state: "done", sha: null } : answer;
+		},
 		compare: async (base, head) => {
 			const given = { basehead: `${base}...${head}`, per_page: 250 };
-			const route = "GET /repos/{owner}/{repo}/compare/{basehead}";
-			const answer = await ask(calls, "value", { route, given, permission: reads, parse: parseRelation });
+			const answer = await ask("value", "GET /compare/{basehead}", given, parseRelation);
 			return answer.state === "failed" ? answer : { state: "done", ...answer.value };
 		},
-		treeOf: (commit) => {
-			const route = "GET /repos/{owner}/{repo}/git/commits/{commit_sha}";
-			return ask(calls, "tree", {
-				route,
-				given: { commit_sha: commit },
-				permission: reads,
-				parse: parseCommitTree,
-			});
-		},
-		filesUnder: (commit, folder) => listFiles(calls, commit, folder),
-		readBlob: (sha) => {
-			const route = "GET /repos/{owner}/{repo}/git/blobs/{file_sha}";
-			return ask(calls, "bytes", { route, given: { file_sha: sha }, permission: reads, parse: parseBlob });
-		},
+		snapshotOf: (commit) =>
+			ask("snapshot", "GET /git/commits/{commit_sha}", { commit_sha: commit }, (data) =>
+				parseSha(fieldsOf(data)["tree"]),
+			),
+		filesUnder: (commit, folder) => listFiles(ask, commit, folder),
+		readFile: (hash) => ask("bytes", "GET /git/blobs/{file_sha}", { file_sha: hash }, parseBlob),
 	};
 }
 
-async function readHead(calls: Calls, name: string): Promise<ApiResult<{ sha: string | null }>> {
-	const route = "GET /repos/{owner}/{repo}/git/ref/{ref}";
-	const answer = await ask(calls, "sha", {
-		route,
-		given: { ref: `heads/${name}` },
-		permission: reads,
-		parse: parseRef,
+/** null also where GitHub left some out, having too many: what is not listed may be there. */
+function parseTree(data: unknown) {
+	const { tree, truncated } = fieldsOf(data);
+	if (truncated === true) return null;
+	return parseList(tree, (one) => {
+		const { path, type, sha } = fieldsOf(one);
+		const hash = hashOf(sha);
+		return textOf(path) === "" || hash === null ? null : { path: textOf(path), type, hash };
 	});
-	return answer.state === "failed" && answer.fault.code === "github-not-found"
-		? { state: "done", sha: null }
-		: answer;
 }
 
 /** Goes down to the folder, then lists all of it at once: the listing of a whole repository may be too long for GitHub. */
 async function listFiles(
-	calls: Calls,
+	ask: Ask,
 	commit: string,
 	folder: string,
-): Promise<ApiResult<{ files: readonly GitFile[] }>> {
+): Promise<ApiResult<{ files: readonly StoredFile[] }>> {
+	const list = (tree: string, how: { recursive?: "1" }) =>
+		ask("entries", "GET /git/trees/{tree_sha}", { tree_sha: tree, ...how }, parseTree);
 	let tree = commit;
 	for (const part of folder.split("/").filter((name) => name !== "")) {
-		const listed = await listTree(calls, tree, false);
+		const listed = await list(tree, {});
 		if (listed.state === "failed") return listed;
-		const next = listed.entries.find((entry) => entry.path === part && entry.type === "tree");
+		const next = listed.entries.find(({ path, type }) => path === part && type === "tree");
 		if (next === undefined) return { state: "done", files: [] };
-		tree = next.sha;
+		tree = next.hash;
 	}
-	const listed = await listTree(calls, tree, true);
+	const listed = await list(tree, { recursive: "1" });
 	if (listed.state === "failed") return listed;
 	const prefix = folder === "" ? "" : `${folder}/`;
-	const files = listed.entries
-		.filter(({ type }) => type === "blob")
-		.map(({ path, sha }): GitFile => ({ path: `${prefix}${path}`, blob: sha }));
-	return { state: "done", files };
-}
-
-function listTree(
-	calls: Calls,
-	tree: string,
-	recursive: boolean,
-): Promise<ApiResult<{ entries: ListedEntry[] }>> {
-	const given = { tree_sha: tree, ...(recursive ? { recursive: "1" } : {}) };
-	return ask(calls, "entries", {
-		route: "GET /repos/{owner}/{repo}/git/trees/{tree_sha}",
-		given,
-		permission: reads,
-		parse: parseTree,
-	});
+	const files = listed.entries.filter(({ type }) => type === "blob");
+	return { state: "done", files: files.map(({ path, hash }) => ({ path: `${prefix}${path}`, hash })) };
 }

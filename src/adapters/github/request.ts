@@ -1,14 +1,7 @@
 // Sends requests to GitHub. octokit's plugins retry and wait; all of it together ends within the pace's patience.
 import { setTimeout } from "node:timers/promises";
-import type { ApiFault, ApiResult } from "../../ports/code-host.ts";
-import { faultOf, type RequestInfo, readFailure } from "./faults.ts";
-import { withTimeout } from "./service-faults.ts";
-
-export interface Access {
-	token: string;
-	/** e.g. https://api.github.com */
-	apiUrl: string;
-}
+import type { ApiResult } from "../../ports/code-host.ts";
+import { faultOf, nothingToFix, type RequestInfo, readFailure, withTimeout } from "./faults.ts";
 
 export interface Pace {
 	/** One try of a request may take so long. */
@@ -21,33 +14,135 @@ export interface Pace {
 
 /** Publishing follows the GPU lease, but keeps the runner: it waits once for the minute that GitHub asks for, and not twice. */
 export const usualPace: Pace = { callMs: 10_000, patienceMs: 90_000, secondMs: 1000 };
-/** For jobs on a hosted runner, which have ten minutes and more. */
-export const hostedPace: Pace = { ...usualPace, patienceMs: 300_000 };
 
-export interface ApiRequest<Value> {
-	/** octokit's route, e.g. `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`. */
-	route: string;
-	parameters: Readonly<Record<string, unknown>>;
-	permission: string;
-	/** A POST that may be sent twice, because it creates nothing or the same thing. */
-	repeatable?: true;
-	/** null: not what GitHub promises. */
-	parse(data: unknown, headers: Record<string, unknown>): Value | null;
+export interface GitHubOptions {
+	token: string;
+	/** e.g. https://api.github.com */
+	apiUrl: string;
+	graphQlUrl: string;
+	/** `owner/name`. */
+	repository: string;
+	pace?: Pace | undefined;
 }
 
-export type Send = <Value>(call: ApiRequest<Value>) => Promise<ApiResult<{ value: Value }>>;
+type Given = Readonly<Record<string, unknown>>;
+/** null: not what GitHub promises. */
+type Parse<Value> = (data: unknown, headers: Given) => Value | null;
+
+interface ApiRequest<Value> {
+	/** octokit's route, e.g. `GET /repos/{owner}/{repo}/issues/{issue_number}/comments`. */
+	route: string;
+	given: Given;
+	permission: string;
+	/** A POST that may be sent twice, because it creates nothing or the same thing. */
+	repeatable?: boolean;
+	parse: Parse<Value>;
+}
+
+/** Asks about the repository under one permission; the value of the answer has the name that is given first. */
+export type Ask = <Name extends string, Value>(
+	name: Name,
+	route: string,
+	given: Given,
+	parse: Parse<Value>,
+) => Promise<ApiResult<Record<Name, Value>>>;
+
+export interface Api {
+	/** Routes begin below `/repos/{owner}/{repo}`. */
+	asking(permission: string, how?: { repeatable: true }): Ask;
+	/** Collects the lists of all pages. */
+	pages<Name extends string, Item>(
+		name: Name,
+		call: Omit<ApiRequest<Item[]>, "repeatable">,
+	): Promise<ApiResult<Record<Name, Item[]>>>;
+	graphQl<Value>(
+		query: string,
+		variables: Given,
+		permission: string,
+		parse: Parse<Value>,
+	): Promise<ApiResult<{ value: Value }>>;
+	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
+	pause(tries: number): Promise<boolean>;
+	owner: string;
+}
 
 const maxRetries = 3;
+const pageSize = 100;
+/** Bounds a listing: 13,000 comments, or 256 jobs 50 times. */
+const maxPages = 130;
 
-export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "pause"> {
+export function openApi(options: GitHubOptions, pace: Pace = options.pace ?? usualPace): Api {
+	const [owner = "", repo = ""] = options.repository.split("/");
+	const { send, pause } = createSender(options, pace);
+	const inRepository = <Value>({ route, given, ...call }: ApiRequest<Value>) =>
+		send({
+			...call,
+			route: route.replace(" ", " /repos/{owner}/{repo}"),
+			given: { owner, repo, ...given },
+		});
+	return {
+		owner,
+		pause,
+		asking: (permission, how) => async (name, route, given, parse) =>
+			named(name, await inRepository({ route, given, permission, parse, ...how })),
+		async pages(name, { given, parse, ...call }) {
+			const items = [];
+			for (let page = 1; page <= maxPages; page += 1) {
+				const answer = await inRepository({
+					...call,
+					given: { ...given, per_page: pageSize, page },
+					parse: (data, headers) => {
+						const own = parse(data, headers);
+						const { link } = headers;
+						const isMore = typeof link === "string" ? /rel="?next"?/.test(link) : own?.length === pageSize;
+						return own && { own, isMore };
+					},
+				});
+				if (answer.state === "failed") return answer;
+				items.push(...answer.value.own);
+				if (!answer.value.isMore) break;
+			}
+			return named(name, { state: "done", value: items });
+		},
+		graphQl: (query, variables, permission, parse) =>
+			send({
+				route: `POST ${options.graphQlUrl}`,
+				given: { query, variables },
+				permission,
+				repeatable: true,
+				parse,
+			}),
+	};
+}
+
+function named<Value, Name extends string>(
+	name: Name,
+	answer: ApiResult<{ value: Value }>,
+): ApiResult<Record<Name, Value>> {
+	if (answer.state === "failed") return answer;
+	return { state: "done", ...({ [name]: answer.value } as Record<Name, Value>) };
+}
+
+function createSender(access: GitHubOptions, pace: Pace) {
 	let leftMs = pace.patienceMs;
 	/** After all tries of one request failed, each further request is tried once, until GitHub answers again. */
 	let isAway = false;
 	let octokit: ReturnType<typeof openOctokit> | null = null;
 	return {
-		async send(call) {
-			const info = describe(call);
-			if (leftMs <= 0) return { state: "failed", fault: notTried(info, pace) };
+		async send<Value>({
+			route,
+			given,
+			permission,
+			repeatable,
+			parse,
+		}: ApiRequest<Value>): Promise<ApiResult<{ value: Value }>> {
+			const endpoint = route.replace(/\{(\w+)\}/g, (_, name: string) => String(given[name] ?? ""));
+			const creates = endpoint.startsWith("POST ") && repeatable !== true;
+			const info: RequestInfo = { endpoint, permission, creates };
+			if (leftMs <= 0) {
+				const message = `${endpoint} was not tried: the limit of ${Math.round(pace.patienceMs / 1000)} s for all waiting is used up.`;
+				return { state: "failed", fault: { code: "github-timeout", message, fix: nothingToFix } };
+			}
 			octokit ??= openOctokit(access, pace.secondMs, (ms) => ms < leftMs);
 			let tries = 0;
 			const limit = AbortSignal.timeout(Math.ceil(leftMs));
@@ -58,11 +153,8 @@ export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "
 			const startedMs = performance.now();
 			try {
 				const { request } = await octokit;
-				const options = { startTry, parse: call.parse, ...((info.creates || isAway) && { retries: 0 }) };
-				const { data } = await withTimeout(
-					leftMs,
-					request(call.route, { ...call.parameters, request: options }),
-				);
+				const options = { startTry, parse, ...((creates || isAway) && { retries: 0 }) };
+				const { data } = await withTimeout(leftMs, request(route, { ...given, request: options }));
 				isAway = false;
 				if (tries > 1) leftMs -= performance.now() - startedMs;
 				return { state: "done", value: data };
@@ -72,7 +164,7 @@ export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "
 				return { state: "failed", fault: faultOf(readFailure(error), info) };
 			}
 		},
-		async pause(tries) {
+		async pause(tries: number): Promise<boolean> {
 			const waitMs = tries ** 2 * pace.secondMs;
 			if (tries > maxRetries || waitMs >= leftMs) return false;
 			leftMs -= waitMs;
@@ -85,7 +177,11 @@ export function createSender(access: Access, pace: Pace): Pick<Calls, "send" | "
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** octokit is large: it is loaded when there is something to send. */
-async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait: (ms: number) => boolean) {
+async function openOctokit(
+	{ token, apiUrl }: GitHubOptions,
+	secondMs: number,
+	mayWait: (ms: number) => boolean,
+) {
 	const [{ GitHub, getOctokitOptions }, { retry }, { throttling }, { default: Bottleneck }] =
 		await Promise.all([
 			import("@actions/github/lib/utils"),
@@ -136,46 +232,4 @@ async function openOctokit({ token, apiUrl }: Access, secondMs: number, mayWait:
 		throttling,
 		retry,
 	))(options);
-}
-
-/** Fills the route's places, as the reader knows them. */
-function describe({ route, parameters, permission, repeatable }: ApiRequest<unknown>): RequestInfo {
-	const endpoint = route.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name] ?? ""));
-	return { endpoint, permission, creates: endpoint.startsWith("POST ") && repeatable !== true };
-}
-
-function notTried({ endpoint }: RequestInfo, { patienceMs }: Pace): ApiFault {
-	return {
-		code: "github-timeout",
-		message: `${endpoint} was not tried: the limit of ${Math.round(patienceMs / 1000)} s for all waiting is used up.`,
-		fix: "Nothing to fix on your side. The full report is in the output folder and the job summary; run the job again to publish it.",
-	};
-}
-
-/** What every group of calls needs. */
-export interface Calls {
-	send: Send;
-	/** Waits before the search for what a lost request may have created; false where patience does not suffice. */
-	pause(tries: number): Promise<boolean>;
-	/** `owner` and `repo`, for routes. */
-	place: { owner: string; repo: string };
-	graphQlUrl: string;
-}
-
-/** Asks about the repository; the value of the answer is given under a name. */
-export async function ask<Value, Name extends string>(
-	{ send, place }: Pick<Calls, "send" | "place">,
-	name: Name,
-	{ given, ...call }: Omit<ApiRequest<Value>, "parameters"> & { given?: Readonly<Record<string, unknown>> },
-) {
-	return named(await send({ ...call, parameters: { ...place, ...given } }), name);
-}
-
-/** The value of an answer under another name. */
-export function named<Value, Name extends string>(
-	answer: ApiResult<{ value: Value }>,
-	name: Name,
-): ({ state: "done" } & Record<Name, Value>) | Extract<ApiResult<object>, { state: "failed" }> {
-	if (answer.state === "failed") return answer;
-	return { state: "done", ...({ [name]: answer.value } as Record<Name, Value>) };
 }

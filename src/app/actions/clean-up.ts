@@ -8,7 +8,7 @@ import { lockFolder } from "../../adapters/files/store.ts";
 import { removeLeftWorktrees } from "../../adapters/git/worktree.ts";
 import { childEnvironment, readEnvironment } from "../../adapters/github/env.ts";
 import { readPublishInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/log.ts";
+import { log } from "../../adapters/github/publish.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
@@ -16,10 +16,11 @@ import { inputKinds } from "../../core/input-kind.ts";
 import { parseResult } from "../../core/report/parse-result.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { checkOutFolder, type OutRoots, outRoots } from "../out-folder.ts";
-import { publishNoResult, publishResult, type Unmeasured } from "../publish/publish-no-result.ts";
-import { githubPublisher, planPublish } from "../publish/publish-run.ts";
+import { publishNoResult, publishResult } from "../publish/publish-no-result.ts";
+import { planPublish } from "../publish/publish-run.ts";
 import { takeBack } from "../publish/under-way.ts";
 import { uploadFolder } from "../publish/upload.ts";
+import { describePublished } from "../publish/write-outputs.ts";
 import { readRun } from "./workflow-run.ts";
 
 /** Never fails: the main step has set the outcome. */
@@ -80,17 +81,11 @@ async function releaseLock(out: string): Promise<void> {
 /** A stopped run has no verdict, but a scheduled one that is stopped every night must raise its alarm. */
 async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise<void> {
 	const environment = readEnvironment();
-	const known = await readRun(environment);
+	const inputs = readPublishInputs();
+	const known = await readRun(environment, inputs.token);
 	if (known === null) return;
 	const configPath = getState("config") || "trtgate.yml";
-	const context = {
-		...known,
-		inputs: readPublishInputs(),
-		temp: environment.temp,
-		configPath,
-		outFolder,
-		roots: rootsOf(),
-	};
+	const context = { ...known, inputs, configPath, outFolder, roots: rootsOf() };
 	const wasStopped = getState("stopped") === "true";
 	const isExplained = wasStopped ? planPublish(configPath, context).plan.alarm === null : hasResult;
 	if (!isExplained) {
@@ -105,24 +100,12 @@ async function publishWhatIsLeft(outFolder: string, hasResult: boolean): Promise
 			return publishResult(parseResult(await readInputText(path, inputKinds.result), path), context);
 		if (await publishNoResult([record], context)) return;
 	}
-	await uploadWhatIsLeft(context);
+	// What was measured until then is kept with the run.
+	const { published } = await uploadFolder(context, known.host.artifacts(inputs.retentionDays));
+	for (const one of published) if (one.state !== "skipped") log(describePublished(one));
 	await takeBack(
 		configPath,
 		context,
 		wasStopped ? "Cancelled, or out of time: not measured" : "Measured, but not published: see the artifact",
 	);
-}
-
-/** What was measured until then is kept with the run. */
-async function uploadWhatIsLeft(context: Unmeasured): Promise<void> {
-	const { artifacts } = githubPublisher(context.run, context.inputs, context.temp);
-	const { published } = await uploadFolder(context, artifacts);
-	for (const one of published) {
-		if (one.state === "done")
-			log(
-				`uploaded what the run left: ${[one.what, one.url, one.note].filter((part) => part !== undefined).join(", ")}`,
-			);
-		else if (one.state === "failed")
-			log(`no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`);
-	}
 }

@@ -4,12 +4,9 @@ import { join, resolve } from "node:path";
 import { saveState, setFailed } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { artifactCache } from "../../adapters/github/artifact-cache.ts";
-import { githubCache } from "../../adapters/github/cache.ts";
 import type { Environment } from "../../adapters/github/env.ts";
 import { type PublishInputs, readInputs, readPublishInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/log.ts";
-import { setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
+import { log, setOutputs, writeAnnotations } from "../../adapters/github/publish.ts";
 import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import { cacheWriteRefusal, isUntrustedRun } from "../../formats/github/cache.ts";
@@ -20,7 +17,7 @@ import { exitCodes, exitOfResult, explainError } from "../exit.ts";
 import { gate } from "../gate.ts";
 import { outRoots } from "../out-folder.ts";
 import { publishNoResult, reportNoResult } from "../publish/publish-no-result.ts";
-import { githubPublisher, type PublishContext, publishRun } from "../publish/publish-run.ts";
+import { type PublishContext, publishRun } from "../publish/publish-run.ts";
 import { maxPinBytes, type SharedCaches, sharedCaches } from "../publish/shared-caches.ts";
 import { type LiveStatus, showUnderWay, unwatched } from "../publish/under-way.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
@@ -64,15 +61,15 @@ async function writeNoResultOutputs(
 	fault: unknown,
 ): Promise<void> {
 	if (context === null || stop.requested) return;
-	const { temp } = terminal.environment;
 	const place = { outFolder: resolve(cwd, readInputs().out), roots: outRoots(terminal.environment, cwd) };
-	if (await publishNoResult(explainError(fault).records, { ...context, temp, configPath, ...place }))
+	if (await publishNoResult(explainError(fault).records, { ...context, configPath, ...place }))
 		saveState("published", "true");
 }
 
 async function openJob(terminal: Terminal): Promise<Job> {
 	const { environment } = terminal;
-	const [inputs, known] = [readPublishInputs(), await readRun(environment)];
+	const inputs = readPublishInputs();
+	const known = await readRun(environment, inputs.token);
 	const cwd = environment.workspace ?? terminal.cwd;
 	const context = known && { ...known, inputs };
 	const shared = { terminal, cwd, configPath: chooseConfig({ cwd, ...readInputs() }), inputs, context };
@@ -90,16 +87,16 @@ function environmentOf({ terminal, context }: Pick<Job, "terminal" | "context">)
 function openCaches({ terminal, inputs, context }: Omit<Job, "caches" | "stop">): SharedCaches[] {
 	const { cache, token, artifact } = inputs;
 	if (cache === "false" || context === null) return [];
-	const { run, event } = context;
-	const { services, eventName } = run;
+	const { event, host } = context;
+	const { services, eventName } = context.run;
 	const temp = terminal.environment.temp ?? tmpdir();
 	const folder = cacheFolder(environmentOf({ terminal, context }));
 	const common = { temp, cacheFolder: folder, always: cache === "true", startedMs: Date.now() };
 	const refusal = cacheWriteRefusal(event, { eventName, cacheMode: services.cacheMode });
-	const shared = sharedCaches({ ...common, refusal, remote: githubCache({ available: services.cache }) });
+	const shared = sharedCaches({ ...common, refusal, remote: host.cache() });
 	const isNight = event.kind === "schedule" || event.kind === "dispatch";
 	if (!isNight || artifact === "none" || token === "" || !services.artifacts) return [shared];
-	const remote = artifactCache({ run, token, temp, maxBytes: maxPinBytes });
+	const remote = host.artifactCache(maxPinBytes);
 	return [shared, sharedCaches({ ...common, remote, of: "pin", refusal: null })];
 }
 
@@ -160,9 +157,8 @@ async function publishJob(job: Job, { result, outFolder }: FinishedRun): Promise
 		return;
 	}
 	try {
-		const publisher = githubPublisher(context.run, context.inputs, terminal.environment.temp);
 		const roots = outRoots(terminal.environment, cwd);
-		const shown = await publishRun(result, { ...context, outFolder, roots }, publisher);
+		const shown = await publishRun(result, { ...context, outFolder, roots });
 		saveState("published", "true");
 		const pinned = new Set(
 			result.builds.flatMap(({ arm, engineSha256 }) => (arm === "base" ? (engineSha256 ?? []) : [])),

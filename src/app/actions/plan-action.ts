@@ -4,9 +4,9 @@ import { setOutput, summary } from "@actions/core";
 import type { GateResult } from "../../../generated/result.ts";
 import { openHistory } from "../../adapters/git/history.ts";
 import { firstLine, gitIn, succeeded } from "../../adapters/git/run-git.ts";
-import { childEnvironment, readWorkflowRun } from "../../adapters/github/env.ts";
+import { childEnvironment } from "../../adapters/github/env.ts";
 import { type PlanInputs, readPlanInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/log.ts";
+import { log } from "../../adapters/github/publish.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import type { Config } from "../../core/config/config.ts";
 import { loadConfig } from "../../core/config/parse.ts";
@@ -29,14 +29,15 @@ import { exitCodes } from "../exit.ts";
 import { announce } from "../publish/under-way.ts";
 import { openTerminal } from "../terminal.ts";
 import { textAt } from "../two-sides.ts";
-import { accessOf, readRunEvent, reportError } from "./workflow-run.ts";
+import { accessOf, readRun, readRunEvent, reportError } from "./workflow-run.ts";
 
 export async function runPlanAction(): Promise<number> {
 	const terminal = openTerminal({ color: false });
 	try {
 		const inputs = readPlanInputs();
-		const event = await readRunEvent(terminal.environment);
-		const { jobs, review } = await plan(terminal.environment.workspace ?? terminal.cwd, inputs, event);
+		const { environment } = terminal;
+		const event = await readRunEvent(environment);
+		const { jobs, review } = await plan(environment.workspace ?? terminal.cwd, inputs, event);
 		setOutput("matrix", formatMatrix(jobs));
 		setOutput("count", jobs.length);
 		setOutput("review", formatReview(review));
@@ -45,8 +46,8 @@ export async function runPlanAction(): Promise<number> {
 		for (const { name, runner, only } of jobs)
 			log(`${name}: ${only === "" ? "all engines" : only} on ${runner}`);
 		await summary.addRaw(renderMatrix(jobs)).write();
-		const run = readWorkflowRun();
-		if (!inputs.announce || run === null || event === undefined) return exitCodes.ok;
+		const known = inputs.announce ? await readRun(environment, inputs.token) : null;
+		if (known === null) return exitCodes.ok;
 		const shown = {
 			...inputs,
 			comment: "one",
@@ -55,11 +56,8 @@ export async function runPlanAction(): Promise<number> {
 			artifactEngines: false,
 			cache: "false",
 		} as const;
-		await announce(`waiting for ${counted(jobs.length, "job")}`, inputs.config, {
-			run,
-			event,
-			inputs: shown,
-		});
+		const title = `waiting for ${counted(jobs.length, "job")}`;
+		await announce(title, inputs.config, { ...known, inputs: shown });
 		return exitCodes.ok;
 	} catch (error) {
 		return reportError(error);
@@ -144,7 +142,8 @@ async function reviewOf(
 ): Promise<{ counterparts: Counterparts; gates: GateResult[] }> {
 	const selected = (config: Config): EngineSpec[] =>
 		engineSpecs({ models: keepSelected(config.models, only) });
-	const [base, head] = [selected(rules), selected(own)];
+	const base = selected(rules);
+	const head = selected(own);
 	const read = async (
 		side: "base" | "head",
 		specs: readonly EngineSpec[],
@@ -152,7 +151,8 @@ async function reviewOf(
 		const paths = [...new Set(specs.map(({ engine }) => engine.onnx))];
 		return new Map(await Promise.all(paths.map(async (path) => [path, await blobs(side, path)] as const)));
 	};
-	const [was, is] = [await read("base", base), await read("head", head)];
+	const was = await read("base", base);
+	const is = await read("head", head);
 	const isSame = (one: EngineSpec, other: EngineSpec): boolean =>
 		(was.get(one.engine.onnx) ?? 0) === (is.get(other.engine.onnx) ?? 1);
 	const counterparts = findCounterparts(base, head, isSame);

@@ -5,13 +5,9 @@ import { join, relative, resolve } from "node:path";
 import { notice, setFailed } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
 import { fileStore } from "../../adapters/files/store.ts";
-import { runArtifacts } from "../../adapters/github/artifacts.ts";
-import { childEnvironment, readEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
+import { childEnvironment, type WorkflowRun } from "../../adapters/github/env.ts";
 import { type ReportInputs, readReportInputs } from "../../adapters/github/inputs.ts";
-import { log } from "../../adapters/github/log.ts";
-import { githubRunFacts, type RunFacts } from "../../adapters/github/measured-run.ts";
-import { setOutputs } from "../../adapters/github/publish.ts";
-import { hostedPace } from "../../adapters/github/request.ts";
+import { log, setOutputs } from "../../adapters/github/publish.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { recordError, ToolError } from "../../core/errors.ts";
 import { dropSuperseded, hasEarlier } from "../../core/merge/attempts.ts";
@@ -23,6 +19,7 @@ import { headline } from "../../core/report/highlights.ts";
 import { renderTerminal } from "../../core/report/terminal.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { artifactName } from "../../formats/github/names.ts";
+import type { Host, RunFacts } from "../../ports/code-host.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import { reportFiles, reportList, writeReport } from "../../stages/report.ts";
 import { exitCodes, exitOfResult } from "../exit.ts";
@@ -30,7 +27,7 @@ import { checkOutFolder, type OutRoots, outRoots, removeEarlierResult } from "..
 import { collectParts } from "../parts/collect-parts.ts";
 import { findSubject, type Subject } from "../parts/find-measured-run.ts";
 import { publishNoResult, reportNoResult, type Unmeasured } from "../publish/publish-no-result.ts";
-import { codeHostOf, githubPublisher, publishRun } from "../publish/publish-run.ts";
+import { publishRun } from "../publish/publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "../publish/write-outputs.ts";
 import { openTerminal } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -39,6 +36,7 @@ import { requireRun, workflowJob } from "./workflow-run.ts";
 interface Reporting {
 	inputs: ReportInputs;
 	run: WorkflowRun;
+	host: Host;
 	subject: Subject;
 	outFolder: string;
 	roots: OutRoots;
@@ -59,16 +57,17 @@ async function report(): Promise<number> {
 	const given = readReportInputs();
 	// As the gate writes it into its result.
 	const inputs = { ...given, config: relative(cwd, resolve(cwd, given.config)) };
-	const { run, event } = await requireRun(environment, "`trtgate report --merge DIR…` merges results");
+	const { run, event, host } = await requireRun(
+		environment,
+		inputs.token,
+		"`trtgate report --merge DIR…` merges results",
+	);
 	const expected = inputs.expected === "" ? [onlyPart(inputs)] : parseMatrix(inputs.expected);
 	const review = parseReview(inputs.review);
-	const facts = githubRunFacts({ ...run, token: inputs.token });
+	const facts = host.runFacts();
 	const subject = await findSubject(run, event, facts);
 	const collected = await collectParts({
-		artifacts: runArtifacts({
-			run,
-			...(subject.isForeign ? { other: { runId: subject.run.id, token: inputs.token } } : {}),
-		}),
+		artifacts: host.runArtifacts(subject.isForeign ? subject.run.id : undefined),
 		expected,
 		temp: environment.temp ?? tmpdir(),
 		log,
@@ -76,20 +75,19 @@ async function report(): Promise<number> {
 	const parts = await partsThatCount(collected, subject, facts);
 	const roots = outRoots(environment, terminal.cwd);
 	const outFolder = resolve(roots.workspace, inputs.out);
-	const reporting = { inputs, run, subject, outFolder, roots };
+	const reporting = { inputs, run, host, subject, outFolder, roots };
 	const hasAny = parts.some(({ content }) => content.state !== "missing");
 	if (!hasAny && inputs.expected === "") return reportNoParts(reporting, parts[0]);
 	const headCommits = await commitsOfChange(parts, subject);
 	const result = mergeResults(parts, {
-		...{
-			expected,
-			review,
-			config: inputs.config,
-			unverified: subject.isFork,
-			headCommits: headCommits ?? undefined,
-		},
+		expected,
+		review,
+		config: inputs.config,
+		unverified: subject.isFork,
+		headCommits: headCommits ?? undefined,
 		run: { ...workflowJob(run, inputs.name), id: subject.run.id, attempt: subject.run.attempt },
-		...{ version, files: [...reportList] },
+		version,
+		files: [...reportList],
 	});
 	const files = fileStore();
 	await checkOutFolder(
@@ -140,18 +138,16 @@ async function commitsOfChange(parts: readonly PartInput[], subject: Subject): P
 	return confirmed;
 }
 
+/** A hosted runner has ten minutes and more. */
+const hostedPatienceMs = 300_000;
+
 async function show(result: Result, reporting: Reporting): Promise<void> {
-	const { inputs, run, subject, outFolder } = reporting;
+	const { inputs, subject, outFolder } = reporting;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
-	const context = contextOf(reporting);
 	// The comment is found again by the config's path, which a result could forge.
 	const named = { ...result, config: { ...result.config, path: inputs.config } };
-	const publisher = {
-		...githubPublisher(run, inputs, readEnvironment().temp),
-		codeHost: codeHostOf(context, hostedPace),
-	};
-	const shown = await publishRun(named, context, publisher);
+	const shown = await publishRun(named, contextOf(reporting), hostedPatienceMs);
 	const uncommented: Published[] =
 		subject.why === null ? [] : [{ what: "comment", state: "skipped", why: subject.why }];
 	if (inputs.comment !== "never" && subject.why !== null)
@@ -163,7 +159,7 @@ async function show(result: Result, reporting: Reporting): Promise<void> {
 	);
 }
 
-function contextOf({ inputs, run, subject, outFolder, roots }: Reporting): Unmeasured {
+function contextOf({ inputs, run, host, subject, outFolder, roots }: Reporting): Unmeasured {
 	return {
 		// Of two reports the one of the later measurement is the newer.
 		run: { ...run, sha: subject.sha, runId: subject.run.id, runAttempt: subject.run.attempt },
@@ -172,7 +168,7 @@ function contextOf({ inputs, run, subject, outFolder, roots }: Reporting): Unmea
 		inputs: { ...inputs, artifact: inputs.artifact === "none" ? "none" : "merged" },
 		outFolder,
 		roots,
-		temp: readEnvironment().temp,
+		host,
 		configPath: inputs.config,
 	};
 }

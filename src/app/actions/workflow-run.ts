@@ -1,5 +1,4 @@
 // What every action does with its workflow run: reads its event, and reports the errors that end the action before there is a result.
-
 import { error as annotateError, setSecret } from "@actions/core";
 import type { WorkflowJob } from "../../../generated/result.ts";
 import type { GitAccess } from "../../adapters/git/run-git.ts";
@@ -10,11 +9,13 @@ import {
 	readWorkflowRun,
 	type WorkflowRun,
 } from "../../adapters/github/env.ts";
-import { log } from "../../adapters/github/log.ts";
+import { openGitHub } from "../../adapters/github/github.ts";
+import { log } from "../../adapters/github/publish.ts";
 import { readInputText } from "../../adapters/process/input-file.ts";
 import { usageError } from "../../core/errors.ts";
 import { inputKinds } from "../../core/input-kind.ts";
 import { parseRunEvent, type RunEvent } from "../../formats/github/event.ts";
+import type { Host } from "../../ports/code-host.ts";
 import { describeRecord, explainError } from "../exit.ts";
 
 /** GitHub caps payloads at 25 MB. */
@@ -22,38 +23,38 @@ const maxPayloadBytes = 32 * 1024 * 1024;
 
 /** Absent outside of GitHub Actions. A payload that cannot be read makes the event `other`, by its name. */
 export async function readRunEvent(environment: Environment): Promise<RunEvent | undefined> {
-	const { isActions, eventName, eventPath, sha, ref } = environment;
+	const { isActions, eventName, eventPath = "", sha = "", ref = "" } = environment;
 	if (!isActions || eventName === undefined) return undefined;
-	const payload = eventPath === undefined ? null : await readPayload(eventPath);
+	const kind = { ...inputKinds.argument, maxBytes: maxPayloadBytes };
+	let payload: unknown = null;
+	try {
+		payload = JSON.parse(await readInputText(eventPath, kind));
+	} catch {}
 	if (payload === null) forgetEventFile();
-	return parseRunEvent(eventName, payload, { sha: sha ?? "", ref: ref ?? "" });
+	return parseRunEvent(eventName, payload, { sha, ref });
+}
+
+export interface KnownRun {
+	run: WorkflowRun;
+	event: RunEvent;
+	host: Host;
 }
 
 /** The workflow run that we are part of, and what it runs for; null outside of a workflow. */
-export async function readRun(
-	environment: Environment,
-): Promise<{ run: WorkflowRun; event: RunEvent } | null> {
-	const [run, event] = [readWorkflowRun(), await readRunEvent(environment)];
-	return run === null || event === undefined ? null : { run, event };
-}
-
-/** How a result names the job that made it. */
-export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
-	return {
-		id: runId,
-		attempt: runAttempt,
-		job,
-		...(part === "" ? {} : { part }),
-		...(runner === "" ? {} : { runner }),
-	};
+export async function readRun(environment: Environment, token: string): Promise<KnownRun | null> {
+	const run = readWorkflowRun();
+	const event = await readRunEvent(environment);
+	if (run === null || event === undefined) return null;
+	return { run, event, host: openGitHub(run, token, environment.temp) };
 }
 
 /** @throws ConfigError usage outside of a workflow. */
 export async function requireRun(
 	environment: Environment,
+	token: string,
 	otherwise: string,
-): Promise<{ run: WorkflowRun; event: RunEvent }> {
-	const known = await readRun(environment);
+): Promise<KnownRun> {
+	const known = await readRun(environment, token);
 	if (known !== null) return known;
 	throw usageError(
 		"This action runs in a workflow of GitHub Actions only.",
@@ -61,12 +62,9 @@ export async function requireRun(
 	);
 }
 
-async function readPayload(path: string): Promise<unknown> {
-	try {
-		return JSON.parse(await readInputText(path, { ...inputKinds.argument, maxBytes: maxPayloadBytes }));
-	} catch {
-		return null;
-	}
+/** How a result names the job that made it. */
+export function workflowJob({ runId, runAttempt, job, runner }: WorkflowRun, part = ""): WorkflowJob {
+	return { id: runId, attempt: runAttempt, job, part: part || undefined, runner: runner || undefined };
 }
 
 /** For calls of git alone. The runner masks the token itself; what git gets is derived from it. */
@@ -82,12 +80,13 @@ export function reportError(fault: unknown): number {
 	const { exit, records, text } = explainError(fault);
 	log(text);
 	for (const record of records) {
-		const { location } = record;
-		const position =
-			location === undefined
-				? {}
-				: { file: location.path, startLine: location.line ?? 1, startColumn: location.column ?? 1 };
-		annotateError(describeRecord(record), { title: `trtgate: ${record.code}`, ...position });
+		const { code, location } = record;
+		const place = location && {
+			file: location.path,
+			startLine: location.line ?? 1,
+			startColumn: location.column ?? 1,
+		};
+		annotateError(describeRecord(record), { title: `trtgate: ${code}`, ...place });
 	}
 	return exit;
 }

@@ -1,11 +1,11 @@
 // Opens a job of the action in golden/: its inputs, its run, and whether it may change goldens.
 
-import type { WorkflowRun } from "../../adapters/github/env.ts";
 import { type GoldenInputs, readGoldenInputs } from "../../adapters/github/inputs.ts";
 import { usageError } from "../../core/errors.ts";
 import { quoteName } from "../../core/onnx/quote.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
 import { isRefName } from "../../formats/github/names.ts";
+import type { Host } from "../../ports/code-host.ts";
 import { requireRun } from "../actions/workflow-run.ts";
 import { openTerminal, type Terminal } from "../terminal.ts";
 import { proposalRefused } from "./checkout.ts";
@@ -14,7 +14,7 @@ import { proposalRefused } from "./checkout.ts";
 export interface GoldenJob {
 	terminal: Terminal;
 	inputs: GoldenInputs;
-	run: WorkflowRun;
+	host: Host;
 	author: string;
 }
 
@@ -23,11 +23,15 @@ export async function openGoldenJob(): Promise<GoldenJob> {
 	const opened = openTerminal({ color: false });
 	const { environment } = opened;
 	const inputs = readGoldenInputs();
-	const { run, event } = await requireRun(environment, "`trtgate golden record` records goldens");
+	const { run, event, host } = await requireRun(
+		environment,
+		inputs.token,
+		"`trtgate golden record` records goldens",
+	);
 	checkTrust(event, run.eventName);
 	checkInputs(inputs);
 	const terminal: Terminal = { ...opened, cwd: environment.workspace ?? opened.cwd };
-	return { terminal, inputs, run, author: inputs.author.trim() || run.actor || "unknown" };
+	return { terminal, inputs, host, author: inputs.author.trim() || run.actor || "unknown" };
 }
 
 /** Events that only people with write access cause. */

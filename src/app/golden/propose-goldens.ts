@@ -4,7 +4,6 @@ import { dirname, join, posix } from "node:path";
 import type { GoldenManifest } from "../../../generated/golden.ts";
 import { fileStore } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
-import { githubRepository } from "../../adapters/github/repository.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { PlatformError } from "../../core/errors.ts";
 import { isEquivalentGolden } from "../../core/golden/manifest/draft.ts";
@@ -92,10 +91,10 @@ interface Sending {
 
 /** @throws ConfigError proposal-refused, PlatformError. */
 async function sendPull(pull: GoldenPull, body: string, { done, job, checkout }: Sending): Promise<Proposed> {
-	const { inputs, run } = job;
+	const { inputs, host } = job;
 	const written = done.recorded.filter(({ state }) => state === "written");
 	const files = await changedFiles(written, done.home, checkout);
-	const repository = githubRepository({ ...run, token: inputs.token });
+	const repository = host.repository();
 	const end = await propose(
 		{
 			...files,

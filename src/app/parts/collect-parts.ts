@@ -2,12 +2,12 @@
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { RunArtifact, RunArtifacts } from "../../adapters/github/artifacts.ts";
 import { takeFile } from "../../adapters/github/part-archive.ts";
 import { inNewFolder } from "../../adapters/process/write-error.ts";
 import { ToolError } from "../../core/errors.ts";
 import { type PartContent, type PartInput, type PickedPart, pickArtifacts } from "../../core/merge/parts.ts";
 import { cleanName } from "../../core/text/escape.ts";
+import type { RunArtifact, RunArtifacts } from "../../ports/code-host.ts";
 import { reportFiles } from "../../stages/report.ts";
 import { beyondAll, maxParts, maxResultBytes, maxTextBytes, parsePart } from "./read-parts.ts";
 

@@ -1,12 +1,10 @@
-// Publishes why a run has no result wherever the result would be, so that no older result is taken for this commit's.
-
+// Publishes why a run has no result wherever the result would be, so that no older result is mistaken for this commit's.
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { ErrorRecord, Result } from "../../../generated/result.ts";
 import { fileStore, lockFolder } from "../../adapters/files/store.ts";
 import { childEnvironment } from "../../adapters/github/env.ts";
-import { log } from "../../adapters/github/log.ts";
-import { publishFailure, setOutputs } from "../../adapters/github/publish.ts";
+import { log, publishFailure, setOutputs } from "../../adapters/github/publish.ts";
 import { createProcesses } from "../../adapters/process/processes.ts";
 import { makeFolders } from "../../adapters/process/write-error.ts";
 import { resultWithoutRun } from "../../core/outcome.ts";
@@ -16,11 +14,10 @@ import { reportError, workflowJob } from "../actions/workflow-run.ts";
 import { explainError } from "../exit.ts";
 import { checkOutFolder, type OutRoots, removeEarlierResult } from "../out-folder.ts";
 import { version } from "../version.ts";
-import { githubPublisher, type PublishContext, publishRun } from "./publish-run.ts";
+import { type PublishContext, publishRun } from "./publish-run.ts";
 import { writePublishOutputs, writeResultOutputs } from "./write-outputs.ts";
 
 export interface Unmeasured extends PublishContext {
-	temp: string | undefined;
 	configPath: string;
 	outFolder: string;
 	roots: OutRoots;
@@ -31,8 +28,20 @@ export async function publishNoResult(
 	records: readonly ErrorRecord[],
 	context: Unmeasured,
 ): Promise<boolean> {
+	const { run, inputs, configPath } = context;
 	try {
-		const result = resultOf(records, context);
+		const result = resultWithoutRun(records, {
+			version,
+			startedAt: new Date().toISOString(),
+			configPath,
+			head: {
+				label: "head",
+				commit: isCommit(run.sha) ? run.sha : undefined,
+				ref: run.ref === "" ? undefined : run.ref,
+			},
+			run: workflowJob(run, inputs.name),
+			files: [...reportList],
+		});
 		const outFolder = await usableFolder(context);
 		await writeResult(result, outFolder);
 		await publishResult(result, { ...context, outFolder });
@@ -43,12 +52,12 @@ export async function publishNoResult(
 	}
 }
 
-/** A result that is on disk already. */
+/** Publishes a result that is on disk already. */
 export async function publishResult(result: Result, context: Unmeasured): Promise<void> {
-	const { outFolder, run, inputs, temp } = context;
+	const { outFolder } = context;
 	setOutputs(result, join(outFolder, reportFiles.result));
 	await writeResultOutputs(result);
-	const shown = await publishRun(result, context, githubPublisher(run, inputs, temp));
+	const shown = await publishRun(result, context);
 	await writePublishOutputs(result, shown, { outFolder, files: fileStore(), annotate: false });
 }
 
@@ -74,22 +83,6 @@ async function writeResult(result: Result, outFolder: string): Promise<void> {
 	} finally {
 		await lock.release();
 	}
-}
-
-function resultOf(records: readonly ErrorRecord[], { run, inputs, configPath }: Unmeasured): Result {
-	const head = {
-		label: "head",
-		...(isCommit(run.sha) ? { commit: run.sha } : {}),
-		...(run.ref === "" ? {} : { ref: run.ref }),
-	};
-	const known = {
-		version,
-		startedAt: new Date().toISOString(),
-		configPath,
-		head,
-		run: workflowJob(run, inputs.name),
-	};
-	return resultWithoutRun(records, { ...known, files: [...reportList] });
 }
 
 /** As `reportError`, for actions with outputs: these then explain why there is no result. */

@@ -1,24 +1,23 @@
 // Publishes the result of a run: artifacts first, so that everything after them can link to them. Never changes the outcome.
-
 import type { Result } from "../../../generated/result.ts";
-import { githubArtifacts } from "../../adapters/github/artifacts.ts";
-import { githubCodeHost } from "../../adapters/github/code-host.ts";
 import type { WorkflowRun } from "../../adapters/github/env.ts";
 import type { PublishInputs } from "../../adapters/github/inputs.ts";
-import type { Pace } from "../../adapters/github/request.ts";
 import { markerId } from "../../core/report/comment.ts";
 import type { ReportLinks } from "../../core/report/markdown.ts";
 import type { RunEvent } from "../../formats/github/event.ts";
-import type { ArtifactStore, CodeHost } from "../../ports/code-host.ts";
+import type { CodeHost, Host } from "../../ports/code-host.ts";
 import { publishAlarm } from "../../stages/publish/alarm.ts";
 import { publishCheckRun } from "../../stages/publish/check-run.ts";
 import { publishComment } from "../../stages/publish/comment.ts";
-import type { CommentMode, Published, PublishPlan } from "../../stages/publish/plan.ts";
-import { type Upload, type Uploaded, uploadFolder } from "./upload.ts";
+import type { Published, PublishPlan } from "../../stages/publish/plan.ts";
+import { type Upload, uploadFolder } from "./upload.ts";
 
-interface Publisher {
-	codeHost: CodeHost | null;
-	artifacts: ArtifactStore;
+/** The part of a run that publishing needs; another program than the action may have made the result. */
+export interface PublishContext {
+	run: WorkflowRun;
+	event: RunEvent;
+	inputs: PublishInputs;
+	host: Host;
 }
 
 export interface PublishedRun {
@@ -28,116 +27,69 @@ export interface PublishedRun {
 	change?: string;
 }
 
-/** null without a token. */
-export function codeHostOf(
-	{ run, inputs: { token } }: Pick<PublishContext, "run" | "inputs">,
-	pace?: Pace,
-): CodeHost | null {
-	const { repository, apiUrl, graphQlUrl } = run;
-	return token === "" ? null : githubCodeHost({ token, repository, apiUrl, graphQlUrl, pace });
-}
-
-/** The real GitHub; without a token nothing can be shown but artifacts, which have the runner's own. */
-export function githubPublisher(
-	run: WorkflowRun,
-	inputs: PublishInputs,
-	temp: string | undefined,
-): Publisher {
-	return {
-		codeHost: codeHostOf({ run, inputs }),
-		artifacts: githubArtifacts({ run, temp, retentionDays: inputs.retentionDays }),
-	};
-}
-
 export async function publishRun(
 	result: Result,
 	context: PublishContext & Pick<Upload, "outFolder" | "roots">,
-	publisher: Publisher,
+	patienceMs?: number,
 ): Promise<PublishedRun> {
-	const { run, inputs, outFolder, roots } = context;
-	const uploaded: Uploaded = await uploadFolder(
-		{ outFolder, roots, configPath: result.config.path, inputs, run },
-		publisher.artifacts,
-	);
+	const { host, inputs } = context;
+	const upload = { ...context, configPath: result.config.path };
+	const uploaded = await uploadFolder(upload, host.artifacts(inputs.retentionDays));
 	const { plan, skipped } = planPublish(result.config.path, context);
 	const links = { ...plan.shown.links, ...uploaded.links };
-	const shown = await show(result, { ...plan, shown: { ...plan.shown, links } }, publisher.codeHost);
-	const { change } = plan.shown;
-	return { published: [...uploaded.published, ...shown, ...skipped], links, change };
-}
-
-async function show(
-	result: Result,
-	plan: Parameters<typeof publish>[1],
-	codeHost: CodeHost | null,
-): Promise<Published[]> {
-	if (plan.comment === "never" && !plan.checkRun && plan.alarm === null) return [];
-	if (codeHost !== null) return publish(result, plan, codeHost);
-	const why = "there is no token; leave the input token at its default";
-	return [{ what: plan.comment === "never" ? "check run" : "comment", state: "skipped", why }];
-}
-
-/** The part of a run that publishing needs; another program than the action may have made the result. */
-export interface PublishContext {
-	run: WorkflowRun;
-	event: RunEvent;
-	inputs: PublishInputs;
-}
-
-interface Planned {
-	plan: PublishPlan;
-	/** What is not published on purpose. */
-	skipped: Published[];
+	const shown = { ...plan, shown: { ...plan.shown, links } };
+	const codeHost = host.codeHost(patienceMs);
+	const isShown = plan.comment !== "never" || plan.checkRun || plan.alarm !== null;
+	const withoutToken: Published = {
+		what: plan.comment === "never" ? "check run" : "comment",
+		state: "skipped",
+		why: "there is no token; leave the input token at its default",
+	};
+	const published = codeHost === null ? [withoutToken] : await publish(result, shown, codeHost);
+	return {
+		published: [...uploaded.published, ...(isShown ? published : []), ...skipped],
+		links,
+		change: plan.shown.change,
+	};
 }
 
 const forkReason =
 	"the token of a fork's pull request only reads; publish from a second workflow on workflow_run";
 
-/** @param configPath as the result names it. */
-export function planPublish(configPath: string, { run, event, inputs }: PublishContext): Planned {
-	const { name } = inputs;
-	const pullRequest = event.kind === "pull-request" ? event.number : null;
+/** @param configPath as the result names it. @returns also what is not published on purpose. */
+export function planPublish(
+	configPath: string,
+	{ run, event, inputs }: Omit<PublishContext, "host">,
+): { plan: PublishPlan; skipped: Published[] } {
+	const { name, issue, comment, checkRun } = inputs;
+	const pull = event.kind === "pull-request" ? event : null;
 	// The token of pull_request_target can write even for a fork's change.
-	const readOnly = event.kind === "pull-request" && event.isFork && run.eventName !== "pull_request_target";
-	const silenced = readOnly && inputs.comment !== "never";
-	const comment: CommentMode = pullRequest === null || silenced ? "never" : inputs.comment;
-	const isAlarmed = inputs.issue === "auto" ? event.kind === "schedule" : inputs.issue === "true";
+	const readOnly = pull?.isFork === true && run.eventName !== "pull_request_target";
+	const isAlarmed = issue === "auto" ? event.kind === "schedule" : issue === "true";
+	const label = [name, configPath === "trtgate.yml" ? "" : configPath].filter((part) => part !== "");
 	const plan: PublishPlan = {
 		id: markerId(configPath, name),
 		checkName: name === "" ? "trtgate" : `trtgate (${name})`,
 		shown: {
 			links: { run: runUrl(run) },
-			...labelOf(configPath, name),
-			...(event.kind === "pull-request" ? { change: event.headSha } : {}),
+			label: label.length === 0 ? undefined : label.join(" · "),
+			change: pull?.headSha,
 		},
 		run: { id: run.runId, attempt: run.runAttempt },
 		sha: shaOf(event, run),
-		pullRequest,
-		comment,
-		checkRun: inputs.checkRun && !readOnly,
+		pullRequest: pull?.number ?? null,
+		comment: pull === null || readOnly ? "never" : comment,
+		checkRun: checkRun && !readOnly,
 		alarm: isAlarmed ? { event: run.eventName, ref: run.ref, workflow: run.workflow } : null,
 	};
-	const skipped: Published[] = [
-		...(silenced ? [{ what: "comment", state: "skipped", why: forkReason } as const] : []),
-		...(readOnly && inputs.checkRun
-			? [{ what: "check run", state: "skipped", why: forkReason } as const]
-			: []),
-	];
+	const skipped: Published[] = [];
+	if (readOnly && comment !== "never") skipped.push({ what: "comment", state: "skipped", why: forkReason });
+	if (readOnly && checkRun) skipped.push({ what: "check run", state: "skipped", why: forkReason });
 	return { plan, skipped };
 }
 
-function labelOf(configPath: string, name: string): { label?: string } {
-	const config = configPath === "trtgate.yml" ? "" : configPath;
-	const label = [name, config].filter((part) => part !== "").join(" · ");
-	return label === "" ? {} : { label };
-}
-
-export function runUrl({
-	serverUrl,
-	repository,
-	runId,
-}: Pick<WorkflowRun, "serverUrl" | "repository" | "runId">): string {
-	return `${serverUrl}/${repository}/actions/runs/${runId}`;
+export function runUrl(run: Pick<WorkflowRun, "serverUrl" | "repository" | "runId">): string {
+	return `${run.serverUrl}/${run.repository}/actions/runs/${run.runId}`;
 }
 
 /** The change's own commit: a check run on GitHub's test merge would not be visible. */

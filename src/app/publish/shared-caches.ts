@@ -4,9 +4,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arm } from "../../../generated/result.ts";
 import { collectEntries, importEntries } from "../../adapters/cache/transfer.ts";
-import type { RemoteCache } from "../../adapters/github/cache.ts";
 import { formatBytes } from "../../core/text/units.ts";
 import { type CacheKind, cachePrefix } from "../../formats/github/cache.ts";
+import type { RemoteCache } from "../../ports/code-host.ts";
 import type { PreparedModel } from "../../stages/prepared.ts";
 import type { Published } from "../../stages/publish/plan.ts";
 import type { PreparedRun } from "../run-context.ts";
@@ -46,131 +46,107 @@ const kinds: readonly { kind: Exclude<CacheKind, "pin">; store: string; maxBytes
 ];
 
 /** Prefixes of keys, and the folders of the entries. */
-interface CacheLocation {
+interface Shared {
 	/** For anything saved by this kind of machine. */
 	prefix: string;
-	/** Of what was built from this head; goes on with the digest of what is kept, since a key cannot be written twice. */
+	/** What was built from this head; goes on with the digest of what is kept, since a key cannot be written twice. */
 	head: string;
-	/** Of what was built when this base was the head. */
+	/** What was built when this base was the head. */
 	base: string | null;
 	store: string;
 	folder: string;
 	maxBytes: number;
-}
-
-interface Restored {
-	status: Published;
-	/** Entries that came from the repository's cache. */
+	/** Entries that came from the repository's cache, and their key. */
 	names: readonly string[];
-	/** Key that they came from. */
 	key: string | null;
 }
-
-type Opened = CacheLocation & Omit<Restored, "status">;
 
 /** File systems may count in whole seconds. */
 const clockSlackMs = 2000;
 
 export function sharedCaches(options: SharedCacheOptions): SharedCaches {
-	const opened: Opened[] = [];
+	const opened: Shared[] = [];
 	const published: Published[] = [];
+	/** @returns whether to go on: a service that cannot be reached now cannot be reached again. */
+	const attempt = async (work: () => Promise<Published | null>): Promise<boolean> => {
+		// A full disk must not end the run.
+		const status = await work().catch((fault: unknown) =>
+			skipped(`its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`),
+		);
+		if (status !== null) published.push(status);
+		return status?.state !== "failed";
+	};
 	return {
 		published: () => published,
 		async restore(known) {
-			for (const location of locationsOf(known, options)) {
-				const found = await restoreOne(location, options).catch((fault) => ({
-					status: unusable(fault),
-					names: [],
-					key: null,
-				}));
+			for (const shared of locationsOf(known, options)) {
+				const isOwn = !options.always && (await hasStore(shared).catch(() => false));
 				// What a machine of its own has may still be lost with it.
-				if (found === null && options.of === "pin") opened.push({ ...location, names: [], key: null });
-				if (found === null) continue;
-				published.push(found.status);
-				// A service that cannot be read now cannot be read again or written to.
-				if (found.status.state === "failed") break;
-				opened.push({ ...location, ...found });
+				if (!isOwn || options.of === "pin") opened.push(shared);
+				if (isOwn || (await attempt(() => restoreOne(shared, options.remote)))) continue;
+				opened.pop();
+				break;
 			}
 		},
 		async save(pinned) {
-			for (const one of opened) {
-				const status = await saveOne(one, options, pinned).catch(unusable);
-				published.push(status);
-				if (status.state === "failed") break;
-			}
+			for (const shared of opened) if (!(await attempt(() => saveOne(shared, options, pinned)))) break;
 		},
 	};
+}
+
+function skipped(why: string): Published {
+	return { what: "cache", state: "skipped", why };
 }
 
 /** None where the machine is not known well enough. */
 function locationsOf(
 	{ config, fingerprint, models }: PreparedRun,
 	{ cacheFolder, temp, of }: SharedCacheOptions,
-): CacheLocation[] {
-	const [head, base] = [recipeDigest(models, "head"), recipeDigest(models, "base")];
+): Shared[] {
+	const head = recipeDigest(models, "head");
+	const base = recipeDigest(models, "base");
+	const nothing = { names: [], key: null };
+	const folderOf = (kind: CacheKind): string => join(temp, "trtgate-cache", kind);
 	if (of === "pin") {
 		const prefix = cachePrefix("pin", fingerprint);
 		if (prefix === null || base === null || config.baseline.from !== "pin" || !config.cache.engines)
 			return [];
-		const own = { prefix: `${prefix}${base}`, head: `${prefix}${base}`, base: null, maxBytes: maxPinBytes };
-		return [{ ...own, store: join(cacheFolder, "engines"), folder: join(temp, "trtgate-cache", "pin") }];
+		const key = `${prefix}${base}`;
+		const store = join(cacheFolder, "engines");
+		const keys = { prefix: key, head: key, base: null };
+		return [{ ...keys, ...nothing, maxBytes: maxPinBytes, store, folder: folderOf("pin") }];
 	}
 	return kinds.flatMap(({ kind, store, maxBytes }) => {
 		const prefix = config.cache[kind] ? cachePrefix(kind, fingerprint) : null;
 		if (prefix === null || head === null) return [];
 		const keys = { prefix, head: `${prefix}${head}-`, base: base === null ? null : `${prefix}${base}-` };
-		return [
-			{ ...keys, maxBytes, store: join(cacheFolder, store), folder: join(temp, "trtgate-cache", kind) },
-		];
+		return [{ ...keys, ...nothing, maxBytes, store: join(cacheFolder, store), folder: folderOf(kind) }];
 	});
 }
 
-/** A full disk must not end the run. */
-function unusable(fault: unknown): Published {
-	return {
-		what: "cache",
-		state: "skipped",
-		why: `its files cannot be used here: ${fault instanceof Error ? fault.message : String(fault)}`,
-	};
+async function hasStore({ store, folder }: Shared): Promise<boolean> {
+	const own = await collectEntries(store, `${folder}-own`, { sinceMs: 0, names: [], maxBytes: 0 });
+	await rm(`${folder}-own`, { recursive: true, force: true });
+	return own.left > 0;
 }
 
-/** null where the machine has a store of its own. */
-async function restoreOne(location: CacheLocation, options: SharedCacheOptions): Promise<Restored | null> {
-	const own = await collectEntries(location.store, `${location.folder}-own`, {
-		sinceMs: 0,
-		names: [],
-		maxBytes: 0,
-	});
-	await rm(`${location.folder}-own`, { recursive: true, force: true });
-	if (own.left > 0 && !options.always) return null;
-	await rm(location.folder, { recursive: true, force: true });
-	const restored = await options.remote.restore(location.folder, [
-		location.head,
-		...(location.base === null ? [] : [location.base]),
-		location.prefix,
-	]);
-	if (restored.state === "failed") return { status: { what: "cache", ...restored }, names: [], key: null };
-	if (restored.key === null)
-		return {
-			status: { what: "cache", state: "skipped", why: `nothing is stored under ${location.prefix} yet` },
-			names: [],
-			key: null,
-		};
-	const { names, refused } = await importEntries(location.folder, location.store);
-	await rm(location.folder, { recursive: true, force: true });
+/** Notes in `shared` what came. */
+async function restoreOne(shared: Shared, remote: RemoteCache): Promise<Published> {
+	const { folder, store, head, base, prefix } = shared;
+	await rm(folder, { recursive: true, force: true });
+	const restored = await remote.restore(folder, [head, ...(base === null ? [] : [base]), prefix]);
+	if (restored.state === "failed") return { what: "cache", ...restored };
+	const { key } = restored;
+	if (key === null) return skipped(`nothing is stored under ${prefix} yet`);
+	const { names, refused } = await importEntries(folder, store);
+	await rm(folder, { recursive: true, force: true });
+	Object.assign(shared, { names, key });
 	const damaged = refused === 0 ? "" : `; ${refused} were damaged and are not used`;
-	return {
-		status: {
-			what: "cache",
-			state: "done",
-			note: `restored ${names.length} entries of ${restored.key}, ${originOf(restored.key, location)}${damaged}`,
-		},
-		names,
-		key: restored.key,
-	};
+	const note = `restored ${names.length} entries of ${key}, ${originOf(key, shared)}${damaged}`;
+	return { what: "cache", state: "done", note };
 }
 
-function originOf(key: string, { head, base }: CacheLocation): string {
+function originOf(key: string, { head, base }: Shared): string {
 	if (key === head) return "of the pin";
 	if (key.startsWith(head)) return "built from the head's models and flags";
 	return base !== null && key.startsWith(base)
@@ -179,72 +155,49 @@ function originOf(key: string, { head, base }: CacheLocation): string {
 }
 
 async function saveOne(
-	one: Opened,
-	options: SharedCacheOptions,
+	shared: Shared,
+	{ refusal, of, startedMs, remote }: SharedCacheOptions,
 	pinned: ReadonlySet<string>,
 ): Promise<Published> {
-	const what = "cache";
-	if (options.refusal !== null)
-		return { what, state: "skipped", why: `${one.prefix} is not saved: ${options.refusal}` };
-	await rm(one.folder, { recursive: true, force: true });
-	const { maxBytes, names } = one;
-	const holding = options.of === "pin" ? { holding: pinned } : {};
-	const selection = { sinceMs: options.startedMs - clockSlackMs, names, maxBytes, ...holding };
-	const collected = await collectEntries(one.store, one.folder, selection);
-	const key = options.of === "pin" ? one.head : `${one.head}${collected.digest}`;
+	const { prefix, folder, maxBytes, names, store, head } = shared;
+	if (refusal !== null) return skipped(`${prefix} is not saved: ${refusal}`);
 	try {
-		if (collected.entries === 0 && collected.left > 0)
-			return {
-				what,
-				state: "skipped",
-				why: `${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}`,
-			};
-		if (collected.entries === 0 || one.key?.endsWith(`-${collected.digest}`))
-			return { what, state: "skipped", why: `${one.prefix} holds nothing new` };
-		const saved = await options.remote.save(one.folder, { key, bytes: collected.bytes });
-		if (saved.state === "failed") return { what, ...saved };
-		if (!saved.saved)
-			return {
-				what,
-				state: "skipped",
-				why: `${key} was not saved: it exists already, or the log above shows why`,
-			};
-		const left = collected.left === 0 ? "" : `; ${collected.left} older ones did not fit`;
-		return {
-			what,
-			state: "done",
-			note: `saved ${collected.entries} entries, ${formatBytes(collected.bytes)}, as ${key}${left}`,
-		};
+		await rm(folder, { recursive: true, force: true });
+		const { entries, left, digest, bytes } = await collectEntries(store, folder, {
+			sinceMs: startedMs - clockSlackMs,
+			names,
+			maxBytes,
+			holding: of === "pin" ? pinned : undefined,
+		});
+		const key = of === "pin" ? head : `${head}${digest}`;
+		if (entries === 0 && left > 0)
+			return skipped(`${key} is not saved: its engines are larger than ${formatBytes(maxBytes)}`);
+		if (entries === 0 || shared.key?.endsWith(`-${digest}`)) return skipped(`${prefix} holds nothing new`);
+		const saved = await remote.save(folder, { key, bytes });
+		if (saved.state === "failed") return { what: "cache", ...saved };
+		if (!saved.saved) return skipped(`${key} was not saved: it exists already, or the log above shows why`);
+		const missing = left === 0 ? "" : `; ${left} older ones did not fit`;
+		const note = `saved ${entries} entries, ${formatBytes(bytes)}, as ${key}${missing}`;
+		return { what: "cache", state: "done", note };
 	} finally {
-		await rm(one.folder, { recursive: true, force: true });
+		await rm(folder, { recursive: true, force: true });
 	}
 }
 
 const digestChars = 16;
 
-/** null where the side has no model. Machine and TensorRT are not part of it: they precede it in the key. */
+/** Identifies the models and flags of a side, by the digests of its files; null where it has no model. The key has machine and TensorRT before it. */
 export function recipeDigest(models: readonly PreparedModel[], arm: Arm): string | null {
-	const recipes = models.filter((prepared) => prepared.arm === arm).flatMap(recipeOf);
+	const recipes = models.flatMap((prepared) => {
+		if (prepared.arm !== arm || prepared.state !== "ready") return [];
+		const { spec, model, assets } = prepared;
+		const { precision, profiles, tensorrt } = spec.engine;
+		const { workspaceBytes, optimizationLevel, dla, flags } = tensorrt;
+		const plugins = assets?.plugins.map(({ sha256, dynamic }) => ({ sha256, dynamic }));
+		const files = { model: model.sha256, plugins, calibration: assets?.calibration?.sha256 };
+		const settings = { workspaceBytes, optimizationLevel, dla, flags };
+		return JSON.stringify([spec.id, files, spec.model.inputs, precision, profiles, settings]);
+	});
 	if (recipes.length === 0) return null;
 	return createHash("sha256").update(recipes.sort().join("\n")).digest("hex").slice(0, digestChars);
-}
-
-/** Files by their digests, wherever they lie. */
-function recipeOf(prepared: PreparedModel): string[] {
-	if (prepared.state !== "ready") return [];
-	const { spec, model, assets } = prepared;
-	const { precision, profiles, tensorrt } = spec.engine;
-	const { workspaceBytes, optimizationLevel, dla, flags } = tensorrt;
-	const plugins = assets?.plugins.map(({ sha256, dynamic }) => ({ sha256, dynamic }));
-	const files = { model: model.sha256, plugins, calibration: assets?.calibration?.sha256 };
-	return [
-		JSON.stringify([
-			spec.id,
-			files,
-			spec.model.inputs,
-			precision,
-			profiles,
-			{ workspaceBytes, optimizationLevel, dla, flags },
-		]),
-	];
 }

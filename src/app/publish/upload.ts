@@ -20,50 +20,49 @@ export interface Upload {
 	run: Pick<WorkflowRun, "job">;
 }
 
-export interface Uploaded {
-	published: Published[];
-	links: ReportLinks;
-}
-
 /** Folders of the output folder that do not go into the artifact of the run. */
 const separate: ReadonlySet<string> = new Set(["engines", "cache", "scratch", "worktrees", "nsys"]);
-/** GitHub shows and keeps them; more files than this are a mistake. */
+/** More files than this are a mistake. */
 const maxFiles = 20_000;
 
-export async function uploadFolder(upload: Upload, store: ArtifactStore): Promise<Uploaded> {
-	const uploaded: Uploaded = { published: [], links: {} };
-	if (upload.inputs.artifact === "none") return uploaded;
+export async function uploadFolder(
+	upload: Upload,
+	store: ArtifactStore,
+): Promise<{ published: Published[]; links: ReportLinks }> {
+	const published: Published[] = [];
+	const links: ReportLinks = {};
+	const { outFolder, roots, inputs } = upload;
+	if (inputs.artifact === "none") return { published, links };
 	try {
-		await refuseLinks(upload.outFolder, { cwd: upload.roots.workspace, roots: upload.roots });
+		await refuseLinks(outFolder, { cwd: roots.workspace, roots });
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;
-		return { ...uploaded, published: [{ what: "artifact", state: "skipped", why: error.message }] };
+		return { published: [{ what: "artifact", state: "skipped", why: error.message }], links };
 	}
-	for (const { what, link, draft, leftOut } of await draftsOf(upload)) {
-		const sent = await store.upload(draft);
+	for (const { what, link, draft } of await draftsOf(upload)) {
+		// Drops the deepest files first: result and reports are at the top.
+		const depth = (path: string): number => path.split("/").length;
+		const files = draft.files.toSorted((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
+		const leftOut = draft.files.length - files.length;
+		const sent = await store.upload({ ...draft, files });
 		if (sent.state === "failed") {
-			uploaded.published.push({ what, ...sent });
+			published.push({ what, ...sent });
 			// A failure other than a rejection would repeat for every artifact.
 			if (sent.fault.code !== "github-rejected") break;
 			continue;
 		}
 		const { url } = sent.artifact;
-		const note =
-			leftOut === 0
-				? {}
-				: { note: `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.` };
-		uploaded.published.push({ what, state: "done", url, ...note });
-		if (link !== null) uploaded.links[link] = url;
+		const note = `${leftOut} of its files were left out, as at most ${maxFiles} are uploaded.`;
+		published.push({ what, state: "done", url, note: leftOut === 0 ? undefined : note });
+		if (link !== null) links[link] = url;
 	}
-	return uploaded;
+	return { published, links };
 }
 
 interface Drafted {
 	what: PublishedThing;
 	link: keyof ReportLinks | null;
 	draft: ArtifactDraft;
-	/** Files beyond the most that are uploaded. */
-	leftOut: number;
 }
 
 async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise<Drafted[]> {
@@ -71,40 +70,27 @@ async function draftsOf({ outFolder, configPath, inputs, run }: Upload): Promise
 		artifactName(prefix, { config: configPath, job: inputs.name || run.job });
 	const names = outNames.filter((name) => !separate.has(name));
 	const files = (await Promise.all(names.map((name) => filesBelow(join(outFolder, name))))).flat();
-	const folder = async (name: string): Promise<string[]> => filesBelow(join(outFolder, name));
-	const [profiles, engines] = [await folder("nsys"), inputs.artifactEngines ? await folder("engines") : []];
 	const page = files.filter((path) => path === join(outFolder, reportFiles.html));
-	const drafts: Omit<Drafted, "leftOut">[] = [
-		{
-			what: "artifact",
-			link: "artifact",
-			draft: { name: named(inputs.artifact), root: outFolder, files, compression: 6 },
-		},
-		{
-			what: "report page",
-			link: "report",
-			draft: { name: `${named("report")}.html`, root: outFolder, files: page, compression: 0, asIs: true },
-		},
-		{
-			what: "profiles",
-			link: "profiles",
-			draft: { name: named("nsys"), root: join(outFolder, "nsys"), files: profiles, compression: 1 },
-		},
-		{
-			what: "artifact",
-			link: null,
-			draft: { name: named("engines"), root: join(outFolder, "engines"), files: engines, compression: 0 },
-		},
+	const drafted = (
+		what: PublishedThing,
+		link: keyof ReportLinks | null,
+		draft: Omit<ArtifactDraft, "root">,
+		folder = "",
+	): Drafted => ({ what, link, draft: { root: join(outFolder, folder), ...draft } });
+	const nsys = await filesBelow(join(outFolder, "nsys"));
+	const engines = inputs.artifactEngines ? await filesBelow(join(outFolder, "engines")) : [];
+	const drafts = [
+		drafted("artifact", "artifact", { name: named(inputs.artifact), files, compression: 6 }),
+		drafted("report page", "report", {
+			name: `${named("report")}.html`,
+			files: page,
+			compression: 0,
+			asIs: true,
+		}),
+		drafted("profiles", "profiles", { name: named("nsys"), files: nsys, compression: 1 }, "nsys"),
+		drafted("artifact", null, { name: named("engines"), files: engines, compression: 0 }, "engines"),
 	];
-	return drafts.filter(({ draft }) => draft.files.length > 0).map(withinLimit);
-}
-
-/** Drops the deepest files first: result and reports are at the top. */
-function withinLimit(drafted: Omit<Drafted, "leftOut">): Drafted {
-	const { draft } = drafted;
-	const depth = (path: string): number => path.split("/").length;
-	const files = [...draft.files].sort((a, b) => depth(a) - depth(b)).slice(0, maxFiles);
-	return { ...drafted, draft: { ...draft, files }, leftOut: draft.files.length - files.length };
+	return drafts.filter(({ draft }) => draft.files.length > 0);
 }
 
 /** Regular files only: a link could lead out of the folder. Hidden files are temporary. */
@@ -114,8 +100,8 @@ async function filesBelow(path: string): Promise<string[]> {
 	if (found.isFile()) return [path];
 	if (!found.isDirectory()) return [];
 	const files: string[] = [];
-	for (const name of (await readdir(path)).sort()) {
+	// Not spread: a folder may have more files than a call has arguments.
+	for (const name of (await readdir(path)).sort())
 		for (const file of await filesBelow(join(path, name))) files.push(file);
-	}
 	return files;
 }

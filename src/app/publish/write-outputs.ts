@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import { notice } from "@actions/core";
 import type { Result } from "../../../generated/result.ts";
-import { log } from "../../adapters/github/log.ts";
-import { setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
+import { log, setUrls, writeAnnotations, writeSummary } from "../../adapters/github/publish.ts";
 import { renderMarkdown, renderUnpublished } from "../../core/report/markdown.ts";
 import type { ApiFault } from "../../ports/code-host.ts";
 import type { Files } from "../../ports/world.ts";
@@ -24,29 +23,25 @@ export async function writePublishOutputs(
 	{ published, links, ...shown }: PublishedRun,
 	{ outFolder, files, annotate = true }: { outFolder: string; files: Files; annotate?: boolean },
 ): Promise<void> {
-	const done = (what: Published["what"]) =>
-		published.find((one) => one.what === what && one.state === "done");
-	const comment = done("comment");
+	const done = published.filter((one) => one.state === "done");
 	setUrls({
-		comment: comment?.state === "done" ? (comment.url ?? "") : "",
+		comment: done.find(({ what }) => what === "comment")?.url ?? "",
 		artifact: links.artifact ?? "",
 		report: links.report ?? "",
 	});
 	// The check run shows the same on the same lines.
-	if (annotate && done("check run") === undefined) writeAnnotations(result);
-	for (const one of published) if (one.state !== "failed") log(describe(one));
-	const failed = withRightsOnce(
+	if (annotate && !done.some(({ what }) => what === "check run")) writeAnnotations(result);
+	for (const one of published) if (one.state !== "failed") log(describePublished(one));
+	const failed = mergePermissionFaults(
 		published.flatMap((one) => (one.state === "failed" ? [{ what: one.what, ...one.fault }] : [])),
 	);
-	const partly = published.flatMap(({ what, ...one }) =>
-		one.state === "done" && one.note !== undefined && what === "artifact"
-			? [{ what, message: one.note, fix: "The output folder has all of them." }]
-			: [],
+	const partly = done.flatMap(({ what, note }) =>
+		note === undefined || what !== "artifact"
+			? []
+			: [{ what, message: note, fix: "The output folder has all of them." }],
 	);
-	await writeSummary(
-		renderMarkdown(result, { limit: summaryLimit, links, ...shown }) +
-			renderUnpublished([...failed, ...partly]),
-	);
+	const report = renderMarkdown(result, { limit: summaryLimit, links, ...shown });
+	await writeSummary(report + renderUnpublished([...failed, ...partly]));
 	for (const { what, message, fix, code } of failed) log(`no ${what}: ${message} ${fix} [${code}]`);
 	const [first] = failed;
 	if (first !== undefined)
@@ -55,17 +50,15 @@ export async function writePublishOutputs(
 		});
 	await files
 		.writeText(join(outFolder, publishFile), `${JSON.stringify({ published }, null, "\t")}\n`)
-		.catch((fault: unknown) => {
-			log(`${publishFile} could not be written: ${String(fault)}`);
-		});
+		.catch((fault: unknown) => log(`${publishFile} could not be written: ${String(fault)}`));
 }
 
 interface Unpublished extends ApiFault {
 	what: string;
 }
 
-/** All rights that the token lacks in one line, to be added at once. A status only replaces a check run, so its right is never asked for. */
-function withRightsOnce(faults: readonly Unpublished[]): Unpublished[] {
+/** All permissions that the token lacks in one line, to be added at once. A status only replaces a check run, so its own is never asked for. */
+function mergePermissionFaults(faults: readonly Unpublished[]): Unpublished[] {
 	const others = faults.filter(({ lacks }) => lacks === undefined);
 	const wanted = faults.filter(({ lacks, what }) => lacks !== undefined && what !== "commit status");
 	const [first] = wanted;
@@ -76,13 +69,9 @@ function withRightsOnce(faults: readonly Unpublished[]): Unpublished[] {
 	return [{ ...first, what: names, message: "GitHub denies it to the token of this job.", fix }, ...others];
 }
 
-function describe(one: Exclude<Published, { state: "failed" }>): string {
-	switch (one.state) {
-		case "done":
-			return [`published ${one.what}`, one.url, one.note]
-				.filter((part) => part !== undefined && part !== "")
-				.join(": ");
-		case "skipped":
-			return `no ${one.what}: ${one.why}`;
-	}
+export function describePublished(one: Published): string {
+	if (one.state === "skipped") return `no ${one.what}: ${one.why}`;
+	if (one.state === "failed")
+		return `no ${one.what}: ${one.fault.message} ${one.fault.fix} [${one.fault.code}]`;
+	return [`published ${one.what}`, one.url, one.note].filter((part) => part).join(": ");
 }

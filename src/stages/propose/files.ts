@@ -1,5 +1,5 @@
 // Stores the files of a proposal on the code host, as the tree of their commit.
-import type { ApiFault, ApiResult, GitFile, Repository } from "../../ports/code-host.ts";
+import type { ApiFault, ApiResult, Repository, StoredFile } from "../../ports/code-host.ts";
 import type { Proposal, ProposedFile } from "./proposal.ts";
 
 /** @param head commit of an earlier proposal, whose files need not be sent again. */
@@ -7,14 +7,14 @@ export async function writeFiles(
 	proposal: Proposal,
 	head: string | null,
 	repository: Repository,
-): Promise<ApiResult<{ tree: string }>> {
+): Promise<ApiResult<{ snapshot: string }>> {
 	const before = await filesOf(proposal.commit, proposal, repository);
 	if (before.state === "failed") return before;
 	const earlier =
 		head === null ? ({ state: "done", files: [] } as const) : await filesOf(head, proposal, repository);
 	if (earlier.state === "failed") return earlier;
-	const known = new Set([...before.files, ...earlier.files].map(({ blob }) => blob));
-	const entries: { path: string; blob: string | null }[] = [];
+	const known = new Set([...before.files, ...earlier.files].map(({ hash }) => hash));
+	const entries: { path: string; hash: string | null }[] = [];
 	for (const file of proposal.files) {
 		const stored = await storeFile(file, {
 			known,
@@ -22,23 +22,22 @@ export async function writeFiles(
 			repository,
 		});
 		if (stored.state === "failed") return stored;
-		entries.push({ path: file.path, blob: stored.blob });
+		entries.push({ path: file.path, hash: stored.blob });
 	}
 	// GitHub refuses to remove missing files.
 	const there = new Set(before.files.map(({ path }) => path));
-	for (const path of proposal.removed) if (there.has(path)) entries.push({ path, blob: null });
-	const base = await repository.treeOf(proposal.commit);
+	for (const path of proposal.removed) if (there.has(path)) entries.push({ path, hash: null });
+	const base = await repository.snapshotOf(proposal.commit);
 	if (base.state === "failed") return base;
-	const tree = await repository.writeTree(base.tree, entries);
-	return tree.state === "failed" ? tree : { state: "done", tree: tree.sha };
+	return repository.writeSnapshot(base.snapshot, entries);
 }
 
 async function filesOf(
 	commit: string,
 	{ folders }: Proposal,
 	repository: Repository,
-): Promise<ApiResult<{ files: readonly GitFile[] }>> {
-	const files: GitFile[] = [];
+): Promise<ApiResult<{ files: readonly StoredFile[] }>> {
+	const files: StoredFile[] = [];
 	for (const folder of folders) {
 		const listed = await repository.filesUnder(commit, folder);
 		if (listed.state === "failed") return listed;
@@ -51,7 +50,7 @@ interface Storing {
 	/** Blobs that the repository already has. */
 	known: Set<string>;
 	/** The file of this path on our branch. */
-	earlier: GitFile | undefined;
+	earlier: StoredFile | undefined;
 	repository: Repository;
 }
 
@@ -61,14 +60,14 @@ async function storeFile(
 ): Promise<ApiResult<{ blob: string }>> {
 	if (known.has(file.blob)) return { state: "done", blob: file.blob };
 	if (earlier !== undefined && file.agreesWith !== undefined) {
-		const read = await repository.readBlob(earlier.blob);
+		const read = await repository.readFile(earlier.hash);
 		if (read.state === "failed") return read;
-		if (file.agreesWith(read.bytes)) return { state: "done", blob: earlier.blob };
+		if (file.agreesWith(read.bytes)) return { state: "done", blob: earlier.hash };
 	}
-	const written = await repository.writeBlob(await file.read());
+	const written = await repository.storeFile(await file.read());
 	if (written.state === "failed") return { state: "failed", fault: tooLarge(written.fault, file) };
-	known.add(written.sha);
-	return { state: "done", blob: written.sha };
+	known.add(written.hash);
+	return { state: "done", blob: written.hash };
 }
 
 function tooLarge(fault: ApiFault, { path, bytes }: ProposedFile): ApiFault {

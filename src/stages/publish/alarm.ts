@@ -1,5 +1,4 @@
 // The issue of a nightly run: opened and kept up to date while a gate fails or cannot decide, closed once all gates pass again.
-
 import type { Result } from "../../../generated/result.ts";
 import {
 	type AlarmHistory,
@@ -12,11 +11,13 @@ import {
 	findHistory,
 	isRecovered,
 } from "../../core/report/alarm-issue.ts";
-import { findMarker, isNewer, isOwnAuthor, type Marker } from "../../core/report/comment.ts";
+import { isNewer, type Marker } from "../../core/report/comment.ts";
 import type { ApiResult, CodeHost, HostedIssue } from "../../ports/code-host.ts";
-import { createOnce, type Published, type PublishPlan } from "./plan.ts";
+import { createOnce, markerOf, ownOf, type Published, type PublishPlan } from "./plan.ts";
 
 const what = "alarm issue";
+
+type AlarmPlan = PublishPlan & { alarm: AlarmSource };
 
 interface AlarmContext {
 	result: Result;
@@ -25,52 +26,34 @@ interface AlarmContext {
 	marker: Marker;
 }
 
-type AlarmPlan = PublishPlan & { alarm: AlarmSource };
-
 type Own = HostedIssue & { marker: Marker };
 
 export async function publishAlarm(result: Result, plan: AlarmPlan, codeHost: CodeHost): Promise<Published> {
+	const skipped = (why: string): Published => ({ what, state: "skipped", why });
 	const alarm = alarmOf(result.outcome);
-	if (alarm === "keep")
-		return {
-			what,
-			state: "skipped",
-			why: `the run was ${result.outcome}, which says nothing about the engines`,
-		};
-	const marker = {
-		id: alarmId(plan.id, plan.alarm),
-		runId: plan.run.id,
-		attempt: plan.run.attempt,
-		sha: plan.sha,
-	};
+	if (alarm === "keep") return skipped(`the run was ${result.outcome}, which says nothing about the engines`);
+	const marker = { ...markerOf(plan), id: alarmId(plan.id, plan.alarm) };
 	const context = { result, plan, codeHost, marker };
 	const own = await findOwn(context);
 	if (own.state === "failed") return { what, ...own };
 	if (own.issues.some((issue) => isNewer(issue.marker, marker)))
-		return { what, state: "skipped", why: "a newer run has already reported" };
-	if (alarm === "close") return close(context, own.issues);
+		return skipped("a newer run has already reported");
 	const [oldest] = own.issues;
-	return oldest === undefined ? open(context) : update(context, oldest);
+	if (alarm !== "close") return oldest === undefined ? open(context) : update(context, oldest);
+	return oldest === undefined
+		? skipped("all gates pass, and no alarm is open")
+		: close(context, oldest, own.issues);
 }
 
+/** Our open issues, oldest first. */
 async function findOwn({ codeHost, marker }: AlarmContext): Promise<ApiResult<{ issues: Own[] }>> {
 	const listed = await codeHost.openIssues(alarmLabel);
 	if (listed.state === "failed") return listed;
-	const marked = listed.issues.flatMap((issue) => {
-		const found = findMarker(issue.body, marker.id);
-		return found === null ? [] : [{ ...issue, marker: found }];
-	});
-	const login = marked.length === 0 ? null : await codeHost.login();
-	const issues = marked
-		.filter(({ author }) => isOwnAuthor(author, login))
-		.sort((left, right) => left.number - right.number);
-	return { state: "done", issues };
+	const issues = await ownOf(listed.issues, marker.id, codeHost);
+	return { state: "done", issues: issues.sort((left, right) => left.number - right.number) };
 }
 
-function draftOf(
-	{ result, plan, marker }: AlarmContext,
-	history: AlarmHistory,
-): { title: string; body: string } {
+function draftOf({ result, plan, marker }: AlarmContext, history: AlarmHistory) {
 	const source = plan.alarm;
 	return {
 		title: alarmTitle(result, plan.id, source),
@@ -78,15 +61,11 @@ function draftOf(
 	};
 }
 
-/** The right to read workflow runs may be missing. */
+/** The last good commit needs `actions: read`, which the token may lack. */
 async function newHistory({ result, plan, marker, codeHost }: AlarmContext): Promise<AlarmHistory> {
 	const good = await codeHost.lastGoodCommit(plan.alarm);
-	return {
-		since: result.startedAt,
-		runs: 1,
-		firstRun: marker.runId,
-		goodCommit: good.state === "done" ? good.sha : null,
-	};
+	const goodCommit = good.state === "done" ? good.sha : null;
+	return { since: result.startedAt, runs: 1, firstRun: marker.runId, goodCommit };
 }
 
 /** A second attempt of a run counts once. */
@@ -102,37 +81,29 @@ async function open(context: AlarmContext): Promise<Published> {
 	const draft = draftOf(context, await newHistory(context));
 	const opened = await createOnce(
 		codeHost,
-		async () => {
-			const created = await codeHost.createIssue({ ...draft, labels: [alarmLabel] });
-			return created.state === "failed" ? created : { state: "done", thing: created.issue };
-		},
+		() => codeHost.createIssue({ ...draft, labels: [alarmLabel] }),
 		async () => {
 			const own = await findOwn(context);
-			if (own.state === "failed") return own;
-			return {
-				state: "done",
-				thing: own.issues.find((issue) => issue.marker.runId === marker.runId) ?? null,
-			};
+			if (own.state === "failed") return "unknown";
+			const issue = own.issues.find((one) => one.marker.runId === marker.runId);
+			return issue === undefined ? null : { state: "done", issue };
 		},
 	);
 	if (opened.state === "failed") return { what, ...opened };
-	return settleRace(context, opened.thing);
-}
-
-/** Two runs may both have seen no issue: the oldest stays. */
-async function settleRace(context: AlarmContext, opened: HostedIssue): Promise<Published> {
+	// Two runs may both have seen no issue: the oldest stays.
+	const { number, url } = opened.issue;
 	const own = await findOwn(context);
 	const oldest = own.state === "failed" ? undefined : own.issues[0];
-	if (oldest === undefined || oldest.number >= opened.number) return { what, state: "done", url: opened.url };
-	await context.codeHost.updateIssue(opened.number, { state: "closed" });
-	return isNewer(oldest.marker, context.marker)
-		? { what, state: "done", url: oldest.url }
-		: update(context, oldest);
+	if (oldest === undefined || oldest.number >= number) return { what, state: "done", url };
+	await codeHost.updateIssue(number, { state: "closed" });
+	return isNewer(oldest.marker, marker) ? { what, state: "done", url: oldest.url } : update(context, oldest);
 }
 
-async function close({ result, plan, codeHost }: AlarmContext, issues: readonly Own[]): Promise<Published> {
-	const [first] = issues;
-	if (first === undefined) return { what, state: "skipped", why: "all gates pass, and no alarm is open" };
+async function close(
+	{ result, plan, codeHost }: AlarmContext,
+	first: Own,
+	issues: readonly Own[],
+): Promise<Published> {
 	for (const issue of issues) {
 		const closed = await codeHost.updateIssue(issue.number, { state: "closed" });
 		if (closed.state === "failed") return { what, ...closed };

@@ -1,10 +1,7 @@
-// The check run of a commit; where the token may not make one, its commit status; otherwise a note that there is neither.
-
+// The report on a commit; where the token may not make one, its status; otherwise a note that there is neither.
 import type { Result } from "../../../generated/result.ts";
 import { describeCheckRun, describeStatus } from "../../core/report/check-run.ts";
-import { noteOutdated, type Outdating } from "../../core/report/comment.ts";
-import type { ApiResult, CheckRunDraft, CodeHost, HostedCheckRun } from "../../ports/code-host.ts";
-import { findOwnComments } from "./comment.ts";
+import type { ApiResult, CodeHost, HostedReport, ReportDraft } from "../../ports/code-host.ts";
 import { createOnce, type Published, type PublishPlan } from "./plan.ts";
 
 export async function publishCheckRun(
@@ -12,48 +9,49 @@ export async function publishCheckRun(
 	plan: PublishPlan,
 	codeHost: CodeHost,
 ): Promise<Published[]> {
-	const run = await showCheckRun({ ...subjectOf(plan), ...describeCheckRun(result, plan.shown) }, codeHost);
-	if (run.state === "done") return [{ what: "check run", state: "done", url: run.thing.url }];
-	const failed: Published = { what: "check run", ...run };
+	const shown = await showReport({ ...subjectOf(plan), ...describeCheckRun(result, plan.shown) }, codeHost);
+	if (shown.state === "done") return [{ what: "check run", state: "done", url: shown.report.url }];
+	const failed: Published = { what: "check run", ...shown };
 	// A status has no neutral state, and a green one would vouch for what nobody verified.
-	if (run.fault.code === "github-timeout" || result.unverified === true) return [failed];
-	return [failed, await publishStatus(result, plan, codeHost)];
+	if (shown.fault.code === "github-timeout" || result.unverified === true) return [failed];
+	const { checkName: context, sha } = plan;
+	const set = await codeHost.setStatus({
+		sha,
+		context,
+		...describeStatus(result),
+		url: plan.shown.links?.run,
+	});
+	return [failed, { what: "commit status", ...set }];
 }
 
-/** Which check run is ours, and where it leads. */
+/** Which report is ours, and where it leads. */
 function subjectOf({ checkName, sha, id, run, shown }: PublishPlan) {
-	const { links } = shown;
-	const externalId = `${id}/${run.id}/${run.attempt}`;
-	return { name: checkName, sha, externalId, detailsUrl: links?.run === undefined ? undefined : links.run };
+	return { name: checkName, sha, key: `${id}/${run.id}/${run.attempt}`, detailsUrl: shown.links?.run };
 }
 
 /** Publishing twice in one attempt updates the text and duplicates no annotation. */
-async function showCheckRun(
-	draft: CheckRunDraft,
+async function showReport(
+	draft: ReportDraft,
 	codeHost: CodeHost,
-): Promise<ApiResult<{ thing: HostedCheckRun }>> {
-	const find = async () => asThing(await codeHost.findCheckRun(draft));
-	const before = await find();
+): Promise<ApiResult<{ report: HostedReport }>> {
+	const before = await codeHost.findReport(draft);
 	if (before.state === "failed") return before;
-	const { thing } = before;
-	if (thing !== null)
-		return asThing(
-			await codeHost.updateCheckRun(thing.id, thing.isOpen ? draft : { ...draft, annotations: [] }),
-		);
-	return createOnce(codeHost, async () => asThing(await codeHost.createCheckRun(draft)), find);
+	const { report } = before;
+	if (report !== null)
+		return codeHost.updateReport(report.id, report.isOpen ? draft : { ...draft, annotations: [] });
+	return createOnce(
+		codeHost,
+		() => codeHost.createReport(draft),
+		async () => {
+			const found = await codeHost.findReport(draft);
+			if (found.state === "failed") return "unknown";
+			return found.report === null ? null : { state: "done" as const, report: found.report };
+		},
+	);
 }
 
-function asThing<Found>(answer: ApiResult<{ found: Found }>): ApiResult<{ thing: Found }> {
-	return answer.state === "failed" ? answer : { state: "done", thing: answer.found };
-}
-
-async function publishStatus(result: Result, plan: PublishPlan, codeHost: CodeHost): Promise<Published> {
-	const url = plan.shown.links?.run;
-	const draft = { sha: plan.sha, context: plan.checkName, ...describeStatus(result), url };
-	const set = await codeHost.setStatus(draft);
-	return set.state === "failed"
-		? { what: "commit status", ...set }
-		: { what: "commit status", state: "done" };
+function underWay(title: string) {
+	return { conclusion: null, title, summary: "The result follows.", annotations: [] };
 }
 
 /** @returns null where it is not shown. */
@@ -61,57 +59,28 @@ export async function openCheckRun(
 	title: string,
 	plan: PublishPlan,
 	codeHost: CodeHost,
-): Promise<HostedCheckRun | null> {
+): Promise<HostedReport | null> {
 	if (!plan.checkRun) return null;
-	const shown = await showCheckRun({ ...subjectOf(plan), ...underWay(title) }, codeHost);
-	return shown.state === "done" ? shown.thing : null;
+	const shown = await showReport({ ...subjectOf(plan), ...underWay(title) }, codeHost);
+	return shown.state === "done" ? shown.report : null;
 }
 
 /** @returns whether it is shown. */
 export async function retitleCheckRun(
 	title: string,
-	{ id }: HostedCheckRun,
-	{ plan, codeHost }: Shown,
+	{ id }: HostedReport,
+	plan: PublishPlan,
+	codeHost: CodeHost,
 ): Promise<boolean> {
-	return (await codeHost.updateCheckRun(id, { ...subjectOf(plan), ...underWay(title) })).state === "done";
+	return (await codeHost.updateReport(id, { ...subjectOf(plan), ...underWay(title) })).state === "done";
 }
 
-interface Shown {
-	plan: PublishPlan;
-	codeHost: CodeHost;
-}
-
-function underWay(title: string) {
-	return { conclusion: null, title, summary: "The result follows.", annotations: [] };
-}
-
-/** Concludes a check run in progress; one with a verdict stays as it is. */
-export async function concludeUnmeasured(why: string, { plan, codeHost }: Shown): Promise<void> {
+/** Concludes a report in progress; one with a verdict stays as it is. */
+export async function concludeUnmeasured(why: string, plan: PublishPlan, codeHost: CodeHost): Promise<void> {
 	if (!plan.checkRun) return;
 	const subject = subjectOf(plan);
-	const open = await codeHost.findCheckRun(subject);
-	if (open.state === "failed" || open.found?.isOpen !== true) return;
-	await codeHost.updateCheckRun(open.found.id, {
-		...subject,
-		conclusion: "cancelled",
-		title: why,
-		summary: why,
-		annotations: [],
-	});
-}
-
-/** Marks the newest comment where it is about an earlier commit. */
-export async function markOutdated(state: Outdating["state"], { plan, codeHost }: Shown): Promise<void> {
-	const { pullRequest: issue, id, run, sha, shown, comment } = plan;
-	if (comment === "never" || issue === null || shown.links?.run === undefined) return;
-	const marker = { id, runId: run.id, attempt: run.attempt, sha };
-	const listed = await findOwnComments({ codeHost, issue, marker });
-	const newest = listed.state === "failed" ? undefined : listed.comments.at(-1);
-	if (newest === undefined) return;
-	const body = noteOutdated(newest.body, {
-		own: newest.marker,
-		newcomer: { ...marker, url: shown.links.run },
-		state,
-	});
-	if (body !== null) await codeHost.updateComment(newest.id, body);
+	const open = await codeHost.findReport(subject);
+	if (open.state === "failed" || open.report?.isOpen !== true) return;
+	const draft = { ...subject, conclusion: "cancelled", title: why, summary: why, annotations: [] } as const;
+	await codeHost.updateReport(open.report.id, draft);
 }

@@ -1,8 +1,7 @@
 // Which artifact a pin is taken back from: pull requests, of forks above all, may name theirs as they like.
 import { expect, it, onTestFinished } from "vitest";
-import { artifactCache } from "../../../src/adapters/github/artifact-cache.ts";
+import { artifactCache, parseArtifacts } from "../../../src/adapters/github/artifacts.ts";
 import { readWorkflowRun } from "../../../src/adapters/github/env.ts";
-import { parseArtifacts } from "../../../src/adapters/github/replies.ts";
 import { startLocalGitHub } from "../../support/local-github/start.ts";
 import { temporaryFolder } from "../../support/project.ts";
 
@@ -38,7 +37,7 @@ it("a pin without an artifact of its own is not restored, and the right that the
 	});
 	const run = readWorkflowRun(given);
 	if (run === null) throw new Error("no run");
-	const cacheWith = (token: string) => artifactCache({ run, token, temp, maxBytes: 1000 });
+	const cacheWith = (token: string) => artifactCache(run, token, temp, 1000);
 	expect(await cacheWith(github.token({ actions: "read" })).restore(temp, ["trtgate-pin"])).toEqual({
 		state: "done",
 		key: null,

@@ -5,8 +5,8 @@ import {
 	type RequestFailure,
 	type RequestInfo,
 	readFailure,
+	serviceFault,
 } from "../../../src/adapters/github/faults.ts";
-import { serviceFault } from "../../../src/adapters/github/service-faults.ts";
 
 const get: RequestInfo = { endpoint: "GET /repos/a/b", permission: "checks: read", creates: false };
 const post: RequestInfo = { endpoint: "POST /repos/a/b", permission: "checks: write", creates: true };

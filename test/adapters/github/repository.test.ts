@@ -57,8 +57,8 @@ it("what a repository holds is read: branches, relations, trees, the files of a 
 		commits: [],
 	});
 	expect(await repository.compare("main", main[2])).toMatchObject({ relation: "identical" });
-	expect(await repository.treeOf(main[1])).toMatchObject({
-		tree: git(origin, "rev-parse", `${main[1]}^{tree}`),
+	expect(await repository.snapshotOf(main[1])).toMatchObject({
+		snapshot: git(origin, "rev-parse", `${main[1]}^{tree}`),
 	});
 	const listed = doneOf(await repository.filesUnder(main[2], "golden/net")).files;
 	expect(listed.map(({ path }) => path)).toEqual(["golden/net/golden.json", "golden/net/r1/a.npy"]);
@@ -66,7 +66,7 @@ it("what a repository holds is read: branches, relations, trees, the files of a 
 		state: "done",
 		files: [],
 	});
-	expect(new TextDecoder().decode(doneOf(await repository.readBlob(listed[0]?.blob ?? "")).bytes)).toBe(
+	expect(new TextDecoder().decode(doneOf(await repository.readFile(listed[0]?.hash ?? "")).bytes)).toBe(
 		"of old",
 	);
 	expect(github.state.violations).toEqual([]);
@@ -90,18 +90,18 @@ it("what a repository holds is not taken for whole where GitHub cut the listing 
 it("what is written is bytes as they are, a tree over a tree, a commit, and a branch that only moves forward", async () => {
 	const { repository, main, origin, github } = await openRepository();
 	const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
-	const { sha: blob } = doneOf(await repository.writeBlob(bytes));
-	expect([...doneOf(await repository.readBlob(blob)).bytes]).toEqual([...bytes]);
-	const { tree: base } = doneOf(await repository.treeOf(main[2]));
+	const { hash } = doneOf(await repository.storeFile(bytes));
+	expect([...doneOf(await repository.readFile(hash)).bytes]).toEqual([...bytes]);
+	const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
 	const entries = [
-		{ path: "golden/net/r2/a b.npy", blob },
-		{ path: "golden/net/r1/a.npy", blob: null },
+		{ path: "golden/net/r2/a b.npy", hash },
+		{ path: "golden/net/r1/a.npy", hash: null },
 	];
-	const { sha: tree } = doneOf(await repository.writeTree(base, entries));
-	const names = git(origin, "ls-tree", "-r", "--name-only", tree).split("\n");
+	const { snapshot } = doneOf(await repository.writeSnapshot(base, entries));
+	const names = git(origin, "ls-tree", "-r", "--name-only", snapshot).split("\n");
 	expect(names).toEqual(["golden/net/golden.json", "golden/net/r2/a b.npy", "golden/netting.txt", "name"]);
 	const { sha: commit } = doneOf(
-		await repository.writeCommit({ message: "Why.\n\nTrailer: x", tree, parents: [main[2], main[0]] }),
+		await repository.writeCommit({ message: "Why.\n\nTrailer: x", snapshot, parents: [main[2], main[0]] }),
 	);
 	expect(git(origin, "show", "-s", "--format=%P|%B", commit)).toBe(
 		`${main[2]} ${main[0]}|Why.\n\nTrailer: x`,
@@ -124,13 +124,13 @@ it.each(["blobs", "trees", "commits"])(
 	async (kind) => {
 		const { repository, main, github, origin } = await openRepository();
 		github.inject({ method: "POST", path: new RegExp(`/git/${kind}$`), hangUp: true, applied: true });
-		const { tree } = doneOf(await repository.treeOf(main[2]));
-		const { sha: blob } = doneOf(await repository.writeBlob(new Uint8Array([1])));
-		const { sha } = doneOf(await repository.writeTree(tree, [{ path: "a", blob }]));
+		const { snapshot: base } = doneOf(await repository.snapshotOf(main[2]));
+		const { hash } = doneOf(await repository.storeFile(new Uint8Array([1])));
+		const { snapshot } = doneOf(await repository.writeSnapshot(base, [{ path: "a", hash }]));
 		const { sha: commit } = doneOf(
-			await repository.writeCommit({ message: "m", tree: sha, parents: [main[2]] }),
+			await repository.writeCommit({ message: "m", snapshot, parents: [main[2]] }),
 		);
-		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(sha);
+		expect(git(origin, "show", "-s", "--format=%T", commit)).toBe(snapshot);
 	},
 );
 
@@ -165,7 +165,7 @@ it("a refusal for want of rights names both lines that a proposal needs", async 
 				fix: expect.stringMatching(both),
 			},
 		});
-	await lacking(repository.writeBlob(new Uint8Array()), "contents: write");
+	await lacking(repository.storeFile(new Uint8Array()), "contents: write");
 	await lacking(repository.createBranch("x", main[0]), "contents: write");
 	await lacking(repository.openPulls({ head: "x", base: "main" }), "pull-requests: read");
 	await lacking(

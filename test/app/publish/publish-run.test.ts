@@ -2,15 +2,11 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { Result } from "../../../generated/result.ts";
 import { githubCodeHost } from "../../../src/adapters/github/code-host.ts";
-import { hostedPace, type Pace, usualPace } from "../../../src/adapters/github/request.ts";
+import { type Pace, usualPace } from "../../../src/adapters/github/request.ts";
 import { publish } from "../../../src/app/publish/publish-run.ts";
 import type { CodeHost } from "../../../src/ports/code-host.ts";
-import {
-	concludeUnmeasured,
-	markOutdated,
-	openCheckRun,
-	retitleCheckRun,
-} from "../../../src/stages/publish/check-run.ts";
+import { concludeUnmeasured, openCheckRun, retitleCheckRun } from "../../../src/stages/publish/check-run.ts";
+import { markOutdated } from "../../../src/stages/publish/comment.ts";
 import type { Published, PublishPlan } from "../../../src/stages/publish/plan.ts";
 import { buildGate, buildResult } from "../../support/build-result.ts";
 import { type Fault, type LocalGitHub, startLocalGitHub } from "../../support/local-github/start.ts";
@@ -224,50 +220,51 @@ it("publish marks an older comment while a newer commit is measured, and takes t
 	const host = codeHostOf(github);
 	const body = () => ours(github)[0]?.body ?? "";
 	const first = body();
-	await markOutdated("measuring", { plan: plan(2, "d"), codeHost: host });
+	await markOutdated("measuring", plan(2, "d"), host);
 	expect(body()).toMatch(
 		/^<!-- trtgate:trtgate.yml run:1 .*\n> \[!NOTE\]\n> Outdated, of ccccccc: \[ddddddd is being measured\]\(https.*runs\/2\)/,
 	);
-	await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
-	await markOutdated("ended", { plan: plan(2, "d"), codeHost: host });
+	await markOutdated("measuring", plan(3, "e"), host);
+	await markOutdated("ended", plan(2, "d"), host);
 	expect(body()).toContain("[eeeeeee is being measured]");
-	await markOutdated("ended", { plan: plan(3, "e"), codeHost: host });
+	await markOutdated("ended", plan(3, "e"), host);
 	expect(body()).toContain("[the run for eeeeeee ended without a result]");
 	expect(body().replace(/> \[!NOTE\]\n.*\n\n/, "")).toBe(first);
 	await publish(passing, plan(4, "f"), host);
 	expect(body()).not.toContain("Outdated");
-	await markOutdated("measuring", { plan: plan(3, "e"), codeHost: host });
+	await markOutdated("measuring", plan(3, "e"), host);
 	expect(body()).not.toContain("Outdated");
 	expect(github.state.violations).toEqual([]);
 });
 
 it("publish shows a check run in progress, and concludes it once", async () => {
 	const github = await open();
-	const shown = { plan: planFor(1, { alarm: null }), codeHost: codeHostOf(github) };
-	const checkRun = await openCheckRun("starting", shown.plan, shown.codeHost);
+	const plan = planFor(1, { alarm: null });
+	const codeHost = codeHostOf(github);
+	const checkRun = await openCheckRun("starting", plan, codeHost);
 	if (checkRun === null) throw new Error("no check run");
-	await retitleCheckRun("measure 2 of 3", checkRun, shown);
+	await retitleCheckRun("measure 2 of 3", checkRun, plan, codeHost);
 	expect(github.state.checkRuns).toMatchObject([
 		{ status: "in_progress", conclusion: null, title: "measure 2 of 3" },
 	]);
-	await publish(failing, shown.plan, shown.codeHost);
-	await concludeUnmeasured("Cancelled", shown);
+	await publish(failing, plan, codeHost);
+	await concludeUnmeasured("Cancelled", plan, codeHost);
 	expect(github.state.checkRuns).toMatchObject([
 		{ status: "completed", conclusion: "failure", annotations: [{}] },
 	]);
-	const next = { ...shown, plan: planFor(2, { alarm: null }) };
-	await openCheckRun("starting", next.plan, next.codeHost);
-	await concludeUnmeasured("Cancelled", next);
+	const next = planFor(2, { alarm: null });
+	await openCheckRun("starting", next, codeHost);
+	await concludeUnmeasured("Cancelled", next, codeHost);
 	expect(github.state.checkRuns[1]).toMatchObject({
 		status: "completed",
 		conclusion: "cancelled",
 		title: "Cancelled",
 	});
 	// Its runner dies, and the run is tried again; a run beside it may be alive.
-	await openCheckRun("starting", planFor(3), shown.codeHost);
-	await publish(passing, { ...planFor(3), run: { id: 3, attempt: 2 } }, shown.codeHost);
-	await openCheckRun("starting", planFor(4), shown.codeHost);
-	await publish(passing, planFor(5), shown.codeHost);
+	await openCheckRun("starting", planFor(3), codeHost);
+	await publish(passing, { ...planFor(3), run: { id: 3, attempt: 2 } }, codeHost);
+	await openCheckRun("starting", planFor(4), codeHost);
+	await publish(passing, planFor(5), codeHost);
 	expect(github.state.checkRuns.slice(2).map(({ conclusion }) => conclusion)).toEqual([
 		"success",
 		null,
@@ -575,8 +572,7 @@ it.each([
 );
 
 it("a fault of GitHub that names a minute is waited for where the job's patience suffices, and reported at once elsewhere", async () => {
-	for (const { patienceMs, secondMs } of [usualPace, hostedPace])
-		expect(patienceMs / secondMs).toBeGreaterThan(60);
+	expect(usualPace.patienceMs / usualPace.secondMs).toBeGreaterThan(60);
 	const triesWith = async (pace: Pace): Promise<number> => {
 		const github = await open();
 		const secondary = {

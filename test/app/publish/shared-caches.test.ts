@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Arm } from "../../../generated/result.ts";
 import { entryStore } from "../../../src/adapters/cache/entries.ts";
-import type { RemoteCache } from "../../../src/adapters/github/cache.ts";
 import {
 	recipeDigest,
 	type SharedCacheOptions,
 	sharedCaches,
 } from "../../../src/app/publish/shared-caches.ts";
 import { engineSpecs } from "../../../src/core/plan/plan.ts";
+import type { RemoteCache } from "../../../src/ports/code-host.ts";
 import type { PreparedModel } from "../../../src/stages/prepared.ts";
 import { buildConfig } from "../../support/build-config.ts";
 import { temporaryFolder } from "../../support/project.ts";

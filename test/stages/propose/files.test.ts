@@ -15,7 +15,7 @@ describe("a file that GitHub does not take", () => {
 			const { repository, main } = openPlace();
 			const written = await writeFiles(proposalOn(main[2]), null, {
 				...repository,
-				writeBlob: refusing(message),
+				storeFile: refusing(message),
 			});
 			expect(written).toMatchObject({
 				state: "failed",
@@ -26,7 +26,7 @@ describe("a file that GitHub does not take", () => {
 
 	it("a file that GitHub does not take is not about size if GitHub reports something else", async () => {
 		const { repository, main } = openPlace();
-		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, writeBlob: refusing("no") });
+		const written = await writeFiles(proposalOn(main[2]), null, { ...repository, storeFile: refusing("no") });
 		expect(written).toMatchObject({ state: "failed", fault: { message: "no", fix: "?" } });
 	});
 });
@@ -36,7 +36,7 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 	let reads = 0;
 	const counting: typeof repository = {
 		...repository,
-		readBlob: (sha) => repository.readBlob(sha).finally(() => (reads += 1)),
+		readFile: (hash) => repository.readFile(hash).finally(() => (reads += 1)),
 	};
 	const write = (text: string, agrees: boolean) =>
 		writeFiles(
@@ -47,7 +47,7 @@ it("propose reads a golden of an earlier proposal only if the bytes differ, and 
 			main[0],
 			counting,
 		);
-	const tree = (await repository.treeOf(main[1])) as object;
+	const tree = (await repository.snapshotOf(main[1])) as object;
 	expect(await write("of old", false)).toEqual(tree);
 	expect(reads).toBe(0);
 	expect(await write("of another", true)).toEqual(tree);

@@ -26,7 +26,6 @@ import { addArtifact } from "./artifacts.ts";
 import { verdictRoutes } from "./checks.ts";
 import { addComment, commentRoutes } from "./comments.ts";
 import { commitRoutes } from "./compare.ts";
-import { contentRoutes } from "./contents.ts";
 import { createDescription } from "./description.ts";
 import { addPull, createEnvironment, type Job, type NewPull } from "./environment.ts";
 import { createFaults, type Fault } from "./faults.ts";
@@ -34,9 +33,7 @@ import { createGitStore, type GitStore } from "./git.ts";
 import { objectRoutes } from "./git-objects.ts";
 import { refRoutes } from "./git-refs.ts";
 import { addIssue, issueRoutes, type NewIssue } from "./issues.ts";
-import { labelRoutes } from "./labels.ts";
 import { pullRoutes } from "./pulls.ts";
-import { addRelease, type NewRelease, releaseRoutes } from "./releases.ts";
 import { formatTime } from "./render.ts";
 import { createRouter } from "./routes.ts";
 import { runRoutes } from "./runs.ts";
@@ -49,7 +46,6 @@ import {
 	type LocalGitHubState,
 	type Permissions,
 	type Pull,
-	type Release,
 } from "./state.ts";
 import type { World } from "./world.ts";
 
@@ -68,7 +64,6 @@ export interface LocalGitHub {
 	token(permissions: Permissions, login?: string): string;
 	addPull(pull: NewPull): Pull;
 	addIssue(issue: NewIssue): Issue;
-	addRelease(release: NewRelease): Release;
 	addArtifact(given: { runId: number; name: string; archive: Buffer; attempt?: number }): Artifact;
 	addComment(comment: { issue: number; body: string; author: string }): Comment;
 	close(): Promise<void>;
@@ -84,14 +79,11 @@ export interface LocalGitHubOptions {
 const routes = [
 	...commentRoutes,
 	...issueRoutes,
-	...labelRoutes,
 	...pullRoutes,
 	...verdictRoutes,
 	...commitRoutes,
-	...contentRoutes,
 	...refRoutes,
 	...objectRoutes,
-	...releaseRoutes,
 	...runRoutes,
 ];
 
@@ -151,7 +143,6 @@ export async function startLocalGitHub(options: LocalGitHubOptions = {}): Promis
 		addPull: (pull) => addPull(world, pull),
 		addIssue: (issue) => addIssue(world, issue),
 		addArtifact: (given) => addArtifact(world, given),
-		addRelease: (release) => addRelease(world, release),
 		addComment: (comment) => addComment(world, comment),
 		close,
 	};

@@ -114,18 +114,6 @@ export interface Asset {
 	createdAt: string;
 }
 
-export interface Release {
-	id: number;
-	tag: string;
-	name: string | null;
-	body: string | null;
-	target: string;
-	isDraft: boolean;
-	isPrerelease: boolean;
-	createdAt: string;
-	assets: Asset[];
-}
-
 export interface Run {
 	id: number;
 	attempt: number;
@@ -201,7 +189,6 @@ export interface LocalGitHubState {
 	labels: Label[];
 	issues: Issue[];
 	pulls: Pull[];
-	releases: Release[];
 	runs: Run[];
 	jobs: JobExecution[];
 	artifacts: Artifact[];
@@ -225,7 +212,6 @@ export function createState(): LocalGitHubState {
 			labels: [],
 			issues: [],
 			pulls: [],
-			releases: [],
 			runs: [],
 		},
 		...{ jobs: [], artifacts: [], caches: [] },
