@@ -13,10 +13,9 @@ import type {
 	TensorStatistics,
 } from "../../generated/golden.ts";
 import { defaultGates } from "../core/config/defaults.ts";
-import { boxComparators, boxKind, boxLimit } from "../core/golden/boxes/check-boxes.ts";
+import { boxComparators, boxKinds, boxLimit } from "../core/golden/boxes/check-boxes.ts";
 import { resolveComparators } from "../core/golden/compare/comparators.ts";
-import { metrics } from "../core/golden/compare/registry.ts";
-import { metricLabels } from "../core/golden/metrics/measured.ts";
+import { metricLabels, metrics } from "../core/golden/compare/registry.ts";
 import { emptyRecord, withOutputDefects } from "../core/golden/record/defects/record.ts";
 import { defaultLeastShares, sharesAt } from "../core/golden/record/defects/share.ts";
 import { tryOutputDefects } from "../core/golden/record/defects/try-outputs.ts";
@@ -231,7 +230,7 @@ function boxLimitsOf(spec: Detections): InspectedLimit[] {
 	return boxComparators(spec).map((comparator) => ({
 		kind: comparator.kind,
 		label: metricLabels[comparator.kind],
-		bound: boxKind(comparator.kind).bound,
+		bound: boxKinds[comparator.kind].bound,
 		severity: comparator.severity ?? "fail",
 		...(comparator.scope === "set" ? { scope: "set" as const } : {}),
 		allowed: shownPrecisions.map((precision) => ({ precision, limit: boxLimit(comparator, precision) })),

@@ -1,8 +1,7 @@
 // Draws where the differences of two tensors are: the largest of each cell of a coarse grid over the output's plane.
 import type { ErrorMap } from "../../../../generated/result.ts";
 import { toNumeric } from "../compare/checks.ts";
-import { wideReader } from "../compare/difference.ts";
-import type { WideChunk } from "../compare/kernels.ts";
+import { type WideChunk, wideReader } from "../compare/difference.ts";
 import { elementCount, type Tensor } from "../tensor/tensor.ts";
 import { forEachChunk } from "../tensor/values.ts";
 
