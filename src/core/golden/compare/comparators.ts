@@ -87,8 +87,7 @@ function resolve(spec: MetricSpec, output: GoldenOutput, context: ResolveContext
 		axis: metric.axis?.default ?? -1,
 		input,
 		zeroProbability: defaults.minProbability,
-		dataRange:
-			metric.keys.includes("dataRange") && spec.dataRange === undefined ? rangeOf(expected, part) : 1,
+		dataRange: rangeOf(spec, expected, part),
 		labels: context.labels ?? null,
 	};
 	for (const key of givenKeys) if (spec[key] !== undefined) Object.assign(options, { [key]: spec[key] });
@@ -123,7 +122,8 @@ const givenKeys = [
 ] as const satisfies (keyof MetricOptions)[];
 
 /** The largest finite value less the smallest, as far as binary64 reaches; of bytes 255. */
-function rangeOf(expected: Tensor, part: () => Tensor): number {
+function rangeOf({ kind, dataRange }: MetricSpec, expected: Tensor, part: () => Tensor): number {
+	if (dataRange !== undefined || !metrics[kind].keys.includes("dataRange")) return dataRange ?? 1;
 	if (expected.dtype === "uint8") return 255;
 	const tensor = part();
 	const read = offsetReader(tensor, originOf(tensor));
