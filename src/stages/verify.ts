@@ -274,8 +274,10 @@ async function judgeOne(
 		got: got.outputs,
 		base: base?.state === "done" ? base.outputs : undefined,
 	};
-	const answers = await runComparatorCommands(sides, commandsOf(verification));
-	const judged: CaseInput = { ...sides, answers };
+	const judged: CaseInput = {
+		...sides,
+		answers: await runComparatorCommands(sides, commandsOf(verification)),
+	};
 	verification.whole?.see(golden, judged);
 	const { verdict, drawn } = attachErrorMaps(judgeCase(judged), judged, verification.pictures.left);
 	verification.pictures.left -= drawn;
